@@ -110,7 +110,7 @@ def ask(
 def read_options(
     source: list[str] | None, prefer: str | None, top_k: int | None, max_steps: int | None, filters: str | None
 ) -> dict[str, Any]:
-    """Collect the options of a command that narrow a run."""
+    """Collect a command's options for the run."""
     return {
         "sources": source or None,
         "preferred": prefer,

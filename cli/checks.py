@@ -162,7 +162,7 @@ def _check_index(store: Any) -> Finding:
     except FileNotFoundError as error:
         return Finding("index", "problem", str(error), name_others(name).strip(), Missing.exit_code)
     except Exception as error:
-        advice = "Delete it and index the documents again."
+        advice = "Delete the index and index the documents again."
         return Finding("index", "problem", f"{name} cannot be searched: {error}", advice, find_exit_code(error))
     text = f"{name} holds {counted(count, 'passage')}{', embedded' if vectors else ''}"
     if name == DEMO_INDEX:
@@ -262,7 +262,7 @@ def _explain_window(model: ChatModel, server: ModelServer) -> str:
         how = f"used, as {setting} says" if model.sets_context else f"assumed; {setting} corrects a wrong guess"
         return f"its server states no context window, so {used:,} tokens are {how}"
     why = f", as {setting} says" if used < stated else ""
-    return f"it may use {used:,} of the {stated:,} tokens that its server states{why}"
+    return f"it may use {used:,} of the {stated:,} tokens of context that its server states{why}"
 
 
 class _Probe(ChatModel):
@@ -303,7 +303,7 @@ async def _check_judge(pipeline: Any) -> list[Finding]:
     if not judging:
         return []
     can_judge = any(getattr(part, "can_judge", False) for _, part in walk_parts(judging[0]))
-    return [Finding("judge", "ok", "The model judges" if can_judge else "Trees judge, without a model")]
+    return [Finding("judge", "ok", "The model judges" if can_judge else "Decision trees judge, without a model")]
 
 
 async def _check_web(pipeline: Any, online: bool) -> list[Finding]:
@@ -353,7 +353,7 @@ def _is_installed(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:
-        # A package above it is absent.
+        # A parent package is absent.
         return False
 
 

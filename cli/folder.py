@@ -23,7 +23,7 @@ def follow_folder(
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
 ) -> None:
-    """Ask a folder: index it, follow its changes, and open the page. Write the folder in place of FOLDER."""
+    """Ask about a folder: index it, follow its changes, and open the page. Type the folder's path for FOLDER."""
     # Heavy modules are imported where they are used, so that --help is instant.
     load_env_file()
     _check_folder(folder)
@@ -37,7 +37,7 @@ def follow_folder(
         keep_web_answer(answer, collection)
     choose_served(None, None, False, collection)
     typer.echo(f"{folder} is the collection {collection}. Ctrl-C ends.", err=True)
-    # At a terminal the lines of each request would bury what became of the files.
+    # At a terminal, the log lines of every request would hide what became of the files.
     os.environ.setdefault("HAYHOOKS_LOG_LEVEL", "SUCCESS")
     run_server(_HOST, port, folder=Path(os.path.realpath(folder.expanduser())), opens_page=browser)
 

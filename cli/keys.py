@@ -40,8 +40,7 @@ def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the li
     load_env_file()
     keys = read_keys()
     if as_json:
-        shown = [key.model_dump(mode="json", exclude={"hash"}) for key in keys]
-        print_json(shown)
+        print_json([key.model_dump(mode="json", exclude={"hash"}) for key in keys])
         return
     for key in keys:
         allows = [

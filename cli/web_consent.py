@@ -48,7 +48,7 @@ def set_web(chosen: bool | None) -> None:
     if chosen is False:
         os.environ[WEB_SWITCH] = "off"
     elif chosen and web_setting() == "off":
-        raise BadInput(f"{WEB_SWITCH}={os.environ[WEB_SWITCH]} closes the web, so --web cannot open it: unset it.")
+        raise BadInput(f"The web is closed by {WEB_SWITCH}={os.environ[WEB_SWITCH]}: unset that to open it.")
     elif chosen and web_setting() is None:
         os.environ[WEB_SWITCH] = "on"
 

@@ -68,7 +68,7 @@ def audit(event: str, **data: Any) -> None:
 
 
 def audit_held_back(source: str, query: str, reason: str) -> None:
-    """Record that a query was not sent; a failure to write is only logged, because nothing has left."""
+    """Record that a query was not sent; a failure to write this is only logged, because nothing has left."""
     try:
         audit("held_back", source=source, query=query, reason=reason)
     except AuditLogFailed as error:
@@ -80,7 +80,7 @@ def _append(line: str) -> None:
     if path is None:
         return
     try:
-        # Opened again for each line, so that the file can be moved away at any time.
+        # The file is opened again for each line, so that it can be moved away at any time.
         append_line(path, line)
     except OSError as error:
         raise AuditLogFailed(

@@ -1,7 +1,7 @@
 """Write a method once, and get both its blocking and its asynchronous form.
 
 The body is a coroutine. It awaits other such bodies, and calls anything that really waits through :func:`either`. The
-blocking form runs the body in the calling thread. It uses no event loop, because connections would be bound to it.
+blocking form runs the body in the calling thread, without an event loop, because connections would be bound to a loop.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ async def either(
     """Call ``method`` if the calling body runs in its blocking form; await ``method_async`` otherwise."""
     if not _blocks():
         return await method_async(*args, **options)
-    # Unset during the call, because `method` may run an event loop of its own.
+    # False during the call, because `method` may run an event loop of its own.
     _thread.blocks = False
     try:
         return method(*args, **options)

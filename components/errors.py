@@ -1,6 +1,6 @@
 """The errors that reach a user, each with its exit code and HTTP status.
 
-They live in the lowest folder, so that every other folder can raise them.
+They are in ``components`` because all other folders may import from it.
 """
 
 import errno
@@ -40,7 +40,7 @@ _STANDS_FOR: dict[type[Exception], type[PrefragError]] = {
 
 
 def error_kind(error: Exception) -> type[PrefragError]:
-    """Find the class of this module for an exception.
+    """Find the class in this module that an exception counts as.
 
     A :class:`PrefragError` keeps its own class. The built-in exceptions that components raise for a wrong setting, a
     missing file or a missing package count as :class:`BadInput` or :class:`Missing`, and all others as the base class.

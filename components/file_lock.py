@@ -27,7 +27,7 @@ class Busy(BadInput):
 def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
     """Hold a lock during some work, while other processes wait for it.
 
-    The file and its folder are created if missing; ``work`` is for messages. Raises Busy after ``wait`` seconds.
+    The file and its folder are created if missing; messages call the work ``work``. Raises Busy after ``wait`` seconds.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Keep the file: if it were deleted, one process could wait for the old file while another locks a new one.
@@ -66,7 +66,7 @@ def append_line(path: Path, line: str, most_bytes: int | None = None) -> None:
     The folder must exist. An empty line writes nothing, but the file is opened. Raises OSError when the whole line
     cannot be written, with ``EFBIG`` when the file would have more than ``most_bytes``.
     """
-    # A pipe without a reader must not block: opening it write-only fails at once.
+    # A pipe without a reader must not block. Opened write-only and non-blocking, it fails at once.
     access = os.O_WRONLY if path.is_fifo() else os.O_RDWR
     flags = access | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.open(path, flags, 0o600)
@@ -75,14 +75,14 @@ def append_line(path: Path, line: str, most_bytes: int | None = None) -> None:
             return
         data = f"{line}\n".encode(errors="backslashreplace")
         if stat.S_ISREG(os.fstat(file).st_mode):
-            # Without the lock, another process could be writing, so the last byte of the file would mean nothing.
+            # Without the lock, another process could be writing, and the last byte of the file would mean nothing.
             if not take_lock(file, _LINE_SECONDS, _LINE_POLL_SECONDS):
                 raise OSError(errno.ETIMEDOUT, "another process has held it for too long")
             size = os.fstat(file).st_size
             if most_bytes is not None and size + len(data) > most_bytes:
                 raise OSError(errno.EFBIG, f"it would be larger than {most_bytes:,} bytes")
             if size and _read_last_byte(file, size) != b"\n":
-                # A full disk cut off the line of an earlier writer.
+                # The line of an earlier writer lacks its end, because the disk was full.
                 data = b"\n" + data
         if os.write(file, data) < len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -65,7 +65,7 @@ def is_store(part: Any) -> bool:
 def read_attribute(part: Any, name: str) -> Any:
     """Read an attribute that an object or its class really defines; None if there is none."""
     try:
-        # Some clients forward every unknown name, even in circles.
+        # Some clients forward every name that they do not know, even in circles.
         is_there = name in getattr(part, "__dict__", {}) or hasattr(type(part), name)
         return getattr(part, name, None) if is_there else None
     except Exception:

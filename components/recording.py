@@ -22,7 +22,7 @@ from prefrag.components.errors import PrefragError
 RECORDING = "recording"
 Mode = Literal["record", "replay", "reuse"]
 Kind = Literal["search", "reply", "model"]
-# A missing request is reported by its end, because prompts begin alike.
+# The message about a missing request shows only the request's end, because prompts begin alike.
 _REPORTED_CHARACTERS = 200
 
 
@@ -86,7 +86,7 @@ class Recording(Block):
     def play(self, kind: Kind, name: str, *content: Any) -> Entry | None:
         """Find the recorded outcome of a request; None when the source or the model has to be called.
 
-        Error messages show the first value of ``content``. With ``replay``, raises :class:`NotRecorded`.
+        With ``replay``, raises :class:`NotRecorded` in place of None; the message shows the first value of ``content``.
         """
         kept = None if self.mode == "record" else self._file.entries.get(_key(kind, name, content))
         if self.mode == "replay":
@@ -156,7 +156,7 @@ class _File:
         try:
             self._take(torn)
         except (ValueError, KeyError, TypeError, AttributeError):
-            # The process that wrote it was killed halfway through the line.
+            # The process that wrote this line was killed halfway through.
             if repair:
                 os.truncate(self.path, self.path.stat().st_size - len(torn))
         else:
@@ -165,7 +165,7 @@ class _File:
                 self._append(b"\n")
 
     def _append(self, line: bytes) -> None:
-        # One unbuffered write, so that the lines of several processes do not mix.
+        # Written at once and unbuffered, so that the lines of several processes do not mix.
         with self.path.open("ab", buffering=0) as file:
             file.write(line)
 

@@ -43,12 +43,12 @@ def _check_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _setting(default: Any, sentence: str, shown: str = "", wrong: Any = None, alias: str | None = None) -> Any:
-    """Describe a setting; ``wrong`` is its value if a text is not understood, so that a mistake lets nothing out."""
+    """Describe a setting; ``wrong`` is its value for a text that is not allowed, so that a mistake lets nothing out."""
     extra = {"shown": shown, "wrong": wrong}
     return Field(default, description=sentence, validation_alias=alias, json_schema_extra=extra)
 
 
-# The last part of each kind states what is allowed.
+# The last part of each type states which values are allowed.
 Text = Annotated[str, "a text"]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), "names, separated by commas"]
 Place = Annotated[Path | None, AfterValidator(lambda path: path and path.expanduser()), "a path"]
@@ -70,7 +70,7 @@ Ready = Annotated[Literal["all", "index"], BeforeValidator(_spell), "all or inde
 State = Annotated[Literal["files", "elasticsearch"], BeforeValidator(_spell), "files or elasticsearch"]
 LogForm = Annotated[Literal["text", "json"], BeforeValidator(_spell), "text or json"]
 Structured = Annotated[StructuredOutput, BeforeValidator(_spell), "json_schema, json_object or off"]
-# These may be in a file, which the variable with _FILE at its end names; no message repeats them.
+# Secrets may be in a file, which the variable with _FILE at its end names; no message repeats a secret.
 Secret = Annotated[str, "a secret"]
 Keys = Annotated[
     tuple[str, ...], NoDecode, BeforeValidator(_split), AfterValidator(_check_keys),
@@ -84,10 +84,10 @@ class ModelSettings(BaseSettings):
 
     base_url: Text = _setting(
         "",
-        "the server of the model that reasons, answers and judges: any that speaks the OpenAI protocol. The judge has "
-        "its own if you set one for it, for example one tuned for it",
+        "the server of the model that reasons, answers and judges: any that speaks the OpenAI protocol. You may set "
+        "another server for the judge, for example of a model tuned for judging",
         "the model chosen at the first question ([the command line](command_line.md)), else no language model: the "
-        "reader answers; for the judge, the model",
+        "reader answers; for the judge, the model that answers",
     )
     model: Text = _setting("", "the name of the model on that server", "none")
     api_key: Secret = _setting("", "the key of that server", "none")
@@ -97,7 +97,7 @@ class ModelSettings(BaseSettings):
     adapter: Text = _setting("", "a LoRA adapter for that file, itself a GGUF file", "none")
     context: Tokens = _setting(
         None,
-        "its window in tokens; what does not fit is cut, oldest passages first, and the trace shows it",
+        "the model's window in tokens; what does not fit is cut, oldest passages first, and the trace shows it",
         "what the server states (vLLM, llama.cpp; a larger number set here does not count), else 8192, or 4096 for a "
         "GGUF file",
     )
@@ -109,11 +109,11 @@ class ModelSettings(BaseSettings):
     )
     thinking: Thinking = _setting(
         None,
-        "whether a model whose chat template can think does so (`chat_template_kwargs: {enable_thinking: ...}`; vLLM, "
-        "SGLang, llama.cpp)",
+        "whether the model thinks, if its chat template lets you choose (`chat_template_kwargs: {enable_thinking: "
+        "...}`; vLLM, SGLang, llama.cpp)",
         "nothing is sent",
     )
-    structured: Structured = _setting("json_schema", "how the server constrains replies")
+    structured: Structured = _setting("json_schema", "how the server is asked to constrain replies to JSON")
     seconds: Seconds = _setting(120.0, "the seconds that one call may take, including retries")
 
 
@@ -162,18 +162,18 @@ class _Documents(BaseSettings):
     )
     elasticsearch_url: Text = _setting(
         "http://127.0.0.1:9200",
-        "the Elasticsearch of the pipelines that search one. For a cluster, give the addresses of several nodes, "
-        "separated by commas; if one does not answer, another is called",
+        "the address of Elasticsearch, for the pipelines that search it. For a cluster, give several nodes, separated "
+        "by commas; if one does not answer, another is called",
         "`http://127.0.0.1:9200`",
     )
     elasticsearch_ca: Place = _setting(
-        None, "the certificates (PEM) that signed Elasticsearch's own, if it has https", "the system's certificates"
+        None, "the certificates (PEM) that signed that of Elasticsearch, if it uses https", "the system's certificates"
     )
-    elasticsearch_cert: Place = _setting(None, "the certificate (PEM) that identifies this machine to it", "none")
+    elasticsearch_cert: Place = _setting(None, "the certificate (PEM) that identifies this machine there", "none")
     elasticsearch_key: Place = _setting(None, "the private key of that certificate", "none")
-    elasticsearch_shards: Count = _setting(1, "how many shards a new index gets there")
+    elasticsearch_shards: Count = _setting(1, "how many shards a new index gets in Elasticsearch")
     elasticsearch_replicas: CountOrNone = _setting(1, "how many copies of each shard other nodes keep")
-    elasticsearch_api_key: Secret = _setting("", "its key", "none")
+    elasticsearch_api_key: Secret = _setting("", "the API key of Elasticsearch", "none")
     elasticsearch_api_key_id: Secret = _setting("", "the id of that key, if it is given separately", "none")
     current_first: Switch = _setting(
         True,
@@ -192,8 +192,8 @@ class _Web(BaseSettings):
     )
     web_queries: WebQueries = _setting(
         "question",
-        "what a web outside this machine gets if no language model writes the queries: `question` is what was typed, "
-        "with the previous question if it is a follow-up; `names` adds names from the passages",
+        "what a web search outside this machine gets if no language model writes the query: `question` is what was "
+        "typed, with the previous question if it is a follow-up; `names` adds names from the passages",
         wrong="question",
     )
     web_index: Text = _setting("", "an index that stands in for the web", "none")
@@ -223,7 +223,7 @@ class _Service(BaseSettings):
     share: Percent = _setting(
         50,
         "the percentage of the places for running and waiting questions, and for uploads, that one key may take while "
-        "another works: with 50, no more than it leaves free; with 100, all",
+        "another works: with 50, no more places than it leaves free; with 100, all",
     )
     # One process answers some 1,500 questions a minute.
     requests_a_minute: CountOrNone = _setting(
@@ -236,8 +236,8 @@ class _Service(BaseSettings):
     )
     lame_duck_seconds: CountOrNone = _setting(
         0,
-        "the seconds before that in which requests are still taken while `/ready` says 503, so that a balancer sends "
-        "them elsewhere. Set more than its interval between two probes (not on Windows)",
+        "the seconds after the signal in which requests are still taken while `/ready` says 503, so that a balancer "
+        "sends them elsewhere; draining follows. Set more than its interval between two probes (not on Windows)",
     )
     ready: Ready = _setting(
         "all",
@@ -259,8 +259,8 @@ class _Service(BaseSettings):
     max_collection_files: Count = _setting(5_000, "the most uploaded files in a collection")
     originals: Switch = _setting(
         False,
-        "`on` also sends the files of documents to requests from other machines, with the rights of their keys; "
-        "requests from this machine always get them",
+        "`on` also sends the files of documents to requests from other machines, as far as their keys allow; requests "
+        "from this machine always get them",
         wrong=False,
     )
     state: State = _setting(
@@ -293,8 +293,8 @@ class _Service(BaseSettings):
     audit_queries: Switch = _setting(True, "`off` keeps only SHA-256 hashes of the queries in that file", wrong=False)
     auto_trace: Switch = _setting(
         False,
-        "`on` traces runs if OpenTelemetry or Datadog is set up, or `OTEL_EXPORTER_OTLP_ENDPOINT` for `serve`; a "
-        "tracer that a program or a YAML enables always traces",
+        "`on` traces runs if OpenTelemetry or Datadog is set up (for `serve`, `OTEL_EXPORTER_OTLP_ENDPOINT` is "
+        "enough); a tracer that a program or a YAML enables always traces",
         wrong=False,
         alias="HAYSTACK_AUTO_TRACE_ENABLED",
     )
@@ -381,7 +381,7 @@ def _read(table: type[BaseSettings], name: str) -> Any:
 
 
 def check_settings(own: Collection[str] = ()) -> list[str]:
-    """Check all settings, also those that this process does not read; raise :class:`BadInput` for a wrong value.
+    """Check all settings, even those that this process does not read; raises :class:`BadInput` for a wrong value.
 
     Returns a sentence for each variable that looks like a setting but is not one, with the nearest name. ``own`` names
     the variables that a user's own pipelines read.
@@ -432,7 +432,7 @@ def _read_text(variable: str, is_secret: bool) -> str | None:
             raise BadInput(f"{variable}_FILE is '{file}', which cannot be read ({why}): correct it.") from error
         if not text:
             raise BadInput(f"{variable}_FILE is '{file}', which is empty: write the secret into it.")
-    # A setting of spaces alone counts as unset, but in a secret they are a mistake.
+    # A setting of nothing but spaces counts as unset, but a secret of nothing but spaces is a mistake.
     return text.strip() if text.strip() or (text and is_secret) else None
 
 

@@ -1,4 +1,4 @@
-"""The command options that choose where items run; kept here so that --help does not load a pipeline."""
+"""The command options that choose where questions run, kept here so that --help does not load a pipeline."""
 
 from typing import Annotated
 

@@ -60,8 +60,8 @@ def create_app() -> FastAPI:
     files, lenient = served_pipelines.choose_pipelines(), served_pipelines.skips_broken()
     listed_collections()
     hide_stand_ins(files.values())
-    # Hayhooks itself would load what is in its folder and only log failures. So it gets an empty one, which holds only
-    # wrappers that are deployed later.
+    # Hayhooks itself would load the wrappers in its folder, and only log failures. So its folder begins empty, and
+    # receives only wrappers that are deployed later.
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
     _configure_hayhooks(deployed_later.name)
     configure_log()
@@ -77,7 +77,7 @@ def create_app() -> FastAPI:
     app = _create_hayhooks()
     app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
     # Inside the middleware of Hayhooks, so that refusals also carry its CORS headers and request id; `add_middleware`
-    # would put these around it.
+    # would put ours outside.
     app.user_middleware += [
         Middleware(OpenWebUIRoutes),
         Middleware(ErrorForm),
@@ -264,7 +264,7 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
         with record_failure(name):
             prepared[name] = served_pipelines.prepare_pipeline(name, path)
     if lenient:
-        # Only stores count: all pipelines share the model server, which may come back.
+        # Only a store that does not answer counts: all pipelines share the model server, which may come back.
         loaded = _haystack_pipelines({name: each.wrapper for name, each in prepared.items()})
         found = await find_outages(loaded, STORES)
         failed |= {name: outage.details for name, outage in found.items()}

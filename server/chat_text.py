@@ -15,7 +15,7 @@ from prefrag.pipelines.trace_text import one_line, trace_text
 
 NOTE = "Note:"
 _OWN_HEADING = re.compile(rf"(?m)^[ \t]{{0,9}}({HEADING}|{NOTE})")
-# Control characters, and those that reverse or hide the text around them; some scripts need zero-width joiners.
+# Control characters, and those that reverse or hide the text around them, but not the joiners that some scripts need.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e0fff]")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 # The answer's own words are in bold, and Markdown signs in them are escaped.
@@ -64,7 +64,7 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
         parts.insert(0, f"{NOTE} no source could be searched{rests}.")
     if lists_sources:
         sources = rename_marks(disarm(references_text(result)), marks).splitlines()
-        # Several passages of an attached file give the same line.
+        # Several passages of an attached file give the same line, which is shown once.
         parts.append("\n".join(dict.fromkeys(sources)))
     return "\n\n".join(filter(None, parts))
 

@@ -41,7 +41,7 @@ class CollectionPipelines:
         self._kinds, self._own, self._others = _find_indexes(pipeline)
 
     async def find(self, collection: str | None) -> Any:
-        """Find the pipeline over a collection, or over the one that the key implies; load it if need be."""
+        """Find the pipeline over a collection, loaded if need be; None means the default or a key's only collection."""
         allowed = current_access.get().collections
         if allowed is not None and not self._others <= allowed:
             raise BadInput("This key may not use this pipeline: it also searches documents outside its collections.")

@@ -50,7 +50,7 @@ def listed_collections() -> frozenset[str]:
 
 
 def is_listed(name: str, by_name: bool = False) -> bool:
-    """Check whether requests may name a collection, whether it exists or not.
+    """Check whether requests may name a collection, even if it does not exist.
 
     If the setting is ``all``, an index that stands in for the web is still not listed; see :func:`hide_stand_ins`.
     """
@@ -63,8 +63,7 @@ def is_listed(name: str, by_name: bool = False) -> bool:
         index_path(name)
     except ValueError:
         return False
-    stands_in = name in _stand_ins or name == settings.web_index or name.endswith(WEB_INDEX_SUFFIX)
-    return not stands_in
+    return not (name in _stand_ins or name == settings.web_index or name.endswith(WEB_INDEX_SUFFIX))
 
 
 def hide_stand_ins(files: Iterable[Path]) -> None:
@@ -78,7 +77,7 @@ def hide_stand_ins(files: Iterable[Path]) -> None:
 
 
 def check_collection(name: str, by_name: bool = False) -> None:
-    """Check that a request may search a collection."""
+    """Raise :class:`NoSuchCollection` unless the request may search a collection."""
     if not is_listed(name, by_name) or not is_allowed(name):
         raise NoSuchCollection
 

@@ -10,7 +10,7 @@ from prefrag.components.state.citations import read_citations
 from prefrag.server.chat_text import strip_notes
 from prefrag.server.front_end_prompts import Attachment, drop_tools, take_apart
 
-# The limit for an earlier answer. The follow-up rewriter reads even less of it.
+# The most characters that are kept of an earlier answer; the follow-up rewriter reads fewer.
 _MAX_ANSWER_CHARACTERS = 4_000
 SYSTEM_ROLES = ("system", "developer")
 _BLANKS = re.compile(r"\s{3,}")
@@ -74,6 +74,6 @@ def read_text(message: Mapping[str, Any]) -> str:
 
 
 def _read_answer(content: str) -> str:
-    # Cut before searching for citations, because a client may send any text in place of an answer.
+    # Cut first: a client may send a text of any length as an answer, and finding citations in it takes time.
     answer = _BLANKS.sub("\n\n", strip_notes(content)[:_MAX_ANSWER_CHARACTERS])
     return read_citations(answer)[0]

@@ -33,7 +33,8 @@ def describe_documents(collection: str, shared: bool = False) -> dict[str, Any]:
     failed = {} if shared else read_skipped(resolve_index(collection))
     uploads = uploaded_path(collection) if shared else uploads_folder(collection)
     paths = [each.entry.path or "" for each in listed]
-    # Filters name folders without knowing the failed files, so documents get the names that they have without them.
+    # A folder's name depends on all paths that are named together. Filters know only the indexed documents, so the
+    # folders of documents are named without the failed files.
     folders = {**(name_folders([*paths, *failed], uploads) if failed else {}), **name_folders(paths, uploads)}
     documents = []
     for each, path in zip(listed, paths, strict=True):

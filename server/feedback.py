@@ -214,7 +214,7 @@ def _read_shared() -> Iterator[str]:
 async def give_feedback(given: Feedback, request: Request) -> dict[str, str]:
     """Store a user's feedback on an answer."""
     if not request.headers.get("content-type", "").lower().startswith("application/json"):
-        # A page of another site can make a browser post other types here without a preflight request.
+        # Other types need no preflight request, so a page of another site could make a browser post them here.
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send the feedback as application/json.")
     access = current_access.get()
     try:

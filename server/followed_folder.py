@@ -146,7 +146,7 @@ class FollowedFolder:
         return None
 
     def _concerns(self, change: Change, path: str) -> bool:
-        """Ignore changes in hidden files and in folders that programs fill, which are not indexed."""
+        """Check whether a change matters: hidden files and folders that programs fill are not indexed."""
         return not any(map(is_passed_over, os.path.relpath(path, self._folder).split(os.sep)))
 
 

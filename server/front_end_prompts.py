@@ -25,7 +25,7 @@ _TURN = re.compile(
 _TITLE = re.compile(
     r"(?i)titl|titre|titel|título|titolo|tytuł|заголов|عنوان|शीर्षक|标题|標題|題名|タイトル|제목|\bname\b|benenn"
 )
-# What a speaker with any name says.
+# A turn of a speaker with any name, and what the speaker says.
 _SAID = re.compile(r"(?m)^(?:\W{0,9}[^\W_][^:\uff1a\n{}]{0,24}[:\uff1a]|<[^<>\n]{1,30}>)[^\S\n]*([^\s<{\"][^\n<]*)")
 # A list of attached files before the question, which is meant for tools that read files.
 _FILE_TAGS = re.compile(r"\A\s{0,9}<attached_files>\n(?:<file [^\n]{0,4000}/>\n)*+</attached_files>\s*+")
@@ -141,7 +141,7 @@ def _read_sources(context: str) -> list[Attachment]:
         number = mark[1] if mark else ""
         title = name[1] if name else number
         attached.append(Attachment(number, "" if title.isdecimal() else title, content.strip()))
-    # An empty file counts, because the front end numbers it.
+    # Empty files are kept, because the front end numbers them too.
     return attached if any(each.content for each in attached) else []
 
 

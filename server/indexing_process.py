@@ -251,7 +251,7 @@ def _elasticsearch() -> dict[str, str]:
     if settings.state != "elasticsearch":
         return {}
     own = {name: value for name, value in os.environ.items() if re.match("PREFRAG_(?=ELASTICSEARCH_)", name)}
-    # Without those that this process itself has read from a secrets file; the other process reads the file too.
+    # Leave out what this process has itself set from a secrets file, because the other process reads the file too.
     return {name: value for name, value in own.items() if not own.get(f"{name}_FILE")}
 
 

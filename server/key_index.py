@@ -60,7 +60,7 @@ class KeyIndex:
         from prefrag.indexing.stores import make_index
 
         with self._connect() as client:
-            # A hidden index; Elasticsearch itself would create one that shows up in everybody's lists and searches.
+            # Make a hidden index: one that Elasticsearch makes by itself shows up in everybody's lists and searches.
             make_index(client, KEY_INDEX, {"enabled": False}, number_of_shards=1, hidden=True)
             try:
                 condition: dict[str, Any] = {**version} or {"op_type": "create"}

@@ -61,7 +61,7 @@ _MALFORMED = (
 
 
 def create_server() -> Server[Any, Any]:
-    """Create the server of the protocol over the registry of Hayhooks, for any transport."""
+    """Create an MCP server that offers the pipelines in the registry of Hayhooks, over any transport."""
     server: Server[Any, Any] = Server("prefrag", find_version(), _INSTRUCTIONS)
 
     @server.list_tools()
@@ -210,7 +210,7 @@ async def _call(name: str, arguments: dict[str, Any], context: RequestContext[An
                 await _report(next(steps), output["event"]["text"], context)
             elif "result" in output:
                 result = output["result"]
-    # The trace is for people inspecting a run, and many times as long as the rest.
+    # The trace is left out: it is for people who inspect a run, and many times as long as the rest.
     content = {key: value for key, value in result.items() if key != "trace"}
     text = write_for_model(result, wrapper.cites)
     return CallToolResult(content=[TextContent(type="text", text=text)], structuredContent=content)

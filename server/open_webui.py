@@ -41,7 +41,7 @@ class OpenWebUIRoutes:
             marked = path.startswith(f"{PREFIX}/v1/")
             shows_events.set(marked)
             if marked:
-                # As if an application were mounted at the prefix, so that the others see only the rest of the path.
+                # As if an application were mounted at the prefix: everything further in sees only the rest of the path.
                 scope = {**scope, "root_path": scope["path"].removesuffix(path) + PREFIX}
         await self.app(scope, receive, send)
 

@@ -62,7 +62,7 @@ def page_routes(pipelines: Callable[[], Mapping[str, Any]]) -> APIRouter:
 
 
 def _find_start(pipeline: Any) -> StateBuilder | None:
-    """Find the `start` of a pipeline; the page offers no pipeline without one, because it could not show its result."""
+    """Find the `start` of a pipeline; one without it is not offered, because the page could not show its result."""
     return next((part for _, part in pipeline.walk() if isinstance(part, StateBuilder)), None)
 
 

@@ -106,7 +106,7 @@ async def _call_model_server(server: Any) -> Outage | None:
         return Outage(unreachable, f"{server.address}: {str(error) or type(error).__name__}")
     if status in (401, 403):
         return Outage(_ADVICE["no_key"].format(prefix=server.prefix), f"{server.address} answers {status}")
-    # Not every server lists its models; one that answers that it does not is running.
+    # A server that does not list its models answers with a status below 500, so it is running.
     return Outage(unreachable, f"{server.address} answers {status}") if status >= 500 else None
 
 

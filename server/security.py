@@ -66,7 +66,7 @@ def stays_on_this_machine(scope: Scope) -> bool:
     if not client or scope.get("http_version") == "1.0" or any(_FORWARDING.fullmatch(name) for name in headers):
         return False
     for end in (client, address):
-        # Within one process, the two ends have names instead of addresses.
+        # If both ends are in one process, they have names instead of addresses.
         with suppress(ValueError):
             if not ipaddress.ip_address(end).is_loopback:
                 return False

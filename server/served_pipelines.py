@@ -62,7 +62,7 @@ def check_index(files: Iterable[Path]) -> None:
 
 
 def skips_broken() -> bool:
-    """Check whether a pipeline that cannot be served is skipped: it is, if ``all`` are served and none was named."""
+    """Check whether pipelines that cannot be served are skipped: they are if ``all`` was chosen, and no names."""
     return settings.serve == (ALL,)
 
 

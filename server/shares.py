@@ -23,7 +23,7 @@ RETRY_SECONDS = 5
 
 
 def holder_of(scope: Scope) -> str:
-    """Name the holder of a share on whom a request counts: its key or, without keys, its address."""
+    """Name the holder to whose share a request counts: its key or, if it needs no key, the client's address."""
     return current_access.get().key or (scope.get("client") or ("",))[0]
 
 

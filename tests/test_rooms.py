@@ -28,14 +28,14 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The most lines of Python in a folder, counting all lines. It only falls: a change that adds lines must remove others.
 BUDGET = {
-    "cli": 2_385,
-    "components": 19_453,
-    "evaluation": 8_952,
-    "indexing": 5_621,
-    "pipelines": 1_936,
-    "server": 5_648,
-    "training": 5_861,
-    "tests": 52_013,
+    "cli": 2_328,
+    "components": 18_688,
+    "evaluation": 8_674,
+    "indexing": 5_521,
+    "pipelines": 1_898,
+    "server": 5_566,
+    "training": 5_750,
+    "tests": 51_987,
 }
 
 

@@ -43,8 +43,7 @@ def judge(
     """Train the trees that judge whether to switch to another source; the same command continues if interrupted."""
     from prefrag.training.judge_classifier import train_judge
 
-    sets = read_datasets(dataset)
-    trained = train_judge(sets, output, seed, home, on_progress=say)
+    trained = train_judge(read_datasets(dataset), output, seed, home, on_progress=say)
     typer.echo(
         "Held-back questions, judged by trees not trained on them: right verdicts; steps left despite a needed passage:"
     )

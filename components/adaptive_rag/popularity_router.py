@@ -38,15 +38,15 @@ class PopularityRouter(Block):
         """Set up the component.
 
         :param retriever: Any keyword retriever, such as BM25.
-        :param threshold: The popularity, in passages, at which retrieval is skipped; 0 skips it for every question that
-            names something.
-        :param depth: How many passages are found for each name; those that contain it are counted.
+        :param threshold: The least popularity, in passages, at which retrieval is skipped; 0 skips it for every
+            question that names something.
+        :param depth: How many passages to retrieve for each name; only those that contain the name are counted.
         :raises ValueError: When a number is out of range, or the threshold exceeds the depth and so is never reached.
         """
         check_whole(0, threshold=threshold)
         check_whole(1, depth=depth)
         if threshold > depth:
-            raise ValueError(f"threshold is {threshold} and depth {depth}: set threshold to at most depth.")
+            raise ValueError(f"threshold is {threshold}: set it to at most depth, which is {depth}.")
         self.retriever = retriever
         self.threshold = threshold
         self.depth = depth

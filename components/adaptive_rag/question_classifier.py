@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
 QuestionClass = Literal["no_retrieval", "single_step", "multi_step"]
-#: From the least retrieval to the most: A, B and C of Adaptive-RAG.
+#: The classes from the least retrieval to the most: A, B and C of Adaptive-RAG.
 CLASSES: tuple[QuestionClass, ...] = get_args(QuestionClass)
 
 

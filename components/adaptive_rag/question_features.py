@@ -23,7 +23,7 @@ _COMPARISON, _RELATIVE, _RELATIONS, _LINKS = (
     frozenset(words.split()) for words in (_COMPARISON_WORDS, _RELATIVE_WORDS, _RELATION_WORDS, _LINK_WORDS)
 )
 _PASSIVES = re.compile(r"\b(?:is|are|was|were|been)\b(?: \w+)? \w+(?:ed|en)\b", re.I)
-# A run of capitalised words, which may have small words between them: "The House of the Dead".
+# A sequence of capitalised words, perhaps with small words between them: "The House of the Dead".
 _NAME = re.compile(
     r"\b[A-Z][\w.'\u2019&-]*(?:\s+(?:(?:of|the|and|de|von|van|la|du)\s+){0,2}(?:[A-Z][\w.'\u2019&-]*|\d+))*"
 )
@@ -49,7 +49,7 @@ def names_in(question: str) -> list[str]:
 
 
 def question_features(question: str) -> list[float]:
-    """Compute the :data:`FEATURES` of an English question; the paper's classifier, too, sees only its text."""
+    """Compute the :data:`FEATURES` of an English question from its text, all that Adaptive-RAG's classifier sees."""
     words = comparable(question).split() or [""]
     names = [name.split() for name in names_in(question)]
     in_names = sum(map(len, names))

@@ -34,7 +34,7 @@ class TreeQuestionClassifier(Block):
         self.trees = trees
 
     def warm_up(self) -> None:
-        """Load the trees; raises TreesMissing if there are none, ValueError if the file does not fit."""
+        """Load the trees; raises TreesMissing if there are none, ValueError if the file holds trees of another kind."""
         self._load()
 
     def classify(self, question: str) -> Estimate:

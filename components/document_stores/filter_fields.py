@@ -27,7 +27,7 @@ def named_fields(filters: Any) -> list[str]:
 
 
 def unknown_field(name: str, known: Iterable[str]) -> FilterError:
-    """Make the error for a filter on a field that no document has; a search with it would find nothing."""
+    """Make the error for a filter on a field that no document has, with which a search would find nothing."""
     names = sorted(known)
     listed = ", ".join(f"meta.{known_name}" for known_name in names[:_LISTED]) + (
         ", ..." if len(names) > _LISTED else ""

@@ -9,8 +9,8 @@ def name_folders(paths: Iterable[str], uploads: Path | None = None) -> dict[str,
     """Name the folder of each file, without revealing the folders of this machine above the collection.
 
     A name is relative to the folder that holds all files, uses slashes, and is empty for that folder itself. If no
-    folder holds them all, the files are grouped by the first two parts of their paths, and each name begins with the
-    innermost folder that holds the group. Files in ``uploads`` get an empty name.
+    folder holds all files, they are grouped by the first two parts of their paths, and each name begins with the
+    name of the innermost folder that holds the whole group. Files in ``uploads`` get an empty name.
     """
     folders = {path: PurePath(path).parent for path in paths}
     groups: dict[tuple[str, ...], set[PurePath]] = defaultdict(set)

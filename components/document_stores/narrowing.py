@@ -23,7 +23,7 @@ _Values = Callable[[str], set[str]]
 def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: Any = None) -> dict[str, Any]:
     """Make the filter for folders, kinds and dates that a user has written.
 
-    Every condition lists values that the indexes hold. So both kinds of store apply it as a term look-up, and a
+    Every condition lists values that the indexes hold. So Tantivy and Elasticsearch both look them up as terms, and a
     condition that no document meets is noticed before any search. ``wanted`` may have the keys `folders`, `kinds`,
     `since` and `until`. Documents must also match ``filters``. Raises :class:`BadInput` for an invalid date, and for a
     condition that no document meets; the message names the condition.
@@ -51,7 +51,7 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
 
 def _in_folders(own: set[str], values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
     paths, folder_of_uploads = values("folder"), data_directory() / "uploads"
-    # As in the list of documents, a corpus file is in the common folder, but its lines are in no folder.
+    # A corpus file counts for finding the common folder, as in the list of documents. Its passages have no folder.
     every = paths | {str(PurePath(path).parent) for path in values("corpus")}
     uploads = {path for path in every if path.startswith("upload:") or PurePath(path).parent == folder_of_uploads}
     files = {str(PurePath(path, "file")): path for path in every - uploads}
@@ -96,7 +96,7 @@ def _check_date(name: str, text: str | None) -> str | None:
 
 
 def _is_within(value: str, since: str | None, until: str | None) -> bool:
-    """Check whether a date lies in a span; it is enough if part of a year or a month does."""
+    """Check whether a day, or some day of a year or a month, lies in a span."""
     held = match[0] if (match := _DATE.match(value)) else ""
     after, before = since or held, until or held
     return bool(held) and held[: len(after)] >= after[: len(held)] and held[: len(before)] <= before[: len(held)]

@@ -33,8 +33,8 @@ class LinkedStages(Block):
 
     The first stage searches for the question, and reads the documents whose titles it mentions. Each document found
     brings three kinds of candidates: results for the question and the document together (section 2.2.1 of DR-RAG),
-    results for the document's names and the rest of the question, and documents whose titles it mentions, which need
-    not share a word with the question. From all of these, a :class:`PairClassifier` selects the observation.
+    results for the document's names and the question's words that it lacks, and documents whose titles it mentions,
+    even if they lack all words of the question. From all of these, a :class:`PairClassifier` selects the observation.
     """
 
     def __init__(
@@ -52,10 +52,10 @@ class LinkedStages(Block):
         :param source: The source that finds documents by words.
         :param links: The source that finds documents whose titles a text mentions. It has a
             :class:`TitleMentionRetriever` and the same name as ``source``.
-        :param classifier: The classifier that selects; by default trees, with ``fill``. With CIS or CFS, the first
-            stage is limited to half of ``top_k``, rounded up.
+        :param classifier: The classifier that selects; by default trees with the selection ``fill``. With ``cis`` or
+            ``cfs``, the first stage is limited to half of ``top_k``, rounded up.
         :param concat: Makes the second-stage queries of the paper.
-        :param open_question: Makes further queries; None leaves them out.
+        :param open_question: Makes further second-stage queries; None leaves them out.
         :param first_stage_depth: How many documents the question retrieves by words, and how many by titles.
         :param second_stage_depth: How many documents each document of the first stage retrieves with each query, and
             how many by titles.
@@ -119,7 +119,7 @@ class LinkedStages(Block):
         documents = list(_unique(search.documents for search in state.step.searches[before:]).values())
         if self.classifier.selection == "fill":
             return state, documents
-        # CIS and CFS keep the whole first stage, so it must leave room for the second.
+        # CIS and CFS keep the whole first stage, so the first stage must leave room for the second.
         return state, documents[: math.ceil(state.settings.top_k / 2)]
 
     def _second_calls(self, state: State, documents: list[Document]) -> list[SourceCall]:

@@ -31,10 +31,10 @@ class OpenQuestionQuery:
     """
 
     def __init__(self, term_statistics: TermStatistics | None = None, max_names: int | None = 128):
-        """Set the analysis of words and the length of a query.
+        """Set how words are compared, and the length of a query.
 
-        :param term_statistics: The embedded store or the Elasticsearch retriever, which recognises inflections of a
-            word. Without it, only equal words match.
+        :param term_statistics: The Tantivy store or the Elasticsearch retriever, to recognise inflections of a word.
+            Without it, only equal words match.
         :param max_names: The most names of a document in its query; None for all.
         :raises ValueError: When max_names is under 1.
         """
@@ -48,13 +48,13 @@ class OpenQuestionQuery:
 
         :param query: The question.
         :param documents: The documents that the question found.
-        :returns: ``queries``, one per document, in their order; the question itself if a query would be empty.
+        :returns: ``queries``, one per document in their order; the question itself in place of an empty query.
         """
         question, texts = _WORD.findall(query), [passage_text(document) for document in documents]
         terms = [set(found) for found in analyze_texts([*question, *texts], self.term_statistics)]
         queries = []
         for text, held in zip(texts, terms[len(question) :], strict=True):
-            # A word without a term, such as a stop word, is left out, because the index does not search for it.
+            # Stop words and other words without a term are left out, because the index does not search for them.
             still_open = [word for word, meant in zip(question, terms, strict=False) if meant - held]
             names = [word for word in _WORD.findall(text) if word != word.lower() or word[0].isdigit()]
             queries.append(" ".join([*still_open, *dict.fromkeys(names[: self.max_names])]) or query)

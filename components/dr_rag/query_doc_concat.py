@@ -14,7 +14,7 @@ from prefrag.components.both_ways import at_once
 class QueryDocConcat:
     """Join the question with each document into one query (Query Document Concatenation, section 2.2.1 of DR-RAG).
 
-    A passage that shares few words with the question may share many with a passage that the question finds.
+    A passage with few words of the question may have many words of a passage that the question finds.
 
     ```python
     from haystack import Document
@@ -45,7 +45,7 @@ class QueryDocConcat:
 
         :param query: The question.
         :param documents: The documents that the question found.
-        :returns: ``queries``, one per document, in their order; only the question for a document without text.
+        :returns: ``queries``, one per document in their order; for a document without text, the question alone.
         """
         return {"queries": [" ".join([query.strip(), *self._words(document)]) for document in documents]}
 

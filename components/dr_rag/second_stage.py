@@ -30,9 +30,9 @@ SourceCall = tuple[RetrievalSource, State]
 class SecondStage(Block):
     """Run the second retrieval stage of DR-RAG, and select documents (section 2.2, equations 1, 3 and 4).
 
-    The component comes after the source of the first stage. Each of the first ``k1`` documents of that stage makes a
-    query with the question, and all queries are searched in parallel. The selected documents become the observation:
-    at most ``k``, which is the ``top_k`` of the run.
+    The component comes after the source of the first stage. The question is joined with each of the first ``k1``
+    documents of that stage into a query, and all queries are searched in parallel. At most ``k`` documents are
+    selected, and become the observation; ``k`` is the ``top_k`` of the run.
     """
 
     def __init__(
@@ -46,9 +46,9 @@ class SecondStage(Block):
         """Set the parts and the depths.
 
         :param source: The source of the second stage, which may be the same as in the first stage.
-        :param concat: Makes the queries.
-        :param classifier: The classifier that selects with CIS or CFS; None fills the context by rank (QDC, equation
-            1).
+        :param concat: Joins the question with a document into a query.
+        :param classifier: The classifier that selects by its method ``cis`` or ``cfs``; None selects by rank (QDC,
+            equation 1).
         :param k1: How many documents of the first stage are used, at most ``k``; by default half of ``k``, rounded up.
         :param second_stage_depth: The number of documents that each query retrieves.
         :raises ValueError: When the source is not a RetrievalSource, or a number is under 1.
@@ -135,14 +135,14 @@ def keep_local(state: State, source: RetrievalSource, documents: Sequence[Docume
     local = {str(document.meta.get("source")) for document in documents} - external
     if source.external and local:
         raise RunError(
-            f"The second stage would send documents of '{min(local)}' to the external source '{source.name}': give it "
-            "a second source that is local.",
+            f"The second stage would send documents of '{min(local)}' to the external source '{source.name}': give the "
+            "second stage a local source.",
             state,
         )
 
 
 async def search_all(calls: Sequence[SourceCall]) -> list[State]:
-    """Make several searches at the same time; the states come in the order of the calls."""
+    """Make several searches at the same time; their states are returned in the order of the calls."""
     return await either(_search_in_threads, _search_async, calls)
 
 
@@ -185,6 +185,6 @@ def with_selection(
 
 
 def classifier_error(state: State, error: Exception) -> RunError:
-    """Make the error that ends a run whose classifier failed."""
+    """Make the error with which a run ends because the classifier failed."""
     state = state.with_event("error", caller="pair classifier", message=str(error))
     return RunError(str(error), state)

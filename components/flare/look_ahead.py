@@ -21,8 +21,8 @@ class LookAhead:
     """Check the next sentence before it is kept (FLARE, Jiang et al. 2023, section 3.2).
 
     A sentence is kept if all its tokens are likely. If not, its unlikely tokens are masked, the rest becomes a search
-    query, and the model writes the sentence again. The second version is always kept. A kept sentence with "the answer
-    is" gives the answer.
+    query, and the model writes the sentence again. The second version is always kept. The answer is read from a kept
+    sentence with "the answer is".
 
     The output is ``kept`` if the model is to write the next sentence, and otherwise ``state``, for the router.
 
@@ -49,12 +49,12 @@ class LookAhead:
         """Check the last sentence.
 
         :param state: The state after a reply in the format ``cot``, requested with ``logprobs``.
-        :returns: The state under ``kept`` if the chain goes on, else under ``state``.
+        :returns: The state under ``kept`` if the model is to write the next sentence, else under ``state``.
         :raises RunError: When the model gave no log probabilities. The error holds the state.
         """
         step = state.step
         if not step.reply or step.action not in (Action.SEARCH, Action.NONE):
-            # An empty or unreadable reply, or a step taken by the reader without a model.
+            # The reply is empty or unreadable, or the reader took the step without a model.
             return {"state": state}
         again = _is_written_again(state)
         if not step.tokens and not again:
@@ -73,7 +73,7 @@ class LookAhead:
             again=again,
         )
         if query:
-            # The sentence does not become part of the chain, but its search does.
+            # The chain of thought gets the search, but not the sentence.
             return {"state": state.with_last(action=Action.SEARCH, reply="", thought=step.reply, query=query)}
         if ends_chain(step.reply):
             if answer := read_chain(step.reply).answer:

@@ -34,10 +34,10 @@ _SERVER_CONTEXT_WINDOW = 8_192
 
 @component
 class ChatModel:
-    """Call the model that the environment names; the environment is read when the component warms up.
+    """Call the model that environment variables name; they are read when the component warms up.
 
     ``PREFRAG_LLM_BASE_URL``, ``PREFRAG_LLM_MODEL`` and ``PREFRAG_LLM_API_KEY`` name any OpenAI-compatible server (vLLM,
-    Ollama, OpenAI and others); ``PREFRAG_LLM_GGUF`` names a file that runs in this process instead. Without either
+    Ollama, OpenAI and others); ``PREFRAG_LLM_GGUF`` names a file that runs in this process instead. If neither is set,
     there is no model, and components that can work without one do so. The judge has its own model if
     ``PREFRAG_JUDGE_BASE_URL`` or ``PREFRAG_JUDGE_GGUF`` is set, and then takes all its settings from the
     ``PREFRAG_JUDGE_`` variables.
@@ -95,7 +95,7 @@ class ChatModel:
 
     @property
     def is_named_for_judging(self) -> bool:
-        """Whether the judge's own variables name the model; if so, it judges even if it runs in this process."""
+        """Whether the variables of the judge name the model; such a model judges even if it runs in this process."""
         return self._named == "judge"
 
     @property
@@ -108,7 +108,7 @@ class ChatModel:
 
     @property
     def context_window(self) -> int:
-        """The most tokens of prompt and reply together: the setting, but no more than the server states."""
+        """The most tokens of prompt and reply together: as many as are set, but no more than the server states."""
         if self.is_embedded:
             return self._settings.context or embedded_chat_generator.CONTEXT_WINDOW
         stated = stated_window(self._chosen) if isinstance(self._chosen, ModelServer) else None
@@ -121,7 +121,7 @@ class ChatModel:
 
     @property
     def reply_limit(self) -> int | None:
-        """The most tokens of a reply, including its thinking; None leaves the limit to the YAML."""
+        """The most tokens of a reply, including its thinking; None if only the YAML limits them."""
         return self._settings.max_tokens
 
     @property
@@ -166,7 +166,7 @@ class ChatModel:
             chosen.warm_up()
         else:
             chosen.connect()
-            # A silent server is not asked again here, because Haystack warms up at every run, in the event loop.
+            # Haystack warms up at every run, in the event loop, so a server that did not answer is not asked again.
             read_window(chosen, again=False)
 
     @component.output_types(replies=list[ChatMessage])
@@ -223,7 +223,7 @@ class ChatModel:
 
     @property
     def _named(self) -> Role:
-        # The judge takes all of its variables or none: a mixture of two models' settings would fit neither.
+        # The judge uses all of its own variables or none, because a mixture of two models' settings would fit neither.
         own = models["judge"]
         return "judge" if self.role == "judge" and (own.base_url or own.gguf) else "llm"
 

@@ -24,15 +24,15 @@ _silent_until: dict[ModelServer, float] = {}
 
 
 def stated_window(server: ModelServer) -> int | None:
-    """Return the window that a server has stated; None if it was not asked, or did not say."""
+    """Return the window that a server has stated; None if it was not asked, or did not state one."""
     return _stated.get(server)
 
 
 def read_window(server: ModelServer, again: bool = True) -> None:
-    """Ask a server for its window once per process; a later call asks a silent one again, if ``again`` is True."""
+    """Ask a server for its window once per process; with ``again``, ask one that did not answer once more."""
     if not _is_due(server, again):
         return
-    # Set beforehand, so that while a server hangs only the first call waits for it.
+    # Set before asking, so that only the first call waits for a server that hangs.
     _silent_until[server] = time.monotonic() + _AGAIN_SECONDS
     # An error is ignored, because the call to the model will report it.
     with suppress(Exception):
@@ -68,7 +68,7 @@ def _find_window(server: ModelServer) -> int | None:
     listed = get_json(f"{root}/models", server.api_key)
     entries = {one.get("id"): one for one in listed.get("data") or () if isinstance(one, Mapping)}
     model = entries.get(server.model) or {}
-    # For an adapter, vLLM only names the base model, which states the window.
+    # The entry of an adapter in vLLM has no window, but names the base model, whose entry has one.
     for one in (model, entries.get(model.get("parent")) or {}):
         if window := _count(one.get("max_model_len")):
             return window
@@ -90,7 +90,7 @@ def get_json(url: str, api_key: str = "", seconds: float = _SECONDS, uses_proxy:
     Without ``uses_proxy``, the environment's proxy is ignored. Raises httpx.HTTPError when the server cannot be reached
     or refuses, TimeoutError when the reply takes too long or is too long, and ValueError when it is not JSON.
     """
-    # An event loop can end a reply whose headers trickle in. It runs in a thread, because the caller may have a loop.
+    # An event loop can break off a reply whose headers trickle in. The thread is for callers that run a loop already.
     body = call_in_thread(lambda: asyncio.run(_get(url, api_key, seconds, uses_proxy))).result(seconds)
     found = json.loads(body)
     return found if isinstance(found, dict) else {}

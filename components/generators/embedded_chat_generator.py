@@ -31,7 +31,7 @@ _INSTEAD = "or set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to use a model ser
 _BATCH_TOKENS = 128
 # The most tokens of a reply, unless the call sets a number.
 _MAX_TOKENS = 512
-# Keeps the prompt of a run, which the next call extends, while other runs call. Three parallel runs take half the time.
+# Keeps a run's prompt for its next call while other runs call the model. This halves the time of three parallel runs.
 _PROMPT_CACHE_MIB = 128
 _EXIT_SECONDS = 5.0
 
@@ -146,7 +146,7 @@ class EmbeddedChatGenerator(Block):
             "max_tokens": _MAX_TOKENS,
             **options,
             "messages": [message.to_openai_dict_format() for message in messages],
-            # Streamed, because a call can be stopped only between two chunks; reading the prompt sends chunks too.
+            # A call can be stopped only between two chunks, which `return_progress` sends while the prompt is read too.
             "stream": True,
             "stream_options": {"include_usage": True},
             "return_progress": True,
@@ -171,7 +171,7 @@ class _Model:
         self._adapter = adapter
         self._context_window = context_window
         # llama.cpp ends its threads only when this object is freed, and threads that outlive the interpreter crash it.
-        # So no local variable may hold the object, because the traceback of an error could keep it alive.
+        # So no local variable may hold the object, which the traceback of an error could then keep alive.
         self._server: Any = None
         self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._closing = threading.Event()

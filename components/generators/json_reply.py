@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 # A longer reply comes from a model that does not stop. The limit bounds the work of all code that reads replies.
 MAX_REPLY_CHARACTERS = 100_000
-# An object begins with a quoted name or is empty, so braces in formulas and code are skipped.
+# An object begins with a brace before a quoted name or a closing brace. Braces in formulas and code are skipped.
 _START = re.compile(r"""\{(?=\s{0,99}["'}\u201c\u201d\u201e\u2018\u2019])""")
-# An object within a line, or after the `|` of a quoted passage, may be quoted. The model's own objects begin a line.
+# The model's own objects begin a line. An object within a line, or after the `|` of a passage, may be a quotation.
 _OWN_START = re.compile(
     rf"^[ \t>#*_-]{{0,20}}(?:`{{1,9}}(?:json)?[ \t]{{0,20}}|<[\w|]{{1,20}}>\s{{0,20}})?{_START.pattern}",
     re.IGNORECASE | re.MULTILINE,
@@ -22,7 +22,7 @@ _PAIR = re.compile(
 )
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
 _PLAIN_QUOTES = str.maketrans("\u201c\u201d\u201e\u2018\u2019", '"""\'\'')
-# Each false start costs a pass over the text.
+# Each brace that begins no valid object costs a pass over the text.
 _MOST_ATTEMPTS = 20
 _MOST_LEVELS = 8
 
@@ -61,7 +61,7 @@ def object_schema(**properties: Any) -> dict[str, Any]:
 
 
 def read_objects(text: str, own: bool = False) -> list[FoundObject]:
-    """Read the JSON objects in a reply, even if fenced or cut off; ``own`` leaves out those that may be quoted."""
+    """Read the JSON objects in a reply, even fenced or cut-off ones; ``own`` leaves out those that may be quoted."""
     text = text[:MAX_REPLY_CHARACTERS]
     return _read_from(_OWN_START, text) or ([] if own else _read_from(_START, text))
 
@@ -103,7 +103,7 @@ def read_object(text: str, key: str = "") -> dict[str, Any] | None:
 
 
 def _find_last(text: str, key: str) -> FoundObject | None:
-    # A model that quotes a passage, or repeats the template, does so before it replies, or within a sentence.
+    # If a model quotes a passage or repeats the template, the quotation comes before its reply, or within a sentence.
     latest_first = read_objects(text)[::-1]
     for found in sorted(latest_first, key=lambda one: one.in_prose):
         if (holder := _find_holder(found.values, key)) is not None:

@@ -48,9 +48,9 @@ class Prepared:
 
     :param messages: The messages for the model.
     :param generation_kwargs: The generation parameters.
-    :param state: The state; its trace says what was cut from the prompt.
+    :param state: The state of the run, whose trace says what was cut from the prompt.
     :param tools: The tools that the model may call.
-    :param shorten: Fits the prompt again after the server has refused it as too long; None once that was done.
+    :param shorten: Fits the prompt again after the server refused it as too long; None if it was fitted again already.
     """
 
     messages: list[ChatMessage]
@@ -90,7 +90,7 @@ class ModelCall:
     @property
     def generation_kwargs(self) -> dict[str, Any]:
         """The parameters of every call: the given ones, else the model's, else the defaults."""
-        # The model's are read only when a call is made, because a recording of the model may not exist before.
+        # The model's parameters are read only at a call, because before it the model may not be recorded yet.
         models = getattr(self.chat_generator, "generation_kwargs", None) or {}
         chosen = {name: models.get(name, value) for name, value in self._defaults.items()}
         if models.get("max_completion_tokens") is not None:
@@ -118,11 +118,11 @@ class ModelCall:
         return int(getattr(self.chat_generator, "context_window", None) or DEFAULT_CONTEXT_WINDOW)
 
     def calls_model_of(self, chat_generator: ChatGenerator) -> bool:
-        """Check whether another chat generator calls the same model, so that both profit from its prompt cache."""
+        """Check whether another chat generator calls the same model, so that both can use its prompt cache."""
         return _name_model(self.chat_generator) == _name_model(chat_generator)
 
     def warm_up(self) -> None:
-        """Prepare the model; RemoteModelRefused if it is on another machine while remote models are off."""
+        """Prepare the model; raises RemoteModelRefused if it is on another machine while remote models are off."""
         refuse_remote_models(self.chat_generator)
         if hasattr(self.chat_generator, "warm_up"):
             self.chat_generator.warm_up()
@@ -143,7 +143,7 @@ class ModelCall:
         :param state: The state of the run.
         :param prompt: The prompt file.
         :param observations: The documents of each observation, oldest first.
-        :param render: Takes the observations, perhaps with fewer documents, and returns the values of the template.
+        :param render: Returns the template's values for the observations, from which documents may have been cut.
         :param messages: Builds the conversation from the rendered prompt; by default the prompt is its only message.
         :param tools: The tools that the model may call.
         :param kwargs: Further generation parameters of this call.
@@ -184,7 +184,7 @@ class ModelCall:
         window = self.context_window
 
         def shorten(reached: State) -> Prepared:
-            # If the server states no smaller window than assumed, its tokens must be shorter than estimated.
+            # If the server states no smaller window than assumed, the prompt must have more tokens than estimated.
             smaller = stated if (stated := self.context_window) < window else window * 3 // 4
             reply = min(reply_limit(generation_kwargs) or 512, smaller // 2)
             return fit(reached, smaller, limit_reply(generation_kwargs, reply), None)
@@ -211,8 +211,8 @@ class ModelCall:
 
         :param call: See :meth:`prepare`.
         :param read: Reads the text of a reply; None when it cannot be read.
-        :returns: What was read, None if neither reply could be; the text of the last reply; and the state with the
-            calls counted.
+        :returns: What was read, None if neither reply could be read; the text of the last reply; and the state with
+            the calls counted.
         :raises RunError: When the model fails.
         """
         message, state = await self.send_for_message_async(call)
@@ -328,7 +328,7 @@ def _name_model(chat_generator: Any) -> Any:
 
 
 def is_cut_off(message: ChatMessage) -> bool:
-    """Check whether a reply ended at its limit of tokens, or within its thinking."""
+    """Check whether a reply was cut off, at its limit of tokens or within its thinking."""
     return message.meta.get("finish_reason") == "length"
 
 
@@ -337,7 +337,7 @@ def _whole_text(message: ChatMessage) -> str:
 
 
 def reply_limit(parameters: dict[str, Any]) -> int | None:
-    """Read the most tokens that a reply may have."""
+    """Read how many tokens a reply may have."""
     limit = parameters.get("max_completion_tokens") or parameters.get("max_tokens")
     return int(limit) if limit else None
 

@@ -63,9 +63,9 @@ def is_local(host: str) -> bool:
 def find_models(part: Any) -> list[Model]:
     """Find the models that a component and its nested parts call.
 
-    A class says where its model runs in its attribute ``model_host``. Other chat generators and embedders are searched
-    for the address of a server; without an address, the host is ``unknown``. A class that keeps a part twice,
-    serialised and built, lists the parts that it calls in ``model_parts``.
+    A class says in its attribute ``model_host`` where its model runs. Other chat generators and embedders are searched
+    for the address of a server; without an address, the host is ``unknown``. A class that keeps a part both as YAML
+    and as an object lists the parts that it calls in ``model_parts``.
     """
     found: list[tuple[str, Model]] = []
     unplaced: list[tuple[str, Model]] = []
@@ -77,7 +77,7 @@ def find_models(part: Any) -> list[Model]:
         # A ranker may work in this process without a model, but a generator or an embedder calls a model somewhere.
         elif (role := _role(inner)) in ("llm", "embedder"):
             unplaced.append((path, Model(role, UNKNOWN)))
-    # A component with models inside it only chooses among them, so it is not counted itself.
+    # A component that contains models only chooses among them, so it does not count as a model itself.
     places = [path for path, _ in [*found, *unplaced]]
     found += [(path, model) for path, model in unplaced if not any(_is_inside(place, path) for place in places)]
     return [model for _, model in found]
@@ -220,7 +220,7 @@ def _find_host(part: Any) -> str | None:
     if isinstance(values.get("api_params"), Mapping):
         addresses.append(values["api_params"].get("url"))
     for address in addresses:
-        # A client keeps its address as an object.
+        # The address in a client is an object and not a string.
         if address and (text := str(address)):
             return read_host(text)
     if any(name.startswith("OpenAI") for name in names):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from aiohttp import ClientSession
     from httpx import Client
 
-# The longest reply accepted. Whatever `max_tokens` is, a server may send without end.
+# The longest reply accepted: a server may send without end, whatever `max_tokens` is.
 MAX_BODY_BYTES = 8_000_000
 # Uvicorn, and so vLLM, closes idle connections after five seconds. The client closes them first.
 _KEPT_SECONDS = 4.0
@@ -125,7 +125,7 @@ def _find_pause(error: BaseException, attempts: int) -> float | None:
         wished = error.retry_after if milliseconds is None else milliseconds / 1_000
         if wished:
             return wished if wished <= _LONGEST_PAUSE else None
-    # The pauses grow, and differ between clients that failed at the same moment.
+    # Pauses grow, and are random so that clients that failed at the same moment do not all return at the same moment.
     return min(0.5 * 2.0 ** (attempts - 1), 8.0) * random.uniform(0.75, 1)
 
 
@@ -142,7 +142,7 @@ def _read_seconds(value: str | None) -> float | None:
 
 def _post(request: Request, deadline: float) -> bytes:
     left = max(0.001, deadline - time.monotonic())
-    # The client limits only each single wait, so a server that sends a byte now and then could go on for ever.
+    # The client's timeout is for each single wait, so a server that sends a byte now and then could go on for ever.
     return call_in_thread(partial(_receive, request, left, deadline)).result(timeout=left)
 
 
@@ -243,7 +243,7 @@ _sessions: dict[asyncio.AbstractEventLoop, tuple[ClientSession, AsyncGenerator[C
 
 
 async def _session() -> ClientSession:
-    """Return the client session of this event loop; connections cannot outlive their loop."""
+    """Return the client session of this event loop, because connections cannot outlive their loop."""
     loop = asyncio.get_running_loop()
     if loop not in _sessions:
         for ended in [other for other in list(_sessions) if other.is_closed()]:
@@ -254,7 +254,7 @@ async def _session() -> ClientSession:
 
 
 async def _open(loop: asyncio.AbstractEventLoop) -> AsyncGenerator[ClientSession, None]:
-    # When an event loop ends, it closes its asynchronous generators. This is the last moment to close connections.
+    # A generator, because an event loop that ends closes its generators. That is the last moment to close connections.
     import aiohttp
 
     session = aiohttp.ClientSession(

@@ -64,7 +64,7 @@ class ModelServer:
     async def call_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
     ) -> list[ChatMessage]:
-        """Call the model; the replies have its text as written and its tool calls, without separate reasoning.
+        """Call the model; the replies hold its unchanged text and its tool calls, without separate reasoning.
 
         ``generation_kwargs`` must have OpenAI names; any other name raises ValueError. Raises
         :class:`ModelServerError` when the server cannot be reached or gives no usable reply.
@@ -178,7 +178,7 @@ def _name_attempts(attempts: int) -> str:
 
 
 def _read_message(error: model_requests.Refused) -> str:
-    """Read a refusal without its escapes, which could hide a key from the masking."""
+    """Read the text of a refusal, and undo JSON escapes, because they could hide a key from the masking."""
     try:
         return str(json.loads(str(error)))
     except (ValueError, RecursionError):

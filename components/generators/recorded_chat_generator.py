@@ -67,7 +67,7 @@ class RecordedChatGenerator(Block):
 
     @property
     def served_by(self) -> str | None:
-        """The model and its server; None without a server, and in an old recording."""
+        """The model and its server; None if there is no server, or the recording is too old to name it."""
         return self._facts().get("served_by")
 
     @property
@@ -84,12 +84,12 @@ class RecordedChatGenerator(Block):
 
     @property
     def generation_kwargs(self) -> dict[str, Any]:
-        """The parameters of the model by their OpenAI names; empty in an old recording."""
+        """The parameters of the model by their OpenAI names; empty if the recording is too old to hold them."""
         return dict(self._facts().get("generation_kwargs") or {})
 
     @property
     def reply_limit(self) -> int | None:
-        """The most tokens of a reply, as set in the environment; None leaves the limit to the parameters."""
+        """The most tokens of a reply, as set in the environment; None if only the parameters limit them."""
         return self._facts().get("reply_limit")
 
     @property

@@ -9,8 +9,8 @@ from prefrag.components.generators.model_server import ModelServer, ModelServerE
 
 # The statuses with which servers refuse a parameter that they do not know.
 _BAD_REQUEST = (400, 422)
-# Parameters that a call can do without, and how to avoid the first, refused call of each process. `max_tokens` is sent
-# under its other name, and `ModelCall` cuts a reply where `stop` would have ended it.
+# Parameters that a call can do without, each with the setting that avoids a refused first call in every process.
+# `max_tokens` is sent under its other name, and `ModelCall` cuts a reply where `stop` would have ended it.
 _ADVICE = {
     "response_format": "set {prefix}STRUCTURED to json_object or off",
     "chat_template_kwargs": "unset {prefix}THINKING",
@@ -21,7 +21,7 @@ _ADVICE = {
     "top_p": "",
     "stop": "",
 }
-# Servers refuse this one without naming it.
+# A server may refuse this parameter without naming it.
 _SUSPECT = "response_format"
 
 _refused: dict[ModelServer, frozenset[str]] = {}

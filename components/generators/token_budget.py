@@ -11,7 +11,7 @@ from prefrag.components.state.state import WHOLE_TEXT
 Observations = Sequence[Sequence[Document]]
 Prompt = TypeVar("Prompt")
 
-# A chat template's own tokens around the messages, and room for an estimate that is too low.
+# The tokens that a chat template puts around the messages, and a reserve for an estimate that is too low.
 OVERHEAD_TOKENS = 48
 
 
@@ -85,6 +85,6 @@ def _shorten(document: Document, characters: int) -> Document:
     content = document.content or ""
     if len(content) <= characters:
         return document
-    # Prompts identify documents by their whole text, so a shortened one keeps it, even if it is shortened again.
+    # Prompts identify documents by their whole text, so `meta` keeps it, even if a document is shortened again.
     meta = {WHOLE_TEXT: content, **document.meta}
     return replace(document, content=content[:characters].rstrip() + " ...", meta=meta)

@@ -21,9 +21,9 @@ class AutoJudge(Block):
     def __init__(self, model_judge: ModelJudge, tree_judge: ScoringJudge):
         """Set up the judge.
 
-        :param model_judge: The judge that calls a model, either on a server or named for judging.
+        :param model_judge: The judge that calls a model, if one is on a server or set by the judge's own variables.
         :param tree_judge: The judge to use if there is no such model.
-        :raises ValueError: When ``model_judge`` cannot say whether it has a model that can judge.
+        :raises ValueError: When ``model_judge`` has no ``can_judge``, which tells whether its model can judge.
         """
         if not hasattr(model_judge, "can_judge"):
             raise ValueError(f"model_judge is a {type(model_judge).__name__}: give a ModelJudge.")
@@ -31,7 +31,7 @@ class AutoJudge(Block):
         self.tree_judge = tree_judge
 
     def warm_up(self) -> None:
-        """Prepare the chosen judge; TreesMissing if the trees judge and there are none."""
+        """Prepare the chosen judge; raises TreesMissing if it uses trees and their file is missing."""
         self._choose().warm_up()
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
@@ -49,5 +49,5 @@ class AutoJudge(Block):
     score = blocking(score_async)
 
     def _choose(self) -> ScoringJudge:
-        # Chosen at each call, because the model depends on the environment of the run.
+        # Chosen at each call, because the environment, which names the model, may have changed.
         return self.model_judge if self.model_judge.can_judge else self.tree_judge

@@ -22,20 +22,20 @@ class CascadeJudge(Block):
 
         :param tree_judge: The judge that is called first.
         :param model_judge: The judge that is called if the trees are unsure.
-        :param unsure_from: The probability, 0 to 1, above which the trees are unsure.
-        :param unsure_to: The probability, 0 to 1, at which the trees are sure again.
+        :param unsure_from: The probability, 0 to 1, up to which the trees are sure that no passage is needed.
+        :param unsure_to: The probability, 0 to 1, from which on the trees are sure that a passage is needed.
         :raises ValueError: When a bound is out of range, or ``unsure_from`` is above ``unsure_to``.
         """
         check_range(0, 1, unsure_from=unsure_from, unsure_to=unsure_to)
         if unsure_from > unsure_to:
-            raise ValueError(f"unsure_from is {unsure_from} and unsure_to {unsure_to}: set unsure_from no higher.")
+            raise ValueError(f"unsure_from is {unsure_from}: set it to at most unsure_to, which is {unsure_to}.")
         self.tree_judge = tree_judge
         self.model_judge = model_judge
         self.unsure_from = unsure_from
         self.unsure_to = unsure_to
 
     def warm_up(self) -> None:
-        """Prepare the trees and the model; TreesMissing if there are no trees."""
+        """Prepare the trees and the model; raises TreesMissing if there are no trees."""
         self.tree_judge.warm_up()
         self.model_judge.warm_up()
 
@@ -66,5 +66,5 @@ class CascadeJudge(Block):
         )
 
     def _is_unsure(self, verdict: Verdict) -> bool:
-        # No score means that the trees do not know such passages.
+        # Without a score, the passages are unlike any that the trees were trained on.
         return verdict.score is None or self.unsure_from < verdict.score < self.unsure_to

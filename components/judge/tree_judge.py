@@ -24,14 +24,14 @@ SHIPPED_TREES = Path(__file__).parent / "switch_trees.json"
 
 
 def keep_probability(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -> float:
-    """Estimate the probability that at least one passage is needed, from that of each; 0 without passages."""
+    """Estimate the probability that at least one passage is needed, from each one's probability; 0 without passages."""
     return 1 - math.prod(1 - needed for needed in trees.probabilities([as_row(passage) for passage in features]))
 
 
 def find_unknown(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -> str | None:
-    """Find a feature with a value outside of its range in the training, so that the trees' estimate is a guess.
+    """Find a feature whose value was not in the training data's range, which makes the trees' estimate a guess.
 
-    Returns a text with the feature, its value and that range; None if all values are in range.
+    Returns a text with the feature, its value and the range; None if all values are in range.
     """
     for name, (least, most) in trees.ranges.items():
         for passage in features:
@@ -42,7 +42,7 @@ def find_unknown(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -
 
 
 def least_probability(cost_of_leaving: float) -> float:
-    """Compute how likely a needed passage must be for the passages to be kept."""
+    """Compute the least probability of a needed passage with which the passages are kept."""
     return 1 / (1 + cost_of_leaving)
 
 
@@ -74,11 +74,11 @@ class TreeJudge(Block):
         """Set up the judge.
 
         :param trees: A file written by ``prefrag train judge``; by default the shipped trees.
-        :param term_statistics: The embedded store or the Elasticsearch retriever, which analyses words and counts how
+        :param term_statistics: The Tantivy store or the Elasticsearch retriever, which analyses words and counts how
             frequent they are. Without it, all words of at least four letters have the same weight.
         :param cost_of_leaving: How many needless searches of the preferred source are as bad as one needless switch.
-            The run switches if the probability that no passage is needed is over ``cost / (1 + cost)``: with 0 at any
-            doubt, with infinity never.
+            The run switches if the probability that no passage is needed is over ``cost / (1 + cost)``: at 0 upon any
+            doubt, at infinity never.
         :raises ValueError: When a setting is out of range.
         """
         if trees is not None and not trees:
@@ -89,7 +89,7 @@ class TreeJudge(Block):
         self.cost_of_leaving = cost_of_leaving
 
     def warm_up(self) -> None:
-        """Load the trees; TreesMissing if there are none, ValueError if the file does not fit."""
+        """Load the trees; raises TreesMissing if there are none, ValueError if the file holds trees of another kind."""
         self._load()
 
     def judge(self, state: State) -> tuple[Verdict, State]:
@@ -104,7 +104,7 @@ class TreeJudge(Block):
         analysis = f"It is {probability:.0%} likely that a needed passage is among these (kept from {least:.0%} on)."
         return Verdict(probability >= least, "classifier", analysis, score=round(probability, 4)), state
 
-    # In a thread, because the statistics may come from a server.
+    # In a thread, because the term statistics may come from a server.
     judge_async = in_thread(judge)
 
     def _judge_by_words(self, state: State) -> Verdict:

@@ -1,4 +1,4 @@
-"""Rewrite a follow-up by rules, without a model: a name from an earlier turn replaces its pronoun. English only."""
+"""Rewrite an English follow-up by rules, without a model: its pronoun is replaced by a name from an earlier turn."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
-# Nobody uses more words than this to name a thing; a longer answer is prose.
+# The most words of an answer that only names a thing; a longer answer is prose.
 _MOST_ANSWER_WORDS = 8
 _MOST_LEFT_OUT_WORDS = 5
 _CAPITAL = r"[^\W\d_a-z\u00df-\u00ff][\w'\u2019&-]*|\d+(?:\.\d+)+"
@@ -16,7 +16,7 @@ _NAME = re.compile(
 )
 _HELP_VERBS = "can could did do does may might must shall should will would"
 _AUXILIARIES = frozenset(_HELP_VERBS.split())
-# English function words, which a noun phrase cannot contain.
+# English function words, at which a noun phrase ends.
 _BUILDING = FUNCTION_WORDS | _AUXILIARIES
 _PHRASE = re.compile(r"\b(?:the|our|my|your)((?: [\w'\u2019-]+){1,6})", re.I)
 _PERSON = re.compile(r"\b(?:he|she|him|his|her|hers)\b", re.I)
@@ -35,7 +35,7 @@ _JOINS = re.compile(
 )
 _POSSESSIVE = re.compile(r"(?:his|its|their|her(?= (?!(?:and|as|at|by|for|from|in|on|or|to|with)\b)\w))\b", re.I)
 _LEADS = re.compile(r"\W*(?:(?:and|but|or|so|what about|how about)\b\W*)+", re.I)
-# These begin a fragment of a question; other function words begin a whole question.
+# The function words that can begin a fragment, such as "and in Vienna?"; others begin a whole question.
 _BEGIN = "a an at between by during for from in my of on our since the to until with your"
 _BEGINS = frozenset(_BEGIN.split())
 _ASKED_WHO = re.compile(r"\W*(?:\w+ )?who(?:m|se)?\b", re.I)
@@ -67,7 +67,7 @@ def find_reference(question: str) -> str:
 def rewrite_by_rules(question: str, turns: Turns) -> str | None:
     """Rewrite a follow-up so that it can be understood alone.
 
-    A question that refers to nothing stays as it is. None if the turns, oldest first, do not say what it refers to.
+    Returns a question without references unchanged, and None if the turns, oldest first, do not show what is meant.
     """
     reference, found = find_reference(question), _find_pronoun(question)
     if not (reference and turns):
@@ -97,7 +97,7 @@ def pair_turns(history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _find_pronoun(question: str) -> re.Match[str] | None:
-    """Find the pronoun in a question that contains no name."""
+    """Find the pronoun in a question; None if the question contains a name, to which the pronoun may refer."""
     if any(_names(question)):
         return None
     bare = _EMPTY.sub(lambda match: " " * len(match.group()), question)
@@ -167,7 +167,7 @@ def _is_label(name: str, text: str) -> bool:
 
 
 def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
-    """Yield the turns from the last one back, skipping those with the same pronoun: it refers to the same thing."""
+    """Yield the turns, last first, without those whose question has the same pronoun, which means the same thing."""
     same = next((each for each in _SAME if pronoun.casefold() in each), frozenset())
     for asked, answer in reversed(turns):
         if not same.intersection(re.findall(r"\w+", asked.casefold())):

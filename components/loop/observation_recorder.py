@@ -1,6 +1,6 @@
 """The component that turns the documents of a retrieval into an observation."""
 
-# No postponed annotations here: Haystack could not recognise a Variadic by its name.
+# Annotations are not postponed here, because Haystack would not recognise a Variadic that is only a string.
 from functools import reduce
 
 from haystack import Document, component
@@ -16,16 +16,16 @@ from prefrag.components.state.state import Search, State, identity
 class ObservationRecorder:
     """Write the documents of a retrieval into the transcript (section 3.2, *Retrieval Source Observation*).
 
-    After a step, the observation consists of the documents of its last retrieval: after a switch, only those of the
+    The observation of a step consists of the documents of its last retrieval: after a switch, only those of the
     other source. After a supplement, it has the documents of all sources, the preferred source first (section 3.3).
     """
 
     def __init__(self, merge: bool = False, max_documents: int | None = None):
         """Set up the component.
 
-        :param merge: Show the documents of all the retrievals that arrive (a supplement) instead of only the last.
-        :param max_documents: The most documents to show in a whole run, none of them twice (15 in IRCoT). None shows
-            whatever each retrieval found.
+        :param merge: Show the documents of all searches of the step (for a supplement), not only those of the last.
+        :param max_documents: The most documents to show in a whole run, each only once (15 in IRCoT). None shows
+            everything that each retrieval found.
         :raises ValueError: When ``max_documents`` is less than 1.
         """
         check_whole(1, max_documents=max_documents)
@@ -34,7 +34,7 @@ class ObservationRecorder:
 
     @component.output_types(state=State)
     def run(self, states: Variadic[State]) -> dict[str, State]:
-        """Make the documents of the last search, or of all searches, the observation.
+        """Make an observation of the documents of the last search, or of all searches.
 
         :param states: The state, once for each source that was searched at the same time.
         :returns: ``state`` with the observation.

@@ -14,8 +14,8 @@ class PreferenceRouter:
     """Route each step by its action, and limit the number of steps (section 3.2 and appendix B.3 of PrefRAG).
 
     Each run gives exactly one output: ``search_<source>`` for each source, ``answered``, ``retry`` (an unreadable reply
-    or an unknown action) or ``exhausted`` (the steps are used up, or the model wants no further search: it must answer
-    now). With ``ask_all`` there is one ``search_all`` for all sources.
+    or an unknown action) or ``exhausted`` (the steps are used up, or the model wants no further search, so it must
+    answer now). With ``ask_all`` there is one ``search_all`` for all sources.
 
     ```python
     from prefrag.components.loop.preference_router import PreferenceRouter
@@ -27,8 +27,8 @@ class PreferenceRouter:
     def __init__(self, sources: Sequence[str], follow_model: bool = False, ask_all: bool = False):
         """Set up the component.
 
-        :param sources: The names of the sources: one output each.
-        :param follow_model: Search the source that the action names, instead of the preferred one first: the ablation
+        :param sources: The names of the sources, with one output each.
+        :param follow_model: Search the source that the model names, even if it is not the preferred one: the ablation
             without preference-driven retrieval (table 2).
         :param ask_all: Send each search to every source at the same time (ReAct-Mix, table 1).
         :raises ValueError: When there is no source, or both settings are chosen.

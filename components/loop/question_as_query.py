@@ -18,7 +18,7 @@ class QuestionAsQuery:
     def __init__(self, sources: Sequence[str] | None = None):
         """Set up the component.
 
-        :param sources: The names of the sources that are searched; None for all that the run may search.
+        :param sources: The names of the sources to search; None for all that the run may search.
         """
         self.sources = None if sources is None else list(sources)
 
@@ -27,7 +27,7 @@ class QuestionAsQuery:
         """Add a step that searches for the question.
 
         :param state: The state at the start of a run.
-        :returns: ``state`` with a step that searches for its question, and each of its searches in the trace.
+        :returns: ``state`` with a step that searches for the question, and with each of these searches in the trace.
         """
         state = state.with_step(Step(Action.SEARCH, query=state.question))
         for source in state.settings.sources:

@@ -47,8 +47,8 @@ class SelfReflector:
         :param chat_generator: The model; needed for ``call``.
         :param prompt: The prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
-        :param supplement: The sources that are searched once more: ``every`` one, as in the paper; or ``others``, all
-            but the preferred one, whose passages the model has read (every one if no other may be searched).
+        :param supplement: The sources that are searched once more: ``every`` one, as in the paper; or ``others``, which
+            leaves out the preferred one, because the model has read its passages, unless no other one is allowed.
         :raises ValueError: When the settings contradict each other.
         """
         if reflection is False:
@@ -57,7 +57,7 @@ class SelfReflector:
         check_choice(("reply", "call", "off"), reflection=reflection)
         check_choice(("every", "others"), supplement=supplement)
         if reflection == "call" and chat_generator is None:
-            raise ValueError("reflection: call needs a `chat_generator`; or set it to reply.")
+            raise ValueError("reflection is 'call', which needs a `chat_generator`: give one, or set it to reply.")
         prompt_path(prompt)
         self.reflection = reflection
         self.chat_generator = chat_generator
@@ -98,7 +98,7 @@ class SelfReflector:
 
     def _label(self, reflection: dict[str, Any] | None, _: str, state: State) -> State:
         if reflection is None:
-            # The label in the reply itself is better than none, and an unreadable verdict is no reason to search again.
+            # The label in the answer's own reply, if any, is kept. An unreadable label is no reason to search again.
             return state.with_event("unreadable", caller="reflector")
         return state.with_last(reply=with_evaluation(state.step.reply, **reflection), **reflection)
 
@@ -107,7 +107,7 @@ class SelfReflector:
         if self.reflection == "off" or state.step.certainty is not None:
             return {"accepted": state}
         known = known_marks(state)
-        # A model that gives no label has not doubted its answer; the trace shows that the label is missing.
+        # No label counts as no doubt about the answer; the trace shows that the label is missing.
         negative = label in (Label.INCORRECT, Label.PARTIALLY_CORRECT)
         supplement = negative and state.supplements < state.settings.max_supplements
         state = state.with_event(

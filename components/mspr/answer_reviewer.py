@@ -45,13 +45,13 @@ class AnswerReviewer:
     ):
         """Set up the component.
 
-        :param sources: The names of the sources: one ``search_`` output each.
+        :param sources: The names of the sources, with one ``search_`` output each.
         :param chat_generator: The model that reviews.
-        :param supplement_source: The source to search after a negative review; if it is not allowed, the preferred one.
+        :param supplement_source: The source to search after a negative review; if not allowed, the preferred source.
         :param enabled: False accepts every answer without a review: the ablation without CAR (table II).
-        :param on_doubt: What happens when the review cannot be read in two attempts, or was cut off: ``keep`` accepts
-            the answer without a label, since in the paper a run stops unless the label is False, and ``end`` ends the
-            run with an error. Doubt never starts a search.
+        :param on_doubt: What happens if two reviews cannot be read or are cut off: ``keep`` accepts the answer without
+            a label, because the paper's runs stop unless the label is False; ``end`` ends the run with an error. Doubt
+            never starts a search.
         :param prompt: The prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :raises ValueError: When the settings contradict each other, or the prompt file does not exist.
@@ -121,7 +121,7 @@ class AnswerReviewer:
             label = Label.CORRECT if passed else Label.INCORRECT
             reply = with_evaluation(state.step.reply, label, explanation)
             state = state.with_last(reply=reply, label=label, explanation=explanation)
-        # An unreadable review is no reason to search the web.
+        # An unreadable review never starts a search.
         supplement = passed is False and state.supplements < state.settings.max_supplements
         state = state.with_event(
             "review",

@@ -17,11 +17,11 @@ from prefrag.components.state.state import SUMMARY, State, Step
 
 @component
 class ObservationRefiner:
-    """Summarise the previous observation if it is too long, never the current one (MSPR, III.B: ORS).
+    """Summarise the previous observation if it is too long, but never the current one (MSPR, III.B: ORS).
 
     The component runs after a retrieval. The passages just found stay as they are, because the next action depends on
     their details. The summary of the previous passages keeps everything that may bear on the question or on the current
-    query. Only the prompts of a model show it instead of the passages: the result of the run keeps the documents.
+    query. Only prompts show the summary instead of the passages; the result of the run keeps the documents.
     """
 
     def __init__(
@@ -36,9 +36,9 @@ class ObservationRefiner:
 
         :param chat_generator: The model that summarises.
         :param threshold: Tokens, as :func:`estimate_tokens` counts them, above which an observation is too long. The
-            paper gives no number, only that HotpotQA's passages stay below it; at top-k 5 about 3% of HotpotQA's
-            observations exceed this default, and 11% of 2WikiMultiHopQA's.
-        :param enabled: False shows all observations as they were found: the ablation without ORS (table II).
+            paper gives no number, and says only that HotpotQA's passages stay below it. At top-k 5, about 3% of the
+            observations on HotpotQA exceed this default, and 11% of those on 2WikiMultiHopQA.
+        :param enabled: False leaves all observations as they are: the ablation without ORS (table II).
         :param prompt: The prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :raises ValueError: When the threshold is under 1, or the prompt file does not exist.
@@ -61,8 +61,8 @@ class ObservationRefiner:
     async def run_async(self, state: State) -> dict[str, State]:
         """Summarise the previous observation if it is too long.
 
-        :param state: The state after a retrieval that is not yet observed.
-        :returns: ``state``, with a summary of the previous observation if it is too long.
+        :param state: The state after a retrieval, whose documents are not yet an observation.
+        :returns: ``state``, with a summary of the previous observation if that was too long.
         :raises RunError: When the model fails. The error holds the state.
         """
         number = self._over_long(state)

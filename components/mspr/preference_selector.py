@@ -10,7 +10,7 @@ from prefrag.components.state.state import Action, State
 
 @component
 class PreferenceSelector:
-    """Select the source of a search (MSPR, III.C); place it after a reasoner that names one, before the router.
+    """Select the source of a search (MSPR, III.C); it belongs between a reasoner that names sources and the router.
 
     The first search goes to the preferred source. After a search there whose verdict is False (see
     :class:`SourceSwitchJudge` with ``switch_at="next_step"``), the next search goes to another source. In every other
@@ -29,7 +29,7 @@ class PreferenceSelector:
     def __init__(self, sources: Sequence[str], enabled: bool = True):
         """Set up the component.
 
-        :param sources: The names of the sources, in the order in which a False verdict tries them.
+        :param sources: The names of the sources, in the order in which they are tried after a False verdict.
         :param enabled: False leaves every choice among the allowed sources to the model: the ablation without PRS
             (table II).
         :raises ValueError: When there is no source.

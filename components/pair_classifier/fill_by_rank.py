@@ -1,4 +1,4 @@
-"""Select DR-RAG's context without a classifier, from both stages by rank."""
+"""Select DR-RAG's context from the documents of both stages by rank, without a classifier."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from prefrag.components.state.state import identity
 
 
 def fill_by_rank(documents: Sequence[Document], candidates: Sequence[Sequence[Document]], k: int) -> list[Document]:
-    """Fill a context to ``k`` documents (equation 1 of DR-RAG, without a classifier).
+    """Fill a context with up to ``k`` documents (equation 1 of DR-RAG, without a classifier).
 
     Each first-stage document in turn adds the first document of its second-stage list that is not in the context yet.
     The turns are repeated until the context is full, as in appendix A.2.

@@ -1,4 +1,4 @@
-"""The component that selects documents by the verdicts of a classifier on pairs of them."""
+"""The component that classifies pairs of documents, and selects documents by the verdicts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PairClassifier:
 
     *Classifier Inverse Selection* fills the context to ``k`` documents and then drops the redundant ones; *Classifier
     Forward Selection* adds to the first stage only what the classifier accepts. Both may select fewer than ``k``.
-    Beyond the paper, *fill* ranks the documents of both stages by the best pair of each, and selects ``k`` of them.
+    Beyond the paper, *fill* ranks each document of both stages by its best pair, and selects the first ``k``.
 
     ```python
     from haystack import Document
@@ -62,8 +62,8 @@ class PairClassifier:
         :param k: The most documents to select, those of the first stage included.
         :param threshold: The score, from 0 to 1, at which a pair is positive; ``fill`` does not need it. Scores assume
             the prior of the engine's training. The shipped trees of ``label: pair`` assume as many positive as negative
-            pairs, as in DR-RAG (appendix A.1), so at 0.5 both are equally likely. In use far fewer pairs are positive
-            (3 to 23%), so there a score is not a probability.
+            pairs, as in DR-RAG (appendix A.1), so with them 0.5 means that both are equally likely. In use, far fewer
+            pairs are positive (3 to 23%), so a score is not a probability there.
         :param drop: What ``cis`` may drop: ``second_stage`` documents that are positive with none of the first stage
             (equation 3), or ``any`` document that is positive with no other (the prose of 2.2.2).
         :param accept: What ``cfs`` takes from a second-stage list: the ``first`` document accepted (equation 4), or
@@ -72,13 +72,13 @@ class PairClassifier:
             number makes fewer and larger batches, and more pairs. An engine with ``together`` gets all pairs at once.
         :param rank_weight: The score that ``fill`` adds to the first document of the first stage; half of it is added
             to the second, a third to the third. If no pair is likely, as in a corpus unlike those of the training, the
-            order of the first stage decides; if one is, the weight is negligible.
+            order of the first stage decides; if a pair is likely, the weight is negligible.
         :raises ValueError: When a setting is invalid.
         """
         if isinstance(engine, str):
             if engine not in _ENGINES:
                 raise ValueError(f"engine is '{engine}': set it to {' or '.join(_ENGINES)}, or give a pair scorer.")
-            # A threshold needs trees that learnt about pairs, a ranking trees that learnt about passages.
+            # Trees trained on pairs suit a threshold; trees trained on passages suit a ranking.
             trees = TreePairScorer(label="passage" if selection == "fill" else "pair")
             engine = trees if engine == "trees" else TransformerPairScorer()
         if not callable(getattr(engine, "score", None)):
@@ -100,7 +100,7 @@ class PairClassifier:
         self.rank_weight = rank_weight
 
     def warm_up(self) -> None:
-        """Load the classifier; FileNotFoundError if there is none."""
+        """Load the classifier; raises FileNotFoundError if there is none."""
         if hasattr(self.engine, "warm_up"):
             self.engine.warm_up()
 
@@ -112,11 +112,11 @@ class PairClassifier:
 
         :param query: The question.
         :param documents: The documents of the first stage, best first.
-        :param candidates: For each of these, the list of its second-stage documents, best first.
+        :param candidates: For each of ``documents``, the list of its second-stage documents, best first.
         :param k: The most documents to select, by default the component's own number.
         :returns: ``documents``: the selected ones, those of the first stage first; with ``fill`` the best first.
             ``pairs``: the verdicts of the classifier, as ``documents`` (two ids), ``score`` and ``positive``.
-        :raises ValueError: When a document lacks its list, ``k`` is under 1, or the engine's scores do not fit.
+        :raises ValueError: When a document lacks its list, ``k`` is under 1, or a pair gets no finite score.
         :raises FileNotFoundError: When there is no trained classifier.
         """
         k = self.k if k is None else k
@@ -149,7 +149,7 @@ class PairClassifier:
         first = [document for document in context if identity(document) in first_stage]
         second = [document for document in context if identity(document) not in first_stage]
         pairs = list(product(first, second)) if self.drop == "second_stage" else list(combinations(context, 2))
-        # Scores that are relative to the other pairs of the question need all of them in one call.
+        # Scores that are relative to the other pairs of the question need all pairs in one call.
         verdicts.score_pairs([*pairs, *all_pairs(documents, candidates)] if self._together else pairs)
         wanted = {identity(document) for pair in pairs if verdicts.is_positive(*pair) for document in pair}
         if self.drop == "second_stage":
@@ -189,7 +189,7 @@ class PairClassifier:
                 if identity(second) in context:
                     continue
                 if not verdicts.is_known(first, second):
-                    # The following lists are walked too, so that their next pairs are in the same batch.
+                    # Go on with the other documents' lists, so that their next pairs are in the same batch.
                     behind = (one for one in second_stage[position:] if identity(one) not in context)
                     ahead = (one for one in behind if not verdicts.is_known(first, one))
                     unknown += [(first, document) for document in islice(ahead, self.lookahead)]
@@ -215,7 +215,7 @@ def all_pairs(documents: Sequence[Document], candidates: Sequence[Sequence[Docum
 def by_best_pair(
     documents: Sequence[Document], pairs: Sequence[Pair], scores: Sequence[float], rank_weight: float
 ) -> list[Document]:
-    """Rank the documents of both stages, best first, by their best pairs (see ``PairClassifier`` for the weight)."""
+    """Rank the documents of both stages by their best pairs, best first; ``PairClassifier`` explains the weight."""
     found = {identity(document): document for document in documents}
     best = dict.fromkeys(found, 0.0)
     for pair, score in zip(pairs, scores, strict=True):

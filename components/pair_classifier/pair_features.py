@@ -69,11 +69,11 @@ FEATURES = (
     "links_in_pool",
 )
 
-# The parameters of BM25 in the embedded index.
+# The parameters of BM25 in a `TantivyDocumentStore`.
 _K1, _B, _TITLE_BOOST = 1.2, 0.75, 1.25
-# A word of the question, other than the first, that is written like a name or a number.
+# A word of the question, other than the first, or a number.
 _NAME = re.compile(r"(?<!^)\b(?:[^\W\d_]\w*|\d[\d.,]*)")
-# Shorter titles occur in texts that do not mean them.
+# In characters. Shorter titles also occur in texts that do not mean them.
 _SHORTEST_TITLE = 3
 # B is chained to A if it is among this many passages that best fit the question and A together.
 _NEAREST = 8
@@ -116,7 +116,7 @@ def pair_features(
 def _measure(
     question: str, pool: Sequence[Document], a: Any, b: Any, statistics: TermStatistics | None
 ) -> Mapping[str, Any]:
-    # Only first-stage passages come first in a pair, so only these have rows in the matrices of passages by passages.
+    # Only first-stage passages come first in a pair, so the matrices that compare passages have rows only for these.
     front, row = np.unique(a, return_inverse=True)
     texts = _Texts(question, pool, statistics)
     weights, in_question, holds, titles = texts.weights, texts.in_question, texts.holds, texts.titles
@@ -240,7 +240,7 @@ class _Texts:
         holds = (in_title + in_content) > 0
         is_in_question = np.zeros(len(column), bool)
         is_in_question[question_numbers] = True
-        # A word that is in one passage only, and in no title, is irrelevant for pairs.
+        # Words of the question, of titles and of several passages are kept; others tell nothing about pairs.
         kept = np.flatnonzero(is_in_question | in_title.any(axis=0) | (holds.sum(axis=0) > 1))
         terms = list(column)
         kept_terms = [terms[number] for number in kept]
@@ -279,7 +279,7 @@ class _Texts:
 
 
 class _Mentions:
-    """Which titles of passages the question mentions, and which the passages mention."""
+    """Which titles the question and first-stage passages mention, and which passages mention theirs."""
 
     def __init__(self, in_question: Values, by_front: Values, of_front: Values):
         self.in_question = in_question
@@ -336,7 +336,7 @@ def _saturate(counts: Values, texts: Sequence[Sequence[str]]) -> Values:
 
 
 def _ranks(values: Values) -> Values:
-    """Rank each value in its row; of equal values the first has the lower rank."""
+    """Rank each value in its row, the highest as 0; of equal values, the first has the lower rank."""
     order = np.argsort(-values, axis=1, kind="stable")
     ranks = np.empty_like(order)
     np.put_along_axis(ranks, order, np.arange(values.shape[1])[None, :].repeat(len(values), 0), 1)

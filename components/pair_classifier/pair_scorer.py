@@ -14,8 +14,8 @@ Pair = tuple[Document, Document]
 class PairScorer(Protocol):
     """Estimate whether two documents are needed together; ``warm_up``, ``to_dict`` and ``from_dict`` are optional.
 
-    ``together`` is optional too: true if scores are cheap, or relative to the other pairs of the question. Then all
-    pairs of a question are scored in one call; other engines are asked for as few pairs as possible.
+    ``together`` is optional too: true if scores are cheap, or relative to the other pairs of the question. Such a
+    scorer gets all pairs of a question in one call; other scorers get as few pairs as possible.
     """
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:

@@ -25,7 +25,7 @@ class TransformerPairScorer(Block):
     """Score pairs with a sequence-classification model of Hugging Face: BigBird as in the paper, or a small one.
 
     The model reads the question as its first text and the two documents, with a separator between them, as its second.
-    Both are read whole if they fit; if not, each is cut separately, so that a long one leaves room for the other.
+    Both documents are read whole if they fit; if not, each is cut, so that a long one leaves room for the other.
 
     ```python
     from haystack import Document
@@ -65,7 +65,7 @@ class TransformerPairScorer(Block):
         self._lock = threading.Lock()
 
     def warm_up(self) -> None:
-        """Load the model once; ClassifierMissing if it or its package is missing, ValueError for too many tokens."""
+        """Load the model once; raises ClassifierMissing without it or its package, ValueError for too many tokens."""
         with self._lock:
             if self._forward is not None:
                 return
@@ -168,9 +168,9 @@ def encode_pairs(
 
 
 def fewest_tokens(config: Any) -> int:
-    """Find the fewest tokens with which a model keeps its attention; 0 unless it is a BigBird with sparse attention.
+    """Find the fewest tokens with which BigBird's sparse attention stays sparse; 0 for a model without it.
 
-    With fewer, BigBird's sparse attention turns into full attention without an error, and stays so.
+    With fewer tokens, it becomes full attention, without an error and for all later calls.
     """
     if config.model_type != "big_bird" or config.attention_type != "block_sparse":
         return 0

@@ -20,8 +20,8 @@ class TreePairScorer(Block):
 
     The features are what two passages cover of the question and of each other (`pair_features`). The trees take some
     milliseconds per question, need no PyTorch, and are trained in a minute on questions about your own corpus. Two
-    files are shipped. Trees for a selection with a threshold learnt whether a pair is positive, as in equation 2, with
-    as many positive as negative pairs. Trees for a ranking learnt whether a passage is needed, from its best pair.
+    files are shipped. The trees for a selection by threshold learnt whether a pair is positive, as in equation 2, from
+    as many positive as negative pairs. The trees for a ranking learnt whether a passage is needed, from its best pair.
 
     ```python
     from haystack import Document
@@ -42,7 +42,7 @@ class TreePairScorer(Block):
         """Set the trees; they are not read yet.
 
         :param model: A file written by ``prefrag train pairs``; by default the shipped trees.
-        :param term_statistics: The embedded store or the Elasticsearch retriever, which analyses words and counts how
+        :param term_statistics: The Tantivy store or the Elasticsearch retriever, which analyses words and counts how
             frequent they are. Without it, all words of at least four letters have the same weight, and the trees judge
             worse, because they were trained with it.
         :param label: What the shipped trees have learnt: ``pair`` for ``cis`` and ``cfs``, ``passage`` for ``fill`` and
@@ -57,7 +57,7 @@ class TreePairScorer(Block):
         self.label = label
 
     def warm_up(self) -> None:
-        """Load the trees; TreesMissing if there are none, ValueError if the file does not fit."""
+        """Load the trees; raises TreesMissing if there are none, ValueError if the file holds trees of another kind."""
         self._trees()
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:

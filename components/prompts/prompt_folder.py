@@ -20,7 +20,7 @@ def check_prompts(prompts: Any) -> None:
     """Check that ``prompts`` is ``product``, ``plain``, or a folder of prompts under the names of the shipped ones.
 
     Raises ValueError for anything else, and for a folder with a file that is not a prompt, that cannot be read as a
-    template, or that uses a variable which its prompt lacks.
+    template, or that uses a variable which the prompt of that name does not have.
     """
     if prompts in MODES:
         return
@@ -78,8 +78,8 @@ def _check(file: Path) -> None:
 
 
 def _check_form(file: Path, text: str) -> None:
-    """Refuse a template of a passage if a stranger's words can begin a line, which could pass for the prompt's own."""
-    # The text is long, because the template may wrap it. There are three passages, because it may depend on the number.
+    """Refuse a passage template that lets a stranger's words begin a line, which could pass for the prompt's own."""
+    # The text is long, because a template may wrap it; the passages are three, because it may depend on their number.
     words = " ".join([_WORDS] * 100)
     form = ENVIRONMENT.from_string(text)
     try:
@@ -89,6 +89,6 @@ def _check_form(file: Path, text: str) -> None:
         raise ValueError(f"{file} cannot be filled: {error}") from error
     if any(line.lstrip().startswith(_WORDS) for line in lines):
         raise ValueError(
-            f"{file}: a line that begins with the passage's own words could pass for one of the prompt's: put a word "
+            f"{file}: a line that begins with the passage's own words could pass for a line of the prompt: put a word "
             "before them, such as title: or content:."
         )

@@ -78,7 +78,7 @@ class TitleMatchRanker:
                 return exact
             if name.casefold() == folded:
                 return case_insensitive
-            # The plain test comes first, because it is quick and almost always negative.
+            # The test with `in` comes first, because it is quick and almost always negative.
             named = name.casefold()
             if named in folded and re.search(rf"(?<!\w){re.escape(named)}(?!\w)", folded):
                 return inside

@@ -1,4 +1,4 @@
-"""Tells whether an answer is to another question: about another time, the old hall and not the new, or a denial."""
+"""Tells whether an answer is about another time or thing than the question, or affirms what the question denies."""
 
 import re
 
@@ -15,7 +15,7 @@ _MONTHS = "January|February|March|April|May|June|July|August|September|October|N
 _TIMES = (
     re.compile(r"\b(?:1\d{3}|20\d\d)\b"),
     re.compile(rf"\b(?:{'|'.join(_ORDINALS)}|\d{{1,3}}(?:st|nd|rd|th))\b", re.IGNORECASE),
-    # Case matters, because "New York" is not new. How old something is does not tell it from another.
+    # Case matters, because "New York" is not new. The "old" of "how old" does not count.
     re.compile(rf"\b(?<!\b[Hh]ow )(?:{'|'.join((*_STAGES, *_ORDINALS))})\b"),
     # Case matters, because "may" is more often a verb than a month.
     re.compile(rf"\b(?:{_MONTHS})\b"),
@@ -25,7 +25,7 @@ _MEANT = {**_STAGES, **{word: str(number) for number, word in enumerate(_ORDINAL
 _DENIES = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 _DENIED = re.compile(rf"{_DENIES.pattern}|\b(?:no|none|nobody|nothing|neither|nor|without)\b", re.IGNORECASE)
 _CLAUSE_ENDS = re.compile(r"[,;](?!\d)|[()]|\s(?:but|while|whereas|and (?:in|on))\s")
-# Brackets in a question tell which thing is meant, as in "(1932 film)", and not a time.
+# Brackets in a question say which thing is meant, as in "(1932 film)", so a year in them is not compared.
 _ASIDE = re.compile(r"\([^)]*\)")
 
 
@@ -45,7 +45,7 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
 
 
 def is_affirmed(question: str, said: str) -> bool:
-    """Check whether a question denies something, as in "Who never signed?", and what is said denies nothing."""
+    """Check whether a question denies something, as in "Who never signed?", while ``said`` denies nothing."""
     return bool(_DENIES.search(question)) and not _DENIED.search(said)
 
 

@@ -62,7 +62,7 @@ def choice_features(question: str, spans: Spans, ranked: Sequence[tuple[int, flo
 
 
 def rank_answers(spans: Spans, scores: Sequence[float]) -> list[tuple[int, float]]:
-    """Rank the different answers among spans: the index and the score of each one's best span, best answer first."""
+    """Rank the distinct answers, best first: for each, the index and the score of its best span."""
     best: dict[str, tuple[int, float]] = {}
     for place, (key, score) in enumerate(zip(spans.keys, scores, strict=True)):
         if key and (key not in best or score > best[key][1]):

@@ -39,11 +39,11 @@ SPAN_TREES, CHOICE_TREES, YES_NO_TREES, SURE_TREES = (
     f"{name}_trees.json" for name in ("span", "choice", "yes_no", "sure")
 )
 _PASSAGES_TOGETHER = 5
-# The most documents to read, as in training; of more, those in the pairs most likely to be needed together.
+# The most documents to read, as in training. If there are more, `choose_documents` chooses them by their pairs.
 _MOST_DOCUMENTS = 5
 _MOST_CANDIDATES = 5
-# The most encodings at once; the process keeps the 35 MB that each takes. More would gain little: the rest of a
-# question takes a third as long as its encodings, and runs in one thread at a time.
+# The most encodings at once; the process keeps the 35 MB that each takes. More would gain little: the other work
+# on a question takes a third as long as its encodings, and runs in one thread at a time.
 _MOST_AT_ONCE = 4
 # How many encoder inputs with their scores (some 20 kB each), and how many readings, are kept for runs in progress.
 _KEPT, _KEPT_READINGS = 256, 64
@@ -60,8 +60,8 @@ class ReaderCard:
     probable: float = 0.5  # the least probability at which the sentence of an answer is given
     dated_choice: float = 1.0  # the share of choices by date that are right, used as their probability
     other_choice: float = 1.0  # the share of other choices of two things that are right, which limits their probability
-    comparison: float = 1.0  # this share and limit for yes-or-no questions that compare anything but countries
-    other_time: float = 1.0  # this share and limit for answers to another question: about another time, or denied
+    comparison: float = 1.0  # the same share and limit for yes-or-no questions that compare anything but countries
+    other_time: float = 1.0  # the same share and limit for answers about another time or thing, or without a denial
 
 
 class _Parts:
@@ -197,7 +197,7 @@ class ExtractiveReader(Block):
 
         :param question: The question.
         :param passages: Title and text of each.
-        :returns: Its scores, normalised over all passages.
+        :returns: The encoder's scores, normalised over all passages.
         :raises ReaderMissing: See :meth:`warm_up`.
         """
         parts, starts = self._loaded(), range(0, len(passages), _PASSAGES_TOGETHER)
@@ -237,8 +237,8 @@ class ExtractiveReader(Block):
         for (place, _, _), share in zip(chosen[:_MOST_CANDIDATES], shares, strict=False):
             span = spans.candidates[_stating_place(place, spans, look, documents)]
             if not found and (is_contradicted or standing_of(documents[span.passage].meta)):
-                # At most probable if a newer document may contradict the answer, or if its document calls itself
-                # superseded, a draft or old.
+                # Given as "probably" at most, if a newer document may contradict the answer, or if the answer's own
+                # document calls itself superseded, a draft or old.
                 sure = min(sure, self.probable)
             probability = sure if not found else min(sure, share * min(1.0, left))
             title, text = passages[span.passage]
@@ -283,7 +283,7 @@ class ExtractiveReader(Block):
             return _load(self._folder, os.getpid())
 
 
-# The last step repeats the reading of the step before, and new documents are seldom among the best.
+# Cached, because the last step has the documents of the step before, and few new documents are among those chosen.
 _read = lru_cache(maxsize=_KEPT_READINGS)(lambda one: one.reader._read(one.question, one.documents))
 _read_spans = lru_cache(maxsize=_KEPT_READINGS)(lambda one: one.reader._read_spans(one.question, one.documents))
 
@@ -361,7 +361,7 @@ def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeigh
 
 # How many documents are compared: all their pairs are scored in some milliseconds.
 _MOST = 20
-# How much the order of the documents counts if no pair is likely, as in the linked retrieval.
+# The weight of the documents' order, as in the linked retrieval; so small that it decides only if no pair is likely.
 _RANK_WEIGHT = 0.05
 
 

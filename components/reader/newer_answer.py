@@ -17,8 +17,8 @@ _BEFORE = re.compile(
 )
 _NUMBER = re.compile(r"\d+")
 # The sentence of the best answer must cover _LEAST of the question. A passage is about the same thing if its best
-# sentence covers at least _SHARE as much as that. A candidate counts only if its score is within _MARGIN of the best
-# one.
+# sentence covers at least _SHARE as much as that sentence. A candidate counts only if its score is within _MARGIN of
+# the best one.
 _SHARE, _LEAST, _MARGIN = 0.8, 0.5, 3.0
 
 
@@ -63,7 +63,7 @@ def find_newer_answer(
         and numbers <= set(_NUMBER.findall(f"{documents[place].meta.get('title')} {documents[place].content}"))
     }
     of_best = [spans.candidates[place].passage for place in places[0] if held(place) >= least]
-    # `best` is empty only if all of them are marked as superseded, drafts or old.
+    # `best` is empty only if every document that states the best answer is marked as superseded, a draft or old.
     best, found = [current[passage] for passage in of_best if passage in current], 0
     if not any(_is_newer(date, best) for date in speaking.values()):
         return False, 0

@@ -62,7 +62,7 @@ _COMPARED = (
 )
 _TEXTS = "documents?|sources?|passages?|files?|papers?|articles?|reports?|notes?|pages?|texts?"
 _BEYOND_SPANS = re.compile(
-    # A difference between two things that separate passages describe.
+    # A difference between two things, each described in a passage of its own.
     rf"\bhow (?:many|much)(?: \w+)? (?:{_COMPARED})\b(?! than\b).*\bthan\b"
     r"|\bdifference in \w+(?: \w+)? between\b|\b(?:age|height|length|size|weight|price) difference between\b"
     # A comparison that does not name the things to choose from.
@@ -113,7 +113,7 @@ def question_head(question: str) -> str:
 
 
 def asks_through_another(question: str) -> bool:
-    """Check whether a question may describe one thing by another: with a clause, an "of" or a genitive."""
+    """Check whether a question may describe a thing through another one: by a clause, an "of" or a genitive."""
     return not question.rstrip().endswith(question_head(question)) or _OF.search(question) is not None
 
 

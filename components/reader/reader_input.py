@@ -9,7 +9,7 @@ from typing import Any
 
 LONGEST = 512
 _LONGEST_QUESTION = 64
-# How many texts keep their tokens: a passage is read with the others of its step, again in the next step, and alone.
+# For how many texts the tokens are cached: a passage is read with those of its step, again in the next step, and alone.
 _KEPT = 256
 # `PMID 23649844` is the number of a record, and says nothing about its content.
 _RECORD_NUMBER = re.compile(r"(?:\S+\s+)?\d{5,}")

@@ -90,7 +90,7 @@ class PassageWords:
         self.text = passage_text(title, text)
         self.spoken = f" {comparable(self.text)} "
         if self.text == text:
-            # The number of a record is not a name.
+            # The title was left out, because it is the number of a record and not a name.
             self.title = ""
         words = list(_WORD.finditer(self.text))
         self.begins = [word.start() for word in words]
@@ -359,7 +359,7 @@ def word_weights(tokenizer: object) -> WordWeight:
 
 
 def question_cover(question: str, passages: Sequence[tuple[str, str]], weight: WordWeight) -> tuple[float, float]:
-    """Measure the share of a question's words that all passages together cover, and the largest that two cover."""
+    """Measure the share of a question's words that all passages together cover, and the most that any two cover."""
     asked = question_weights(question, weight)
     held = [stems_of(passage_text(*passage)) & asked.keys() for passage in passages]
     pairs = combinations_with_replacement(held, 2)

@@ -179,13 +179,13 @@ class Reasoner:
         if name == "auto":
             name = "guided" if self._call.is_embedded else "text"
         if self.must_answer and self.prompt is not None and name == "tools":
-            # A custom prompt for the single answering call contains the passages, which `tools` would add as turns.
+            # A custom prompt for the single answering call holds the passages; `tools` would add them again, as turns.
             name = "text"
         kind = FORMATS[name]
         return kind(self.self_evaluation) if issubclass(kind, JsonFormat) else kind()
 
     def ask_further(self, state: State, question: str) -> dict[str, Any] | None:
-        """Ask a question of another component in the same conversation, after the last observation.
+        """Ask another component's question in the same conversation, after the last observation.
 
         Returns the arguments of :meth:`ModelCall.prepare`; None if the prompt is not the product's own, or replies in
         this format cannot cite.
@@ -264,7 +264,7 @@ class Reasoner:
         return replace(step, **words)
 
     def _choose_tools(self, state: State) -> list[Tool]:
-        """Choose the tools to offer: without those of sources that the run may not search, unless none is left."""
+        """Leave out the tools of sources that the run may not search; if none is left, offer all."""
         allowed = [tool for tool in self._tools if tool.source is None or tool.source in state.settings.sources]
         return allowed or self._tools
 
@@ -278,8 +278,8 @@ class Reasoner:
             step = replace(step, label=None, explanation="", suggestions="")
         if step.action in (Action.UNREADABLE, Action.UNKNOWN_ACTION):
             step = replace(step, reply=shorten(step.reply), thought=shorten(step.thought), tool=shorten(step.tool))
-        # Not forced if no earlier step was used up, as in a method with this call alone, or if the model itself wanted
-        # no further search.
+        # Forced only after an earlier reply (a method may make this call alone), and not if the model itself wanted no
+        # further search.
         forced = (
             self.must_answer
             and any(earlier.reply or earlier.tool or earlier.action is not Action.SEARCH for earlier in state.steps)

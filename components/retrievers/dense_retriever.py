@@ -124,7 +124,7 @@ class DenseRetriever(Block):
         :raises FilterError: When the filters cannot be understood or applied.
         """
         if self._fields is not None:
-            # Haystack's retriever would silently apply filters on analysed fields otherwise than they are written.
+            # Haystack's retriever would silently misapply filters on analysed fields.
             refuse_analysed_fields(filters)
         if not query.strip():
             return {"documents": []}

@@ -38,17 +38,17 @@ class Links(Protocol):
         top_k: int | None = None,
         filters: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Find the passages, except these documents, that a query and the documents mention, in that order."""
+        """Find the passages that a query, then documents, mention; the documents themselves are left out."""
 
 
 @component
 class LinkedRetriever(Block):
-    """Add the passages whose titles are mentioned to what a query finds by words, and rank by pairs.
+    """Find passages by words, add those whose titles are mentioned, and rank all by pairs.
 
     The titles may be mentioned in the query, in the best documents that it finds, and in the documents that earlier
     steps have observed: the second passage of a question with two hops is often named only in the first. A classifier
     of pairs (section 2.2.2 of DR-RAG) estimates how likely each candidate and one of those documents are both needed
-    for the question, and the rank by words is added. Passages that were observed already may be found again: the
+    for the question; the rank by words adds to that. Passages that were observed already may be found again: the
     ``observed_last`` of a source puts them after the new ones.
 
     A :class:`RetrievalSource` passes the question and the observed documents to it.
@@ -85,12 +85,12 @@ class LinkedRetriever(Block):
         :param retriever: The retriever that finds documents by words, or by vectors.
         :param links: The retriever of the documents whose titles are mentioned: a :class:`TitleMentionRetriever` over
             the same store.
-        :param engine: The scorer of pairs; by default the shipped trees, with the words of the store.
+        :param engine: The scorer of pairs; by default the shipped trees, with the store's counts of words.
         :param top_k: The most documents to return.
         :param candidates: The number of best documents by words whose pairs are scored; others have only their rank.
         :param first_stage_depth: How many of the best new documents by words, and how many of those that the query
             mentions, have their texts searched for titles.
-        :param link_depth: The most documents to add of those that these texts and the observed ones mention.
+        :param link_depth: The most documents to add because these texts or the observed ones mention them.
         :param observed_depth: The number of latest observed documents whose texts are searched for titles.
         :param rank_weight: The score that is added to the best pair of the first document by words; half of it is added
             for the second, a third for the third. A pair scores from 0 to 1, so with a large weight the order by words
@@ -134,7 +134,7 @@ class LinkedRetriever(Block):
 
     @property
     def document_store(self) -> Any:
-        """The store of the retriever, which counts its words; None where it has none."""
+        """The retriever's store, which counts words; None if the retriever has none."""
         return getattr(self.retriever, "document_store", None)
 
     @component.output_types(documents=list[Document], errors=list[str], lookups=int)
@@ -212,7 +212,7 @@ class LinkedRetriever(Block):
         scored = [replace(document, score=scores[key]) for key, document in found.items()]
         return sorted(scored, key=lambda document: -(document.score or 0.0))
 
-    # The statistics of words may come from a server.
+    # In a thread, because the statistics of words may come from a server.
     _rank_async = in_thread(_rank)
 
     def _best_pairs(

@@ -61,7 +61,7 @@ def is_web_search(part: Any) -> bool:
 
 
 def searches_web(part: Any) -> bool:
-    """Check whether an object itself, not a part of it, calls a service outside, by its ``external`` or module."""
+    """Check by its ``external`` or its module whether an object itself, not a part of it, calls an outside service."""
     kind = type(part)
     if getattr(kind, "external", False) is True or getattr(part, "__dict__", {}).get("external") is True:
         return True

@@ -81,15 +81,15 @@ class TitleMentionRetriever:
     ) -> dict[str, Any]:
         """Find the passages whose titles are mentioned.
 
-        :param query: A text that may mention titles. Passages that share a title are ranked by it or, if it is blank,
-            by the text that mentions the title.
+        :param query: A text that may mention titles. It also ranks passages that share a title; if it is blank,
+            the text that mentions the title ranks them.
         :param documents: Passages whose contents may mention titles other than their own. They are not returned.
         :param top_k: The most passages to return, by default the retriever's own number.
         :param filters: Haystack's filters.
         :returns: `documents`: first the passage of each title with the best BM25 score, in the order of first mention
-            (in the query, then in the documents); then each title's second passage, and so on. They have this score,
-            except that the embedded store does not score the only passage of a title. `lookups`: the number of texts
-            whose titles were looked up.
+            (in the query, then in the documents); then each title's second passage, and so on. BM25 gives their
+            score, except that the embedded store does not score the only passage of a title. `lookups`: the number of
+            texts whose titles were looked up.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When the filters cannot be understood or applied.
         :raises DocumentStoreError: When the index has no titles, or the server fails.
@@ -106,7 +106,9 @@ class TitleMentionRetriever:
         # Each known title has a passage, and leaving out `given` empties at most len(given) titles. Without filters,
         # this many titles are therefore enough.
         mentioned = self._find_mentioned(query, given, known, None if filters else top_k + len(given))
-        found = await find_documents(mentioned, self._passages_to_fetch(given, mentioned), filters)
+        # So many of a title that enough remain after the given ones are left out.
+        wanted = self.per_title + sum(_own_key(document) in mentioned for document in given)
+        found = await find_documents(mentioned, wanted, filters)
         return {"documents": self._choose(found, given, top_k), "lookups": bool(query.strip()) + len(given)}
 
     run = blocking(run_async)
@@ -125,10 +127,6 @@ class TitleMentionRetriever:
                 if key != _own_key(document):
                     mentioned.setdefault(key, query if query.strip() else text)
         return {key: text[:_RANKED_BY_CHARACTERS] for key, text in islice(mentioned.items(), most)}
-
-    def _passages_to_fetch(self, given: Sequence[Document], mentioned: Mapping[str, str]) -> int:
-        """Count the passages to fetch for a title, so that enough remain after the given ones are left out."""
-        return self.per_title + sum(_own_key(document) in mentioned for document in given)
 
     def _choose(self, found: Mapping[str, Sequence[Document]], given: Sequence[Document], top_k: int) -> list[Document]:
         # Titles take turns, because one with many passages would otherwise leave no room for the later ones.

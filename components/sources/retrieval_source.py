@@ -107,7 +107,7 @@ class RetrievalSource(Block):
         self.name = name
         self.retriever = retriever
         self.ranker = ranker
-        # A web search is always external, because a closed web must not depend on a setting.
+        # A web search is always external: whether a closed web stops it must not depend on how a source is set up.
         self.external = external or is_web_search(retriever) or is_web_search(fallback)
         self.top_k = top_k
         self.candidates = candidates
@@ -281,7 +281,7 @@ class RetrievalSource(Block):
             # Stamped before they are compared, because the observed documents are stamped.
             kept = sorted(self._stamp(kept), key=lambda document: identity(document) in observed)
         kept = kept[: request.top_k]
-        # Documents that say they are not current come last, but none of them gives way to one that was cut.
+        # Documents that say they are not current come last. They are moved after the cut, so that none of them is lost.
         return sorted(kept, key=lambda one: standing_of(one.meta) is not None) if is_ordered else kept
 
     def _stamp(self, documents: Sequence[Document]) -> tuple[Document, ...]:
@@ -328,7 +328,7 @@ class RetrievalSource(Block):
             if search.error and not search.provider:
                 raise RuntimeError(f"The source '{self.name}' failed: {search.error}")
             return {"documents": list(search.documents)}
-        # Without the documents: Haystack would copy them at every step, and no component takes them.
+        # The state alone, without `documents`: Haystack would copy them at every step, and no component takes them.
         state = state.with_last(searches=(*state.step.searches, search))
         if search.skipped:
             return {"state": state}

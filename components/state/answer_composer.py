@@ -19,8 +19,8 @@ from prefrag.components.text.addresses import safe_url
 from prefrag.components.tracing import sent_to_tracing
 
 WhenUnsure = Literal["answer", "say_so"]
-# How a model says that it has no answer. A title may begin with these words, or be one of them. So an answer that cites
-# a passage counts as none only if it is one of the whole sentences.
+# How a model says that it has no answer. A title may be one of these words, or begin with such a sentence. So an answer
+# that cites a passage counts as no answer only if it is one of the sentences and nothing more.
 _NO_ANSWER = re.compile(
     r"\W*(?:(?:sorry|unfortunately)\W+)?(?:(?:i|we) (?:do not|don['\u2019]?t|cannot|can['\u2019]?t) (?:know|say|answer)"
     r"|ich wei(?:\u00df|ss) (?:es )?nicht|je ne sais pas|no (?:lo )?s\u00e9|non lo so|n\u00e3o sei|ik weet het niet"

@@ -77,9 +77,9 @@ def known_marks(state: State) -> dict[str, str]:
 def read_citations(answer: str, known: Mapping[str, str] | None = None) -> tuple[str, list[str]]:
     """Separate an answer, for example ``1969 [2kx][W1fb]``, from the plain marks that it cites, each once, in order.
 
-    A code of the :func:`known_marks` is taken out wherever it stands, and cites its passage if it is exact; the plain
-    mark of a passage is taken out and cites nothing. Other brackets stay in the answer; those that hold only numbers,
-    such as a year, become parentheses. Without ``known``, everything that looks like a citation is taken out.
+    A mark of :func:`known_marks` is taken out wherever it stands, and cites its passage unless its ``W`` or ``A`` is
+    wrong; a passage's plain mark is taken out and cites nothing. Other brackets stay, but become parentheses if they
+    hold only numbers, such as a year. Without ``known``, everything that looks like a citation is taken out.
     """
     text, cited = _take_out(answer, known)
     return _UNRESOLVED.sub(r"(\1)", _close_gaps(text)), list(dict.fromkeys(mark for marks in cited for mark in marks))

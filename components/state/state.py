@@ -93,7 +93,7 @@ class Verdict(_Value):
     :param analysis: The reason.
     :param score: The probability that trees estimate, from 0 to 1; None for other judges, and for passages unlike all
         that the trees have learnt from.
-    :param parsed: False when the model's verdict could not be read and the setting decided.
+    :param parsed: False when the model's verdict could not be read and ``on_doubt`` decided.
     """
 
     status: bool
@@ -189,7 +189,7 @@ class Step(_Value):
         answer, or it is ``not_found``; None for a model's answer.
     :param tokens: The tokens of the reply with their probabilities, from 0 to 1, if the model was asked for them.
     :param evidence: The sentences with a reader's answer and its other candidates, the likeliest first.
-    :param asked: The sources that a supplement searches; empty for all.
+    :param asked: The sources that a supplementary retrieval searches; empty for all.
     :param searches: The retrievals made for this step.
     :param verdict: The judge's verdict on the first retrieval.
     :param source: The source (or sources, joined by ``+``) whose documents were kept.
@@ -244,14 +244,14 @@ class RunSettings(_Value):
     :param external: The sources that are external.
     :param typed_only: The external sources that get the question as typed, as long as no model writes the queries.
     :param top_k: The number of documents per retrieval.
-    :param max_steps: The number of steps that the prompt names; the limit is one more (appendix B.3 of PrefRAG).
+    :param max_steps: The number of steps that the prompt names; a run may take one more (appendix B.3 of PrefRAG).
     :param max_supplements: Rounds of supplementary retrieval after a negative label.
     :param filters: Haystack metadata filter on the documents of the sources that can filter.
     :param prompts: ``product`` requests citations and has the model rely on passages alone; ``plain`` does neither,
-        to measure a method; a folder holds the user's prompts in place of the plain ones.
+        and is for measuring a method; a folder holds the user's prompts in place of the plain ones.
     :param answer_type: The kind of answer that the question calls for: a few words, yes or no, or one of its options.
-    :param instructions: What an operator asks of the answers: their language, tone and form. Only the models that write
-        an answer are shown them.
+    :param instructions: What an operator asks of the answers: their language, tone and form. It is shown only to models
+        that write an answer.
     """
 
     sources: tuple[str, ...]
@@ -291,7 +291,7 @@ class Conversation(Protocol):
     chat_generator: Any
 
     def ask_further(self, state: State, question: str) -> dict[str, Any] | None:
-        """Ask a question after the last observation: the arguments of ``ModelCall.prepare``, or None if impossible."""
+        """Write a question after the last observation, as arguments of ``ModelCall.prepare``; None if impossible."""
 
 
 @dataclass(frozen=True)
@@ -341,11 +341,11 @@ class State(_Value):
 
     @property
     def query(self) -> str:
-        """The query of the next search: the step's, or the question for a supplement."""
+        """The query of the next search: the step's or, for a supplementary retrieval, the question."""
         return self.step.query if self.step.action is Action.SEARCH else self.question
 
     def takes_question(self, source: str) -> bool:
-        """Check whether a source gets the question as typed: it is set to, and no model but the judge was called."""
+        """Check whether a source is set to get the question as typed, and no component but the judge used a model."""
         return source in self.settings.typed_only and self.usage.llm_calls.keys() <= {"judge"}
 
     def is_done(self, source: str) -> bool:
@@ -417,7 +417,7 @@ class State(_Value):
         return replace(self, usage=replace(self.usage, models=sum_traffic([*self.usage.models, sent])))
 
     def merge(self, other: State) -> State:
-        """Merge states that differ in the searches of their last step, as the sources of a supplement give them."""
+        """Merge states that differ in the searches of their last step, as parallel sources return them."""
         mine, theirs = self.step.searches, other.step.searches
         searches = mine + tuple(search for search in theirs if search not in mine)
         events = self.events + tuple(event for event in other.events if event not in self.events)

@@ -18,7 +18,7 @@ def web_setting() -> Literal["on", "off", "ask"] | None:
     """Read whether the web is open, closed or asked about.
 
     A value that is not understood closes the web, so that a typing error sends no query out. None if nothing is set:
-    then the answer kept with the index decides. Always ``off`` if this request closes the web.
+    then the choice stored with the index decides. Always ``off`` if this request closes the web.
     """
     if web_closed_by.get():
         return "off"

@@ -79,8 +79,8 @@ def read_passage_line(line: bytes, number: int) -> PassageRecord:
 def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
     """Read the lines of a corpus that are not blank, in bounded memory whatever the file is.
 
-    Each comes with its number, from 1, and the position of its end in bytes. Of a line that is too long only the
-    beginning comes.
+    Yields each with its number, from 1, and the position of its end in bytes; of a line that is too long, only the
+    beginning.
     """
     number = position = 0
     while line := stream.readline(MOST_LINE_BYTES + 1):

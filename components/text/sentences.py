@@ -101,8 +101,8 @@ def with_list(text: str, sentence: str) -> str:
 def plain_sentences(text: str) -> list[str]:
     """Split a text at each full stop before an English capital letter, and at each line.
 
-    The strips of CRAG, the simulated reader, and the order of the names in a query without a model were measured or
-    trained with these sentences, and keep them until they are measured again. None is empty, and each is cut to 600
+    CRAG's strips, the simulated reader, and the order of the names in a query without a model were measured or trained
+    with this split, so they use it until they are measured again. No sentence is empty, and each is cut to 600
     characters.
     """
     return [part.strip()[:_MAX_PLAIN] for part in _PLAIN_END.split(text) if part.strip()]

@@ -20,7 +20,7 @@ _WORD = re.compile(r"[^\W_]+")
 # In ASCII texts, translating and splitting finds the same words in a third of the time.
 _BETWEEN_WORDS = {code: " " for code in range(128) if not chr(code).isalnum()}
 # Words that begin English sentences more often than they name something, although there are films called "This" and
-# "It". There is no such list for other languages, so an article of theirs that is also a title counts as a name.
+# "It". There is no such list for other languages, so their articles count as names if they are also titles.
 _FUNCTION_WORDS_OF_ENGLISH = (
     "a about after all also although am an and any are as at be because been before being between both but by can "
     "could did do does during each either first for from had has have he her here hers him his how however i if in "
@@ -36,7 +36,7 @@ def title_key(title: str) -> str:
 
     The key is the words joined by spaces, empty for a title without a letter or digit.
     """
-    # Few titles end in a parenthesis, and the pattern is slow because it is tried everywhere.
+    # Few titles end in a parenthesis, and the pattern is slow, because it is tried at every character.
     in_short = _PARENTHESIS.sub("", title) if ")" in title or "\uff09" in title else title
     return comparable(in_short) or comparable(title)
 
@@ -58,7 +58,7 @@ def mentioned_keys(text: str, max_words: int = MAX_WORDS) -> list[str]:
 
 
 def longest_mentions(text: str, known: Container[str], max_words: int = MAX_WORDS) -> list[str]:
-    """List the titles that a text mentions: the longest known n-grams, so that "New York" is not in "New York City".
+    """List the titles that a text mentions: the longest known n-grams, so "New York City" does not mention "New York".
 
     If two titles overlap, both are mentioned unless one is inside the other. ``known`` holds title keys made by
     `title_key`, of at most ``max_words`` words. Each title is listed once, in the order of first mention.

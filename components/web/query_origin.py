@@ -16,8 +16,8 @@ from prefrag.components.text.unicode_form import WITHOUT_BLANKS
 
 # This many words in a row count as copied from a passage; fewer may be a name.
 COPIED_WORDS = 5
-# The most words of a question: with a question mark, without one, and without one after a system prompt. Then the most
-# words of statements before a final question and elsewhere, after a colon, and of a greeting on its own line.
+# The most words of a question with a question mark, of one without, and of one without after a system prompt; of the
+# statements before a final question, of those elsewhere, of those after a colon, and of a greeting on its own line.
 _MAX_WORDS, _MAX_UNMARKED, _MAX_INSTRUCTED, _MAX_CONTEXT, _MAX_ASIDE = 100, 16, 8, 20, 12
 _MAX_AFTER_COLON, _MAX_GREETING = 6, 3
 # In scripts without spaces, two characters count as a word.
@@ -32,7 +32,7 @@ _BLOCK = re.compile(
 _LABELS = re.compile(r"(?:^|[\s.?!])[^\W\d_]+[:\uff1a]\s.*[\s.?!][^\W\d_]+[:\uff1a]\s")
 # What follows the name of a speaker, in any language.
 _SPEAKER = re.compile(r"[:\uff1a|\[\]<>{}]|[—\u2013]\s")
-# In addition to the form: a message that begins by asking for work on a text.
+# Not every task shows in the form of a message: these words at its beginning ask for work on a text.
 _WORK = re.compile(
     r"(?i)\W*(?:please\W+|bitte\W+|(?:can|could) you\W+)?(?:translat|summar[iy]|rephras|paraphras|rewrite|proofread"
     r"|shorten|übersetz|fasse?\b|formulier|tradui|résum|reformul|tradu[cz]|resum|riassu|przetł|streść|podsum|перевед"
@@ -43,8 +43,8 @@ _WORK = re.compile(
 def is_question(message: str, instructed: bool = False) -> bool:
     """Check that a message looks like a person's question: one line, and hardly any statements.
 
-    In doubt it does not. ``instructed`` says that a system prompt came with the message, which may say what to do with
-    it.
+    In doubt it is not one. ``instructed`` says that a system prompt came with the message, which may say what to do
+    with it.
     """
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     long = [line for line in lines if _count(line) > _MAX_GREETING]
@@ -67,7 +67,7 @@ def is_question(message: str, instructed: bool = False) -> bool:
 
 
 def find_origin(query: str, state: State) -> str:
-    """Find why a query may not leave: what it was made from, other than a person's question. Empty if it may."""
+    """Say why a query may not leave: it was made from other texts than a person's question. Empty if it may leave."""
     asked, external, instructions = state.typed or state.question, state.settings.external, state.settings.instructions
     if not is_question(asked, bool(instructions)):
         return "the message holds a conversation or a text, not just a question; ask the question by itself"
@@ -81,7 +81,7 @@ def find_origin(query: str, state: State) -> str:
     by_rules = state.typed and "rewriter" not in state.usage.llm_calls
     if 2 * len(borrowed) > len(words) or (by_rules and borrowed):
         return (
-            "most of its words come from an earlier answer or a text, not from you: say in your question what to find"
+            "some of its words come from an earlier answer or a text, not from you: say in your question what to find"
         )
     # When the query was written, the results of the last search had not been read yet.
     read = [search for step in state.steps[:-1] for search in step.searches if search.source not in external]

@@ -24,10 +24,10 @@ class HeldBack(Exception):
 class WebGate(Block):
     """Decide for each query of an external source whether it is sent.
 
-    A query is sent only if the web is allowed, by ``PREFRAG_WEB`` or by the answer that is kept with every index of the
-    pipeline, and not closed for this request. The query must be short, and made from a person's question, not from a
+    A query is sent only if the web is allowed, by ``PREFRAG_WEB`` or by the choice that is stored with every index of
+    the pipeline, and not closed for this request. The query must be short, and made from a person's question, not a
     text that came with the question or was found. The last search of every source that is not external must have
-    succeeded, so that no broken index sends questions out. ``pipelines.load`` sets the stores whose answers count.
+    succeeded, so that no broken index sends questions out. ``pipelines.load`` sets the stores whose choices count.
 
     ```python
     from prefrag.components.web.web_gate import WebGate

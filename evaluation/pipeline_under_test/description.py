@@ -63,7 +63,8 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
             f"The pipeline {name} names a model of its own ({class_of(own[0])}), which llm cannot replace: "
             f"put {CHAT_MODEL} in its place, or leave llm out."
         )
-    if experiment.llm == SIMULATED and any(_reads_logprobs(block) for block in blocks(pipeline)):
+    arguments = [parameters_of(block).get("generation_kwargs") or {} for block in blocks(pipeline)]
+    if experiment.llm == SIMULATED and any(one.get("logprobs") for one in arguments):
         raise ValueError(
             f"The pipeline {name} decides by the log probabilities of a model, and the simulated reader has none: "
             "evaluate it with a GGUF file or the URL of a model server as llm."
@@ -81,10 +82,6 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
             raise ValueError(f"The pipeline {name} has no reader: give its Reasoner one, or leave llm out.")
         llm |= _describe_reader(found) if found is not None else {}
     return {**llm, "own": [class_of(block) for block in own]} if own else llm
-
-
-def _reads_logprobs(block: Block) -> bool:
-    return bool((parameters_of(block).get("generation_kwargs") or {}).get("logprobs"))
 
 
 def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:

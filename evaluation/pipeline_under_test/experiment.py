@@ -53,7 +53,7 @@ class Experiment(PolicySettings):
         if (self.split is not None or self.web_corpus is not None) and self.corpus is None:
             raise ValueError("split and web_corpus need a corpus: give one.")
         if self.web is not None and self.replay is None and web_setting() in ("off", "ask"):
-            raise ValueError(f"{WEB_SWITCH} closes the web: set it to on, or give a corpus that stands in for the web.")
+            raise ValueError(f"The web is closed by {WEB_SWITCH}: set it to on, or give a corpus instead of the web.")
         if self.store not in (None, "elasticsearch") or (self.store is not None and self.corpus is None):
             raise ValueError(f"store is '{self.store}': set it to elasticsearch with a corpus, or leave it out.")
         if self.record is not None and self.replay is not None:

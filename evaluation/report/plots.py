@@ -220,8 +220,7 @@ def _labels(runs: Sequence[Run]) -> list[str]:
             parts.append(f"k {run.top_k}")
         if len({other.retriever for other in same}) > 1:
             parts.append(run.retriever or "no retriever")
-        label = " ".join([run.method, *parts])
-        labels.append(label)
+        labels.append(" ".join([run.method, *parts]))
     return [
         label if labels.count(label) == 1 or methods.count(run.method) == 1 else f"{label} ({run.folder.name})"
         for label, run in zip(labels, runs, strict=True)

@@ -82,18 +82,13 @@ class RunFolder:
 
     def keep_experiment(self, experiment: Any) -> None:
         """Write all settings of the experiment, with which it can be repeated."""
-        _replace(self.path / EXPERIMENT, write_settings(experiment))
+        replace_file(self.path / EXPERIMENT, write_settings(experiment))
 
     def predictions(self, ids: Collection[str]) -> list[dict[str, Any]]:
         """Read the finished predictions, which must be of questions with these ids; cut off an unfinished last line."""
         path = self.path / PREDICTIONS
-        if not path.is_file():
-            return []
-        *lines, torn = path.read_bytes().split(b"\n")
-        if torn:
-            os.truncate(path, path.stat().st_size - len(torn))
         done: dict[str, dict[str, Any]] = {}
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate(read_lines(path), start=1):
             if not line.strip():
                 continue
             try:
@@ -115,13 +110,11 @@ class RunFolder:
 
     def rewrite(self, predictions: Iterable[Mapping[str, Any]]) -> None:
         """Keep only the given predictions."""
-        _replace(self.path / PREDICTIONS, "".join(map(_line, predictions)))
+        replace_file(self.path / PREDICTIONS, predictions)
 
     def add(self, prediction: Mapping[str, Any]) -> None:
         """Append a prediction, which stays even if the process is killed."""
-        # With a single unbuffered write, a killed process leaves at most the last line unfinished.
-        with (self.path / PREDICTIONS).open("ab", buffering=0) as file:
-            file.write(_line(prediction).encode("utf-8", "replace"))
+        add_line(self.path / PREDICTIONS, prediction)
 
     def begin(self) -> None:
         """Delete the metrics of an earlier call, which will not match the next predictions."""
@@ -132,7 +125,7 @@ class RunFolder:
         self._write(METRICS, metrics)
 
     def _write(self, name: str, values: Mapping[str, Any]) -> None:
-        _replace(self.path / name, json.dumps(values, ensure_ascii=False, indent=2, default=str) + "\n")
+        replace_file(self.path / name, json.dumps(values, ensure_ascii=False, indent=2, default=str) + "\n")
 
 
 @contextmanager
@@ -143,7 +136,24 @@ def _explain(path: Path) -> Iterator[None]:
         raise ValueError(f"Nothing can be written to {path} ({error}): choose another output folder.") from error
 
 
-def _replace(path: Path, text: str) -> None:
+def read_lines(path: Path) -> list[bytes]:
+    """Read the lines of a file, if there is one; cut off an unfinished last line."""
+    *lines, torn = path.read_bytes().split(b"\n") if path.is_file() else [b""]
+    if torn:
+        os.truncate(path, path.stat().st_size - len(torn))
+    return lines
+
+
+def add_line(path: Path, record: Mapping[str, Any]) -> None:
+    """Append a record to a file of JSON lines."""
+    # With a single unbuffered write, a killed process leaves at most the last line unfinished.
+    with path.open("ab", buffering=0) as file:
+        file.write(_line(record).encode("utf-8", "replace"))
+
+
+def replace_file(path: Path, records: Iterable[Mapping[str, Any]] | str) -> None:
+    """Write a text or JSON lines to a file, which is never there in part."""
+    text = records if isinstance(records, str) else "".join(map(_line, records))
     new = path.with_name(f".{path.name}.{os.getpid()}")
     new.write_text(text, encoding="utf-8", errors="replace")
     new.replace(path)

@@ -92,7 +92,7 @@ class TestCommands:
         assert os.environ["PREFRAG_WEB"] == "on"
         monkeypatch.setenv("PREFRAG_WEB", "off")
         result = chat("/web on")
-        assert (result.exit_code, "cannot open it" in result.stderr) == (2, True)
+        assert (result.exit_code, "unset that to open it" in result.stderr) == (2, True)
 
     def test_are_listed_by_help_and_quit_ends(self, chat: Callable[..., Any]):
         assert "/sources" in chat("/help").stdout

@@ -60,7 +60,7 @@ class TestIndex:
         assert "demo's invented documents" in found["index"][0]["text"]
         assert found["index"][0]["advice"] == "To index your own: prefrag index YOUR_FILES"
         assert "a reader answers" in found["model"][0]["text"]
-        assert found["judge"][0]["text"] == "Trees judge, without a model"
+        assert found["judge"][0]["text"] == "Decision trees judge, without a model"
 
     def test_one_of_ones_own_is_counted_and_a_damaged_one_a_problem(self, corpus: Path):
         prefrag("index", corpus, "--no-web")

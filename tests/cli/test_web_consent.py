@@ -134,7 +134,7 @@ class TestAsk:
         result = ask("--web")
 
         assert result.exit_code == 2
-        assert "PREFRAG_WEB=off closes the web, so --web cannot open it" in result.stderr
+        assert "The web is closed by PREFRAG_WEB=off: unset that to open it" in result.stderr
 
     @pytest.mark.parametrize("option", [(), ("--web",)])
     @pytest.mark.parametrize("says", [True, False])

@@ -1,7 +1,6 @@
 """Collect pairs for the judge's model: run training questions, sample replies at judged steps, balance the pairs."""
 
 import json
-import os
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -20,7 +19,7 @@ from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experim
 from prefrag.evaluation.pipeline_under_test.part_files import digest_prompts
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.question import Question
-from prefrag.evaluation.runs.run_folder import RunFolder
+from prefrag.evaluation.runs.run_folder import RunFolder, add_line, read_lines, replace_file
 from prefrag.pipelines.asking import RunFailed, ask_async
 from prefrag.pipelines.runners.runner import Runner, make_runner
 from prefrag.training.dataset import Dataset
@@ -130,10 +129,10 @@ def collect(
             failed += len(wanted - done.keys())
             runs += [run for key, run in done.items() if key in wanted]
         collected = _collect_pairs(runs, plan, failed, repeated)
-        _write_lines(output / PAIRS, (one.to_record(models, plan.seed) for one in collected.kept))
-        _write_lines(output / HELD_OUT, (describe(one, models, plan.seed) for one in collected.held_out))
+        replace_file(output / PAIRS, (one.to_record(models, plan.seed) for one in collected.kept))
+        replace_file(output / HELD_OUT, (describe(one, models, plan.seed) for one in collected.held_out))
         report = {**write_report(collected, plan.most_true, plan.most_false), "models": models, "seed": plan.seed}
-        _replace(output / REPORT, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+        replace_file(output / REPORT, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
     return report
 
 
@@ -199,8 +198,7 @@ def _run_all(
                 failed += 1
                 report(f"{name}: question {question.id} failed: {run}")
             else:
-                with file.open("ab", buffering=0) as opened:
-                    opened.write((json.dumps(run, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
+                add_line(file, run)
                 steps = len(run["steps"])
                 report(f"{name}: {ended} of {len(pending)} questions, {steps} judged steps in the last")
             if ended == failed == min(runner.room + _FURTHER_FAILED, len(pending)):
@@ -212,13 +210,8 @@ def _run_all(
 
 def _read_done(file: Path, dataset: str) -> dict[str, dict[str, Any]]:
     """Read the finished runs of a dataset by the question's id; cut off an unfinished last line."""
-    if not file.is_file():
-        return {}
-    *lines, torn = file.read_bytes().split(b"\n")
-    if torn:
-        os.truncate(file, file.stat().st_size - len(torn))
     done = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(read_lines(file), start=1):
         try:
             run = json.loads(line)
             if run["dataset"] == dataset:
@@ -348,13 +341,3 @@ def _name(generator: Any) -> str:
         return Path(models["judge" if generator.is_named_for_judging else "llm"].gguf).name
     named = getattr(generator, "model", None) or getattr(generator, "model_path", None)
     return str(named) if named else type(generator).__name__
-
-
-def _write_lines(file: Path, records: Iterable[dict[str, Any]]) -> None:
-    _replace(file, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
-
-
-def _replace(file: Path, text: str) -> None:
-    part = file.with_name(f".{file.name}.part")
-    part.write_text(text, encoding="utf-8", errors="replace")
-    part.replace(file)

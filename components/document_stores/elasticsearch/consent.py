@@ -15,7 +15,7 @@ _SECONDS = 3.0
 
 
 def read_web_consent(store: ElasticsearchDocumentStore) -> bool | None:
-    """Read the answer; for an alias of several indexes, None if any has no answer, and True only if all say yes."""
+    """Read the answer; for an alias, None if one of its indexes has no answer, and True only if all say yes."""
     with _connect(store) as client:
         answers = [meta.get(_META_KEY) for meta in _read_metas(client, store._index).values()]
     return None if None in answers else all(answer is True for answer in answers)
@@ -30,9 +30,9 @@ def keep_web_consent(store: ElasticsearchDocumentStore, answer: bool) -> None:
 
 
 def check_index(store: ElasticsearchDocumentStore) -> None:
-    """Check that the index of a store exists and answers."""
+    """Check that the index of a store exists and can be searched."""
     with _connect(store) as client:
-        # This searches, because the API key may permit nothing else.
+        # A search, because the API key may permit nothing else.
         client.search(index=store._index, size=0, terminate_after=1)
 
 

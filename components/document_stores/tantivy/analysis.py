@@ -16,7 +16,7 @@ _WITH_STOP_WORDS = (
 LANGUAGES = tuple(sorted((*_WITH_STOP_WORDS, "arabic", "greek", "romanian", "tamil", "turkish")))
 DEFAULT_LANGUAGE = "english"
 
-# In bytes, enough for 80 letters of three bytes each. Longer tokens come from broken encodings.
+# In bytes: enough for 80 letters of three bytes each. Longer tokens come from broken encodings.
 _LONGEST_TOKEN = 255
 
 _RUN = re.compile(f"[{WITHOUT_BLANKS}]{{2,}}")
@@ -31,7 +31,7 @@ def check_language(language: str) -> None:
 
 
 def text_analyzer(language: str) -> TextAnalyzer:
-    """Make the analyzer of an index, which splits into words, lower-cases, removes stop words and stems."""
+    """Make the analyzer of an index: it splits a text into words, lower-cases them, removes stop words and stems."""
     check_language(language)
     made = _of_thread.__dict__
     if language not in made:
@@ -57,5 +57,5 @@ def indexed_form(text: str) -> str:
 
 
 def _pair_signs(run: re.Match[str]) -> str:
-    """Split a run of characters without blanks into overlapping pairs, so that any pair can be found."""
+    """Split a run of Chinese, or another script without spaces, into overlapping pairs, so that any pair is found."""
     return f" {' '.join(map(''.join, pairwise(run.group())))} "

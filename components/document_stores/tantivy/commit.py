@@ -24,9 +24,9 @@ from prefrag.components.document_stores.tantivy.schema import (
 
 # The weight of a word in the title, relative to one in the text.
 TITLE_BOOST = 1.25
-# The most words whose document frequency is cached; a few megabytes.
+# The most words whose document frequency is cached, in a few megabytes.
 _MOST_FREQUENCIES = 100_000
-# The most words whose clauses are cached; 6 megabytes. The queries of one question have most words in common.
+# The most words whose clauses are cached, in 6 megabytes. The queries of one question have most words in common.
 _MOST_CLAUSES = 20_000
 # If an index has LARGE documents or more, only the _MOST_WORDS rarest words of a text are searched: frequent words take
 # most of the time and hardly change what is found.
@@ -81,8 +81,8 @@ class Commit:
 
         if (candidates := candidate_query(self._schema, filters)) is not None:
             query = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(candidates, 0.0))])
-        # The index can apply only part of the filter, so candidates are checked one by one, in a window that grows
-        # until enough match. Each window is searched from the start, because the order of near-equal scores may differ.
+        # The index can apply only part of the filter, so each hit is checked here, and the limit grows until enough
+        # match. Each search starts from the first hit, because near-equal scores may come in another order.
         limit = max(1, min(searcher.num_docs, top_k))
         checked: dict[tuple[int, int], Document | None] = {}
         while True:
@@ -106,12 +106,12 @@ class Commit:
                 raise unknown_field(name, self._metadata_names())
 
     def _has_terms_of(self, name: str) -> bool:
-        # Nested dictionaries have terms for the names inside them.
+        # A nested dictionary has no term of its own, only terms for the names inside it.
         prefixes = (f"{name}{KEY_END}", f"{name}.")
         return any(self.searcher.terms_with_prefix("meta", prefix, limit=1) for prefix in prefixes)
 
     def _metadata_names(self) -> set[str]:
-        # Read from the documents, because not every value has a term. Only filters on an unknown field come here.
+        # From the documents, because not every value has a term. This is slow, but only unknown fields lead here.
         if self._names is None:
             self._names = {name for document in self._read_all(Query.all_query()) for name in all_names(document.meta)}
         return self._names
@@ -130,9 +130,9 @@ class Commit:
         return [found[document_id] for document_id in document_ids if document_id in found]
 
     def existing(self, field: str, values: Iterable[str]) -> set[str]:
-        """Return the values that are exact terms of some document in a field."""
+        """Return those of the values that at least one document has as an exact term in a field."""
         searcher, often = self.searcher, self.searcher.doc_freq
-        # There may be a thousand values, so those that are obviously their own exact terms skip the call.
+        # There may be a thousand values. A short ASCII value is its own exact term, so it skips the call.
         found = {
             value
             for value in values
@@ -188,7 +188,7 @@ class Commit:
     def _count_with(self, tokens: Sequence[str]) -> int:
         """Count the documents that contain all of the tokens, each in title or text."""
         if self.whole and len(tokens) == 1:
-            # Only the documents with the word in both fields are counted by a search, because they are far fewer.
+            # The sum counts documents with the word in both fields twice. Only these few have to be searched for.
             held = [self.searcher.doc_freq(field, tokens[0]) for field in TEXT_FIELDS]
             return sum(held) - (self._count(self._in_fields(tokens[0], Occur.Must)) if all(held) else 0)
         wanted = [(Occur.Must, self._in_fields(token, Occur.Should)) for token in dict.fromkeys(tokens)]

@@ -64,7 +64,7 @@ class TantivyDocumentStore(Block):
         language: str | None = None,
         lock_timeout: float = 10.0,
     ) -> None:
-        """Set the place of the index; nothing is opened or created before it is used.
+        """Set the place of the index, which is opened or created only when it is used.
 
         :param path: The folder of the index, created by the first write. If None, the folder is looked up at every use:
             `index`, else `PREFRAG_INDEX`, else the index `default` when there is one, else the demo, which is never
@@ -174,7 +174,7 @@ class TantivyDocumentStore(Block):
     def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
         """Count the documents for each text value of a metadata field, without reading them.
 
-        Only `in` and `==` filters are applied, which the index checks itself. Texts over 200 characters do not count.
+        Only `in` and `==` filters apply, which the index itself can check. Texts over 200 characters are not counted.
         """
         index = self._open()
         return index.commit().count_values(name, filters) if index else {}
@@ -244,7 +244,7 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def check(self) -> None:
-        """Try to read and search; FileNotFoundError if there is no index, DocumentStoreError if it is damaged."""
+        """Try to read and search; raises FileNotFoundError without an index, DocumentStoreError if it is damaged."""
         index = self._open()
         if index is None:
             raise FileNotFoundError(f"There is no index in {self._path()}.")
@@ -253,11 +253,11 @@ class TantivyDocumentStore(Block):
             index.search(f"{document.meta.get('title', '')} {(document.content or '')[:_CHECKED_CHARACTERS]}", 1, None)
 
     def read_web_consent(self) -> bool | None:
-        """Read the answer to whether questions about these documents may go to the web; None if there is none."""
+        """Read the user's answer to whether questions about these documents may go to the web; None if unanswered."""
         return read_web_consent(self._path())
 
     def keep_web_consent(self, answer: bool) -> None:
-        """Keep the answer with the index, replacing any earlier one; DocumentStoreError when there is no index."""
+        """Store the answer with the index, replacing any earlier one; raises DocumentStoreError without an index."""
         keep_web_consent(self._path(), answer)
 
     def _path(self) -> Path:
@@ -287,12 +287,12 @@ class TantivyDocumentStore(Block):
         return index
 
 
-# A separate file, because every change of the settings file makes all processes open the index again.
+# Not in the settings file, because every change of that file makes all processes open the index again.
 _FILE = "prefrag-web.json"
 
 
 def read_web_consent(path: Path) -> bool | None:
-    """Read the answer kept in the folder of an index; None if there is no valid one."""
+    """Read the answer stored in the folder of an index; None if there is no valid one."""
     try:
         answer = json.loads((path / _FILE).read_text(encoding="utf-8"))["web"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -301,7 +301,7 @@ def read_web_consent(path: Path) -> bool | None:
 
 
 def keep_web_consent(path: Path, answer: bool) -> None:
-    """Keep the answer, replacing any earlier one."""
+    """Store the answer, replacing any earlier one."""
     if not index_exists(path):
         raise DocumentStoreError(f"There is no index in {path}: index documents first.")
     written = path / f".{_FILE}.{os.getpid()}"

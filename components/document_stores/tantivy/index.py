@@ -34,7 +34,7 @@ _SETTINGS_FILE = "prefrag-index.json"
 _COMMIT_FILE = "meta.json"
 _WRITER_MEMORY = 100_000_000
 _LOCK_POLL_SECONDS = 0.05
-# Bytes; with less free space a commit may not find room for its files.
+# In bytes; with less free space, a commit may have no room for its files.
 _LITTLE_SPACE = 10_000_000
 # Titles with at most this many documents share one search, which reads all of these documents even if few are needed.
 _FEW_DOCUMENTS = 16
@@ -78,8 +78,8 @@ class Index:
 
     def commit(self) -> Commit:
         """Return the latest commit of any process, reading it from disk only if it is new."""
-        # Checking the file takes a microsecond and never misses a commit before the call, unlike tantivy's own watcher,
-        # which polls twice a second.
+        # Checking the file takes a microsecond and never misses a commit made before the call. Tantivy's own watcher
+        # may miss one, because it polls twice a second.
         current = _file_version(self._commit_file)
         latest = self._commit
         self._check_sizes()
@@ -109,7 +109,7 @@ class Index:
     def documents_by_title(
         self, titles: Mapping[str, str], per_title: int, filters: dict[str, Any] | None
     ) -> dict[str, list[Document]]:
-        """Read documents by their titles, best first; if only one document has a title, it may have no score.
+        """Read documents by their titles, best first; a document may have no score if no other has its title.
 
         ``titles`` maps each key, made by `title_key`, to the text that ranks the documents with this title.
         """
@@ -129,7 +129,7 @@ class Index:
                 together[text][key] = documents
             else:
                 alone.append((text, {key: per_title}))
-        # A document is left out if a Python with other Unicode tables wrote its key, so that it now differs.
+        # A document is left out if its key differs now, because a Python with other Unicode tables wrote it.
         found: dict[str, list[Document]] = {key: [] for key in titles}
         if unranked:
             for document in commit.best(commit.title_query(unranked), len(unranked), filters):
@@ -158,7 +158,7 @@ class Index:
         not new, and DocumentStoreError when another process keeps writing or the disk cannot be written.
         """
         with self.writer(timeout) as writer:
-            # Looked up while the writer holds the lock, so that no other process adds the same ids.
+            # Ids are looked up while the writer holds the lock, so that no other process adds the same ones.
             present = self.commit().existing("id", (document.id for document in documents))
             by_id = {document.id: document for document in documents}
             if policy in (DuplicatePolicy.NONE, DuplicatePolicy.FAIL):
@@ -297,7 +297,7 @@ def open_index(path: Path, latest: Index | None = None) -> Index | None:
     version = _file_version(latest.settings_file) if latest else _file_version(path / _SETTINGS_FILE)
     if version is None:
         return None
-    # The settings are written once, so another version means that the index was replaced.
+    # The settings file is written once, so another version of it means that the index was replaced.
     if latest is not None and latest.settings_version == version:
         return latest
     with _OPEN_LOCK:

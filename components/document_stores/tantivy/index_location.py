@@ -77,7 +77,7 @@ def name_others(name: str) -> str:
 
 
 def refuse_demo() -> None:
-    """Make this process use the index ``default`` when none is named, instead of the demo."""
+    """Make this process use the index ``default``, and not the demo, when no index is named."""
     os.environ[INDEX_VARIABLE] = settings.index or DEFAULT_INDEX
 
 
@@ -85,7 +85,7 @@ def resolve_index(name: str | None = None) -> Path:
     """Find the index to read: the one named, else the one in `PREFRAG_INDEX`, else `default`, else the demo.
 
     A name may also be `demo` or `demo-web`; the demo is built on first use. Raises FileNotFoundError when the named
-    index does not exist, or `default` has vanished; other indexes are only in its notes, which no client sees.
+    index does not exist, or `default` has vanished; a note of the error, which no client gets, names other indexes.
     """
     name = name or settings.index or None
     if name is None:
@@ -108,7 +108,7 @@ def resolve_index(name: str | None = None) -> Path:
 def resolve_web_index(name: str | None = None, *, local: str | None = None, demo: bool = True) -> Path | None:
     """Find the index that stands in for the web.
 
-    It is the one named, else the one in `PREFRAG_WEB_INDEX`. If neither is given, it is the demo's web corpus while the
+    It is the index ``name``, else the one in `PREFRAG_WEB_INDEX`. Without either, it is the demo's web corpus if the
     local index is the demo, and otherwise None.
     """
     name = name or settings.web_index or None

@@ -15,7 +15,7 @@ from haystack.document_stores.errors import DocumentStoreError
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import resolve_index
 
-# With fewer vectors, comparing every one takes a few milliseconds, and is exact.
+# With fewer vectors, no index is made: comparing every one takes a few milliseconds, and is exact.
 _FEWEST_TO_INDEX = 5_000
 _PASSAGES_A_PARTITION = 250
 _PARTITIONS_SEARCHED = 24
@@ -33,8 +33,8 @@ class PassageVectors:
     LanceDB was chosen from seven embedded libraries, tried with 31,000 vectors of 384 numbers. Only LanceDB let a
     process with the index open see what another one wrote: Qdrant's local mode and DuckDB lock the second process out,
     Chroma keeps returning the old results, and FAISS, usearch and hnswlib leave files, ids and crashes to their user.
-    Every write is one atomic commit. Its partitioned index took a quarter of the time of comparing every vector, and on
-    real passages found the same five.
+    Every write is one atomic commit. A search of its partitioned index took a quarter of the time of comparing every
+    vector, and on real passages found the same best five.
 
     The extra `dense` is needed: `lancedb` is imported when a table is opened.
     """
@@ -49,7 +49,7 @@ class PassageVectors:
         self.model = model
 
     def count(self) -> int:
-        """Count the vectors; FileNotFoundError if no passage of this index was embedded with this model."""
+        """Count the vectors; raises FileNotFoundError if no passage of this index was embedded with this model."""
         return int(self._table().count_rows())
 
     def search(
@@ -150,7 +150,7 @@ class PassageVectors:
 
     @property
     def folder(self) -> Path:
-        """The folder that holds the tables of all models; FileNotFoundError if the index does not exist."""
+        """The folder that holds the tables of all models; raises FileNotFoundError if there is no index."""
         path = self.document_store.path
         index = Path(path).expanduser().absolute() if path is not None else resolve_index(self.document_store.index)
         return index / "vectors"
@@ -178,7 +178,7 @@ class PassageVectors:
 
 @functools.lru_cache(maxsize=16)
 def _open_table(folder: Path, name: str, identity: int) -> Any:
-    # With an interval of zero a search sees what another process has written before it.
+    # With an interval of zero, a search sees everything that other processes wrote before it.
     return _lancedb().connect(folder, read_consistency_interval=timedelta(0)).open_table(name)
 
 

@@ -43,5 +43,5 @@ class TestSettings:
     def test_the_real_web_is_refused_where_it_is_closed(self, value: str, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", value)
 
-        with pytest.raises(ValueError, match="PREFRAG_WEB closes the web"):
+        with pytest.raises(ValueError, match="The web is closed by PREFRAG_WEB"):
             Experiment(web="ddgs")

@@ -149,6 +149,7 @@ def test_plots_take_the_colours_of_the_page(report: tuple[str, str]) -> None:
 
     # There are plots for accuracy, recall, seconds and judge error, and for further settings.
     assert len(plots) >= 4
+    assert sum('-legend_1"' in plot for plot in plots) >= 3
     for plot in plots:
         assert "currentColor" in plot
         assert "var(--series-1)" in plot
