@@ -12,8 +12,8 @@ from prefrag.indexing.headings import Outline
 from prefrag.indexing.report import CannotRead
 from prefrag.indexing.text_files import write_rows
 
-# A part of a few kilobytes can expand to gigabytes of zeros. XML trees take ten times the size of the XML, and pictures
-# just their own.
+# A part of a few kilobytes can expand to gigabytes of zeros. An XML tree takes ten times the size of its XML, while a
+# picture takes only its own size.
 _MOST_XML_BYTES = 100_000_000
 _MOST_BYTES = 500_000_000
 _MOST_PARTS = 20_000
@@ -103,7 +103,7 @@ def read_rtf(data: bytes, outline: Outline) -> OfficeText:
 
     if not data.lstrip().startswith(b"{\\rtf"):
         raise CannotRead("it is not RTF, whatever its name says")
-    # In RTF a line break means nothing; it hides links from striprtf, whose search time explodes with their number.
+    # A line break means nothing in RTF. It hides links from striprtf, whose search time explodes with their number.
     text = _FIELD.sub(r"\g<0>\n", data.decode("latin-1"))
     return OfficeText("", rtf_to_text(text, encoding="cp1252", errors="replace"))
 
@@ -137,7 +137,7 @@ def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
 
 
 def check_xml(beginning: bytes, name: str) -> None:
-    """Read the XML of a part up to its first element."""
+    """Refuse XML with a document type before its first element, or with no element in its first megabyte."""
     parser = ParserCreate()
     begun: list[str] = []
 

@@ -135,8 +135,8 @@ def keep_local(state: State, source: RetrievalSource, documents: Sequence[Docume
     local = {str(document.meta.get("source")) for document in documents} - external
     if source.external and local:
         raise RunError(
-            f"The second stage would send documents of '{min(local)}' to the external source '{source.name}': give it "
-            "a second source that is local.",
+            f"The second stage would send documents of '{min(local)}' to the external source '{source.name}': give the "
+            "second stage a local source.",
             state,
         )
 

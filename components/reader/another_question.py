@@ -25,7 +25,7 @@ _MEANT = {**_STAGES, **{word: str(number) for number, word in enumerate(_ORDINAL
 _DENIES = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 _DENIED = re.compile(rf"{_DENIES.pattern}|\b(?:no|none|nobody|nothing|neither|nor|without)\b", re.IGNORECASE)
 _CLAUSE_ENDS = re.compile(r"[,;](?!\d)|[()]|\s(?:but|while|whereas|and (?:in|on))\s")
-# Brackets in a question say which thing is meant, as in "(1932 film)", so a year in them is no time that it asks about.
+# Brackets in a question say which thing is meant, as in "(1932 film)", so a year in them is not compared.
 _ASIDE = re.compile(r"\([^)]*\)")
 
 

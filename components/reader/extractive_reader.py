@@ -39,7 +39,7 @@ SPAN_TREES, CHOICE_TREES, YES_NO_TREES, SURE_TREES = (
     f"{name}_trees.json" for name in ("span", "choice", "yes_no", "sure")
 )
 _PASSAGES_TOGETHER = 5
-# The most documents to read, as in training. Of more, the pairs likeliest to be needed together count.
+# The most documents to read, as in training. If there are more, `choose_documents` chooses them by their pairs.
 _MOST_DOCUMENTS = 5
 _MOST_CANDIDATES = 5
 # The most encodings at once; the process keeps the 35 MB that each takes. More would gain little: the other work
@@ -237,8 +237,8 @@ class ExtractiveReader(Block):
         for (place, _, _), share in zip(chosen[:_MOST_CANDIDATES], shares, strict=False):
             span = spans.candidates[_stating_place(place, spans, look, documents)]
             if not found and (is_contradicted or standing_of(documents[span.passage].meta)):
-                # At most probable if a newer document may contradict the answer, or if its document calls itself
-                # superseded, a draft or old.
+                # Given as "probably" at most, if a newer document may contradict the answer, or if the answer's own
+                # document calls itself superseded, a draft or old.
                 sure = min(sure, self.probable)
             probability = sure if not found else min(sure, share * min(1.0, left))
             title, text = passages[span.passage]

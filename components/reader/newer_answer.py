@@ -17,8 +17,8 @@ _BEFORE = re.compile(
 )
 _NUMBER = re.compile(r"\d+")
 # The sentence of the best answer must cover _LEAST of the question. A passage is about the same thing if its best
-# sentence covers at least _SHARE as much as that. A candidate counts only if its score is within _MARGIN of the best
-# one.
+# sentence covers at least _SHARE as much as that sentence. A candidate counts only if its score is within _MARGIN of
+# the best one.
 _SHARE, _LEAST, _MARGIN = 0.8, 0.5, 3.0
 
 

@@ -111,7 +111,7 @@ class HybridRetriever(Block):
         :param query: Any text.
         :param top_k: The most documents to return, by default the retriever's own number.
         :param filters: Haystack's filters, for the retrievers that take them.
-        :returns: `documents` with the fused score, best first, `errors`: a line for each retriever left out, and
+        :returns: `documents` with the fused score, best first; `errors`: a line for each retriever left out; and
             `lookups`: the number of queries that all of them sent.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When a retriever cannot apply the filters.

@@ -85,12 +85,12 @@ class LinkedRetriever(Block):
         :param retriever: The retriever that finds documents by words, or by vectors.
         :param links: The retriever of the documents whose titles are mentioned: a :class:`TitleMentionRetriever` over
             the same store.
-        :param engine: The scorer of pairs; by default the shipped trees, with the words of the store.
+        :param engine: The scorer of pairs; by default the shipped trees, with the store's counts of words.
         :param top_k: The most documents to return.
         :param candidates: The number of best documents by words whose pairs are scored; others have only their rank.
         :param first_stage_depth: How many of the best new documents by words, and how many of those that the query
             mentions, have their texts searched for titles.
-        :param link_depth: The most documents to add of those that these texts and the observed ones mention.
+        :param link_depth: The most documents to add because these texts or the observed ones mention them.
         :param observed_depth: The number of latest observed documents whose texts are searched for titles.
         :param rank_weight: The score that is added to the best pair of the first document by words; half of it is added
             for the second, a third for the third. A pair scores from 0 to 1, so with a large weight the order by words

@@ -106,7 +106,7 @@ class PassageCritic:
         :param chat_generator: The model that answers and criticises.
         :param retrieval: ``always`` searches; with ``adaptive`` the model first decides whether to search. If its
             decision cannot be read in two attempts, the run searches only if it has no external source.
-        :param weights: Weights by critique, to change the defaults: 1.0 for ``relevance`` and ``support``, 0.5 for
+        :param weights: Weights by critique, in place of the defaults: 1.0 for ``relevance`` and ``support``, 0.5 for
             ``usefulness``.
         :param concurrency: The number of passages that are criticised at the same time in the asynchronous engine; one
             if the model is in this process.

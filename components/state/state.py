@@ -341,7 +341,7 @@ class State(_Value):
 
     @property
     def query(self) -> str:
-        """The query of the next search: the step's, or the question for a supplement."""
+        """The query of the next search: the step's or, for a supplementary retrieval, the question."""
         return self.step.query if self.step.action is Action.SEARCH else self.question
 
     def takes_question(self, source: str) -> bool:
@@ -417,7 +417,7 @@ class State(_Value):
         return replace(self, usage=replace(self.usage, models=sum_traffic([*self.usage.models, sent])))
 
     def merge(self, other: State) -> State:
-        """Merge states that differ in the searches of their last step: each source of a supplement returns one."""
+        """Merge states that differ in the searches of their last step, as parallel sources return them."""
         mine, theirs = self.step.searches, other.step.searches
         searches = mine + tuple(search for search in theirs if search not in mine)
         events = self.events + tuple(event for event in other.events if event not in self.events)

@@ -36,7 +36,7 @@ def title_key(title: str) -> str:
 
     The key is the words joined by spaces, empty for a title without a letter or digit.
     """
-    # Few titles end in a parenthesis, and the pattern is slow because it is tried everywhere.
+    # Few titles end in a parenthesis, and the pattern is slow, because it is tried at every character.
     in_short = _PARENTHESIS.sub("", title) if ")" in title or "\uff09" in title else title
     return comparable(in_short) or comparable(title)
 

@@ -14,8 +14,8 @@ from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retr
 class WebRetriever(Block):
     """Search the web, or an index that stands in for it.
 
-    The stand-in is the index named here, or in ``PREFRAG_WEB_INDEX``. While the local index is the demo, the web corpus
-    of the demo stands in, so that the demo needs no network. A query to a stand-in stays local.
+    The stand-in is the index named by ``index``, or by ``PREFRAG_WEB_INDEX``. While the local index is the demo, the
+    web corpus of the demo stands in, so that the demo needs no network. A query to a stand-in stays local.
     """
 
     external = True

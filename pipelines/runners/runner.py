@@ -35,7 +35,7 @@ class Runner(ABC):
 
     @abstractmethod
     def open(self, build: Build[Item]) -> AbstractContextManager[Callable[[Item], Future[Any]]]:
-        """Start the workers, which build once each, and give the function that starts an item."""
+        """Start the workers, which each call ``build`` once, and give the function that starts an item."""
 
     def map(self, build: Build[Item], items: Iterable[Item], ordered: bool = False) -> Generator[tuple[Item, Any]]:
         """Run all items; the next one is only read when there is room for it.

@@ -54,7 +54,7 @@ class CotFormat(ReplyFormat):
         return Step(Action.SEARCH, reply=sentence, tool=tools[0].name, query=query)
 
     def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply as :meth:`read` does; of a reply that was cut off, only a complete first sentence."""
+        """Read a reply as :meth:`read` does; if it was cut off, only a complete first sentence counts."""
         text = message.text or ""
         if not must_answer and is_cut_off(message) and (finished := self.finished(text)):
             step = self.read(finished, tools, must_answer=False)

@@ -29,7 +29,7 @@ _NO_MORE = "No further search is possible. Answer now, from the passages above."
 
 
 class ToolsFormat(ReplyFormat):
-    """The format of tool calls; a reply without a call is the final answer, with the evaluation of the text format.
+    """The format of tool calls; a reply without a call is the final answer, evaluated as in the text format.
 
     The transcript shows each search as a tool call that the tool answers, even if the model did not write it as a call.
     """
@@ -112,7 +112,7 @@ def _find_call(text: str) -> tuple[str, Any] | None:
         return (function["name"], arguments) if arguments is not None else None
     # A call within a line does not count: it may be quoted from a passage.
     values = next((found.values for found in read_objects(text, own=True)), {})
-    # A call that is not valid JSON is read as one object with all its pairs.
+    # In a call that is not valid JSON, the query may be read as a pair beside the name.
     loose = {"query": values["query"]} if "query" in values else None
     arguments = values.get("arguments", values.get("parameters", loose))
     return (values["name"], arguments) if isinstance(values.get("name"), str) and arguments is not None else None
