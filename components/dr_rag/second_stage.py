@@ -1,7 +1,5 @@
 """The component that runs DR-RAG's second retrieval stage and selects documents."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time

@@ -1,7 +1,5 @@
 """The pair scorer that uses a transformer."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections.abc import Callable, Sequence
