@@ -41,7 +41,7 @@ class OfficeText(NamedTuple):
 
 
 def read_docx(data: bytes, outline: Outline) -> OfficeText:
-    """Read a Word file: paragraphs, headings, lists and tables, with inserted and without deleted text."""
+    """Read a Word file: paragraphs, headings, lists and tables, as if its tracked changes were accepted."""
     import docx
     from docx.opc.constants import RELATIONSHIP_TYPE
 
@@ -111,7 +111,7 @@ def read_rtf(data: bytes, outline: Outline) -> OfficeText:
 def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
     """Refuse a file that unpacks to too much, or whose XML has a document type, which can define entities."""
     if data.startswith(_OLE_SIGNATURE):
-        raise CannotRead("it is encrypted, or from before Office 2007: save it again without a password")
+        raise CannotRead("it is encrypted, or from before Office 2007: save it as .docx, .xlsx or .pptx, unencrypted")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as package:
             parts = package.infolist()

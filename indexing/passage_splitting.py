@@ -44,7 +44,7 @@ def split_into_passages(text: str) -> list[str]:
 
 
 def _units(text: str) -> Iterator[str]:
-    """Yield sentences with the space after them; of a sentence longer than a passage, its lines or runs of words."""
+    """Yield sentences with the space after them; one longer than a passage is yielded as its lines or runs of words."""
     for sentence in _sentences(text):
         if _fits(sentence):
             yield sentence

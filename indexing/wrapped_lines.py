@@ -73,7 +73,7 @@ def _goes_on(line: str, following: str, width: int, hang: int, within: bool) -> 
         return False
     if any(form(line.lstrip()) and form(begin) for form in (_COLUMNS.search, FIELD.match)):
         return False
-    # The text of an item of a list, or of an option, hangs below its beginning.
+    # The further lines of a list item, or of an option's description, are indented deeper than its first.
     if hang and _indent(following) >= hang:
         return not line.endswith(":")
     if (begin[0].islower() and not line.endswith(":")) or line.endswith(","):
@@ -87,7 +87,7 @@ def _goes_on(line: str, following: str, width: int, hang: int, within: bool) -> 
 
 
 def _hang(line: str) -> int:
-    """Count the blanks before the text that belongs to an item of a list; 0 for any other line."""
+    """Find how far the further lines of a list item are indented at least; 0 if the line begins none."""
     indent = _indent(line)
     return indent + 1 if _ITEM.match(line, indent) else 0
 

@@ -35,7 +35,7 @@ _END_SECONDS = 5.0
 
 T = TypeVar("T")
 
-# When the request of a run arrived, on the clock of its event loop: the deadline includes the wait for its turn.
+# When a run's request arrived, by the clock of its event loop. The deadline counts from then, even while the run waits.
 arrived: ContextVar[float | None] = ContextVar("arrived", default=None)
 
 

@@ -20,7 +20,7 @@ Build = Callable[[], AbstractContextManager[Callable[[Item], Any]]]
 TRIES = 3
 # Wake up now and then, because a signal that comes just before a wait begins does not end it.
 _SIGNAL_SECONDS = 0.5
-# Ordered results wait for a slow one before them. Meanwhile at most this many times ``room`` items are begun.
+# Ordered results wait for a slow one before them; until then at most ``room`` times this many items are begun.
 _AHEAD = 4
 
 
