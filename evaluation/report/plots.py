@@ -34,7 +34,7 @@ _STROKES = ("solid", "dashed", "dashdot", "dotted")
 _MARKS = ("o", "s", "^", "D", "v", "P")
 _WIDTH = 5.6
 _SIZE = 9.5
-# About how many letters a line of the legend holds, its marks and gaps left out.
+# About how many letters fit into a line of the legend beside its marks and gaps.
 _LETTERS = 66
 
 
