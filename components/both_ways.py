@@ -44,7 +44,7 @@ async def either(
     """Call ``method`` if the calling body runs in its blocking form; await ``method_async`` otherwise."""
     if not _blocks():
         return await method_async(*args, **options)
-    # The mark of the thread is unset during the call, because `method` may run an event loop of its own.
+    # False during the call, because `method` may run an event loop of its own.
     _thread.blocks = False
     try:
         return method(*args, **options)

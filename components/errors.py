@@ -40,7 +40,7 @@ _STANDS_FOR: dict[type[Exception], type[PrefragError]] = {
 
 
 def error_kind(error: Exception) -> type[PrefragError]:
-    """Find the class of this module for an exception.
+    """Find the class in this module that an exception counts as.
 
     A :class:`PrefragError` keeps its own class. The built-in exceptions that components raise for a wrong setting, a
     missing file or a missing package count as :class:`BadInput` or :class:`Missing`, and all others as the base class.

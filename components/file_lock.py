@@ -27,7 +27,7 @@ class Busy(BadInput):
 def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
     """Hold a lock during some work, while other processes wait for it.
 
-    The file and its folder are created if missing; ``work`` is for messages. Raises Busy after ``wait`` seconds.
+    The file and its folder are created if missing; messages call the work ``work``. Raises Busy after ``wait`` seconds.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Keep the file: if it were deleted, one process could wait for the old file while another locks a new one.

@@ -97,7 +97,7 @@ class ModelSettings(BaseSettings):
     adapter: Text = _setting("", "a LoRA adapter for that file, itself a GGUF file", "none")
     context: Tokens = _setting(
         None,
-        "its window in tokens; what does not fit is cut, oldest passages first, and the trace shows it",
+        "the model's window in tokens; what does not fit is cut, oldest passages first, and the trace shows it",
         "what the server states (vLLM, llama.cpp; a larger number set here does not count), else 8192, or 4096 for a "
         "GGUF file",
     )
@@ -167,7 +167,7 @@ class _Documents(BaseSettings):
         "`http://127.0.0.1:9200`",
     )
     elasticsearch_ca: Place = _setting(
-        None, "the certificates (PEM) that signed Elasticsearch's, if it uses https", "the system's certificates"
+        None, "the certificates (PEM) that signed that of Elasticsearch, if it uses https", "the system's certificates"
     )
     elasticsearch_cert: Place = _setting(None, "the certificate (PEM) that identifies this machine there", "none")
     elasticsearch_key: Place = _setting(None, "the private key of that certificate", "none")
@@ -259,8 +259,8 @@ class _Service(BaseSettings):
     max_collection_files: Count = _setting(5_000, "the most uploaded files in a collection")
     originals: Switch = _setting(
         False,
-        "`on` also sends the files of documents to requests from other machines, with the rights of their keys; "
-        "requests from this machine always get them",
+        "`on` also sends the files of documents to requests from other machines, as far as their keys allow; requests "
+        "from this machine always get them",
         wrong=False,
     )
     state: State = _setting(
@@ -381,7 +381,7 @@ def _read(table: type[BaseSettings], name: str) -> Any:
 
 
 def check_settings(own: Collection[str] = ()) -> list[str]:
-    """Check all settings, also those that this process does not read; raise :class:`BadInput` for a wrong value.
+    """Check all settings, even those that this process does not read; raises :class:`BadInput` for a wrong value.
 
     Returns a sentence for each variable that looks like a setting but is not one, with the nearest name. ``own`` names
     the variables that a user's own pipelines read.

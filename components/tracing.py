@@ -89,7 +89,7 @@ tracer.__class__ = _WordlessTracer
 
 
 def sent_to_tracing() -> Literal["spans", "content"] | None:
-    """Find out what of a run is sent to a tracing backend: ``spans`` without its words, ``content``, or nothing."""
+    """Find out what a tracing backend gets: ``spans`` without the run's words, ``content`` (the words too), or None."""
     if isinstance(tracer.actual_tracer, NullTracer):
         return None
     return "content" if settings.trace_content else "spans"
@@ -101,7 +101,7 @@ class Measured:
 
     name: str
     tags: dict[str, Any]
-    # The labels of the run in the audit log: its id, its pipeline and the name of its key.
+    # The labels of the run in the audit log: its id, its pipeline and the name of the caller's key.
     labels: Mapping[str, str | None] = field(default_factory=dict)
     error: str = ""  # the type of the error with which it ended, or which it survived
     seconds: float = 0.0  # how long it took

@@ -71,7 +71,7 @@ class BoostedTrees:
             nodes = self._children.take(2 * nodes + right)
         ends = self._values.take(nodes)
         classes = range(max(1, len(self.classes)))
-        # One after another, in the order in which XGBoost adds them.
+        # Add the leaf values one by one, in the order in which XGBoost does, so that the sums are rounded alike.
         return (
             np.stack([np.cumsum(ends[:, self._class_of == each], 1, dtype=np.float32)[:, -1] for each in classes], 1)
             + self._base
@@ -93,7 +93,7 @@ class BoostedTrees:
         return [dict(zip(self.classes, map(float, row), strict=True)) for row in found]
 
     def scores(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
-        """Score rows of features as the trees were trained: with probabilities, or with numbers that only rank."""
+        """Score rows of features: by probabilities if the trees were trained for them, else by numbers that rank."""
         sums = self._sums(rows)[:, 0]
         return list(map(float, 1 / (1 + np.exp(-sums)) if self._objective == "binary:logistic" else sums))
 
@@ -101,8 +101,8 @@ class BoostedTrees:
 def load_trees(file: Path, features: Sequence[str]) -> BoostedTrees:
     """Load trees; an unchanged file is read once per process.
 
-    The file is a model saved by XGBoost in JSON, with the names of its features in this order; other trees raise
-    ValueError, and a missing file raises :class:`TreesMissing`.
+    The file is a model saved by XGBoost in JSON and trained on exactly these ``features``, in the order given; other
+    trees raise ValueError, and a missing file raises :class:`TreesMissing`.
     """
     file = Path(file).expanduser()
     if not file.is_file():

@@ -49,9 +49,9 @@ def index(
     its id. A JSON list of such passages is a corpus, too. Any other file of a kind in `file_forms.FORMATS` is split
     into passages when it is new or has changed, and they replace its earlier ones. A file is identified by its real
     path, however it was reached. Hidden files are left out. A file that cannot be read is reported and skipped, and
-    keeps its earlier passages; so does a file that is gone, until it is pruned.
+    its earlier passages stay. The passages of a file that is gone stay until they are pruned.
 
-    The index itself records what it holds, so a second call, also after a crash, only does what is missing. New
+    The index itself records what it holds, so a second call, even after a crash, does only what is missing. New
     passages are written before old ones are deleted, so nothing is lost at any time.
 
     :param paths: Corpora, files, and folders of them.
@@ -63,9 +63,9 @@ def index(
     :param prune: Whether to prune at the end, as `prune` does, but only what lies below the given folders or beside the
         given files.
     :param on_progress: Called after every write and every file.
-    :param on_plan: Called before pruning deletes, with what it will delete from an index.
-    :param runner: What converts files; by default this process.
-    :param top: The folder below which folder names may mark a file as a draft or old; by default each path.
+    :param on_plan: Called with what will be pruned from an index, before anything is deleted.
+    :param runner: Where files are converted; by default in this process.
+    :param top: Names of folders below this one may mark a file as a draft or old; by default, below each of ``paths``.
     :returns: What was done and what was skipped.
     :raises FileNotFoundError: When a path does not exist; nothing was indexed then.
     :raises ValueError: When the store, the language or the name is invalid.

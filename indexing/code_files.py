@@ -36,7 +36,7 @@ def mark_code(text: str, outline: Outline) -> str:
 
 
 def split_code(text: str) -> list[str]:
-    """Split code into parts that together are the whole; a part holds whole functions or blocks, if they are short."""
+    """Split code into parts, leaving nothing out; functions and blocks that are short enough stay whole."""
     return list(_pack(text, 0))
 
 

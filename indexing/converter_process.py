@@ -1,7 +1,7 @@
 """Convert files in a separate process with limits, so that a bad file can kill only that process.
 
-The libraries that read untrusted files are native code, which neither an exception nor a signal can stop. So the cost
-of a file is limited from outside: memory and processor time by the system, the rest by a watchdog.
+The libraries that read untrusted files are native code, which neither an exception nor a signal can stop. So the
+system limits memory and processor time; a watchdog limits elapsed time and, where the system fails to, memory.
 """
 
 import atexit
@@ -40,7 +40,7 @@ _OUT_OF_TIME = [-getattr(signal, "SIGXCPU", 0)]
 
 
 class ConverterProcess:
-    """Converts as :class:`FileConverter` does, in a process that is restarted if a file kills it."""
+    """Converts files like :class:`FileConverter`, but in a process that is restarted if a file kills it."""
 
     def __init__(self, seconds: float = MOST_SECONDS, memory: int = MOST_MEMORY) -> None:
         """Set the limits for one file, in processor seconds and in bytes; the process starts with the first file."""

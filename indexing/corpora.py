@@ -72,7 +72,7 @@ MOST_LIST_BYTES = 50_000_000
 
 
 def open_corpus(path: Path) -> BinaryIO:
-    """Open a corpus as JSONL, also if it is a JSON list."""
+    """Open a corpus as lines of JSON; a JSON list is rewritten as lines."""
     if path.suffix.lower() != LIST_SUFFIX:
         return path.open("rb")
     if (size := path.stat().st_size) > MOST_LIST_BYTES:
@@ -105,7 +105,7 @@ class CorpusLines:
         self._tally = tally
         self._lines: dict[str, _Line] = {}
         self._bytes = 0
-        # The ids of other corpora that were looked up; None for a corpus that cannot be read.
+        # The ids of the other corpora that were looked into so far; None for one that cannot be read.
         self._others: dict[str, np.ndarray | None] = {}
 
     @property
@@ -167,7 +167,7 @@ class CorpusLines:
         other = passage.meta.get("corpus")
         if not other or other == str(self._file.path):
             return False
-        # If several machines upload, their files cannot be read here.
+        # Files that are uploaded from several machines cannot be read here, so they count as still holding it.
         is_shared = any(each.startswith(UPLOADED) for each in (other, str(self._file.path)))
         if is_shared or passage.id in self._local.written:
             return True
@@ -202,7 +202,7 @@ class PassageIds:
 
 
 def read_ids(corpus: str, report: IndexReport | None = None) -> np.ndarray | None:
-    """Read the ids of a corpus as sorted digests; None, which is reported, if not all of it can be read."""
+    """Read the ids of a corpus as sorted digests; if part of it cannot be read, report that and return None."""
     digests = array("Q")
     try:
         with open_corpus(Path(corpus)) as stream:

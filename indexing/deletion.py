@@ -17,7 +17,7 @@ from prefrag.indexing.journal import end_changes
 from prefrag.indexing.report import Deletion, IndexReport, OnPlan, PrunePlan, Skipped
 from prefrag.indexing.stores import UPLOADED, PassageStore, is_there, open_passages, origin_of
 
-# How many paths are looked up at once: each passage found is compared with all of them.
+# How many paths are looked up at once: the store compares each passage that it finds with all of them.
 _PATHS_A_LOOKUP = 200
 
 
@@ -26,9 +26,9 @@ def delete_documents(
 ) -> Deletion:
     """Delete passages from an index; the files themselves stay.
 
-    Targets are ids of passages, files, corpora, or folders with everything that was indexed below them; they need not
-    exist any more. Returns the number of deleted passages, and the targets that the index does not hold. Raises
-    :class:`BadInput`, and deletes nothing, for an empty text, `.` or `/`.
+    A target is the id of a passage, or the path of a file, a corpus or a folder (for everything that was indexed below
+    it), which need not exist any more. Returns the number of deleted passages, and the targets that the index does not
+    hold. Raises :class:`BadInput`, and deletes nothing, if a target is an empty text, `.` or `/`.
     """
     passages = open_passages(store, index, change=True)
     found = find_passages(passages, list(dict.fromkeys(targets)))
@@ -55,7 +55,7 @@ def prune(
     started = time.perf_counter()
     report = IndexReport()
     if store == "tantivy":
-        # First ends interrupted changes: an indexed file that is not in its place yet would seem to be gone.
+        # End interrupted changes first: an upload that is indexed but not yet in its place would seem to be gone.
         end_changes(index)
     passages = open_passages(store, index, change=True)
     prune_passages(passages, report, on_plan=on_plan, dry_run=dry_run)
@@ -212,7 +212,7 @@ def _find_lost_folders(files: Iterable[str], gone: Iterable[str]) -> dict[str, s
 
 
 def _holds_file(folder: str) -> bool:
-    # A mount point may contain a hidden file. A folder that cannot be listed is not known to be empty.
+    # Hidden files do not count: a mount point may contain one. A folder that cannot be listed may hold files.
     errors: list[OSError] = []
     found = any(not name.startswith(".") for _, _, names in os.walk(folder, onerror=errors.append) for name in names)
     return found or any(not isinstance(error, FileNotFoundError | NotADirectoryError) for error in errors)

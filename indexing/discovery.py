@@ -39,7 +39,7 @@ _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?=\{)")
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A file to index under `path`; `source` is where it is until it is moved there, `folders` lead to it."""
+    """A file to index under `path`, and the names of folders above it; an upload lies at `source` until it is moved."""
 
     path: Path
     size: int
@@ -51,7 +51,7 @@ class FoundFile:
 def find_files(
     paths: Iterable[str | os.PathLike[str]], report: IndexReport, top: Path | None = None
 ) -> Iterator[FoundFile]:
-    """Find the files to read, each once; `top` is the folder that the paths belong to, by default each path itself."""
+    """Find the files to read, each once. `top` is the folder that all paths belong to; by default each is its own."""
     given = [Path(path).expanduser() for path in paths]
     if missing := [printable(path) for path in given if not os.path.exists(path)]:
         raise FileNotFoundError(f"There is no file or folder {' and no '.join(missing)}. Nothing was indexed.")
@@ -106,7 +106,7 @@ def why_left_out(suffix: str) -> str:
 
 
 def is_corpus(path: Path) -> bool:
-    """Check whether a file is a corpus: JSONL by its name, JSON if it is a list that begins with a passage."""
+    """Check whether a file is a corpus: one named as JSONL, or a JSON file with a list that begins with a passage."""
     suffix = path.suffix.lower()
     if suffix != LIST_SUFFIX:
         return suffix == CORPUS_SUFFIX

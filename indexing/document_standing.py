@@ -21,7 +21,7 @@ _CAPITALS = f"(?P<word>{'|'.join(_MEANS).upper()})"
 _VERSION = r"(?:[-_. ]?v?\d{1,2}(?:\.\d{1,3})?)?"
 _BRACKETS = re.compile(rf"[(\[]{_WORD}{_VERSION}(?:[,;:][^)\]]*|\sby\s[^)\]]+)?[)\]]", re.IGNORECASE)
 _FIRST = re.compile(rf"[\W_]*{_CAPITALS}{_VERSION}(?:\W*$|\s*[-\u2013\u2014:,;_](?=.*[a-z])|\sby\s)")
-# "Draft, not agreed", "draft - budget"; "old" and the like begin too many sentences.
+# "Draft, not agreed", "draft - budget"; not "old" and the like, which begin too many sentences.
 _LABEL = re.compile(
     rf"[\W_]*(?P<word>draft|superseded|obsolete|deprecated){_VERSION}(?:\W*$|\s*[:;,]\s|\s+[-\u2013\u2014]\s)",
     re.IGNORECASE,

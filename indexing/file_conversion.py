@@ -39,7 +39,7 @@ from prefrag.indexing.text_decoding import BEGINNING_BYTES, decode_text, looks_l
 from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst, write_bar_tables, write_fields
 from prefrag.indexing.wrapped_lines import unwrap_lines
 
-# Part of every fingerprint, so that a new way of making passages marks every file as changed.
+# Part of every fingerprint: a change of how passages are made raises it, so that every file counts as changed.
 _RECIPE = 8
 # Haystack's converters, and how each is made.
 _CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -195,7 +195,7 @@ class FileConverter:
                     for text, meta in self._texts(attached, content, depth + 1):
                         is_empty = False
                         yield text, {**of_the_mail, **meta, "attachment": name, "mail": title}
-                    losses += [f"of {name} {self.loss}"] if self.loss else []
+                    losses += [f"in {name}: {self.loss}"] if self.loss else []
                 except CannotRead as error:
                     refused[f"{attached.suffix or 'without a suffix'}: {error}"] += 1
         named = "; ".join(f"{count} {reason}" for reason, count in refused.most_common(_MOST_NAMED))
@@ -237,7 +237,7 @@ class FileConverter:
         if form in _MARK_HEADINGS:
             text = _MARK_HEADINGS[form](text, outline)
         content, meta = self._run(form, text)
-        # Every search of a passage covers the title already.
+        # The title is left out, because every search covers it anyway.
         fields = {key: value for key, value in meta.items() if key not in ("title", "encoding")}
         return title, f"{write_fields(fields)}\n{unwrap_lines(content) if form == forms.TEXT else content}", meta
 
@@ -270,13 +270,13 @@ def _unpack(data: bytes, most: int) -> bytes:
 
 
 def fingerprint(data: bytes) -> str:
-    """Compute a digest that differs between a changed file and an unchanged one."""
+    """Compute a digest of a file's content, which also changes with ``_RECIPE``."""
     return hashlib.blake2b(data, digest_size=16, person=f"prefrag-{_RECIPE}".encode()).hexdigest()
 
 
 def _make_converters() -> tuple[dict[str, Any], set[str]]:
     """Make Haystack's converters, and list the formats for which a package is missing."""
-    # These import the HTML and Markdown readers, which takes a second.
+    # Imported here, because it also imports the HTML and Markdown readers, which takes a second.
     from haystack.components import converters as haystack_converters
 
     converters: dict[str, Any] = {}
@@ -290,7 +290,7 @@ def _make_converters() -> tuple[dict[str, Any], set[str]]:
 
 
 def _split(text: str, form: str) -> list[str]:
-    """Split a text into parts that together are the whole: by its rows, within its slides, or by its sentences."""
+    """Split a text by its rows, within its slides, or by its sentences, leaving nothing out."""
     if form in (forms.CSV, forms.JSON, forms.XLSX, forms.ODS):
         return pack_rows(text)
     if form == forms.CODE:

@@ -20,7 +20,7 @@ class Form(NamedTuple):
 
     most_bytes: int  # a converter needs a whole file in memory, for Markdown and HTML up to 100 times its size
     suffixes: tuple[str, ...]
-    package: str = ""  # the package that reads it, if an extra brings it
+    package: str = ""  # the package that reads it, if an extra installs that
     is_text: bool = False
 
 

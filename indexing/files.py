@@ -42,7 +42,7 @@ class Converted(NamedTuple):
 
 @dataclass
 class _Version:
-    """A file with the ids of its passages in the index: all ids, and the ids of its current content."""
+    """A file, the ids of its ``earlier`` passages in the index, and those among them that have its current content."""
 
     file: FoundFile
     earlier: dict[str, tuple[str, int]]
@@ -52,7 +52,7 @@ class _Version:
 
 @contextmanager
 def open_converter() -> Iterator[Callable[[_Read | None], Converted | None]]:
-    """Convert files in this process's own converter; an unchanged file comes as None and stays None."""
+    """Give a function that converts a file in this process's own converter; None, for an unchanged file, stays None."""
     converter = converter_process(os.getpid())
 
     def convert(read: _Read | None) -> Converted | None:

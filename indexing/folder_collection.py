@@ -22,7 +22,7 @@ _WAIT_SECONDS = 10.0
 def find_collection(folder: Path) -> str:
     """Find the collection of a folder, or make an empty one if there is none yet.
 
-    It is named after the folder, in the characters that an index may have, with a number if that name is taken.
+    It is named after the folder, in the characters that an index name may have, with a number if the name is taken.
     """
     real = printable(real_path(folder))
     with index_lock(".folders", _WAIT_SECONDS, "finding the collection of a folder"):

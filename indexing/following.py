@@ -1,4 +1,4 @@
-"""Bring an index in step with what has changed in a folder; files on a drive that is gone are not deleted."""
+"""Bring an index in step with what has changed in a folder; files on a drive that is gone stay in the index."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from prefrag.indexing.discovery import OTHER_KIND, is_corpus, printable, real_pa
 from prefrag.indexing.report import IndexReport, OnProgress
 from prefrag.indexing.stores import is_there, open_passages
 
-# The device and inode of each drive's folder, which also tell the drive from the empty folder that it was mounted on.
+# The device and inode of each drive's folder; the empty folder that a drive was mounted on has others.
 Drives = Mapping[str, tuple[int, int]]
 
 
@@ -36,8 +36,8 @@ def follow_changes(
     """Index what is new or has changed below a folder, then delete what is gone.
 
     The folder itself among ``changed`` stands for everything in it. Nothing is deleted below a drive that is gone, and
-    files of other kinds are not reported. Raises FileNotFoundError if a file vanishes meanwhile; the same call again
-    does the rest.
+    files of kinds that are not read are not reported. Raises FileNotFoundError if a file vanishes meanwhile; the same
+    call again does the rest.
     """
     listed = sorted(set(changed))
     there = [path for path in listed if os.path.exists(path)]
@@ -65,7 +65,7 @@ def _recognise(folder: str) -> tuple[int, int]:
 
 
 def _is_corpus(path: str) -> bool:
-    # The lines of a corpus disappear one by one, so a corpus that is still there needs pruning.
+    # Single lines of a corpus may disappear, so a corpus that is still there may need pruning.
     return os.path.isfile(path) and is_corpus(Path(path))
 
 

@@ -18,7 +18,7 @@ from prefrag.indexing.wrapped_lines import unwrap_lines
 # Printable, because the extraction from HTML drops other characters; a punctuation mark, so that Markdown emphasis
 # right after it still works; and one that nobody types.
 _SIGN = "\u205c"
-# If its heading was dropped, the mark may be all that is left of the line.
+# If the heading was dropped, the mark may be all that is left of its line, so the end of that line goes as well.
 _MARK = re.compile(rf"{_SIGN}([0-9]{{1,7}}){_SIGN}(?:[^\S\n]{{0,9}}\n)?")
 _HTML_HEADING = re.compile(r"<(/?)h([1-6])(?:\s[^<>]{0,1000})?>", re.IGNORECASE)
 # The tags up to the next text.
@@ -26,7 +26,7 @@ _HTML_TAGS = re.compile(r"(?:\s++|<(?!/?h[1-6]\b|script\b|style\b|!)[^<>]{1,1000
 _HTML_BREAK = re.compile(r"<(?:br|p|div|li|td)\b[^<>]*>", re.IGNORECASE)
 _MOST_READ = 2_000
 _MOST_CHARACTERS = 120
-# As many as in Word. A passage has up to this many headings above it, and a file may claim thousands of levels.
+# Word's number. A file may claim thousands of levels, and each passage would get that many headings.
 _MOST_LEVELS = 9
 
 
@@ -46,7 +46,7 @@ class Outline:
         self.loss = ""  # the parts of the file that could not be read
 
     def mark(self, level: int, words: str) -> str:
-        """Add the next heading."""
+        """Add the next heading, and return its mark."""
         words = " ".join(words[:_MOST_READ].split())
         if not words:
             return ""
@@ -55,7 +55,7 @@ class Outline:
         return f"{_SIGN}{len(self._headings) - 1}{_SIGN}"
 
     def read(self, marked: str) -> tuple[str, list[Heading]]:
-        """Take the marks out of a converted text."""
+        """Take the marks out of a converted text, and find where its headings stand."""
         pieces: list[str] = []
         found: list[Heading] = []
         length = end = 0
@@ -75,7 +75,7 @@ def mark_markdown(text: str, outline: Outline) -> str:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt()
-    # Lines are counted as the parser counts them.
+    # Split where the parser does, because its line numbers are used below.
     lines: list[str | None] = [*re.sub(r"\r\n?", "\n", text).split("\n")]
     for opening, content in pairwise(MarkdownIt().disable("inline").parse(text)):
         if opening.type not in ("heading_open", "paragraph_open") or opening.map is None:

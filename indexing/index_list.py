@@ -120,7 +120,7 @@ def _server_indexes() -> Iterator[tuple[str, int, str | None]]:
         own = [name for name, one in mappings.items() if stores.is_own_mapping(one["mappings"].get("properties", {}))]
         statistics = client.indices.stats(index=own, metric="store")["indices"] if own else {}
         rebuilt = {name: mappings[name]["mappings"].get("_meta", {}).get(REBUILD_OF) for name in own}
-        # An unfinished rebuild has a name of its own.
+        # An unfinished rebuild is listed under its own name.
         shown = {name: of if of and find_rebuilt(client, of) == name else name for name, of in rebuilt.items()}
     for name in own:
         yield shown[name], int(statistics.get(name, {}).get("total", {}).get("store", {}).get("size_in_bytes", 0)), None

@@ -38,7 +38,7 @@ WAIT_SECONDS = 60.0
 # The prefix of the folders of changes, which lie beside the collections' folders; no uploaded name begins with a dot.
 _INCOMING = ".incoming-"
 _JOURNAL, _ALIVE = ".journal.json", ".alive"
-# In the folder of a change: an index that is new or deleted, and the uploads of one that is deleted.
+# In the folder of a change: an index that is being made or deleted, and the uploads of a deleted index.
 _INDEX_ASIDE, _UPLOADS_ASIDE = ".index", ".uploads"
 # A file in the folder of an index which says that an upload made it. It is deleted with the index.
 _MARK = "prefrag-uploaded"
@@ -74,7 +74,7 @@ def list_arrived(incoming: Path) -> list[Path]:
 
 @contextmanager
 def change_collection(collection: str, wait: float | None = None) -> Iterator[LocalChanges]:
-    """Keep other processes from changing the documents of a collection, and end the changes that were begun."""
+    """Keep other processes from changing the documents of a collection, and end the unfinished changes."""
     index_path(collection)
     seconds = WAIT_SECONDS if wait is None else wait
     lock = index_lock(f"uploads-{collection}", seconds, f"changing the documents of {collection}")
@@ -103,7 +103,7 @@ def end_changes(collection: str) -> None:
 
 
 def was_made_by_upload(collection: str) -> bool:
-    """Check whether an upload has made an index, rather than the command line."""
+    """Check whether an index was made by an upload rather than by the command line."""
     return (index_path(collection) / _MARK).exists()
 
 
@@ -136,13 +136,13 @@ class LocalChanges:
     ) -> dict[str, str]:
         """Make a change: all of it, or nothing.
 
-        ``added`` has files by their names, in one folder that `make_incoming` made. ``removed`` has names of files,
-        ``written`` passages, and ``outdated`` ids of passages to delete. ``language`` is for a new index; ``drops``
-        deletes the index with its vectors and files. The result is empty: no passage is refused here.
+        ``added`` maps names to files in one folder that `make_incoming` made, and ``removed`` lists names of files.
+        ``written`` are passages to write, ``outdated`` the ids of passages to delete. ``language`` is for a new index;
+        ``drops`` deletes the index with its vectors and files. Returns an empty mapping: no passage is refused here.
         """
         store = TantivyDocumentStore(path=str(self._index))
         if not (added or removed or drops):
-            # A commit is whole or nothing by itself.
+            # A single commit is all or nothing, so no journal is needed.
             store.replace_documents(list(written), sorted(outdated))
             return {}
         incoming = next((path.parent for path in added.values()), None) or _make_folder(self._collection)
@@ -202,7 +202,7 @@ def _find_difference(
 
 
 def _passage_state(store: TantivyDocumentStore, passage: str | Document) -> str | None:
-    """Compute a digest of a passage, given itself or by its id in the index; None if the index has none."""
+    """Compute a digest of a passage, or of the one that the index has under an id; None if it has none."""
     if isinstance(passage, str):
         if not (found := store.documents_by_id([passage])):
             return None

@@ -14,7 +14,7 @@ from prefrag.components.text.unicode_form import is_text
 from prefrag.indexing.report import CannotRead
 from prefrag.indexing.text_decoding import decode_text
 
-# In a mailbox, a line of a mail that begins like this is escaped.
+# The line that begins each mail in a mailbox; within a mail, such a line is escaped.
 _FROM = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
 _MOST_HEAD = 500
 _MOST_PARTS = 1_000

@@ -35,7 +35,7 @@ def _is_small_front_matter(text: str) -> bool:
 
 
 def _read_link(found: re.Match[str]) -> str:
-    """Write a link between notes as words: the words shown for it, and the name of the note, which is its title."""
+    """Write a link between notes as words: those that are shown, and the linked note's name, which is its title."""
     note, shown = found[2].strip().rpartition("/")[2], (found[3] or "").strip()
     return "" if found[1] else f"{shown} ({note})" if shown and shown != note else note
 

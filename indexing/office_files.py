@@ -12,8 +12,8 @@ from prefrag.indexing.headings import Outline
 from prefrag.indexing.report import CannotRead
 from prefrag.indexing.text_files import write_rows
 
-# A part of a few kilobytes can expand to gigabytes of zeros. XML trees take ten times the size of the XML, and pictures
-# just their own.
+# A part of a few kilobytes can expand to gigabytes of zeros. An XML tree takes ten times the size of its XML, while a
+# picture takes only its own size.
 _MOST_XML_BYTES = 100_000_000
 _MOST_BYTES = 500_000_000
 _MOST_PARTS = 20_000
@@ -41,7 +41,7 @@ class OfficeText(NamedTuple):
 
 
 def read_docx(data: bytes, outline: Outline) -> OfficeText:
-    """Read a Word file: paragraphs, headings, lists and tables, with inserted and without deleted text."""
+    """Read a Word file: paragraphs, headings, lists and tables, as if its tracked changes were accepted."""
     import docx
     from docx.opc.constants import RELATIONSHIP_TYPE
 
@@ -103,7 +103,7 @@ def read_rtf(data: bytes, outline: Outline) -> OfficeText:
 
     if not data.lstrip().startswith(b"{\\rtf"):
         raise CannotRead("it is not RTF, whatever its name says")
-    # In RTF a line break means nothing; it hides links from striprtf, whose search time explodes with their number.
+    # A line break means nothing in RTF. It hides links from striprtf, whose search time explodes with their number.
     text = _FIELD.sub(r"\g<0>\n", data.decode("latin-1"))
     return OfficeText("", rtf_to_text(text, encoding="cp1252", errors="replace"))
 
@@ -111,7 +111,7 @@ def read_rtf(data: bytes, outline: Outline) -> OfficeText:
 def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
     """Refuse a file that unpacks to too much, or whose XML has a document type, which can define entities."""
     if data.startswith(_OLE_SIGNATURE):
-        raise CannotRead("it is encrypted, or from before Office 2007: save it again without a password")
+        raise CannotRead("it is encrypted, or from before Office 2007: save it as .docx, .xlsx or .pptx, unencrypted")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as package:
             parts = package.infolist()
@@ -137,7 +137,7 @@ def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
 
 
 def check_xml(beginning: bytes, name: str) -> None:
-    """Read the XML of a part up to its first element."""
+    """Refuse XML with a document type before its first element, or with no element in its first megabyte."""
     parser = ParserCreate()
     begun: list[str] = []
 

@@ -23,7 +23,7 @@ _EMPTY = {f"{_TEXT}tab": "\t", f"{_TEXT}line-break": "\n"}
 
 
 def read_odt(data: bytes, outline: Outline) -> OfficeText:
-    """Read a text: its paragraphs, headings, lists and tables."""
+    """Read a text document: its paragraphs, headings, lists and tables."""
     title, body = _open(data, "text")
     return OfficeText(title, "\n\n".join(limit_text(_blocks(body, outline))))
 

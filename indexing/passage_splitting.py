@@ -9,7 +9,7 @@ from prefrag.components.text.sentences import ends_with_stop, sentence_ends
 # the window of a small model.
 ENOUGH_WORDS = 100
 MOST_WORDS = 140
-# Limits passages in scripts without spaces between words, of tables and of debris.
+# Limits passages of tables and debris, and in scripts that put no spaces between words.
 MOST_CHARACTERS = 1500
 # A last passage shorter than this joins the one before it.
 FEWEST_WORDS = 30
@@ -44,7 +44,7 @@ def split_into_passages(text: str) -> list[str]:
 
 
 def _units(text: str) -> Iterator[str]:
-    """Yield sentences with the space after them; of a sentence longer than a passage, its lines or runs of words."""
+    """Yield sentences with the space after them; one longer than a passage is yielded as its lines or runs of words."""
     for sentence in _sentences(text):
         if _fits(sentence):
             yield sentence
@@ -59,7 +59,7 @@ def _units(text: str) -> Iterator[str]:
 def _sentences(text: str) -> Iterator[str]:
     start = 0
     for end, after, kind in sentence_ends(text):
-        # A line may end only because the page wraps. A short paragraph without a full stop is the heading of the next.
+        # A line may end only because the page wraps. A short paragraph without a full stop is the next one's heading.
         if kind == "line" or (kind == "paragraph" and _is_heading(text[start:end])):
             continue
         yield text[start:after]

@@ -23,7 +23,7 @@ def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
     :param data: The file.
     :param number: The page, from 1 on.
     :param sentence: A sentence of the page; only its letters and digits count.
-    :returns: `page` (its number, or the next one if the sentence stands there), `pages` (their number), `png` (in
+    :returns: `page` (its number, or the next one if the sentence stands there), `pages` (how many there are), `png` (in
         base64), `width` and `height` (pixels), `runs` (the text of each line, or part of it, with `left`, `top`,
         `width` and `height` as shares of the page) and `marks` (the same for the sentence; none if it is not found).
     :raises CannotRead: When the file cannot be read, or has no such page.
@@ -65,7 +65,7 @@ def _read(document: Any, number: int) -> str:
 
 
 def _runs(text: Any, start: int, length: int, box: tuple[float, float, float, float]) -> Iterator[dict[str, Any]]:
-    """Yield the text of each line from a character on, and where it stands."""
+    """Yield the text and the place of each line of ``length`` characters from ``start`` on; -1 means all."""
     if not length:
         return
     left, bottom, width, height = box
@@ -79,7 +79,7 @@ def _runs(text: Any, start: int, length: int, box: tuple[float, float, float, fl
             "height": (high_y - low_y) / height,
         }
         words = text.get_text_bounded(low_x, low_y, high_x, high_y)
-        # Overlapping lines each give the text of all of them.
+        # Overlapping lines each give the text of all of them, so the sum can grow.
         if (room := room - len(words)) < 0:
             return
         yield {"text": words, **place}

@@ -23,14 +23,14 @@ _UPLOAD_SECONDS = 900.0
 
 
 def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None = None, dense: bool = False) -> None:
-    """Replace an index with a new one, filled from the documents given now; a question sees the old or the new one.
+    """Replace an index with a new one that ``fill`` fills; a question sees all of the old one or all of the new one.
 
     The name becomes an alias. The old index answers until the new one is complete and counted, even if this process is
     killed; the next rebuild deletes the leftovers. Only one rebuild of an index may run at a time: if two do, the
     earlier one ends with an error. Whatever others write to the old index in the meantime is lost. ``fill`` gets the
-    name of the new index, fills it, and returns how many passages it must hold; with ``dense`` it embeds them, as it
-    must if the old index has vectors. Raises :class:`BadInput` when the old index cannot be replaced, and
-    DocumentStoreError when the new one is not whole.
+    name of the new index, fills it, and returns how many passages it must hold; with ``dense``, which is required if
+    the old index has vectors, it also embeds them. Raises :class:`BadInput` when the old index cannot be replaced, and
+    DocumentStoreError when the new one is incomplete.
     """
     if name != name.lower():
         raise BadInput(f"Elasticsearch takes only lower-case names of indexes: use '{name.lower()}'.")
@@ -39,7 +39,7 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
         old, mappings = _find_old(client, name)
         meta = {key: value for key, value in mappings.get("_meta", {}).items() if key == "prefrag_web"}
         if "embedding" in mappings.get("properties", {}) and not dense:
-            raise BadInput(f"The index '{name}' has vectors: rebuild it with --dense, and with --model if it had one.")
+            raise BadInput(f"The index '{name}' has vectors: rebuild it with --dense and the --model that made them.")
         for left in _find_left(client, name):
             client.indices.delete(index=left, ignore_unavailable=True)
         language = language or mappings.get("properties", {}).get("content", {}).get("analyzer") or "english"
@@ -135,7 +135,7 @@ def _swap(client: Elasticsearch, name: str, old: str | None, new: str) -> None:
     if old is not None:
         [one] = client.indices.get_alias(index=old).values()
         aliases |= one["aliases"].keys()
-        # All in one change of the cluster, even if the old index itself has the name.
+        # The cluster makes all these changes in one step, even if the old index itself has the name.
         actions.append({"remove_index": {"index": old}})
     actions += [{"add": {"index": new, "alias": alias}} for alias in sorted(aliases)]
     try:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-# How many files are named for each reason.
+# If more files than this have the same reason, only the first is named.
 _MOST_NAMED = 5
 # The reason given for each file whose packages are missing.
 NEEDS_FILES = "it needs packages that are not installed: make install EXTRAS=files (or pip install 'prefrag[files]')"
@@ -39,10 +39,10 @@ class Progress:
 
 
 def group_by_reason(skipped: Sequence[Skipped]) -> list[str]:
-    """Name the first file of each reason and count the rest, such as a hundred files that need the same package.
+    """Write a sentence for each skipped file or line, but only one for many files that were skipped for one reason.
 
-    Lines of corpora, and files that share their reason with few others, are all named. Returns a sentence for each that
-    is named.
+    That one names the first file and counts the rest, such as a hundred files that need the same package. Lines of
+    corpora are always named.
     """
     files = [one for one in skipped if one.line is None]
     same = Counter(one.reason for one in files)
@@ -85,7 +85,7 @@ class PrunePlan:
 
     @property
     def passages(self) -> int:
-        """The number of all passages."""
+        """The number of all passages to delete."""
         return sum(self.gone.values()) + sum(self.shortened.values())
 
 

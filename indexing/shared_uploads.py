@@ -59,7 +59,7 @@ _Version = Mapping[str, Any]
 
 
 class Room(NamedTuple):
-    """What uploads have filled: files and bytes of a collection, and collections that they have made."""
+    """What uploads take up: the files and bytes of one collection, and how many collections they have made."""
 
     files: int
     bytes: int
@@ -144,7 +144,7 @@ class SharedChanges:
         """Make a change, as :meth:`prefrag.indexing.journal.LocalChanges.make` does.
 
         :returns: The passages that Elasticsearch refused, by their ids, with its reasons. A file is left out as a whole
-            if one of its passages is refused; of a corpus, only the refused passages are.
+            if one of its passages is refused; a corpus loses only the refused passages.
         """
         from elasticsearch import ConflictError
 
@@ -312,7 +312,7 @@ class SharedChanges:
 
 @contextmanager
 def change_shared(collection: str, wait: float | None = None) -> Iterator[SharedChanges]:
-    """Keep other servers from changing the documents of a collection, and end the change that one has begun."""
+    """Keep other servers from changing the documents of a collection, and end an unfinished change of theirs."""
     with stores.connect_elasticsearch() as client:
         stores.make_index(client, UPLOAD_INDEX, _MAPPING, number_of_shards=1, hidden=True)
         changes = SharedChanges(client, collection)
@@ -355,7 +355,7 @@ def forget_uploads(client: Elasticsearch, **term: str) -> None:
 
 
 def find_room(collection: str) -> Room:
-    """Find out what uploads have filled."""
+    """Find out what uploads take up."""
     query = {"bool": {"filter": [{"term": {"kind": "file"}}, {"term": {"collection": collection}}]}}
     with stores.connect_elasticsearch() as client:
         files = total = 0
@@ -374,7 +374,7 @@ def find_room(collection: str) -> Room:
 
 
 def describe_index(collection: str) -> tuple[str | None, bool]:
-    """Find the language of an index, and whether an upload has made it rather than the command line."""
+    """Find the language of an index, and whether it was made by an upload rather than by the command line."""
     from elasticsearch import NotFoundError
 
     with stores.connect_elasticsearch() as client, suppress(NotFoundError):
@@ -386,7 +386,7 @@ def describe_index(collection: str) -> tuple[str | None, bool]:
 
 
 def uploaded_path(collection: str) -> Path:
-    """Write the made-up folder under which an index lists uploaded files on all machines."""
+    """Make the path, which exists on no machine, under which an index lists uploaded files on all machines."""
     return Path(f"{stores.UPLOADED}{collection}")
 
 

@@ -95,7 +95,7 @@ class PassageStore:
         found: Counter[tuple[str, str | None]] = Counter()
         for field, kind in ORIGIN_FIELDS.items():
             found.update({(kind, path): passages for path, passages in count(field).items()})
-        # None, because some passages have another origin, or a path too long to be a term.
+        # If some are not counted, they have another origin, or a path too long to be a term.
         return found if found.total() == self._store.count_documents() else None
 
     def write(self, passages: list[Document]) -> dict[str, str]:
@@ -144,7 +144,7 @@ class ElasticsearchPassageStore(PassageStore):
         with explain_failures(url):
             self._client = store.client
             [description] = self._client.indices.get_mapping(index=index).values()
-        # Without this mapping the server would treat the key as one more text of the metadata.
+        # Without this mapping the server would treat the title key as one more text of the metadata.
         self._keeps_titles = TITLE_KEY_FIELD in description["mappings"].get("properties", {})
         self.finish()
 
@@ -269,7 +269,7 @@ def open_passages(
     change: bool = False,
     make: bool = False,
 ) -> PassageStore:
-    """Open an index to read or change it."""
+    """Open an index to read it or, with ``change``, to change it; with ``make``, a missing one is made."""
     if not isinstance(store, str):
         return PassageStore(store)
     if store == "tantivy":
@@ -397,12 +397,12 @@ def elasticsearch_client() -> Elasticsearch:
 
 
 def is_own_mapping(properties: dict[str, Any]) -> bool:
-    """Check by its mapping whether prefrag made an index of a server."""
+    """Check by the mapping of an Elasticsearch index whether prefrag made it."""
     return TITLE_KEY_FIELD in properties
 
 
 def _check_mapping(index: str, properties: dict[str, Any], language: str | None) -> None:
-    """Refuse an index that another program made, because searches would find little or nothing in it."""
+    """Refuse an index that another program made, because searches would find less, or nothing, in it."""
     analyzers = {field: properties.get(field, {}).get("analyzer", "none") for field in ("title", "content")}
     if "none" in analyzers.values():
         raise ValueError(

@@ -34,7 +34,7 @@ _CANDIDATES = [
 _WESTERN = "cp1252"
 # Nearly all text in Latin letters is in the Western encoding, so another one has to score much better.
 _CLEARLY = 0.1
-# A declaration that can be read as ASCII cannot be in UTF-16, and Python also has codecs that do not encode text.
+# No UTF-16, because the declaration was read as ASCII, and none of Python's codecs that do not encode text.
 _DECLARABLE = ("utf-8", "cp", "iso", "koi8", "mac", "shift", "euc", "big5", "gb", "tis")
 _SAMPLE_BYTES = 50_000
 # Enough of a file to tell whether it is text.
@@ -127,7 +127,7 @@ def _is_assigned(text: str) -> bool:
 
 
 def _decode_broken_utf8(data: bytes) -> str | None:
-    """Decode UTF-8 with a few broken bytes; None if most bytes beyond ASCII are broken."""
+    """Decode UTF-8 with a few broken bytes; None if they are over a tenth of the characters beyond ASCII."""
     text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     beyond = len(text) - sum(map(text.count, map(chr, range(128))))

@@ -28,7 +28,7 @@ _MOST_TEXT = 100_000_000
 
 def read_csv(text: str) -> list[str]:
     """Read values that are separated by commas, semicolons, tabs or bars."""
-    # Lines end as in files, not at Unicode's other separators.
+    # Lines end at line breaks only, not also at Unicode's other separators as with `splitlines`.
     lines = io.StringIO(text, newline=None)
     first = re.sub(r'"[^"]*"', "", next(filter(str.strip, lines), ""))
     lines.seek(0)
@@ -36,7 +36,7 @@ def read_csv(text: str) -> list[str]:
     try:
         return list(write_rows(csv.reader(lines, delimiter=separator)))
     except csv.Error:
-        # Such as an unclosed quotation mark, which turns the rest of the file into one value.
+        # For example, an unclosed quotation mark turns the rest of the file into one value.
         return [line for line in map(_one_line, text.splitlines()) if line]
 
 
@@ -114,7 +114,7 @@ def pack_rows(text: str) -> list[str]:
 
 
 def _are_names(row: Sequence[str]) -> bool:
-    """Check whether a first row names the columns: each once, short, and none a number or date."""
+    """Check whether a first row names the columns: its values are short, all different, and no numbers or dates."""
     row = [value for value in row if value]
     return (
         len(row) > 1
@@ -156,7 +156,7 @@ def _lines(value: Any, name: str) -> Iterator[str]:
 
 
 def _collect(value: Any, name: str, values: list[str], lists: list[tuple[str, Any]]) -> None:
-    """Collect the simple values of an object and the objects in it, and the lists that hold more than simple values."""
+    """Collect the simple values of an object and of the objects in it, and lists that hold more than such values."""
     label = f"{name}: " if name else ""
     if isinstance(value, dict):
         for key, content in value.items():

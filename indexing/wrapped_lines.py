@@ -8,8 +8,8 @@ from prefrag.components.text.sentences import FIELD, ends_with_stop
 # The width of a typed page; longer lines are paragraphs.
 _MOST_WIDTH = 130
 _LEAST_WIDTH = 30
-# How full a line must be. Typists stop before the last column, printed letters differ in width, and a full stop may end
-# the paragraph.
+# How full a line must be to go on in the next one. Typists stop before the last column, and printed letters differ in
+# width. A line that ends in a full stop must be fuller, because the paragraph may end there.
 _FULL, _FULL_STOPPED = 0.6, 0.8
 _LETTER = re.compile(r"[^\W\d_]")
 _ITEM = re.compile(r"[-+*\u2022\u2013\u25cf\u25e6](?:\s|-?\w)|\(?(?:\d{1,3}|[A-Za-z])[.)]\s")
@@ -25,9 +25,9 @@ def unwrap_lines(text: str, most_width: int = _MOST_WIDTH) -> str:
     """Join the lines of each paragraph, and the parts of a word that is hyphenated at a line end.
 
     A line continues in the next one if it is full, so that the next word had no room, or if it is half full and the
-    next one begins with a small letter. A full line is as wide as the whole text: narrower blocks are verse, addresses
-    and headings. Lists, tables and code keep their lines. In a text with lines of more than ``most_width`` letters,
-    each line is a paragraph.
+    next one begins with a small letter. Full means as wide as the whole text, because narrower blocks are verse,
+    addresses and headings. Lists, tables and code keep their lines. In a text with lines of more than ``most_width``
+    letters, each line is a paragraph.
     """
     lines = [line.rstrip() for line in text.split("\n")]
     lengths = sorted(len(line) for line in lines if _LETTER.search(line))
@@ -73,7 +73,7 @@ def _goes_on(line: str, following: str, width: int, hang: int, within: bool) -> 
         return False
     if any(form(line.lstrip()) and form(begin) for form in (_COLUMNS.search, FIELD.match)):
         return False
-    # The text of an item of a list, or of an option, hangs below its beginning.
+    # The further lines of a list item, or of an option's description, are indented deeper than its first.
     if hang and _indent(following) >= hang:
         return not line.endswith(":")
     if (begin[0].islower() and not line.endswith(":")) or line.endswith(","):
@@ -87,7 +87,7 @@ def _goes_on(line: str, following: str, width: int, hang: int, within: bool) -> 
 
 
 def _hang(line: str) -> int:
-    """Count the blanks before the text that belongs to an item of a list; 0 for any other line."""
+    """Find how far the further lines of a list item are indented at least; 0 if the line begins none."""
     indent = _indent(line)
     return indent + 1 if _ITEM.match(line, indent) else 0
 

@@ -35,7 +35,7 @@ _END_SECONDS = 5.0
 
 T = TypeVar("T")
 
-# When the request of a run arrived, on the clock of its event loop: the deadline includes the wait for its turn.
+# When a run's request arrived, by the clock of its event loop. The deadline counts from then, even while the run waits.
 arrived: ContextVar[float | None] = ContextVar("arrived", default=None)
 
 
@@ -110,8 +110,8 @@ async def _run(
 ) -> AsyncGenerator[Event | dict[str, Any], None]:
     # Joiners are not watched: they add nothing to the trace, and every watched output is copied.
     watched = {name for name, part in pipeline.walk() if name != "answer" and not isinstance(part, BranchJoiner)}
-    # Events are told apart by identity: the sources of a supplement continue one state, and each adds its own event at
-    # the same position.
+    # Events are told apart by identity: sources that are searched at the same time continue one state, and each adds
+    # its own event at the same position.
     seen: dict[int, Event] = {}
     state: State | None = None
     composer, results = pipeline.get_component("answer"), list[dict[str, Any]]()
@@ -299,12 +299,12 @@ def ask(question: str, pipeline: Any = "prefrag", **options: Any) -> dict[str, A
 
 
 def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
-    """Find the last error of each source, by its name, if every search of a run failed; otherwise empty.
+    """Map the name of each source to its last error if every search of a run failed; otherwise return an empty mapping.
 
     ``result`` may also be the part of a result that exists so far.
     """
     searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
-    # An event with an error and a provider: one part of the search succeeded but found nothing, another part failed.
+    # An event with both an error and a provider means that one part of the search failed and another found nothing.
     no_provider = ("", RECORDING)
     if any(event.get("titles") or not event.get("error") or event["provider"] not in no_provider for event in searches):
         return {}
@@ -328,7 +328,7 @@ def _load_once(pipeline: str | Path) -> Any:
 
 
 def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run work on the one event loop of all calls, even if another loop is already running."""
+    """Run work on the one event loop that all calls share, even if another loop is already running."""
     loop, ended, tasks = event_loop(), Future[T](), list[asyncio.Task[None]]()
 
     async def run() -> None:
@@ -339,7 +339,7 @@ def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
     try:
         loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(run())))
-        # Waits are short, because a signal that comes just before one begins, or to another thread, does not end it.
+        # Short waits, because a signal that comes just before a wait, or to another thread, does not end that wait.
         while not wait([ended], _SIGNAL_SECONDS).done:
             pass
         return ended.result()
@@ -366,7 +366,7 @@ def _prepare(pipeline: Any, question: str, options: dict[str, Any]) -> tuple[dic
     context = copy_context()
     context.run(label_audit, **label_run(pipeline))
     given.pop("deadline", None)
-    # If the key already closes the web, that stays the reason.
+    # If the API key already closes the web, that stays the stated reason.
     if given.pop("web", None) is False and not web_closed_by.get():
         context.run(web_closed_by.set, CLOSED_BY_REQUEST)
     return {"question": question, **{name: value for name, value in given.items() if value is not None}}, context

@@ -62,7 +62,7 @@ _Loader.add_constructor(
 
 
 def folders() -> list[Path]:
-    """List the folders of pipelines; if several have a pipeline of one name, the first folder counts."""
+    """List the folders of pipelines; if several have a pipeline of the same name, the first folder counts."""
     return [*filter(None, [settings.pipelines_dir]), YAML_PIPELINES]
 
 
@@ -187,18 +187,18 @@ def _explain(error: Exception) -> str:
 
 
 def guard_web(pipeline: Any) -> None:
-    """Refuse web searches outside an external source, and give every source the indexes whose answers allow the web.
+    """Refuse web searches outside an external source, and give every source the indexes that must allow the web.
 
-    These are the indexes of all stores in the pipeline or, if it has none, the embedded index that its web retriever
-    names.
+    An index stores its user's choice. Those given are the indexes of all stores in the pipeline or, if it has none, the
+    embedded index that its web retriever names.
     """
     outside = list(walk_parts(pipeline, descend=lambda part: not _is_external_source(part)))
     sources = [part for _, part in outside if _is_external_source(part)]
     for path, part in outside:
         if searches_web(part) and not _is_external_source(part):
             raise ValueError(
-                f"component '{path}' is a {type(part).__name__}, which would send text to the web past the gate: make "
-                "it the retriever of a RetrievalSource with `external: true`, or take it out."
+                f"component '{path}' is a {type(part).__name__}, which would send text to the web without checks: "
+                "make it the retriever of a RetrievalSource with `external: true`, or take it out."
             )
     inside = [part for source in sources for _, part in walk_parts(source)]
     own = [part for _, part in outside if is_store(part)]

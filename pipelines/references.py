@@ -45,9 +45,9 @@ def evidence_texts(result: Mapping[str, Any]) -> list[str]:
 
 
 def given_parts(result: Mapping[str, Any]) -> list[str]:
-    """Write what a reader gives: the text before its answer, the answer, the text after it, and the place.
+    """Split what a reader gives into the text before its answer, the answer, the text after it, and the place.
 
-    The answer is empty if only a sentence is given; there are no parts if nothing is given, or a model answered.
+    The answer is empty if only a sentence is given. There are no parts if nothing is given, or if a model answered.
     """
     if (word := GIVEN.get(result.get("certainty") or "")) is None:
         return []

@@ -24,7 +24,7 @@ def label_run(pipeline: Any) -> dict[str, str]:
 
 
 def name_index(store: Any) -> str:
-    """Name the index of a store; an index without a name is called by its folder."""
+    """Find the name of a store's index; if the store was given a folder, the name of that folder."""
     if type(store).__name__ != TANTIVY_STORE:
         return str(store._index)
     if store.path is not None:

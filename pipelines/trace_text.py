@@ -24,12 +24,12 @@ SENTENCES = {
         "Cut to fit the {caller}'s window of {context_window} tokens (passages left out: "
         "{documents_cut}, shortened: {documents_shortened})"
     ),
-    "filed_as_reasoning": "No words from the {caller}: {message}",
+    "filed_as_reasoning": "Only reasoning in the reply of the {caller}: {message}",
     "cut_off": "Reply of the {caller} cut off<limit? at {limit} tokens>: {setting} sets how long it may be",
     "error": "Error of the {caller}: {message}",
     "evaluated": (
-        "Evaluated {source}: {action} ({judged_by}<unparsed?, whose two replies could not be read: on_doubt decides>). "
-        "{reason} Scores: {scores}"
+        "Evaluated {source}: {action} (<unparsed?by the setting on_doubt, because the model's reply could not be read>"
+        "<!unparsed?{judged_by}>). {reason} Scores: {scores}"
     ),
     "exhausted": "Out of steps: an answer is due now (replies: {replies})",
     "found": (
@@ -39,13 +39,13 @@ SENTENCES = {
     "found nothing": "Search of {source} failed: {error}",
     "held_back": "Held back from {source}: {query} ({reason})",
     "instructions_cut": "The instructions have {characters:,} characters: the first {kept:,} are used",
-    "kept": "Kept: {text} (least sure of {token} at {lowest:.0%})",
+    "kept": "Kept this sentence: {text} (its least likely token: {token}, {lowest:.0%})",
     "look_ahead": "Looked ahead, unsure of {token} at {lowest:.0%}: {text} (masked: {masked})",
     "no_further_search": "No further search: an answer is due now (replies: {replies})",
     "observation": "Observed from {source}: {documents}",
     "popularity": (
-        "Popularity: <counts?{counts} (threshold {threshold})><!counts?no name to count>, so "
-        "<retrieves?it is searched><!retrieves?nothing is searched><error?. It could not be counted: {error}>"
+        "Popularity: <counts?{counts} (threshold {threshold})><!counts?no name counted>, so "
+        "<retrieves?passages are retrieved><!retrieves?no passages are retrieved><error?. Counting failed: {error}>"
     ),
     "question_class": "Class: {chosen} ({probability:.0%} likely; {reason})",
     "read": "Read: {text} ({probability:.0%} likely, {given})",
@@ -62,7 +62,7 @@ SENTENCES = {
         "Retrieve: <status?the documents are searched><!status?no document is needed>"
         "<unparsed? (two replies could not be read)><explanation?. {explanation}>"
     ),
-    "review": "Review: {status}<supplement?, the question is searched for once more><explanation?. {explanation}>.",
+    "review": "Review: {status}<supplement?, so one more search follows><explanation?. {explanation}>.",
     "rewritten": "Read as: {question}",
     "not rewritten": "Follow-up: could not be rewritten to stand alone, so it is used as it is",
     "search": "Search {source}: {query}",
@@ -80,8 +80,8 @@ SENTENCES = {
     ),
     "verdict": (
         "Verdict: <status?keep what was found><switches?switch to another source>"
-        "<again?ask the preferred source in other words> ({judged_by}"
-        "<unparsed?, whose two replies could not be read: on_doubt decides>)<analysis?. {analysis}>"
+        "<again?ask the preferred source in other words> (<!unparsed?{judged_by}>"
+        "<unparsed?by the setting on_doubt, because the model's reply could not be read>)<analysis?. {analysis}>"
     ),
     "without_model": "{text}",
     "written again": "Written again: {text}",
@@ -102,11 +102,11 @@ _SAME = {"found": "all of them", "selection": "what was selected"}
 _SUPPORT = {"fully": "fully supported", "partially": "partially supported"}
 _CLASSES = {"no_retrieval": "no retrieval", "single_step": "one retrieval", "multi_step": "several retrievals"}
 _REVIEWS = {
-    None: "could not be read, even when asked again, the answer is accepted",
+    None: "no reply could be read, so the answer is accepted",
     True: "the answer stands",
     False: "the answer is doubted",
 }
-_GIVEN = {"stated": "given as stated", "probably": "its sentence is given"}
+_GIVEN = {"stated": "given as the answer", "probably": "only the sentence around it is given"}
 _NUMBERS = ("probability", "lowest", "documents_cut", "documents_shortened")
 
 

@@ -1,7 +1,7 @@
 """Write the pipelines that differ from another one in a few blocks: `python -m prefrag.pipelines.variants`.
 
-`variants.yaml` beside this file gives the base of each, the comment at its head, and what is replaced. A path is one of
-:func:`prefrag.pipelines.load`, `connections`, or `NEW after OLD`, which puts a new part after an old one. A value is
+`variants.yaml` beside this file gives the base of each, the comment at its head, and what is replaced. A path is one as
+in :func:`prefrag.pipelines.load`, `connections`, or `NEW after OLD`, which puts a new part after an old one. A value is
 the text of the new block, with its comments; null leaves the part out. In a text, `@local.retriever` stands for that
 block of the base, and `@prefrag_dense:local.retriever` for that of another pipeline.
 """

@@ -46,7 +46,7 @@ class PopularityRouter(Block):
         check_whole(0, threshold=threshold)
         check_whole(1, depth=depth)
         if threshold > depth:
-            raise ValueError(f"threshold is {threshold} and depth {depth}: set threshold to at most depth.")
+            raise ValueError(f"threshold is {threshold}: set it to at most depth, which is {depth}.")
         self.retriever = retriever
         self.threshold = threshold
         self.depth = depth

@@ -189,7 +189,7 @@ class CorrectiveEvaluator:
         if unscored := [number for number, strip in enumerate(strips) if strip.score is None]:
             relevance, state = await self._score(state, [_as_document(found, strips[number]) for number in unscored])
             judged_by, parsed = relevance.judged_by, relevance.parsed
-            # An unreadable reply drops no strip, because its scores are only what the judge assumes when in doubt.
+            # If the reply was unreadable, these scores are only what the judge assumes in doubt: drop no strip.
             for number, score in zip(unscored, relevance.scores, strict=True):
                 strips[number] = replace(strips[number], score=score if parsed else None)
         kept = self._select(strips)

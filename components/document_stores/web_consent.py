@@ -26,7 +26,7 @@ def keep_web_consent(store: Any, answer: bool) -> None:
 
         consent.keep_web_consent(store, answer)
     else:
-        raise ValueError(f"A {type(store).__name__} cannot keep whether the web is allowed: set PREFRAG_WEB instead.")
+        raise ValueError(f"{type(store).__name__} cannot record whether the web is allowed: set PREFRAG_WEB instead.")
 
 
 def all_consent(stores: Sequence[Any]) -> bool:

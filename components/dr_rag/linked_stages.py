@@ -1,7 +1,5 @@
 """The component that runs both stages of DR-RAG, searching by words and by titles."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterable, Sequence

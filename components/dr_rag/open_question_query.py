@@ -1,7 +1,5 @@
 """Second-stage queries made of the words of the question that a document lacks, and the names in the document."""
 
-from __future__ import annotations
-
 import re
 
 from haystack import Document, component

@@ -1,7 +1,5 @@
 """Second-stage queries that join the question with each document that it found."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from haystack import Document, component

@@ -1,7 +1,5 @@
 """The component that runs DR-RAG's second retrieval stage and selects documents."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time
@@ -135,8 +133,8 @@ def keep_local(state: State, source: RetrievalSource, documents: Sequence[Docume
     local = {str(document.meta.get("source")) for document in documents} - external
     if source.external and local:
         raise RunError(
-            f"The second stage would send documents of '{min(local)}' to the external source '{source.name}': give it "
-            "a second source that is local.",
+            f"The second stage would send documents of '{min(local)}' to the external source '{source.name}': give the "
+            "second stage a local source.",
             state,
         )
 

@@ -184,7 +184,7 @@ class ModelCall:
         window = self.context_window
 
         def shorten(reached: State) -> Prepared:
-            # If the server states no smaller window than assumed, its tokens must be shorter than estimated.
+            # If the server states no smaller window than assumed, the prompt must have more tokens than estimated.
             smaller = stated if (stated := self.context_window) < window else window * 3 // 4
             reply = min(reply_limit(generation_kwargs) or 512, smaller // 2)
             return fit(reached, smaller, limit_reply(generation_kwargs, reply), None)

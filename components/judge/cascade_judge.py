@@ -28,7 +28,7 @@ class CascadeJudge(Block):
         """
         check_range(0, 1, unsure_from=unsure_from, unsure_to=unsure_to)
         if unsure_from > unsure_to:
-            raise ValueError(f"unsure_from is {unsure_from} and unsure_to {unsure_to}: set unsure_from no higher.")
+            raise ValueError(f"unsure_from is {unsure_from}: set it to at most unsure_to, which is {unsure_to}.")
         self.tree_judge = tree_judge
         self.model_judge = model_judge
         self.unsure_from = unsure_from

@@ -45,13 +45,13 @@ class ModelJudge(Block):
         """Set up the judge.
 
         :param chat_generator: The model, any Haystack chat generator.
-        :param prompt: The prompt file. The shipped one is used only if the judge's model is not the reasoner's, or
-            ``prompts`` is not ``product``; otherwise the judge's question is added to the reasoner's conversation.
+        :param prompt: The prompt file. Instead of using the shipped one, the judge asks in the reasoner's conversation
+            if both have the same model, ``prompts`` is ``product`` and the run has no ``instructions``.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :param on_doubt: What happens when the verdict cannot be read in two attempts, or was cut off: ``keep`` keeps
             the passages, so that no query is sent out without a verdict, ``end`` ends the run with an error, and
-            ``switch`` sends the query to another source, as in the authors' code. When passages are scored one by one,
-            ``keep`` gives them no score and ``switch`` the lowest.
+            ``switch`` sends the query to another source, as in the authors' code. When each passage is to be scored,
+            ``keep`` leaves all of them without a score, and ``switch`` gives all of them the lowest.
         :raises ValueError: When a setting is unknown or the prompt file does not exist.
         """
         check_choice(get_args(OnDoubt), on_doubt=on_doubt)
@@ -64,7 +64,7 @@ class ModelJudge(Block):
 
     @property
     def can_judge(self) -> bool:
-        """Whether there is a model on a server, or one in this process that was named for judging."""
+        """Whether there is a model on a server, or one in this process that the judge's own settings name."""
         if self.call.is_absent:
             return False
         return not self.call.is_embedded or bool(getattr(self.chat_generator, "is_named_for_judging", False))

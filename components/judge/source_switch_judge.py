@@ -22,8 +22,8 @@ class SourceSwitchJudge:
     :class:`AutoJudge`. The judge is not called if there is nothing to compare: at the first search, if nothing was
     found, or if there is no other source.
 
-    With ``switch_at="next_step"`` everything is kept. The verdict on the preferred source's passages then tells a
-    :class:`PreferenceSelector` which source to search next: the retrieval adjustment label of MSPR (section III.C).
+    With ``switch_at="next_step"`` everything is kept. The verdict on the preferred source's passages, which is MSPR's
+    retrieval adjustment label (section III.C), then tells a :class:`PreferenceSelector` which source to search next.
 
     With ``patience``, a first False verdict does not switch: the passages are shown, and the reasoner asks the
     preferred source again in other words before a query goes to another source (not in the papers).
@@ -70,7 +70,7 @@ class SourceSwitchJudge:
         component.set_output_types(self, **outputs, kept=State)
 
     def warm_up(self) -> None:
-        """Prepare the judge; TreesMissing if trees judge and there are none."""
+        """Prepare the judge; raises TreesMissing if it needs trees and there are none."""
         if self.enabled:
             self.judge.warm_up()
 
@@ -105,7 +105,7 @@ class SourceSwitchJudge:
         alternative = self._alternative(state)
         if alternative is None:
             return Verdict(True, "no_other_source", "No other source may be searched.")
-        # For a source that gets only the question, the judge decides from all passages, even if this search found none.
+        # If the other source gets the question, not this query, what counts is all the passages found for the question.
         if not search.documents and not (state.observed and state.takes_question(alternative)):
             return Verdict(False, "nothing_found", f"{search.source} gave no passages.")
         if not self.judge_first_step and not any(earlier.searches for earlier in state.steps[:-1]):

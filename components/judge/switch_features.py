@@ -68,7 +68,7 @@ _OF_PASSAGE = (
     "years",
     "words",
 )
-# For these, the difference to the best of the other new passages is a feature too.
+# For these, the difference from the best of the other passages not shown before is a feature too.
 _AHEAD = (
     "covers_query",
     "covers_question",
@@ -103,7 +103,7 @@ _FIRST_WORDS = frozenset(
     )
 )
 _ARTICLES = frozenset(("the", "a", "an"))
-# The words that show what kind of thing a query asks for, in a question or in the name of a fact.
+# The words that show what kind of thing a query asks for: question words, and relations as in "director of Alien".
 _ASKS = {
     "asks_when": frozenset(("when", "year", "date", "birth", "founded", "inception")),
     "asks_who": frozenset(
@@ -124,10 +124,10 @@ def switch_features(
 ) -> list[dict[str, float]]:
     """Compute the features of each retrieved passage; words are weighted by how rare they are.
 
-    A passage that has been shown may still hold what is asked next, so it is described too. No feature depends on the
-    scores of the retriever, which have a different meaning in each engine. For each passage found, in order, there is a
-    value for each of :data:`FEATURES`; shares are from 0 to 1, and a feature that does not apply is -1. ``step`` counts
-    the searches before this one; for ``statistics`` see :func:`term_weights`.
+    A passage observed at an earlier step may still hold what this query asks for, so it gets features too. No feature
+    depends on the scores of the retriever, which have a different meaning in each engine. For each passage found, in
+    order, there is a value for each of :data:`FEATURES`; shares are from 0 to 1, and a feature that does not apply is
+    -1. ``step`` counts the searches before this one; for ``statistics`` see :func:`term_weights`.
     """
     texts = _Texts(question, query, new, observed, statistics)
     shown = {identity(document) for document in observed}
@@ -180,7 +180,7 @@ class _Texts:
         shown = len(new) + len(observed)
         self.passages, self.titles = rest[: len(new)], rest[shown : shown + len(new)]
         analysed_sentences = iter(rest[shown + len(new) :])
-        # A sentence counts as holding the words of its passage's title, because it need not repeat them.
+        # The words of a passage's title count as words of each of its sentences, which rarely repeat the title.
         self.sentences = [
             [next(analysed_sentences) | title for _ in each] for each, title in zip(sentences, self.titles, strict=True)
         ]

@@ -29,7 +29,7 @@ class FollowUpRewriter:
     Without a model, rules rewrite it. If they find a reference but not what it refers to, the run ends with a question
     to the user before anything is searched.
 
-    All later components, such as the supplement's retrieval and a tree judge, work on the words of the question, so a
+    Later components, such as a tree judge or the search after a rejected answer, use the words of the question, so a
     follow-up has to contain the names that it refers to.
     """
 
@@ -85,7 +85,7 @@ class FollowUpRewriter:
         )
 
     def _latest(self, history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Choose the last turns that fit into a quarter of the window, and so into the reasoner's prompt."""
+        """Choose the last turns that fit into a quarter of the window, since the reasoner may have to read them too."""
         turns: list[tuple[str, str]] = []
         room = self._call.context_window // 4
         for role, text in reversed(history[-MAX_TURNS:]):

@@ -23,7 +23,7 @@ class ObservationRecorder:
     def __init__(self, merge: bool = False, max_documents: int | None = None):
         """Set up the component.
 
-        :param merge: Show the documents of all the retrievals that arrive (a supplement) instead of only the last.
+        :param merge: Show the documents of all searches of the step (for a supplement), not only those of the last.
         :param max_documents: The most documents to show in a whole run, each only once (15 in IRCoT). None shows
             everything that each retrieval found.
         :raises ValueError: When ``max_documents`` is less than 1.

@@ -57,7 +57,7 @@ class SelfReflector:
         check_choice(("reply", "call", "off"), reflection=reflection)
         check_choice(("every", "others"), supplement=supplement)
         if reflection == "call" and chat_generator is None:
-            raise ValueError("reflection: call needs a `chat_generator`; or set it to reply.")
+            raise ValueError("reflection is 'call', which needs a `chat_generator`: give one, or set it to reply.")
         prompt_path(prompt)
         self.reflection = reflection
         self.chat_generator = chat_generator

@@ -47,7 +47,7 @@ class AnswerReviewer:
 
         :param sources: The names of the sources, with one ``search_`` output each.
         :param chat_generator: The model that reviews.
-        :param supplement_source: The source to search after a negative review, or the preferred one if it is forbidden.
+        :param supplement_source: The source to search after a negative review; if not allowed, the preferred source.
         :param enabled: False accepts every answer without a review: the ablation without CAR (table II).
         :param on_doubt: What happens if two reviews cannot be read or are cut off: ``keep`` accepts the answer without
             a label, because the paper's runs stop unless the label is False; ``end`` ends the run with an error. Doubt

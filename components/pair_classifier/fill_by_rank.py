@@ -1,7 +1,5 @@
 """Select DR-RAG's context from the documents of both stages by rank, without a classifier."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from haystack import Document

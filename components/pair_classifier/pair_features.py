@@ -1,7 +1,5 @@
 """The features of a question and two passages from which trees judge whether both passages are needed."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The interface of pair scorers, which estimate whether two documents are needed together."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from haystack import Document

@@ -1,7 +1,5 @@
 """The pair scorer that uses a transformer."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -168,7 +166,7 @@ def encode_pairs(
 
 
 def fewest_tokens(config: Any) -> int:
-    """Find the fewest tokens with which BigBird's attention stays sparse; 0 for models without sparse attention.
+    """Find the fewest tokens with which BigBird's sparse attention stays sparse; 0 for a model without it.
 
     With fewer tokens, it becomes full attention, without an error and for all later calls.
     """

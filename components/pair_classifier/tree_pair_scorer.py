@@ -1,7 +1,5 @@
 """The pair scorer that uses boosted trees."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal, get_args
 

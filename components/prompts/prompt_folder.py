@@ -89,6 +89,6 @@ def _check_form(file: Path, text: str) -> None:
         raise ValueError(f"{file} cannot be filled: {error}") from error
     if any(line.lstrip().startswith(_WORDS) for line in lines):
         raise ValueError(
-            f"{file}: a line that begins with the passage's own words could pass for one of the prompt's: put a word "
+            f"{file}: a line that begins with the passage's own words could pass for a line of the prompt: put a word "
             "before them, such as title: or content:."
         )

@@ -33,7 +33,7 @@ _SIGNS = re.compile(
     # A mark in its brackets.
     r"[\[\u3010\uff3b]\s*(?P<mark>(?:(?:passage|source|document)\s{1,9})?[ADW]?\d{1,6}(?:\s?-?\s?[a-z]{1,4})?)"
     r"\s*[\]\u3011\uff3d]"
-    # The first character of a tag, of a chat template's token, or of the token's end. A blank after it breaks these.
+    # The first character of a tag, of a chat template's token, or of the token's end: a blank after it breaks them.
     rf"|[{_LESS}\[\u3010\uff3b](?=\S)|[|\uff5c](?=[{_MORE}\]])|\](?=~)",
     re.IGNORECASE,
 )
@@ -49,7 +49,7 @@ _SOURCE = re.compile(r"[(\uff08][\s(\uff08]{0,20}(local|web|attached)[\s)\uff09]
 def quote_text(text: str, marks: Collection[str] = ()) -> str:
     """Quote a text, line by line and without its empty lines.
 
-    The text may be untrusted. The ``marks`` keep their brackets: give those of this run for a text by its model.
+    The text may be untrusted. The ``marks`` keep their brackets; for a text by the model, give the marks of this run.
     """
     visible = _INVISIBLE.sub("", "\n".join(_TERMINAL.sub("", text).splitlines()))
     lines = (_break_signs(line, marks).rstrip() for line in visible.split("\n"))

@@ -57,7 +57,7 @@ def prompt_path(prompt: str, prompts: str = "product") -> Path:
 
 
 def render_prompt(prompt: str, prompts: str = "product", /, **values: Any) -> str:
-    """Render a prompt, found by :func:`prompt_path`, without blanks at its ends; ValueError if it cannot be filled."""
+    """Render the prompt that :func:`prompt_path` finds, without blanks at its ends; raises ValueError if that fails."""
     path = prompt_path(prompt, prompts)
     quoted = {} if own_file(PASSAGE, prompts) is None else {"quoted": QUOTED_IN_OWN_FORM}
     try:

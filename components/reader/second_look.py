@@ -1,4 +1,4 @@
-"""The encoder's second look at a candidate: marked in its sentence, and in its passage read alone."""
+"""The encoder's second look at a candidate: it reads the candidate marked in its sentence, then its passage alone."""
 
 from collections.abc import Callable, Sequence, Set
 from functools import cached_property
@@ -69,7 +69,7 @@ class SecondLook:
         return max(held_weight(self._asked, sentence | title) for sentence in self._stems[passage])
 
     def answers_another_question(self, candidate: SpanCandidate) -> bool:
-        """Check whether a candidate is about another time or thing than the question, or affirms what it denies."""
+        """Check whether a candidate is about another time or thing than asked, or affirms what the question denies."""
         title, text = self._passages[candidate.passage]
         shift = self._shifts[candidate.passage]
         if candidate.begin < shift:
@@ -81,7 +81,7 @@ class SecondLook:
         return is_affirmation or is_of_another_time(self._question, sentence, begin, end)
 
     def covers_of(self, candidate: SpanCandidate) -> tuple[float, float, float]:
-        """Measure how much of the question, and of its head, a candidate's sentence and title cover, from 0 to 1.
+        """Measure, from 0 to 1, what a candidate's sentence and title cover of the question and its `question_head`.
 
         The third value is the largest share of the question that a sentence of another passage adds.
         """
@@ -90,7 +90,7 @@ class SecondLook:
         return self.holds_of(candidate), held_weight(self._head, held), added
 
     def lacks_of(self, candidate: SpanCandidate) -> tuple[float, float, float, float]:
-        """Weigh the question's rarest absent word, from 0 to 1: without it, the text may be about another thing.
+        """Weigh the rarest word of the question that a text lacks, from 0 to 1: that text may be about another thing.
 
         The first three values are for words absent from all passages, from the candidate's passage, and from its
         sentence and title. The fourth is for words of the question's head that are absent from sentence and title.
@@ -105,7 +105,7 @@ class SecondLook:
         )
 
     def marked(self, candidate: SpanCandidate) -> list[Passage]:
-        """Mark a candidate in its sentence, and add the sentence of another passage that covers most of the rest."""
+        """Mark a candidate in its sentence; add another passage's sentence with most of the question's other words."""
         title, text = self._passages[candidate.passage]
         shift = self._shifts[candidate.passage]
         first, last = self._spans[candidate.passage][self._sentence_of(candidate)]

@@ -52,7 +52,7 @@ def take_reader_step(
 
 
 def _choose_certainty(best: Candidate | None, reader: Reader) -> Certainty:
-    # An answer yes or no is never given: that one of them is likelier does not show that a sentence supports it.
+    # Neither yes nor no is ever given: even the likelier of them may have no sentence that supports it.
     if best is None or best.kind in ("yes", "no"):
         return "not_found"
     if best.kind == "span" and best.probability >= reader.threshold:
@@ -74,10 +74,10 @@ _FEWEST_SEARCHES = 2
 def next_query(state: State) -> str | None:
     """Make the query for the next hop: first the question, later what the last search found and what it left open.
 
-    A later query joins the names in the two best documents of the last search, starting with the sentences nearest to
-    the question, and the question's words that neither document holds. It leaves out names that were searched for
-    before. A preferred source that takes only the question gets no second query. Nor is there one for the last step
-    that the pipeline allows, unless the question describes one thing by another.
+    A later query joins the names in the two best documents of the last search with the words of the question that are
+    in neither. The sentences nearest to the question give their names first; names searched for before are left out.
+    A preferred source that takes only the question gets no second query. The last step that the pipeline allows gets
+    a query only if the question names one thing through another, as in "the author of Emma".
     """
     made, last = sum(step.action is Action.SEARCH for step in state.steps), state.settings.max_steps - 1
     is_last = made >= max(_FEWEST_SEARCHES, last) and not asks_through_another(state.question)

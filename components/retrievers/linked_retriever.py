@@ -1,7 +1,5 @@
 """The retriever that adds the passages whose titles are mentioned, and ranks by pairs that belong together."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

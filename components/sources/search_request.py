@@ -45,7 +45,7 @@ class SearchRequest:
 
     @property
     def content(self) -> tuple[Any, ...]:
-        """The values by which a recording finds the search."""
+        """The values that identify this search in a recording of earlier runs."""
         context: dict[str, Any] = dict(self.context)
         if self.put_last or "observed" in context:
             context["observed"] = [document.id for document in self.put_last or context["observed"]]

@@ -13,7 +13,7 @@ from prefrag.components.text.sentences import sentence_spans, shown_sentences
 from prefrag.components.text.term_statistics import PLAIN_WORDS, held_weight, words
 
 _MAX_SENTENCES = 5
-# A document that came with the question may be a book, and a line of a corpus ten megabytes.
+# A document that came with the question may be a book, and a corpus may have a line of ten megabytes.
 _MAX_READ = 6_000
 _MAX_RANKED = 60_000
 _WORD = re.compile(r"\w+")

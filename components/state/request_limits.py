@@ -51,7 +51,7 @@ def check_instructions(instructions: str | None) -> str:
 
 
 def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[str, str]]:
-    """Keep the newest turns of a conversation, at most 20 and 40,000 characters, oldest first.
+    """Keep the newest turns of a conversation, oldest first: at most 20 turns, and at most 40,000 characters in all.
 
     Empty turns are left out, and the oldest may lose its beginning. Raises :class:`BadInput` when one of the newest 20
     is not ``{"role", "content"}``.
@@ -75,7 +75,7 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
 
 
 def check_filters(filters: Mapping[str, Any] | None) -> None:
-    """Refuse a filter that cannot be read: its source would fail, and the next one would be searched unfiltered."""
+    """Refuse a filter that cannot be read: a source would fail on it, and the next would be searched without it."""
     if not filters:
         return
     _check_size(filters)

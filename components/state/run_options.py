@@ -50,10 +50,10 @@ class RunOptions(BaseModel):
     answer_type: AnswerType | None = Field(None, description="The kind of answer that the question calls for.")
     instructions: str | None = Field(
         None,
-        description="What an operator asks of the answers: their language, tone and form. Of this text 4,000 "
-        "characters are kept. Only the models that write an answer are shown them.",
+        description="What an operator asks of the answers: their language, tone and form. The first 4,000 "
+        "characters are kept, and shown only to the models that write an answer.",
     )
-    web: StrictBool | None = Field(None, description="False closes the web for this question; true never opens it.")
+    web: StrictBool | None = Field(None, description="False closes the web for this question; true changes nothing.")
     deadline: float | None = Field(
         None, description="Seconds that the run may take, at most those that the server allows."
     )

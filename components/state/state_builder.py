@@ -45,16 +45,16 @@ class StateBuilder:
     ):
         """Set up the component.
 
-        :param sources: The names of the sources, in the order in which a switch tries them.
+        :param sources: The names of the sources, in the order in which a run that switches tries them.
         :param preferred: The source that is searched first; None, with no sources, for a method that retrieves nothing.
         :param external_sources: The sources that are searched only if the web is allowed, by `PREFRAG_WEB` or by the
-            answer that is kept with the index.
+            choice that is stored with the index.
         :param top_k: The number of documents per retrieval (3, 5 and 7 in the paper).
-        :param max_steps: The number of steps that the prompt allows; the limit is one more (appendix B.3).
+        :param max_steps: The number of steps that the prompt allows; a run may take one more (appendix B.3).
         :param max_supplements: Supplementary retrievals after a negative label.
         :param max_top_k: The highest `top_k` that a request may set.
-        :param prompts: ``product`` requests citations and has the model rely on the passages alone; ``plain`` does not,
-            to measure a method; a folder holds your own prompts in place of the plain ones (docs/prompts.md).
+        :param prompts: ``product`` requests citations and has the model rely on the passages alone; ``plain`` does
+            neither, and suits measuring; a folder holds your own prompts in place of the plain ones (docs/prompts.md).
         :param answer_type: The kind of answer to the questions: ``short``, ``yes_no``, ``multiple_choice`` (table 19).
         :raises ValueError: When the settings contradict each other.
         """

@@ -34,7 +34,7 @@ _STROKES = ("solid", "dashed", "dashdot", "dotted")
 _MARKS = ("o", "s", "^", "D", "v", "P")
 _WIDTH = 5.6
 _SIZE = 9.5
-# About how many letters fit into a line of the legend beside its marks and gaps.
+# About how many letters fit in a line of the legend, without marks and gaps.
 _LETTERS = 66
 
 
@@ -178,7 +178,7 @@ def _scatter(
     for line in lines:
         values = [(run.value(across) or 0.0, run.value(up) or 0.0) for run in line]
         axes.plot(*zip(*values, strict=True), color=_colour(line[0]), linewidth=1, alpha=0.6, zorder=1)
-    # The points of a line share its name and mark, and have their k beside them.
+    # The points of a line share its name and mark; the number beside each point is its k.
     on_line = {run.name: run.method for line in lines if len(line) > 1 for run in line}
     marks: dict[str, str] = {}
     drawn: Counter[int] = Counter()
@@ -241,7 +241,7 @@ def _figure(height: float) -> tuple[Figure, Axes]:
 
 
 def _add_legend(figure: Figure) -> None:
-    """Name the marks and lines below the plot."""
+    """Add a legend below the plot."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
     columns = max(1, min(3, _LETTERS // max(map(len, labels))))
     figure.set_figheight(figure.get_figheight() + 0.19 * math.ceil(len(labels) / columns))

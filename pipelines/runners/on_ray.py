@@ -22,7 +22,7 @@ _VARIABLES = ("PREFRAG_", "HAYSTACK_", "OPENAI_", "ELASTIC_")
 
 
 class OnRay(Runner):
-    """Runs items in actors that each build once; Ray restarts an actor that dies, alone or with its machine."""
+    """Runs items in actors that each call ``build`` once; Ray restarts an actor if it or its machine dies."""
 
     def __init__(self, address: str, workers: int, concurrency: int = 1) -> None:
         """Set the cluster, and how many items run at the same time."""
@@ -115,7 +115,7 @@ class _Actors:
 
 
 class _Worker:
-    """A worker on a machine of the cluster; it builds at its first item, so that a crash then counts as a try."""
+    """A worker on a machine of the cluster; it calls ``build`` at its first item, so a crash there counts as a try."""
 
     def __init__(self, folder: str, variables: dict[str, str], work: bytes) -> None:
         os.environ.update(variables)

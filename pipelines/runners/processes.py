@@ -22,7 +22,7 @@ _CONTEXT = multiprocessing.get_context("spawn")
 
 
 class Processes(Runner):
-    """Runs items in processes that each build once; one that dies is replaced, and its items run again."""
+    """Runs items in processes that each call ``build`` once; one that dies is replaced, and its items run again."""
 
     def __init__(self, workers: int, concurrency: int = 1) -> None:
         """Set the number of processes, and how many items run at the same time."""

@@ -20,7 +20,7 @@ Build = Callable[[], AbstractContextManager[Callable[[Item], Any]]]
 TRIES = 3
 # Wake up now and then, because a signal that comes just before a wait begins does not end it.
 _SIGNAL_SECONDS = 0.5
-# Ordered results wait for a slow one before them. Meanwhile at most this many times ``room`` items are begun.
+# Ordered results wait for a slow one before them; until then at most ``room`` times this many items are begun.
 _AHEAD = 4
 
 
@@ -35,7 +35,7 @@ class Runner(ABC):
 
     @abstractmethod
     def open(self, build: Build[Item]) -> AbstractContextManager[Callable[[Item], Future[Any]]]:
-        """Start the workers, which build once each, and give the function that starts an item."""
+        """Start the workers, which each call ``build`` once, and give the function that starts an item."""
 
     def map(self, build: Build[Item], items: Iterable[Item], ordered: bool = False) -> Generator[tuple[Item, Any]]:
         """Run all items; the next one is only read when there is room for it.

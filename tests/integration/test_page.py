@@ -44,7 +44,7 @@ class TestDemo:
         steps.locator("summary").click()
         shown = steps.inner_text()
         assert "Search your documents" in shown
-        assert "Verdict switch to another source (by the classifier). A passage that is needed" in shown
+        assert "Verdict switch to another source (by the classifier). It is " in shown
         assert "Search the web" in shown
         assert "Tolmouth Software House" in shown
 

@@ -197,8 +197,8 @@ class TestDocuments(OnOwnDocuments):
         page.route("**/pipelines", lambda route: route.fulfill(json={"pipelines": [served]}))
         page.reload()
 
-        assert page.locator("#closed code").inner_text() == "prefrag index --web --index demo"
-        assert page.locator("#closed").inner_text() == "Open it with prefrag index --web --index demo."
+        assert page.locator("#closed code").inner_text() == "prefrag index --web --index default"
+        assert page.locator("#closed").inner_text() == "Open it with prefrag index --web --index default."
 
     def test_who_may_not_write_is_told_so(self, browser: Any, open_page: Open):
         page = open_page()

@@ -24,9 +24,9 @@ async def test_the_threshold_decides_between_one_search_and_none(threshold: int,
 
     assert (result["answer"], result["usage"]["calls"]) == ("Beta", {"reasoner": 1})
     assert (result["counts"]["total"], len(result["documents"]), len(CALLS.get("local", ()))) == (searches,) * 3
-    said = {True: "Alpha 1 (threshold 2), so it is searched", False: "Alpha 1 (threshold 1), so nothing is searched"}
+    said = {True: "(threshold 2), so passages are retrieved", False: "(threshold 1), so no passages are retrieved"}
     events = [trace_text(Event(event["kind"], event["step"], event)) for event in result["trace"]]
-    assert f"Popularity: {said[bool(searches)]}" in events
+    assert f"Popularity: Alpha 1 {said[bool(searches)]}" in events
 
 
 async def test_the_one_call_is_that_of_vanilla_rag_or_of_a_model_without_documents():

@@ -71,7 +71,7 @@ async def test_each_decision_is_in_the_trace_and_is_one_line_of_words():
     assert lines == [
         "Looked ahead, unsure of 'Delta' at 20%: The yard beta is in Delta. (masked: Delta)",
         f"Written again: {AGAIN}",
-        f"Kept: {END} (least sure of 'So' at 99%)",
+        f"Kept this sentence: {END} (its least likely token: 'So', 99%)",
     ]
     assert [(step["thought"], step["query"]) for step in result["steps"]][1] == (
         "The yard beta is in Delta.",

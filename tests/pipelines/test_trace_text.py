@@ -43,7 +43,7 @@ from tests.for_each import for_each
     (
         "verdict",
         {"status": False, "judged_by": "model", "analysis": "", "parsed": False},
-        "Verdict: switch to another source (by the model, whose two replies could not be read: on_doubt decides)",
+        "Verdict: switch to another source (by the setting on_doubt, because the model's reply could not be read)",
     ),
     (
         "verdict",
@@ -60,7 +60,7 @@ from tests.for_each import for_each
             "parsed": False,
             "scores": [{"title": "A", "score": None}],
         },
-        "Evaluated local: in doubt (by the model, whose two replies could not be read: on_doubt decides). No. "
+        "Evaluated local: in doubt (by the setting on_doubt, because the model's reply could not be read). No. "
         "Scores: A none",
     ),
     (
@@ -118,8 +118,8 @@ from tests.for_each import for_each
     *(
         ("read", {"text": "1974 [1]", "probability": likely, "certainty": certainty}, f"Read: 1974 [1] ({words})")
         for likely, certainty, words in (
-            (0.914, "stated", "91% likely, given as stated"),
-            (0.55, "probably", "55% likely, its sentence is given"),
+            (0.914, "stated", "91% likely, given as the answer"),
+            (0.55, "probably", "55% likely, only the sentence around it is given"),
             (0.116, "not_found", "12% likely, not given"),
         )
     ),
@@ -171,7 +171,7 @@ from tests.for_each import for_each
     (
         "review",
         {"status": False, "supplement": True, "explanation": "Half is missing."},
-        "Review: the answer is doubted, the question is searched for once more. Half is missing.",
+        "Review: the answer is doubted, so one more search follows. Half is missing.",
     ),
 )
 def test_writes_each_kind_of_event_in_one_line(kind: str, data: dict[str, Any], line: str):

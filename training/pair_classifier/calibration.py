@@ -1,7 +1,5 @@
 """Choose the threshold of a pair classifier, and show how well calibrated its scores are."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

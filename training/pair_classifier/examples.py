@@ -1,7 +1,5 @@
 """Draw the pairs that a transformer learns from: one positive to one negative (DR-RAG, equation 2, appendix A.1)."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """Write a transformer that classifies pairs as ONNX."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from pathlib import Path

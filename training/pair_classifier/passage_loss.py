@@ -1,7 +1,5 @@
 """The loss that trains the pair classifier: the error of passages when ranked by their best pair."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Retrieve the candidates among which the pair classifier selects, and mark the needed ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Train the trees of the :class:`TreePairScorer` and measure what they gain."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

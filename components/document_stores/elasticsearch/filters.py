@@ -33,5 +33,5 @@ def refuse_analysed_fields(filters: Any) -> None:
     ):
         raise FilterError(
             f"Elasticsearch cannot filter by '{field}', because it stores this field as word stems: filter by another "
-            "metadata field, or index the passages with a copy of this one under another name."
+            "metadata field, or index the passages with a copy of the field under another name."
         )

@@ -16,7 +16,7 @@ from prefrag.components.text.addresses import without_userinfo
 
 
 async def send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any]) -> Any:
-    """Call ``request``, perhaps twice, with the store's client, or its asynchronous client in the asynchronous form."""
+    """Call ``request`` with the store's client; call it again with a new one if the client's event loop was closed."""
     return await either(partial(_send, store, request), partial(_send_async, store, request))
 
 

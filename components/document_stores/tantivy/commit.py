@@ -106,7 +106,7 @@ class Commit:
                 raise unknown_field(name, self._metadata_names())
 
     def _has_terms_of(self, name: str) -> bool:
-        # Nested dictionaries have terms for the names inside them.
+        # A nested dictionary has no term of its own, only terms for the names inside it.
         prefixes = (f"{name}{KEY_END}", f"{name}.")
         return any(self.searcher.terms_with_prefix("meta", prefix, limit=1) for prefix in prefixes)
 

@@ -79,7 +79,7 @@ class Index:
     def commit(self) -> Commit:
         """Return the latest commit of any process, reading it from disk only if it is new."""
         # Checking the file takes a microsecond and never misses a commit made before the call. Tantivy's own watcher
-        # may, because it polls twice a second.
+        # may miss one, because it polls twice a second.
         current = _file_version(self._commit_file)
         latest = self._commit
         self._check_sizes()
@@ -109,7 +109,7 @@ class Index:
     def documents_by_title(
         self, titles: Mapping[str, str], per_title: int, filters: dict[str, Any] | None
     ) -> dict[str, list[Document]]:
-        """Read documents by their titles, best first; the only document with a title may have no score.
+        """Read documents by their titles, best first; a document may have no score if no other has its title.
 
         ``titles`` maps each key, made by `title_key`, to the text that ranks the documents with this title.
         """

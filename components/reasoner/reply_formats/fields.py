@@ -13,7 +13,7 @@ MAX_QUERY_CHARACTERS = 1_000
 MAX_ANSWER_CHARACTERS = 4_000
 # How much the transcript keeps of a thought, or of a reply that cannot be read.
 KEPT_CHARACTERS = 2_000
-# The content of brackets that cite passages, in any form, after an answer; only Markdown may follow them.
+# What brackets that cite passages hold, in whatever form. They end an answer: only Markdown may follow them.
 _CITED = re.compile(r"[\w ,;-]{1,60}")
 _PREFIX = re.compile(r"[*_`]*(?:final |short )?answer[*_`]*:[*_`]*\s+(?=\S)", re.IGNORECASE)
 _HEADING = re.compile(
@@ -84,7 +84,7 @@ _PART = r"(?:semi|partial(?:ly)?|partly|mostly|largely|half|somewhat|nearly|almo
 _LABELS = tuple(
     (re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])", re.IGNORECASE), label)
     for words, label in (
-        # The negation of a negative label is not a clear label.
+        # "Not incorrect" counts as no label, because it may mean correct or only partially correct.
         (rf"{_NOT}\s+(?:\w+\s+)?(?:in[\s_-]?correct|wrong)", None),
         (
             rf"{_NOT}\s+(?:\w+\s+){{0,2}}?{_DEGREE}\s+correct|{_PART}[\s_-]*(?:(?:in)?correct|wrong|right)"
@@ -102,7 +102,7 @@ _LABELS = tuple(
 _ALONE = re.compile(
     r"[\W_]{0,9}(?:the answer is |it is |it's )?(?:(?P<wrong>wrong)|partial(?:ly)?|partly)(?![^\W_])", re.IGNORECASE
 )
-# Where a label ends and its reason begins; a repetition of the prompt's list of labels has none of these.
+# What separates a label from its reason. The prompt's list of labels, if a model repeats it, has no such separator.
 _REASON = re.compile(
     r"[.:(;\n]|\s[-\u2013\u2014]\s|,?\s(?:because|since|although|though|while)\b|,\s*(?:as|but|so|the|it|this|that)\b",
     re.IGNORECASE,
@@ -218,7 +218,7 @@ def _without_lead_in_lines(paragraph: str) -> str:
 
 
 def _find_citations(line: str) -> int:
-    """Find where the citations at the end of an answer begin; Markdown and quotes around the answer end before that."""
+    """Find where the citations at the end of an answer begin, after any Markdown and quotes that close the answer."""
     end = len(line.rstrip(" .*_`"))
     place = end
     while (closing := line[:place].rstrip(" ()")).endswith(("]", "\u3011")):

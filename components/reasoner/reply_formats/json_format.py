@@ -52,7 +52,7 @@ class JsonFormat(ReplyFormat):
 
     def read(self, text: str, tools: Sequence[fields.Tool], *, must_answer: bool) -> Step:
         """Read a reply."""
-        # An object within a sentence is mostly quoted from a passage.
+        # An object within a sentence is usually a quotation from a passage, so such objects are tried last.
         objects = [found.values for found in sorted(read_objects(text), key=lambda one: one.in_prose)]
         # A step has an action or an answer; what a model invents after its first step is dropped.
         steps = (values for values in objects if values.keys() & {"action", "answer", "query"})

@@ -43,7 +43,7 @@ class ReplyFormat:
         return [ChatMessage.from_user(prompt)]
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply without thinking blocks; with ``must_answer`` it is an answer, whatever it looks like."""
+        """Read a reply whose thinking blocks are gone; with ``must_answer`` it is an answer, whatever it looks like."""
         raise NotImplementedError
 
     def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:

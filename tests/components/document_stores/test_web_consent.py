@@ -80,7 +80,7 @@ class TestTantivy:
     def test_keeps_none_without_an_index_nor_does_a_store_that_cannot_keep_one(self, tmp_path: Path):
         with pytest.raises(DocumentStoreError, match="index documents first"):
             keep_web_consent(TantivyDocumentStore(path=str(tmp_path / "nowhere")), True)
-        with pytest.raises(ValueError, match="InMemoryDocumentStore cannot keep .* PREFRAG_WEB"):
+        with pytest.raises(ValueError, match="InMemoryDocumentStore cannot record .* PREFRAG_WEB"):
             keep_web_consent(InMemoryDocumentStore(), True)
 
 

@@ -248,7 +248,7 @@ class TestOutside:
         second = SecondStage(RetrievalSource("web", web, external=True), QueryDocConcat(["content"]))
 
         with pytest.raises(
-            RunError, match="documents of 'local' to the external source 'web': give it a second source"
+            RunError, match="documents of 'local' to the external source 'web': give the second stage a local source"
         ):
             await second.run_async(after_first_stage(passage("a", "x"), external=("web",)))
 
