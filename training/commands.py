@@ -219,7 +219,7 @@ def questions(
     ] = None,
     measure: Annotated[
         list[str] | None,
-        typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions to measure on only (repeatable)."),
+        typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions used only to measure (repeatable)."),
     ] = None,
     llm: Annotated[
         str,

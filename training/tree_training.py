@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Training(Generic[T]):
-    """The results of training trees on all questions, and of measuring trees on held-back questions before."""
+    """The results of a training of trees on all questions, and of the measurement on held-back questions before it."""
 
     output: Path  # the file of the trees
     questions: int

@@ -56,7 +56,7 @@ _NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eigh
 def fair(answer: str, golds: Sequence[str]) -> float:
     """Check whether a person would accept an answer as right even though the strings differ.
 
-    A right answer must contain the answer as whole words, and have at most twice as many words. Leading prepositions
+    A right answer must contain the given one as whole words, and have at most twice as many words. Leading prepositions
     are ignored ("in Germany" is "Germany"), and number words up to twelve count as digits ("two" is "2").
     """
     return float(any(_fair(_plain(answer), _plain(gold)) for gold in golds))

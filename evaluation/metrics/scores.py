@@ -17,8 +17,8 @@ def score(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
     reader or the pipeline gives no answer on purpose, the answer scores 0, but the retrieval is scored.
 
     :returns: Scores from 0 to 1. A question without gold answers has no answer scores, and a question without gold
-        passages no retrieval scores, so they do not count in those averages. If a question is known to have no
-        answer, only :func:`certainty_scores` scores the answer.
+        passages no retrieval scores, so such questions do not count in those averages. If a question is known to
+        have no answer, only :func:`certainty_scores` scores the answer.
     """
     text = str(result.get("answer") or "").strip()
     has_ended = text or is_withheld(result)

@@ -79,7 +79,7 @@ class Setup:
             "store": self.store,
             "retriever": description.describe_retriever(self.block),
             "embedder": ", ".join(self.embedders) or None,
-            # A recording may be replayed with several pipelines, so it keeps all settings, including those unused here.
+            # Settings that this pipeline does not use are None here, but a recording has them for other pipelines.
             "llm": self.llm
             | dict.fromkeys({"source_choice", "source_error", "second_try", "queries"} & self.llm.keys() - set(used)),
             **{name: getattr(experiment, name) if name in used else None for name in ("web_sentences", "web_junk")},
@@ -143,8 +143,8 @@ class Setup:
         if experiment.corpus is not None:
             changes |= {INDEX_VARIABLE: self.local, "PREFRAG_WEB_INDEX": None}
         if experiment.replay is not None or experiment.corpus is not None or experiment.web is not None:
-            # Either the user chose the real web, or no query is sent out. A switch that is off would also close the
-            # corpus in place of the web.
+            # Either the user chose the real web, or no query is sent out. If the web were switched off, the corpus
+            # that replaces it could not be searched either.
             changes[WEB_SWITCH] = "on"
         before = {name: os.environ.get(name) for name in changes}
         _set_variables(changes)

@@ -52,7 +52,7 @@ class Against:
             if named:
                 parts.append(f"{words} {', '.join(named)}")
         if by_construction:
-            parts.append(f"is not set against {', '.join(by_construction)}: the simulated reader is never right in it")
+            parts.append(f"is not set against {', '.join(by_construction)}: the simulated reader needs passages")
         return "; ".join(parts or ["was not measured"]) + "."
 
 
@@ -147,7 +147,7 @@ def list_variations(settings: Settings, against: Sequence[Against]) -> list[Tabl
     references = ", ".join(sorted({one.reference.method for one in against})) or "a reference"
     differences = {
         comparison.other.name: difference
-        # A method without a judge is compared with several references; the first has the same setting.
+        # A method without a judge is compared with several references; the first of these has its setting.
         for one in reversed(against)
         for comparison in one.comparisons
         if (difference := comparison.differences.get(ACC.key)) is not None

@@ -32,7 +32,7 @@ FEW_DIFFERING = 10
 COMPARED = (ACC, F1, EM, RECALL, TOTAL, TOTAL_WEB, LOOKUPS, CALLS, DOCUMENTS)
 
 Verdict = Literal["better", "worse", "no difference shown", "too few questions"]
-# The interval for the name of a run and the key of a measure.
+# The intervals of scores, by the name of the run and the key of the measure.
 Intervals = Mapping[tuple[str, str], Interval]
 
 
@@ -157,7 +157,7 @@ def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Com
 
 
 def _choose_interval(measure: Measure, bootstrap: Interval, differences: np.ndarray) -> Interval:
-    """Return Tango's interval if few answers differ and each is right or wrong, otherwise the bootstrap's."""
+    """Return Tango's interval if few answers differ and none of them is right in part, otherwise the bootstrap's."""
     better, worse = (int((differences == difference).sum()) for difference in (100, -100))
     few = better + worse < FEW_DIFFERING and better + worse == np.count_nonzero(differences)
     return tango(better, worse, len(differences)) if few and measure in (ACC, EM) else bootstrap

@@ -45,7 +45,7 @@ def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
 
 
 def vary(runs: Sequence[Run], main: Setting, name: str) -> dict[Value, list[Run]]:
-    """Return runs by their value of ``name``, for methods that have several; all else is as in the main setting."""
+    """Return runs by their value of ``name``, for methods run with several; other settings are as in ``main``."""
     found: dict[Value, list[Run]] = {}
     values: dict[tuple[str, str], set[Value]] = {}
     for run in runs:
@@ -63,7 +63,7 @@ def sort_key(value: Value) -> tuple[float, str]:
 
 
 def _complete(run: Run, values: Mapping[tuple[str, str], Counter[Value]]) -> Setting:
-    """Return a run's setting; what the run does not use gets the usual value or, if no run has it, the commonest."""
+    """Fill in the values that a run does not use: the usual one or, if no run has that, the commonest."""
     setting = Setting.of(run)
     for name, value in setting.values:
         known = values[run.model, name]

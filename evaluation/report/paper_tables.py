@@ -32,7 +32,7 @@ from prefrag.evaluation.report.runs import TOP_K, Run, Value
 from prefrag.evaluation.report.settings import Setting, describe
 from prefrag.evaluation.report.table import Cell, Column, Lines, Row, Table, fill_table
 
-# Calls and time are relative to one of these methods with a single retrieval; the first that was run is taken.
+# Time is shown as a multiple of that of a method with a single retrieval: the first of these that was run.
 SINGLE_STEP = ("vanilla_local", "vanilla_mix", "vanilla_web")
 AVERAGE = Measure("average", "Avg")
 # For yes/no questions F1 and EM add nothing to accuracy (PrefRAG, table 1).
@@ -98,10 +98,10 @@ def _certainty(settings: Settings, intervals: Intervals) -> Table | None:
     return _table_by_setting(
         "certainty",
         "Answers given and withheld, without a language model",
-        "Percentages. Given: of the questions with an answer. Said unknown: of the questions without one. Right of "
-        "given: of all answers given. Sentence first, Among three: a gold sentence is shown first, or among the first "
-        "three. Needless queries: a query was sent, of the questions that the preferred source answers. Words typed: "
-        "the words taken from the question or earlier turns, of all words sent. Below: 95% intervals. See METRICS.md.",
+        "Percentages. Given: answers, of the questions that have one. Said unknown: refusals, of the other questions. "
+        "Right of given: right answers, of all given. Sentence first, Among three: a gold sentence is shown first, or "
+        "among the first three. Needless queries: questions with a query sent, of those that the preferred source can "
+        "answer. Words typed: words of the question or past turns, of all sent. Below: 95% intervals. See METRICS.md.",
         kept,
         intervals,
         lambda dataset: [
@@ -290,8 +290,8 @@ _PAPERS = (
         ("vanilla_local", "dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs"),
         lambda dataset: [_plain(RECALL), _plain(DOCUMENTS, ranked=False)],
         ("dr_rag_",),
-        "CIS and CFS select by a threshold on the pair classifier's score, by default 0.5. That suits the classifier's "
-        "training, with as many positive pairs as negative ones. The paper's row Similarity Matching is "
+        "CIS and CFS select by a threshold on the pair classifier's score, by default 0.5, which suits a classifier "
+        "trained on as many positive pairs as negative ones. The paper's row Similarity Matching is "
         "vanilla_local_dense, and its BM25 is vanilla_local.",
     ),
 )

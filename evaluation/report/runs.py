@@ -36,7 +36,7 @@ _DESCRIBED = (
 _DEFAULTS: dict[str, Value] = {
     name: getattr(Experiment, name) for one in fields(Experiment) if (name := one.name) not in _DESCRIBED
 }
-# The facts about a simulated reader in config.json that are no settings here.
+# The facts about a simulated reader in config.json that do not count as settings here.
 _NO_RATES = ("kind", "seed", "judge_error", "own")
 # How far a score in metrics.json may be from the mean of the predictions, because both may be rounded.
 _ROUNDING = 0.06
@@ -67,7 +67,7 @@ class Prediction:
 
     @property
     def content(self) -> tuple[str, str, tuple[str, ...]]:
-        """The id, question and gold answers; the id alone may mean different questions in two files."""
+        """The id, question and gold answers; two files may use the same id for different questions."""
         return self.id, self.question, self.answers
 
     @property
@@ -214,7 +214,7 @@ class Run:
         return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
     def full(self, ids: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """Read whole predictions again, which are too large to keep in memory, from ``predictions.jsonl``."""
+        """Read from ``predictions.jsonl`` the whole predictions, which are too large to keep in memory."""
         with (self.folder / PREDICTIONS).open("rb") as file:
             for id in ids:
                 file.seek(self.predictions[id].offset)
@@ -342,7 +342,7 @@ def _read_predictions(path: Path) -> tuple[dict[str, Prediction], list[str]]:
     if not predictions:
         raise ValueError(f"{path} holds no predictions, because the run answered no question: run `evaluate` again.")
     if repeated := lines - len(predictions):
-        warnings.append(f"ids that occur twice, so that the last one counts: {repeated}")
+        warnings.append(f"ids that occur twice (the last prediction of each counts): {repeated}")
     return predictions, warnings
 
 

@@ -74,7 +74,7 @@ class Lines:
     lines: dict[Hashable, tuple[str, dict[str, Run]]] = field(default_factory=dict)
 
     def add(self, key: Hashable, label: str, run: Run) -> None:
-        """Add a run to the line with this key, or to a new line if that one already has a run on the dataset."""
+        """Add a run to the line with this key, or to a new line if that line already has a run on the dataset."""
         held = self.lines.setdefault(key, (label, {}))[1]
         if run.dataset in held:
             # The label of the new line tells the two runs apart by their retrievers or, if those are the same, by name.

@@ -1,4 +1,4 @@
-"""The folder of a run: its predictions, one per line in the order they finish, its settings and its metrics."""
+"""The folder of a run: its settings, its metrics, and its predictions (one per line, in the order they finish)."""
 
 import json
 import os
@@ -152,7 +152,7 @@ def add_line(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def replace_file(path: Path, records: Iterable[Mapping[str, Any]] | str) -> None:
-    """Write a text or JSON lines to a file, which is never there in part."""
+    """Write a text or JSON lines to a file, replacing it at once, so that nobody reads an incomplete file."""
     text = records if isinstance(records, str) else "".join(map(_line, records))
     new = path.with_name(f".{path.name}.{os.getpid()}")
     new.write_text(text, encoding="utf-8", errors="replace")

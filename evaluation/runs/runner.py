@@ -124,7 +124,7 @@ def run(
 
 
 def _predict_all(runner: Runner, build: Build[Question], pending: Sequence[Question]) -> Iterator[dict[str, Any]]:
-    """Run questions; if no server can be reached, only finish those in progress, as cancelled tasks log errors."""
+    """Run questions; if no server can be reached, only finish those in progress, as cancelling would log errors."""
     unreached: list[ConnectionError] = []
     has_reached = False
     results = runner.map(build, takewhile(lambda question: not unreached, pending))

@@ -19,7 +19,7 @@ from prefrag.evaluation.question import Question
 logger = logging.getLogger(__name__)
 
 _WORD = re.compile(r"\w+")
-# The title line of a shown passage and its quoted text. In text and JSON transcripts, a word precedes the first one.
+# The title line of a shown passage and its quoted text. In text and JSON transcripts, a word precedes the first title.
 _HEADER = re.compile(
     r"^(?:Observation: |Passages: )?(?:\[(?P<mark>[ADW]?\d+[a-z]{2})\]|Title:) (?P<title>.*)(?P<text>(?:\n\|.*)*)$",
     re.MULTILINE,
@@ -81,7 +81,7 @@ class Passage:
 class Shown:
     """The passages that a prompt shows."""
 
-    # The mark of each shown gold passage, by id; an empty mark in a summary and in the plain prompts.
+    # The mark of each shown gold passage, by id; summaries and the plain prompts show no marks, so theirs are empty.
     gold: Mapping[str, str]
     irrelevant: int  # the number of other passages
     # The text of each shown gold passage, by id: the whole text, or the snippet that was shown.
@@ -256,7 +256,7 @@ def _load(
         held = tuple(passages[passage] for passage in question.supporting_ids if passage in passages)
         text = one_line(question.question)
         if text in gold:
-            logger.warning("Two questions read '%s': the first one's passages count for both.", text)
+            logger.warning("Two questions have the text '%s': the first one's passages count for both.", text)
         gold.setdefault(text, GoldQuestion(question, held))
     return gold
 

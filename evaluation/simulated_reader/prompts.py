@@ -1,4 +1,4 @@
-"""Read which reply a model call expects, and its question and passages, from the pipelines' prompts."""
+"""Find out from a pipeline's prompt which reply the model call expects, and read its question and passages."""
 
 import json
 import re

@@ -48,7 +48,7 @@ def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries
 
 
 def find_wanted(gold: GoldQuestion, shown: Collection[str], seen: str) -> list[Passage]:
-    """Find the missing gold passages that the best next query looks for; if it looks for no single one, all of them."""
+    """Find the missing gold passage that the best next query looks for; without such a passage, all missing ones."""
     known = fold_words(f"{gold.question.question} {seen}")
     first = next((wanted for _, wanted in (*_hops(gold.question, shown), *_facts(gold, shown, known))), None)
     missing = [passage for passage in gold.passages if passage.id not in shown]
@@ -56,7 +56,7 @@ def find_wanted(gold: GoldQuestion, shown: Collection[str], seen: str) -> list[P
 
 
 def _secrets(gold: GoldQuestion, known: str, kind: Queries) -> set[str]:
-    """Return the gold titles, the answers and the names in possible queries that were not shown yet."""
+    """Return those gold titles, answers and names from possible queries that were not shown yet."""
     question = gold.question
     names = [passage.title for passage in gold.passages]
     names += () if question.is_yes_no else question.answers
@@ -87,7 +87,7 @@ def _alike_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> It
     covered = fold_words(" ".join(f"{passage.title} {passage.text}" for passage in read))
     still_open = " ".join(word for word in keywords(question).split() if fold_words(word) not in covered)
     names = [name for passage in read for name in _names(passage.text)]
-    # Names that are not in the prompt are left out, because it may show only a part of a passage.
+    # Only names in the prompt may be used; the prompt may show only a part of a passage.
     unasked = [name for name in names if fold_words(name) in known and fold_words(name) not in fold_words(question)]
     yield question
     for name in dict.fromkeys([*(passage.title for passage in read), *unasked]):

@@ -47,10 +47,10 @@ class SimulatedReader:
     evaluator, the reader gives the best score to gold passages and their strips, and the lowest to all others. If asked
     for keywords, it returns the words of the question.
 
-    From a single passage, too, the reader answers correctly if and only if that passage is enough. Its critique is
-    true: a gold passage is relevant, and supports the answer fully if it is enough, otherwise partially; any other
-    passage is irrelevant. ``judge_error`` draws for each passage whether the critique is wrong. Then a gold passage
-    counts as irrelevant, and any other passage as enough.
+    If Self-RAG shows it one passage, the reader answers correctly if and only if that passage is enough. Its critique
+    is true: a gold passage is relevant, and supports the answer fully if it is enough, otherwise partially; any other
+    passage is irrelevant. With the probability ``judge_error``, drawn for each passage, the critique is wrong: it calls
+    a gold passage irrelevant, and any other passage enough.
 
     The reader searches until nothing is missing (with ``stopping_error``, it may stop too early or go on) or until the
     prompt's limit ("at most N times") is reached, and then answers, as the papers' agents do. If there is no limit, it
@@ -140,7 +140,7 @@ class SimulatedReader:
             case "keywords":
                 reply = replies.write_object(query=keywords(call.question) or call.question)
             case "retrieval":
-                # The decision is always to retrieve: the reader never answers this from memory.
+                # The decision is always to retrieve: the reader never decides to answer from memory.
                 reply = replies.write_object(explanation="Without a passage nothing is known.", retrieve="yes")
             case "critique":
                 reply = replies.critique(self._answer(gold, shown), self._worth(call, gold, shown))
@@ -200,7 +200,7 @@ class SimulatedReader:
         return tools[1:] + tools[:1] if wrong else tools
 
     def _answer(self, gold: GoldQuestion, shown: Shown) -> str:
-        # A dataset without answers has no right one to give.
+        # If the dataset has no answers, the reader cannot give a right one.
         enough = bool(gold.question.answers) and gold.is_enough(shown)
         clear = (1 - self.policy.answer_error) * (1 - self.policy.distraction) ** shown.irrelevant
         if self._remembers(gold) or (enough and self._draw(gold, "answer") < clear):

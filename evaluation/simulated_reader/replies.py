@@ -33,7 +33,7 @@ def search(call: Call, tool: str, query: str) -> ChatMessage:
 
 
 def answer(call: Call, text: str, label: Label) -> ChatMessage:
-    """Write the reply that answers; if the step may not search, it continues the text at the end of the prompt."""
+    """Write the reply that answers; if the step may not search, the reply continues the end of the prompt."""
     forced = not call.may_search
     trailer = f"\nSelf-Evaluation: {label.value}\nExplanation: {_REASONS[label]}" if call.evaluates else ""
     match call.form:

@@ -5,9 +5,9 @@
 Each loop runs with one to six steps. Its accuracy is set against three costs: its retrievals, its model calls and its
 searches of the source that is not preferred. The output is a picture per dataset, and tables of how two loops differ at
 equal cost and at equal accuracy. One in ten decisions of the reader is wrong (`ERRING`, which `--set` changes for all
-lines). Evaluations that are already in the folder are not repeated. `--questions dev --questions train` runs loops
-without a trained part on both, for narrower intervals. `--try "NAME PATH=VALUE ..."` compares only the pipeline NAME
-with these settings changed, with the loops that it has to beat (`RIVALS`).
+loops). Evaluations that are already in the folder are not repeated. `--questions dev --questions train` runs loops
+without a trained part on both, for narrower intervals. `--try "NAME PATH=VALUE ..."` changes these settings of the
+pipeline NAME, and compares it only with the loops that it has to beat (`RIVALS`).
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Curve:
         n = len(self.ids)
         drawn = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
         weights = np.vstack([np.ones(n), drawn])
-        # Rounding keeps a setting that equals a cheaper one from seeming to gain something.
+        # Without rounding, a setting might seem more accurate than a cheaper one that is equally accurate.
         return {key: np.round(weights @ values.T / n, _DECIMALS) for key, values in self.values.items()}
 
 
@@ -111,13 +111,13 @@ class Difference:
     low: float  # the bounds of its 95% interval
     high: float
     is_everywhere: bool  # whether the same curve is ahead at every budget
-    p: float  # the two-sided p-value, in a table corrected for the number of datasets
+    p: float  # the two-sided p-value; in a table, it is corrected for the number of datasets
     budgets: tuple[float, float]  # the lowest and the highest budget
     is_share: bool  # whether the values are shares of the other curve's cost
 
     @property
     def text(self) -> str:
-        """The difference in digits, starred if one curve is ahead everywhere, and the budget if there is only one."""
+        """The difference in digits, starred if significant and of one sign at all budgets; a single budget is named."""
         mean, low, high = (format(one, ".2f" if self.is_share else "+z.1f") for one in (self.mean, self.low, self.high))
         alone = f" at {self.budgets[0]:.2f}" if self.budgets[0] == self.budgets[1] else ""
         star = "*" if self.is_everywhere and self.p <= 1 - CONFIDENCE / 100 else ""

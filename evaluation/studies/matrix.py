@@ -13,7 +13,7 @@ A dataset is a folder with `corpus.jsonl` and `dev.jsonl`. Each evaluation has a
 repeated. `--pipeline` also takes the ablations and controls of `VARIANTS` (pipeline_under_test/variants.py) by name;
 `--set` makes others. A value is only tried where it can make a difference: a judge error if a model judges, the choice
 of a source if the model names one, a seed if something is drawn. With `--judges`, the pipelines are PrefRAG with each
-judge; where a model judges, that is the simulated reader, a perfect judge if the judge error is 0. At the end, a
+judge. The model that judges is the simulated reader, which makes no mistakes if the judge error is 0. At the end, a
 Markdown table with one line per evaluation is printed.
 """
 
@@ -178,7 +178,7 @@ def write_judge_pipelines(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def open_evaluation(output: Path, concurrency: int) -> Iterator[Callable[[Cell], dict[str, Any] | str]]:
-    """Yield a function that runs an evaluation, or reads it if it is finished: the metrics, or why it failed."""
+    """Yield a function that runs an evaluation, or reads a finished one, and returns its metrics or why it failed."""
     from prefrag.evaluation.runs.runner import run
 
     def evaluate(cell: Cell) -> dict[str, Any] | str:
@@ -193,7 +193,7 @@ def open_evaluation(output: Path, concurrency: int) -> Iterator[Callable[[Cell],
 
 
 def find_dataset_folders(given: list[Path], questions: str) -> list[Path]:
-    """Find the folders of datasets among the given folders and in them."""
+    """Find the datasets: the given folders that are datasets, and the datasets directly inside the others."""
     folders = sorted(
         folder
         for path in given

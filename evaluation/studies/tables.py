@@ -2,8 +2,8 @@
 
     python -m prefrag.evaluation.studies.tables [--add FILE.csv]
 
-Each table is written into the document after a comment with its name. `--add` first adds the lines of a table that
-`matrix` wrote to `results.csv`, replacing lines with the same settings.
+Each table is written into the document after a comment with its name. `--add` first adds to `results.csv` the lines of
+a table that `matrix` wrote, replacing lines with the same settings.
 """
 
 import csv
@@ -76,7 +76,7 @@ def make_table(head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
 
 
 def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, Any], cell: str) -> str:
-    """Fill a cell with means over seeds; accuracy also has its standard deviation unless all seeds have the same."""
+    """Fill a cell with means over seeds, and with the standard deviation of accuracy if the seeds differ in it."""
     # A line has a dash for a setting that makes no difference.
     allowed = {
         name: {"-", *map(str, value if isinstance(value, list) else [value])}
@@ -89,7 +89,7 @@ def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, A
         found = [line for line in found if line[name] in options]
     if not found:
         raise ValueError(
-            f"{table}: no line of the results has {wanted}. Run `matrix` with it, and give the table with --add."
+            f"{table}: no line of the results has {wanted}. Run `matrix` with these, and give the table with --add."
         )
     values = {name: [_read(line, name) for line in found] for name in re.findall(r"{(\w+)}", cell)}
     texts = {name: f"{mean(each):.{_DECIMALS.get(name, 1)}f}" for name, each in values.items()}

@@ -183,7 +183,7 @@ class TestEvaluate:
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=30)
         assert process.returncode == 130
-        assert "the same command continues from there" in errors
+        assert "the same command continues there" in errors
         assert len((output / "predictions.jsonl").read_text().splitlines()) == 2
 
         result = prefrag(*arguments)

@@ -103,7 +103,7 @@ class TestKilled:
                     served.base_url.join("/prefrag/run"), json={"question": "Who?"}, timeout=60
                 ).is_success
 
-        wait_until(partial(self.says, tmp_path, "has died 5 times within 60 seconds"))
+        wait_until(partial(self.says, tmp_path, "were killed 5 times in 60 seconds"))
         with pytest.raises(httpx.ConnectError):
             httpx.get(served.base_url.join("/live"))
 

@@ -20,7 +20,7 @@ Titles = Literal["own", "file", "none"]
 TITLES: tuple[Titles, ...] = ("own", "file", "none")
 _FEWEST_PASSAGES = 10
 _FEWEST_ARTICLES = 4
-# The shares of the articles in the user's files ("at home"), and of the passages of each: files rarely say everything.
+# The shares of articles, and of each one's passages, that are in the user's files ("at home"), which rarely say all.
 _HELD_ARTICLES, _HELD_PASSAGES = 0.65, 0.85
 _SAME_ARTICLE = 0.6
 _PAIRS = 30

@@ -37,8 +37,8 @@ SETTINGS: dict[str, Any] = {
 ROUNDS = 150
 _HELD_BACK = 0.2
 HOME = "home"
-# Trees easily tell a user's files ("home") from datasets, so files weigh only a third of a dataset. A needed passage
-# of theirs counts double, as it is rarely found elsewhere. Chosen by cross-validation, and without MuSiQue.
+# Trees easily tell a user's files ("home") from datasets, so files weigh only a third of a dataset. A needed passage in
+# the files counts double, as it is rarely found elsewhere. Chosen by cross-validation, and without MuSiQue.
 _HOME_WEIGHT, _NEEDED_AT_HOME = 0.3, 2.0
 # A small dataset teaches more if its corpus is divided between the sources several times.
 _ENOUGH_QUESTIONS = 400
@@ -201,7 +201,7 @@ def _measure(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> H
 
 
 def _fingerprint(name: str, seed: int, files: Iterable[Path | None]) -> str:
-    """Name the steps' file by everything they depend on, so that no other training reuses it by mistake."""
+    """Name the file of the steps by all that the steps depend on, so that no other training reuses it by mistake."""
     parts: list[Any] = [name, seed, FEATURES]
     for file in files:
         parts.append(hashlib.sha256(file.read_bytes()).hexdigest() if file is not None else None)

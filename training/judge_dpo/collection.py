@@ -160,7 +160,7 @@ class _Sampling:
             yield self.run
 
     def build(self) -> dict[str, str]:
-        """Build the pipeline, and return the names of the models that are sampled and that label."""
+        """Build the pipeline, and return the names of the sampled model and of what gives the gold verdicts."""
         self.pipeline = self.setup.build()
         judge, labels = _sample_in(
             self.pipeline, self.plan, self.dataset, self.questions, self.small, self.gold, self.concurrency
@@ -224,7 +224,7 @@ def _read_done(file: Path, dataset: str) -> dict[str, dict[str, Any]]:
 
 
 def _read_questions(dataset: Dataset, plan: Plan) -> tuple[list[Question], int]:
-    """Draw questions, each text once, and count the repeated ones; gold passages as labels need questions with some."""
+    """Draw questions, each text once, and count the repeated ones; labels by gold passages need questions with any."""
     if dataset.corpus is None:
         raise ValueError(
             f"{dataset.name} names an index: give QUESTIONS.jsonl:CORPUS.jsonl, so that the corpus can be split."
@@ -247,7 +247,7 @@ def _sample_in(
     gold: ChatGenerator | Callable[[], ChatGenerator] | None,
     concurrency: int,
 ) -> tuple[ModelJudge, str]:
-    """Replace the pipeline's judge by one that samples; return the sampled judge, and what labels by name."""
+    """Replace the pipeline's judge by one that samples; return the sampled judge, and the name of what labels."""
     needed = {key for one in questions for key in one.supporting_ids}
     held = {one.id: one for one in read_passages(dataset.corpus) if one.id in needed}  # type: ignore[arg-type]
     if plan.labels == "gold" and (absent := needed - held.keys()):

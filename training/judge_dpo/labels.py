@@ -85,7 +85,7 @@ class GoldModel:
         return None if verdict is None else Gold(verdict.status, (verdict.analysis,))
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
-        """Let the stronger model choose (table 22); if two replies cannot be read, choose by shared words."""
+        """Let the stronger model choose (table 22); if both of its replies are unreadable, choose by shared words."""
 
         def values(observations: object) -> dict[str, object]:
             return {

@@ -83,13 +83,13 @@ def print_report(report: Mapping[str, Any]) -> str:
 
 
 def _find_thrown_away(collected: Collected, most: Mapping[bool, int]) -> list[str]:
-    """Warn of each verdict with less than half of the wanted pairs kept because the other verdict is rare."""
+    """Warn of each verdict of which fewer than half of the wanted pairs are kept because the other verdict is rare."""
     made, kept = (Counter(one.status for one in pairs) for pairs in (collected.pairs, collected.kept))
     return [
         f"of {made[status]} pairs with the verdict {status}, only {kept[status]} are kept, because only "
         f"{made[not status]} have the verdict {not status} and the balance is {most[True]} to {most[False]} (by "
         f"default the paper's). Set the shares that the judge will meet, here {made[True]} to {made[False]} "
-        f"(--set most_true={made[True]} --set most_false={made[False]}); this samples nothing again."
+        f"(--set most_true={made[True]} --set most_false={made[False]}); no reply is sampled again."
         for status in (True, False)
         if 2 * kept[status] < min(made[status], most[status])
     ]

@@ -18,7 +18,7 @@ from prefrag.training.pair_classifier.pool import two_stage_candidates
 MOST = 2300
 # The number of documents to select, for which the candidates are retrieved, as in `dr_rag_cfs`.
 _K = 6
-# There are this many times fewer held-back pairs, but at least the second number.
+# The pairs to learn from are five times as many as the held-back pairs, of which at least 200 are drawn.
 _FEWER, _FEWEST = 5, 200
 
 Negatives = Literal["mixed", "hard"]

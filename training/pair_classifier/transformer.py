@@ -42,7 +42,7 @@ BASES = {
 MINILM = "minilm"
 # One question in six is held back from training, to choose the threshold.
 _HELD_BACK = 6
-# For this many held-back questions of a dataset the candidates are measured as they are served.
+# About how many candidate pairs of a dataset's held-back questions are measured as they are served.
 _SERVED = 250
 # The limit for tokenizers that have none of their own.
 _LONGEST = 4096
@@ -189,7 +189,7 @@ class Classifier:
         config = AutoConfig.from_pretrained(base, num_labels=2)
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         if device.type == "cpu":
-            # There, drawing the dropout masks takes half of the time.
+            # On a CPU, drawing the dropout masks takes half of the time.
             for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
                 setattr(config, name, 0.0)
         tokenizer = AutoTokenizer.from_pretrained(base)

@@ -86,7 +86,7 @@ def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
     """Train trees."""
     together = {first.id in pool.gold and second.id in pool.gold for pool in gathered for first, second in pool.pairs}
     if len(together) < 2:
-        found = "only gold passages" if True in together else "never two gold passages together"
+        found = "only gold passages" if True in together else "no two gold passages together"
         raise ValueError(
             f"In {len(gathered)} questions with {sum(len(pool.pairs) for pool in gathered)} pairs the retrieval finds "
             f"{found}: there is nothing to learn. Give questions with two gold passages or more (`supporting_ids`), "
@@ -155,7 +155,7 @@ def _measure_held_back(
     sizes = Counter(pool.dataset for pool in gathered)
     draw = random.Random(seed)
     for size in sizes.values():
-        # Draw the parts within each dataset, so that every part holds every dataset.
+        # Draw the parts within each dataset, so that every part has questions of every dataset.
         own = [number % _FOLDS for number in range(size)]
         draw.shuffle(own)
         part += own

@@ -17,7 +17,7 @@ STRATEGIES: dict[QuestionClass, str] = {
     "single_step": "vanilla_local",
     "multi_step": "ircot",
 }
-# As in the published code for each dataset, at most this many questions are labelled only by their dataset (its bias).
+# At most this many questions are labelled only by their dataset (its bias), as for each dataset in the published code.
 MOST_OF_READING = 400
 
 

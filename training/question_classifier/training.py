@@ -49,7 +49,7 @@ class HeldBack:
 
     @property
     def most_frequent(self) -> float:
-        """The share of the dataset's most frequent class: the right classes of a guess that knows only the dataset."""
+        """The share of the dataset's most frequent class: how often a guess that knows only the dataset is right."""
         return max(self.shares.values())
 
 

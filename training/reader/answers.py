@@ -240,12 +240,12 @@ def _yes_or_no(one: ReadExample) -> str | None:
 
 @dataclass(frozen=True)
 class Shares:
-    """The share of right answers for each of four forms, which are too rare for trees to learn more about them."""
+    """The share of right answers for each of four forms of answers, which are too rare to train trees on."""
 
     dated_choice: float = 1.0  # choices between two dates
     other_choice: float = 1.0  # other choices between two things
     comparison: float = 1.0  # yes or no to comparisons of anything but countries
-    other_time: float = 1.0  # answers to another question: about another time, or denied
+    other_time: float = 1.0  # answers to another question: one about another time, or one that is denied
 
 
 def measure_shares(answers: Iterable[Given]) -> Shares:

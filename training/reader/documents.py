@@ -1,4 +1,4 @@
-"""Make examples from people's own documents: near misses, twins, missing documents, and candidates to check."""
+"""Make examples from people's own documents: near misses, changed questions (twins), missing documents, candidates."""
 
 import random
 import re

