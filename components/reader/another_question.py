@@ -9,11 +9,14 @@ _STAGES = {
     **{"original": "1", "last": "last", "latest": "last", "next": "next"},
 }
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+# Case matters, because "New York" is not new.
+_WHICH = re.compile(rf"\b(?:{'|'.join((*_STAGES, *_ORDINALS))})\b")
+_EARLIER = re.compile(r"\b(?:former|previous|first|original|old) (\w+)")
+_IS = re.compile(r"\b(?:is|are)\b", re.IGNORECASE)
 _TIMES = (
     re.compile(r"\b(?:1\d{3}|20\d\d)\b"),
     re.compile(rf"\b(?:{'|'.join(_ORDINALS)}|\d{{1,3}}(?:st|nd|rd|th))\b", re.IGNORECASE),
-    # Case matters, because "New York" is not new.
-    re.compile(rf"\b(?:{'|'.join((*_STAGES, *_ORDINALS))})\b"),
+    _WHICH,
     # Case matters, because "may" is more often a verb than a month.
     re.compile(rf"\b(?:{_MONTHS})\b"),
     re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day", re.IGNORECASE),
@@ -34,7 +37,8 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
     """Check whether the clause around an answer names another year, ordinal, month or weekday than the question.
 
     Words such as "old", "new" and "original" are compared too. A time or word counts only if question and clause have
-    none of its kind in common, and the answer itself (``sentence[begin:end]``) contains none.
+    none of its kind in common, and the answer itself (``sentence[begin:end]``) contains none. A question about what
+    something is, without such a word, is not about the first or a former one.
     """
     ends = [0, *(match.end() for match in _CLAUSE_ENDS.finditer(sentence)), len(sentence)]
     clause = sentence[max(one for one in ends if one <= begin) : min(one for one in ends if one >= end)]
@@ -42,7 +46,11 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
         asked, said = _values(pattern, _ASIDE.sub(" ", question)), _values(pattern, clause)
         if asked and said and not asked & said and not pattern.search(sentence[begin:end]):
             return True
-    return False
+    # "Who is the chair?" asks for the present one.
+    is_open = bool(_IS.search(question)) and not _values(_WHICH, question)
+    return is_open and any(
+        f" {thing} " in f" {question.lower()} ".replace("?", " ") for thing in _EARLIER.findall(clause)
+    )
 
 
 def is_affirmed(question: str, said: str) -> bool:

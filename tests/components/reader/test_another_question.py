@@ -18,6 +18,8 @@ def said(question: str, sentence: str, answer: str) -> bool:
     ("Who designed the first boathouse?", "The present boathouse was designed by Ada Voss.", "Ada Voss"),
     ("Who sold the old crane?", "The new crane was sold to them by Ada Voss.", "Ada Voss"),
     ("Who led it in the first half of the 20th century?", "In the second half of the 20th century Ada did.", "Ada"),
+    ("Who is the chair of the club?", "Its first chair was Ada Voss, until 1971.", "Ada Voss"),
+    ("Who is the insurer?", "The previous insurer was Ada Voss, until 2022.", "Ada Voss"),
     ("Who leads it on Mondays?", "Ada Voss leads it on Tuesdays, and on Mondays it is closed.", "Ada Voss"),
 )
 def test_the_clause_names_another_time_of_the_same_kind(question: str, sentence: str, answer: str):
@@ -30,6 +32,8 @@ def test_the_clause_names_another_time_of_the_same_kind(question: str, sentence:
     ("How often are they fed in the second week?", "Kittens are fed every three hours.", "every three hours"),
     ("What was founded before 1930?", "The yard was founded in 1912.", "1912"),
     ("Who led The Last Outpost (1951 Film)?", "Ada Voss led it from 1949.", "Ada Voss"),
+    ("Who is the chair?", "Ada Voss is the first woman in the chair.", "Ada Voss"),
+    ("Who was the chair?", "Its first chair was Ada Voss.", "Ada Voss"),
     ("Who is the present warden?", "The current warden is Ada Voss.", "Ada Voss"),
     ("Who sold the old crane?", "Ada Voss of New Holm sold the old crane, which the new one replaced.", "Ada Voss"),
     ("How old is the hall?", "The new hall is 40 years old.", "40"),
