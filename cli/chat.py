@@ -74,7 +74,7 @@ class Conversation:
         self._interrupted = False
 
     def take(self, line: str) -> bool:
-        """Answer a question or run a command; False ends the conversation."""
+        """Answer a question or run a command; return False if the conversation is to end."""
         if line in ("/quit", "/exit"):
             return False
         try:

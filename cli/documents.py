@@ -208,7 +208,7 @@ def list_indexes(
     store: StoreOption = "tantivy",
     as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
-    """List the indexes: passages, files, size, when they were written last, and whether questions may go to the web."""
+    """List the indexes: passages, files, size, time of the last change, and whether questions may go to the web."""
     from dataclasses import asdict
 
     from rich.filesize import decimal

@@ -24,6 +24,6 @@ def find_unknown_settings(*files: Path) -> list[str]:
 
 
 def report_unknown_settings(pipeline: str = "") -> None:
-    """Warn about misspelt settings, which may leave open what the user meant to close."""
+    """Warn about misspelt settings: the web, for example, stays open if the setting that closes it is misspelt."""
     for sentence in find_unknown_settings(Path(pipeline)):
         console(stderr=True).print(sentence, markup=False, soft_wrap=True, style="yellow")

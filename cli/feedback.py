@@ -25,7 +25,7 @@ RatingOption = Annotated[
     Literal["up", "down"] | None, typer.Option(help="Only answers that users liked, or only those they did not.")
 ]
 IndexOption = Annotated[
-    str | None, typer.Option("--index", metavar="NAME", help="Only questions on this index; by default on all.")
+    str | None, typer.Option("--index", metavar="NAME", help="Only feedback on this index; by default, on all.")
 ]
 
 

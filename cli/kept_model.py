@@ -23,7 +23,7 @@ def kept_file() -> Path:
 
 
 def read_choice() -> tuple[str, str] | None:
-    """Read the base URL and the model that were chosen: both empty after a no, None if nobody has been asked yet."""
+    """Read the chosen base URL and model: both empty if the user wanted none, None if nobody has been asked yet."""
     try:
         kept = json.loads(kept_file().read_text(encoding="utf-8"))
         base_url, model = kept.get("base_url", ""), kept.get("model", "")
@@ -61,7 +61,7 @@ def offer_model() -> None:
 
 
 def keep_model(server: LocalServer | None, model: str) -> None:
-    """Store the user's choice; without a server, that no model is to be used."""
+    """Store the user's choice; a server of None means that the user wants no model."""
     kept = {} if server is None else {"base_url": server.base_url, "model": model}
     kept_file().parent.mkdir(parents=True, exist_ok=True)
     kept_file().write_text(json.dumps(kept, ensure_ascii=False) + "\n", encoding="utf-8")

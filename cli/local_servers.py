@@ -21,7 +21,7 @@ class LocalServer:
 
 
 PORTS = {11434: "Ollama", 8080: "llama.cpp", 8000: "vLLM", 1234: "LM Studio"}
-# What each program gives as the owner of its models.
+# Each program's name for the owner of its models (`owned_by`), by which the program is recognised.
 _OWNERS = {"library": "Ollama", "llamacpp": "llama.cpp", "vllm": "vLLM", "organization_owner": "LM Studio"}
 # Hayhooks, and so `prefrag serve`, lists its pipelines as models.
 _NO_MODELS = ("hayhooks",)

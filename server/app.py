@@ -204,7 +204,7 @@ def _configure_hayhooks(pipelines_dir: str) -> None:
 
 
 def _create_hayhooks() -> FastAPI:
-    """Create the Hayhooks application; it sends no spans to an OTLP endpoint that was set for another program."""
+    """Create the Hayhooks application; without `auto_trace`, hide from it OTLP endpoints set for other programs."""
     endpoints = {"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} & os.environ.keys()
     hidden = {} if settings.auto_trace else {name: os.environ.pop(name) for name in endpoints}
     app = create_hayhooks()

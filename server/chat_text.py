@@ -56,7 +56,7 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
         parts = [NOT_ANSWERED, "\n>\n".join(f"> {rename_marks(disarm(text), marks)}" for text in evidence)]
     else:
         parts = [disarm(one_line(result.get("asked_back") or "No answer was found."))]
-    # A question that was not read: say why first, then show the sentences that merely share its words.
+    # If the reader did not read for this question, say why before showing sentences that merely share its words.
     is_not_read = NOT_READ in (result.get("without_model") or ())
     parts.insert(0 if is_not_read else len(parts), write_note(result, cites))
     if search_failures(result):

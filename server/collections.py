@@ -67,7 +67,7 @@ def is_listed(name: str, by_name: bool = False) -> bool:
 
 
 def hide_stand_ins(files: Iterable[Path]) -> None:
-    """Keep every index that stands in for the web in one of these pipelines out of the list."""
+    """Keep out of the list every index that one of these pipelines searches in place of the web."""
     _stand_ins.clear()
     for file in files:
         # A broken pipeline is reported when it is loaded.

@@ -24,7 +24,7 @@ from prefrag.server.indexing_process import IndexingProcess
 FOLDER_VARIABLE = "_SERVE_FOLDER"
 # Changes are collected until nothing has changed for `_QUIET_MS`, but never for longer than `_MOST_MS`.
 _QUIET_MS, _MOST_MS = 300, 2_000
-# How often the folder is checked and a retry may begin. Indexing waits once before it starts: questions go first.
+# How often the folder is checked and a retry may begin. The first indexing waits as long, so that questions go first.
 _LOOK_MS = 1_000
 _AWAY_SECONDS = 2.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0
@@ -146,7 +146,7 @@ class FollowedFolder:
         return None
 
     def _concerns(self, change: Change, path: str) -> bool:
-        """Check whether a change matters: hidden files and folders that programs fill are not indexed."""
+        """Check whether a change matters: hidden files, and folders that programs fill, are not indexed."""
         return not any(map(is_passed_over, os.path.relpath(path, self._folder).split(os.sep)))
 
 

@@ -17,7 +17,7 @@ _CONTEXT, _CONTEXT_END = "<context>", "</context>"
 _QUERY, _QUERY_END = "<user_query>", "</user_query>"
 # The example of JSON that a task shows, and whether its value is a list. Turns, a list of objects, do not match.
 _SHAPE = re.compile(r'(?<!\[)(?<!\[\s)(?<!,)(?<!,\s)\{{1,2}\s{0,20}"(?P<key>\w{1,40})"\s{0,9}:\s{0,9}(?P<list>\[)?')
-# The beginning of what is certainly a turn. Turns of speakers with other names are taken for a question.
+# The beginning of a certain turn of a conversation. A text whose speakers have other names counts as a question.
 _TURN = re.compile(
     r"(?im)^\W{0,9}(?:user|human|person|assistant|ai|bot)\b\W{0,3}[:\uff1a|\]>]|\"role\"\s?:|</?(?:chat|conv|hist)\w*>"
 )

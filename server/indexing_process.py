@@ -235,7 +235,7 @@ def _read_orders(orders: queue.SimpleQueue[str]) -> None:
 
 
 def _spare_the_server() -> None:
-    """Give questions priority, and limit memory, so that a file that uses it up ends only this process."""
+    """Give questions priority, and limit memory, so that a file that needs too much of it ends only this process."""
     # Ctrl-C reaches all processes of a terminal, but the server decides when this one ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(ImportError, AttributeError, OSError, ValueError):
@@ -251,7 +251,7 @@ def _elasticsearch() -> dict[str, str]:
     if settings.state != "elasticsearch":
         return {}
     own = {name: value for name, value in os.environ.items() if re.match("PREFRAG_(?=ELASTICSEARCH_)", name)}
-    # Leave out what this process has itself set from a secrets file, because the other process reads the file too.
+    # Leave out variables that this process has set from a secrets file: the other process reads that file itself.
     return {name: value for name, value in own.items() if not own.get(f"{name}_FILE")}
 
 

@@ -227,7 +227,7 @@ class Keyring:
         return self._look_up(secret)
 
     async def find_async(self, secret: str) -> Access | None:
-        """Do as :meth:`find` does, without blocking the event loop while the index is read."""
+        """Find out the same as :meth:`find`, without blocking the event loop while the index is read."""
         if self._index is not None and time.monotonic() >= self._until:
             await to_thread.run_sync(self._read_again, limiter=self._one_at_a_time)
         elif self._index is None:
@@ -380,7 +380,7 @@ def _read_document(document: dict[str, object]) -> tuple[Key, ...]:
 
 
 def _change(change: Callable[[tuple[Key, ...]], tuple[Key, ...]]) -> tuple[Key, ...]:
-    """Change the stored keys, one process at a time; readers see all of a change or nothing of it."""
+    """Change the stored keys, one process at a time; readers see either the old keys or the new ones."""
     if are_shared():
         index = KeyIndex()
         for _ in range(_ATTEMPTS):

@@ -1,6 +1,6 @@
 """Metrics for Prometheus, by pipeline, role of the model and kind of source; they name no keys and no indexes.
 
-Several workers count in files of one folder, which ``prefrag serve`` makes, and any worker can report for all of them.
+Each worker writes its counts to files in a folder that ``prefrag serve`` makes, so any worker can report for them all.
 """
 
 import os

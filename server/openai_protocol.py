@@ -81,7 +81,7 @@ class StreamEnd:
             await self.app(scope, receive, send_end)
         except BaseException as error:
             if streams:
-                # Cancelled: the server stops, or the client is gone, and then nobody reads this.
+                # A run is cancelled if the server stops, or if the client is gone, and then nobody reads this.
                 stopping = isinstance(error, asyncio.CancelledError)
                 message, status = (STOPPING, 503) if stopping else ("The stream broke off. Ask again.", 500)
                 error_event = {"error": {"message": message, "status": status}, "result": None}

@@ -107,7 +107,7 @@ def _find(collection: str, document: str, shared: bool) -> UploadedFile:
 
 
 def _is_elsewhere(path: Path) -> bool:
-    """Check whether the file, or a folder above it, has been replaced by a link to something that was never indexed."""
+    """Check whether a link has replaced the file or a folder above it, and so leads to something never indexed."""
     # A link in the path of the data directory itself is the administrator's choice.
     folder = Path(os.path.realpath(data_directory())) if path.is_relative_to(data_directory()) else None
     expected = folder / path.relative_to(data_directory()) if folder else path

@@ -11,7 +11,7 @@ from starlette.staticfiles import StaticFiles
 from prefrag.components.state.state_builder import StateBuilder
 
 FOLDER = Path(__file__).parent / "page"
-# Stated here, because systems differ in which type they give to a suffix.
+# Stated here, because operating systems give different types to the same suffix.
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",

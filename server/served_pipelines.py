@@ -62,7 +62,7 @@ def check_index(files: Iterable[Path]) -> None:
 
 
 def skips_broken() -> bool:
-    """Check whether pipelines that cannot be served are skipped: they are if ``all`` was chosen, and no names."""
+    """Check whether pipelines that cannot be served are skipped: only if ``all`` was chosen instead of names."""
     return settings.serve == (ALL,)
 
 

@@ -1,4 +1,4 @@
-"""Limit how much of a server one key may use while there are others: places, and requests per minute.
+"""Limit how much of a server one key may use: places (while there are other keys), and requests per minute.
 
 Everything here is counted per process, and forgotten when the process ends.
 """

@@ -23,7 +23,7 @@ from prefrag.server.document_list import index_version
 MOST, _MOST_TRIED, _MOST_SECONDS = 4, 24, 30.0
 _MOST_FILES, _FIRST_PASSAGES, _MOST_PASSAGES = 500, 6, 3_000
 _MOST_SENTENCE, _MOST_QUESTION, _MOST_NAME, _READ = 250, 100, 80, 5
-# Seconds between two readings of a folder that keeps changing, and before each try, so that users' questions go first.
+# Seconds between two rounds while an index keeps changing, and before each try, so that users' questions go first.
 _PAUSE, _BETWEEN = 60.0, 0.1
 # Only words and spaces, so that a document cannot put an address or markup into a question.
 _WORD = r"[^\W\d_][\w'\u2019-]{0,30}"
@@ -100,7 +100,7 @@ class SuggestedQuestions:
     def __init__(self, served: Callable[[], Mapping[str, Any]]):
         self._served = served
         self._made: dict[str, tuple[tuple[Path, int], list[dict[str, str]]]] = {}
-        self._ended: dict[str, float] = {}  # infinite until the thread of a collection has had its turn
+        self._ended: dict[str, float] = {}  # by collection, when its thread ended; infinite while the thread runs
         self._one_at_a_time = Lock()
 
     def find(self, collection: str) -> dict[str, Any]:

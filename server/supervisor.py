@@ -139,7 +139,7 @@ def _count_together() -> Iterator[None]:
 
 @contextmanager
 def _open_folder(path: str | Path) -> Iterator[bool]:
-    """Lock a folder while this process or a child of it lives; False if another server holds the lock."""
+    """Lock a folder while this process or a child of it lives; yield False if another server holds the lock."""
     file = os.open(path, os.O_RDONLY)
     try:
         yield take_lock(file)

@@ -45,7 +45,7 @@ _one_listing = threading.Lock()
 
 
 def read_name(sent: bytes) -> str:
-    """Turn the name of an uploaded file into one that can be kept; ValueError with the reason if there is none."""
+    """Turn the name of an uploaded file into one that can be kept; raise ValueError, with the reason, if none can."""
     try:
         name = unicodedata.normalize("NFC", sent.decode("utf-8"))
     except UnicodeDecodeError:
@@ -234,7 +234,7 @@ def count_documents(collection: str, shared: bool = False) -> tuple[int, int]:
 
 
 def delete_upload(collection: str, document_id: str, shared: bool = False) -> tuple[int, UploadedFile]:
-    """Delete a document from a collection, and its file if that was uploaded; return the number of passages too."""
+    """Delete a document, and its file if that was uploaded; return the number of deleted passages and the document."""
     with change_documents(collection, shared) as changes:
         document = next((each for each in list_uploads(collection, shared) if each.id == document_id), None)
         if document is None or document.entry.path is None:

@@ -122,7 +122,7 @@ class ServedPipeline(BasePipelineWrapper):
             if stream:
                 # Refuse a bad request before the stream begins, because a stream sends its status code first.
                 await pipelines.begin(pipeline, question, **options)
-                # Hayhooks recognises a stream by its class; it describes the result by the annotation of this method.
+                # Hayhooks recognises a stream by its class, and describes the result by this method's annotation.
                 return cast(dict[str, Any], SSEStream(self._stream_run(pipeline, question, options)))
             return self._publish(pipelines.refuse_unsearched(await pipelines.ask_async(pipeline, question, **options)))
 
@@ -210,7 +210,7 @@ class ServedPipeline(BasePipelineWrapper):
         """Send a reply that is already complete, whole or as a stream."""
         usage = _count_usage(result)
         if not body.get("stream"):
-            # Not part of the answer, which a client may store; a stream keeps it apart as well.
+            # What was sent to models is no part of the answer, which a client may store, so it goes in the reasoning.
             reasoning = "\n".join(write_sent_to_models(result, with_host=False)) or None
             message = Message(role="assistant", content=content, reasoning_content=reasoning)
             choice = Choice(index=0, message=message, finish_reason="stop")

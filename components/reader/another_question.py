@@ -2,27 +2,31 @@
 
 import re
 
-_ORDINALS = (
-    *("first", "second", "third", "fourth", "fifth", "sixth"),
-    *("seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"),
-)
+_ORDINALS = re.findall(r"\w+", "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
 # Words that tell one of several things of the same name from the others; those with the same value mean the same.
 _STAGES = {
     **{"old": "old", "former": "old", "previous": "old", "new": "new", "present": "new", "current": "new"},
     **{"original": "1", "last": "last", "latest": "last", "next": "next"},
 }
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+# Case matters, because "New York" is not new.
+_WHICH = re.compile(rf"\b(?:{'|'.join((*_STAGES, *_ORDINALS))})\b")
+_EARLIER = re.compile(r"\b(?:former|previous|first|original|old) (\w+)")
+_IS = re.compile(r"\b(?:is|are)\b", re.IGNORECASE)
 _TIMES = (
     re.compile(r"\b(?:1\d{3}|20\d\d)\b"),
     re.compile(rf"\b(?:{'|'.join(_ORDINALS)}|\d{{1,3}}(?:st|nd|rd|th))\b", re.IGNORECASE),
-    # Case matters, because "New York" is not new. The "old" of "how old" does not count.
-    re.compile(rf"\b(?<!\b[Hh]ow )(?:{'|'.join((*_STAGES, *_ORDINALS))})\b"),
+    _WHICH,
     # Case matters, because "may" is more often a verb than a month.
     re.compile(rf"\b(?:{_MONTHS})\b"),
     re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day", re.IGNORECASE),
 )
 _MEANT = {**_STAGES, **{word: str(number) for number, word in enumerate(_ORDINALS, start=1)}}
+# Words that tell an age, a name or a place instead.
+_IDIOMS = re.compile(r"\b(?:how old|years?[ -]old|last names?|next to|present at)\b", re.IGNORECASE)
 _DENIES = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
+# A case or a reason, as in "What helps if it does not start?", is not what the question asks for.
+_CASE = re.compile(r"\s(?:if|when|because|although|though)\s.*", re.DOTALL)
 _DENIED = re.compile(rf"{_DENIES.pattern}|\b(?:no|none|nobody|nothing|neither|nor|without)\b", re.IGNORECASE)
 _CLAUSE_ENDS = re.compile(r"[,;](?!\d)|[()]|\s(?:but|while|whereas|and (?:in|on))\s")
 # Brackets in a question say which thing is meant, as in "(1932 film)", so a year in them is not compared.
@@ -33,7 +37,8 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
     """Check whether the clause around an answer names another year, ordinal, month or weekday than the question.
 
     Words such as "old", "new" and "original" are compared too. A time or word counts only if question and clause have
-    none of its kind in common, and the answer itself (``sentence[begin:end]``) contains none.
+    none of its kind in common, and the answer itself (``sentence[begin:end]``) contains none. A question about what
+    something is, without such a word, is not about the first or a former one.
     """
     ends = [0, *(match.end() for match in _CLAUSE_ENDS.finditer(sentence)), len(sentence)]
     clause = sentence[max(one for one in ends if one <= begin) : min(one for one in ends if one >= end)]
@@ -41,14 +46,18 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
         asked, said = _values(pattern, _ASIDE.sub(" ", question)), _values(pattern, clause)
         if asked and said and not asked & said and not pattern.search(sentence[begin:end]):
             return True
-    return False
+    # "Who is the chair?" asks for the present one.
+    is_open = bool(_IS.search(question)) and not _values(_WHICH, question)
+    return is_open and any(
+        f" {thing} " in f" {question.lower()} ".replace("?", " ") for thing in _EARLIER.findall(clause)
+    )
 
 
 def is_affirmed(question: str, said: str) -> bool:
     """Check whether a question denies something, as in "Who never signed?", while ``said`` denies nothing."""
-    return bool(_DENIES.search(question)) and not _DENIED.search(said)
+    return bool(_DENIES.search(_CASE.sub("", question))) and not _DENIED.search(said)
 
 
 def _values(pattern: re.Pattern[str], text: str) -> set[str]:
-    found = {match.group().lower() for match in pattern.finditer(text)}
+    found = {match.group().lower() for match in pattern.finditer(_IDIOMS.sub(" ", text))}
     return {_MEANT.get(one) or re.sub(r"(?<=\d)[a-z]+$", "", one) for one in found}

@@ -307,8 +307,10 @@ def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, doc
 
 
 def answers_another_question(place: int, spans: span_features.Spans, look: SecondLook) -> bool:
-    """Check whether every span with this answer is about another time or thing, or affirms what the question denies."""
-    return all(look.answers_another_question(spans.candidates[other]) for other in _same_answers(place, spans))
+    """Check whether an answer, where the text states it best, is to another question (see `another_question`)."""
+    return look.answers_another_question(
+        max((spans.candidates[other] for other in _same_answers(place, spans)), key=look.holds_of)
+    )
 
 
 def _same_answers(place: int, spans: span_features.Spans) -> list[int]:

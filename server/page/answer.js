@@ -23,7 +23,7 @@ export function answerCard(result, turn, save) {
   const known = new Map((result.documents ?? []).map((document) => [document.mark, document]));
   const found = GIVEN[result.certainty] || (!result.answer && !result.asked_back && (result.not_found || result.evidence?.length));
   const answer = found ? sentencesFound(result, known) : result.answer ? answerText(result, known) : noAnswer(result);
-  // Why the question was not read is said before the sentences that only share its words.
+  // If the reader did not read for this question, say why before showing sentences that only share its words.
   const isNotRead = result.probability === 0 && result.without_model?.length > 0;
   return make("div", { class: "card" },
     make("div", { class: "card-part" }, ...(isNotRead ? [notes(result), answer] : [answer, notes(result)])),
@@ -99,7 +99,7 @@ function evidenceItem(one, known, answer) {
   const document = known.get(one.mark);
   const [before, span, after] = splitAtSentence({ content: one.sentence, sentence: one.answer });
   return make("li", { class: `from-${kindOf(one.mark)}` },
-    // Some answers stand only in the title, such as the thing with the earlier of two dates.
+    // Some answers are titles that the sentence does not repeat, such as the thing with the earlier of two dates.
     make("blockquote", { class: "strange", dir: "auto" }, answer && !span && make("strong", {}, answer, ": "),
       before, span && make("strong", {}, span), after),
     make("span", { class: "evidence-from" }, document ? chip(one.mark, known, one.sentence) : `[${one.mark}]`, " ",

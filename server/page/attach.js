@@ -91,7 +91,7 @@ async function send(collection, files, arriving) {
 }
 
 function draw() {
-  // A question is asked in one collection, so files of other collections go.
+  // A question searches one collection, so detach the files of other collections.
   attached = attached.filter((one) => one.collection === chosenCollection());
   list.hidden = !attached.length;
   list.replaceChildren(...attached.map(item),

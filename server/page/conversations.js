@@ -90,7 +90,7 @@ byId("conversation-open").addEventListener("change", async ({ target }) => {
   const read = file.size <= MOST_BYTES ? readFile(await file.text()) : null;
   let problem = read ? "" : "This file is not a conversation that was saved from this page.";
   try {
-    // What cannot be shown is not kept.
+    // Shown first, so that a conversation that cannot be shown is not kept.
     if (read) at.open(read);
     if (read && !addConversation(read)) problem = "There is no space left for this conversation: delete some others first.";
   } catch {
@@ -102,7 +102,7 @@ byId("conversation-open").addEventListener("change", async ({ target }) => {
   drawConversations();
 });
 
-// Anybody may have written the file: only what the page itself would have kept is taken.
+// Anybody may have written the file, so take from it only what the page itself would have saved.
 function readFile(text) {
   let given;
   try {

@@ -1,4 +1,4 @@
-/** Thumbs and a comment, which the service keeps with the run. */
+/** The form for feedback on an answer: thumbs, a comment and the right answer. */
 
 import { call } from "./api.js";
 import { announce, icon, make } from "./dom.js";

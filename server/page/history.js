@@ -3,7 +3,7 @@
 const NAME = "prefrag.conversations";
 const MOST = 50;
 const NOT_ANSWERED = "Found, not answered.";
-// Messages that are sent along with a question: more than the service reads.
+// How many earlier messages are sent with a question: more than the service reads.
 const TURNS = 20;
 
 /**

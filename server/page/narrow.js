@@ -87,7 +87,7 @@ function forget(again = false) {
 }
 
 box.addEventListener("toggle", showFields);
-// Another collection has other folders; this one may have new ones.
+// A newly chosen collection has other folders, and the same collection may have new ones.
 document.addEventListener("options", () => {
   if (owner !== chosenCollection()) forget();
   owner = chosenCollection();

@@ -27,7 +27,7 @@ export function chosenPipeline() {
   return chosen.pipeline;
 }
 
-/** @returns {string} The collection that is chosen; empty for the one of the pipeline. */
+/** @returns {string} The collection that is chosen; if empty, the pipeline searches its own collection. */
 export function chosenCollection() {
   return chosen.index;
 }

@@ -55,7 +55,7 @@ export class Steps {
 
   _line({ kind, text, data }) {
     const [, head, rest] = text.match(/^([^:(]{1,60}(?: \([^():]{1,60}\))?): (.*)$/s) ?? [null, "", text];
-    // A source has a name of its own on the page.
+    // The page shows a source by another name, such as "your documents" for `local`.
     const words = data.source ? head.replace(` ${data.source}`, () => ` ${this._source(data.source)}`) : head;
     const [className, name] = this._look(kind, data);
     if (kind === "search") return line(className, name, words, strange("q", rest));

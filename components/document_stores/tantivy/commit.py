@@ -29,7 +29,7 @@ _MOST_FREQUENCIES = 100_000
 # The most words whose clauses are cached, in 6 megabytes. The queries of one question have most words in common.
 _MOST_CLAUSES = 20_000
 # If an index has LARGE documents or more, only the _MOST_WORDS rarest words of a text are searched: frequent words take
-# most of the time and hardly change what is found.
+# most of the time and hardly change what is found. With filters all are, for a match may have only the frequent ones.
 LARGE = 200_000
 _MOST_WORDS = 16
 # The most documents that are cached. The queries of one question often find the same documents.
@@ -56,13 +56,13 @@ class Commit:
     _names: set[str] | None = None
     _documents: dict[tuple[int, int], tuple[str, str | None, dict[str, Any]]] = field(default_factory=dict)
 
-    def text_query(self, text: str) -> Query | None:
+    def text_query(self, text: str, filters: dict[str, Any] | None) -> Query | None:
         """Build the query for a text; it adds up the BM25 scores of title and text."""
         # Built from terms rather than parsed, so that no text is a syntax error. A repeated word counts once: counting
         # it twice costs 3 points of recall at 5 on MuSiQue and gains nothing elsewhere.
         tokens = dict.fromkeys(text_analyzer(self._language).analyze(indexed_form(text)))
         held = [self._clauses.get(token) or self._clauses_of(token) for token in tokens]
-        if len(held) > _MOST_WORDS and self.searcher.num_docs >= LARGE:
+        if len(held) > _MOST_WORDS and not filters and self.searcher.num_docs >= LARGE:
             held = sorted((word for word in held if word[0]), key=itemgetter(0))[:_MOST_WORDS]
         clauses = list(chain.from_iterable(clauses for _, clauses in held))
         return Query.boolean_query(clauses) if clauses else None
@@ -78,7 +78,6 @@ class Commit:
         if not filters:
             hits = searcher.search(query, limit=top_k, count=False).hits
             return [self._read(address, score) for score, address in hits]
-
         if (candidates := candidate_query(self._schema, filters)) is not None:
             query = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(candidates, 0.0))])
         # The index can apply only part of the filter, so each hit is checked here, and the limit grows until enough

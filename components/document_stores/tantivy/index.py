@@ -103,7 +103,7 @@ class Index:
         commit = self.commit()
         if filters:
             commit.check_fields(filters)
-        query = commit.text_query(text)
+        query = commit.text_query(text, filters)
         return [] if query is None else commit.best(query, top_k, filters)
 
     def documents_by_title(
@@ -139,7 +139,7 @@ class Index:
             if not any(most.values()):
                 continue
             if text not in ranking:
-                ranking[text] = commit.text_query(text)
+                ranking[text] = commit.text_query(text, filters)
             clauses = [(Occur.Must, commit.title_query(most))]
             if (ranked := ranking[text]) is not None:
                 clauses.append((Occur.Should, ranked))

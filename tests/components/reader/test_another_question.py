@@ -7,8 +7,7 @@ KITTENS = "In the first week feed every two hours, in the second every three, fr
 
 
 def said(question: str, sentence: str, answer: str) -> bool:
-    begin = sentence.index(answer)
-    return is_of_another_time(question, sentence, begin, begin + len(answer))
+    return is_of_another_time(question, sentence, begin := sentence.index(answer), begin + len(answer))
 
 
 @for_each(
@@ -18,11 +17,9 @@ def said(question: str, sentence: str, answer: str) -> bool:
     ("How many came in October?", "In September 3,415 came; in October it was closed.", "3,415"),
     ("Who designed the first boathouse?", "The present boathouse was designed by Ada Voss.", "Ada Voss"),
     ("Who sold the old crane?", "The new crane was sold to them by Ada Voss.", "Ada Voss"),
-    (
-        "Who owned it in the first half of the 20th century?",
-        "In the second half of the 20th century Ada Voss owned it.",
-        "Ada Voss",
-    ),
+    ("Who led it in the first half of the 20th century?", "In the second half of the 20th century Ada did.", "Ada"),
+    ("Who is the chair of the club?", "Its first chair was Ada Voss, until 1971.", "Ada Voss"),
+    ("Who is the insurer?", "The previous insurer was Ada Voss, until 2022.", "Ada Voss"),
     ("Who leads it on Mondays?", "Ada Voss leads it on Tuesdays, and on Mondays it is closed.", "Ada Voss"),
 )
 def test_the_clause_names_another_time_of_the_same_kind(question: str, sentence: str, answer: str):
@@ -35,9 +32,14 @@ def test_the_clause_names_another_time_of_the_same_kind(question: str, sentence:
     ("How often are they fed in the second week?", "Kittens are fed every three hours.", "every three hours"),
     ("What was founded before 1930?", "The yard was founded in 1912.", "1912"),
     ("Who led The Last Outpost (1951 Film)?", "Ada Voss led it from 1949.", "Ada Voss"),
+    ("Who is the chair?", "Ada Voss is the first woman in the chair.", "Ada Voss"),
+    ("Who was the chair?", "Its first chair was Ada Voss.", "Ada Voss"),
     ("Who is the present warden?", "The current warden is Ada Voss.", "Ada Voss"),
     ("Who sold the old crane?", "Ada Voss of New Holm sold the old crane, which the new one replaced.", "Ada Voss"),
     ("How old is the hall?", "The new hall is 40 years old.", "40"),
+    ("Which new yard did she found?", "At 30 years old she founded Voss and Sons.", "Voss and Sons"),
+    ("What is next to the hall?", "An old crane stands beside the hall.", "crane"),
+    ("What is the last name of who was present at the sale?", "The former owner Ada Voss came to it.", "Voss"),
     ("May it be kept in July?", "It may be kept by Ada Voss in July.", "Ada Voss"),
 )
 def test_an_answer_of_the_time_that_is_asked_about_or_of_none_is_not_one(question: str, sentence: str, answer: str):
@@ -59,6 +61,7 @@ def test_a_sentence_affirms_what_the_question_denies(question: str, said: str):
     ("What is not covered?", "Not covered: Flood."),
     ("When is the office not open?", "There is nobody in the office on Mondays."),
     ("The pump does not start, what now?", "If it won't start, press the green button."),
+    ("What helps if the pump does not start?", "Pump trouble: Press the green button."),
 )
 def test_a_sentence_with_a_denial_or_for_a_question_without_one_does_not(question: str, said: str):
     assert not is_affirmed(question, said)

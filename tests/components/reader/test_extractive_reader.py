@@ -177,6 +177,18 @@ def test_what_is_said_of_another_year_is_not_given(reader):
     assert best.probability > reader.probable > other.probability
 
 
+def test_an_answer_is_judged_where_it_is_stated_best(reader):
+    press = "The new press presses 900 kilograms of apples an hour; the old press managed 350."
+    documents = [Document(content=press), Document(content="Capacity: 900 kilograms.", meta={"title": "Press"})]
+
+    best, other = (
+        reader.read(f"How many kilograms does the {one} press press?", documents)[0] for one in ("new", "old")
+    )
+
+    assert best.text.startswith("900")
+    assert not other.text.startswith("900") or other.probability < reader.probable
+
+
 def test_what_affirms_what_the_question_denies_is_not_given(reader):
     best, other = (reader.read(f"Who {leads} the yard?", [YARD])[0] for leads in ("now leads", "never leads"))
 

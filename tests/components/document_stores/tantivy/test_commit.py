@@ -48,6 +48,7 @@ class TestLongTexts:
         assert set(ids(birds.search("grey heron tern"))) == {"heron", "tern"}
         # A word that no document has does not take the place of another word.
         assert set(ids(birds.search("grey heron zebra"))) == {"heron", *(f"grey {n}" for n in range(4))}
+        assert len(birds.search("grey heron tern", 9, {"field": "meta.title", "operator": "==", "value": "Grey"})) == 4
 
     def test_in_other_indexes_by_all_words(self, birds):
         assert len(birds.search("grey heron ibis tern")) == 7
