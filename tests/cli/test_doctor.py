@@ -82,7 +82,7 @@ class TestIndex:
         assert code == 3
         assert found["index"][0]["status"] == "problem"
         assert "prefrag index YOUR_FILES --index notes" in found["index"][0]["text"]
-        assert found["index"][0]["advice"] == "There are: papers."
+        assert found["index"][0]["advice"] == "There are: papers; choose one with PREFRAG_INDEX=NAME."
 
 
 class TestModel:

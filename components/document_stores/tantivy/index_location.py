@@ -73,7 +73,8 @@ def name_others(name: str) -> str:
     if near := difflib.get_close_matches(name, names, n=1):
         return f" Did you mean '{near[0]}'?"
     more = ", ..." if names[_MOST_NAMED:] else ""
-    return f" There are: {', '.join(names[:_MOST_NAMED])}{more}." if names else ""
+    listed = ", ".join(names[:_MOST_NAMED])
+    return f" There are: {listed}{more}; choose one with {INDEX_VARIABLE}=NAME." if names else ""
 
 
 def refuse_demo() -> None:

@@ -145,7 +145,7 @@ class TestLora:
 
         facts = fit(data, lora, replace(settings, save_steps=2), on_progress=lines.append)
 
-        assert any("Goes on from" in line and "checkpoint-3" in line for line in lines)
+        assert any("Continues from" in line and "checkpoint-3" in line for line in lines)
         assert facts["steps"] == 4
         assert not any("held-out" in line for line in lines)
 
