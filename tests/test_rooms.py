@@ -29,7 +29,7 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 # The most lines of Python in a folder, counting all lines. It only falls: a change that adds lines must remove others.
 BUDGET = {
     "cli": 2_328,
-    "components": 18_679,
+    "components": 18_677,
     "evaluation": 8_674,
     "indexing": 5_521,
     "pipelines": 1_898,

@@ -48,9 +48,7 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
             return True
     # "Who is the chair?" asks for the present one.
     is_open = bool(_IS.search(question)) and not _values(_WHICH, question)
-    return is_open and any(
-        f" {thing} " in f" {question.lower()} ".replace("?", " ") for thing in _EARLIER.findall(clause)
-    )
+    return is_open and not set(_EARLIER.findall(clause)).isdisjoint(re.findall(r"\w+", question.lower()))
 
 
 def is_affirmed(question: str, said: str) -> bool:

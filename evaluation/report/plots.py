@@ -243,7 +243,7 @@ def _figure(height: float) -> tuple[Figure, Axes]:
 def _add_legend(figure: Figure) -> None:
     """Add a legend below the plot."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    columns = max(1, min(3, _LETTERS // max(map(len, labels))))
+    columns = max(1, min(3, _LETTERS // max(map(len, labels), default=1)))
     figure.set_figheight(figure.get_figheight() + 0.19 * math.ceil(len(labels) / columns))
     figure.legend(handles, labels, loc="outside lower left", ncols=columns, frameon=False, fontsize=_SIZE - 1)
 

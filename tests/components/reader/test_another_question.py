@@ -15,10 +15,10 @@ def said(question: str, sentence: str, answer: str) -> bool:
     ("How often are they fed in the second week?", KITTENS, "every two hours"),
     ("How many visitors came in 2024?", "In 2025 it had 6,140 visitors, more than in 2024.", "6,140"),
     ("How many came in October?", "In September 3,415 came; in October it was closed.", "3,415"),
-    ("Who designed the first boathouse?", "The present boathouse was designed by Ada Voss.", "Ada Voss"),
-    ("Who sold the old crane?", "The new crane was sold to them by Ada Voss.", "Ada Voss"),
+    ("Who designed the original boathouse?", "The present boathouse was designed by Ada Voss.", "Ada Voss"),
+    ("Who sold the former crane?", "The current crane was sold to them by Ada Voss.", "Ada Voss"),
     ("Who led it in the first half of the 20th century?", "In the second half of the 20th century Ada did.", "Ada"),
-    ("Who is the chair of the club?", "Its first chair was Ada Voss, until 1971.", "Ada Voss"),
+    ("Who is the chair, please?", "Its first chair was Ada Voss, until 1971.", "Ada Voss"),
     ("Who is the insurer?", "The previous insurer was Ada Voss, until 2022.", "Ada Voss"),
     ("Who leads it on Mondays?", "Ada Voss leads it on Tuesdays, and on Mondays it is closed.", "Ada Voss"),
 )
