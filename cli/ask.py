@@ -231,12 +231,9 @@ def _read_filters(text: str | None) -> dict[str, Any] | None:
 
 
 def _choose_demo_question() -> str:
-    from prefrag.components.document_stores.tantivy.index import index_exists
-    from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path
-    from prefrag.components.settings import settings
+    from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, chosen_index
 
-    chosen = settings.index or None
-    if chosen not in (None, "demo") or (chosen is None and index_exists(index_path(DEFAULT_INDEX))):
+    if chosen_index() != DEMO_INDEX:
         raise BadInput('Give a question: prefrag ask "QUESTION". Only the demo has a default one: --index demo.')
     return DEMO_QUESTION
 

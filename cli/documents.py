@@ -28,7 +28,8 @@ _MOST_KINDS = 10
 
 
 IndexOption = Annotated[
-    str | None, typer.Option("--index", metavar="NAME", help="The index; by default `default`, or else the demo.")
+    str | None,
+    typer.Option("--index", metavar="NAME", help="The index; else `default`, the followed folder's or the demo's."),
 ]
 StoreOption = Annotated[
     Literal["tantivy", "elasticsearch"],
@@ -148,7 +149,7 @@ def list_documents(
     from prefrag.indexing.report import Skipped, group_by_reason
     from prefrag.indexing.skipped_files import read_skipped
 
-    listed = indexing.list_documents(name := _index_name(index), store)
+    listed = indexing.list_documents(name := _existing_index(index, store), store)
     if as_json:
         print_json([asdict(entry) for entry in listed])
         return
@@ -174,7 +175,7 @@ def delete_documents(
     from prefrag import indexing
     from prefrag.indexing.folder_collection import followed_folder
 
-    name = _index_name(index)
+    name = _existing_index(index, store)
     deletion = indexing.delete_documents(targets, index=name, store=store)
     typer.echo(f"{counted(deletion.passages, 'passage')} deleted.")
     if deletion.passages and store == "tantivy" and (folder := followed_folder(name)):
@@ -198,7 +199,7 @@ def prune_documents(
     """Delete the passages of files that are gone and of lines that are no longer in their corpus."""
     from prefrag import indexing
 
-    name = _index_name(index)
+    name = _existing_index(index, store)
     report = indexing.prune(name, store=store, on_plan=_print_plan, dry_run=dry_run)
     _print_report(report, name)
     raise typer.Exit(_exit_code(report))
@@ -312,6 +313,14 @@ def _embed(index: str, store: str, model: str | None, runner: Runner) -> None:
         f"Index {index}: {counted(report.embedded, 'passage')} embedded, {report.unchanged:,} unchanged, "
         f"{report.deleted:,} vectors deleted, {report.seconds:.1f} s."
     )
+
+
+def _existing_index(index: str | None, store: str) -> str:
+    from prefrag.components.document_stores.tantivy.index_location import chosen_index, refuse_demo
+
+    if index is None and store == "tantivy":
+        refuse_demo(chosen_index())
+    return _index_name(index)
 
 
 def _index_name(index: str | None) -> str:

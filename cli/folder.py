@@ -36,7 +36,9 @@ def follow_folder(
     if answer is not None and (web is not None or is_terminal()):
         keep_web_answer(answer, collection)
     choose_served(None, None, False, collection)
-    typer.echo(f"{folder} is the index {collection} (prefrag ask --index {collection}). Ctrl-C ends.", err=True)
+    typer.echo(
+        f"Its index is {collection}: in another terminal, prefrag ask --index {collection}. Ctrl-C ends.", err=True
+    )
     # At a terminal, the log lines of every request would hide what became of the files.
     os.environ.setdefault("HAYHOOKS_LOG_LEVEL", "SUCCESS")
     run_server(_HOST, port, folder=Path(os.path.realpath(folder.expanduser())), opens_page=browser)

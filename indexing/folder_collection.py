@@ -9,12 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
+from prefrag.components.document_stores.tantivy.index_location import FOLLOWS, data_directory, index_path
 from prefrag.indexing.discovery import printable, real_path
 from prefrag.indexing.stores import index_lock, is_there
 
-# A file in the index's own folder, with the path of the folder that the index follows. It is deleted with the index.
-_MARK = "prefrag-folder"
 _NAME_CHARACTERS = 56
 _WAIT_SECONDS = 10.0
 
@@ -26,19 +24,19 @@ def find_collection(folder: Path) -> str:
     """
     real = printable(real_path(folder))
     with index_lock(".folders", _WAIT_SECONDS, "finding the collection of a folder"):
-        marks = sorted(data_directory().glob(f"indexes/*/{_MARK}"))
+        marks = sorted(data_directory().glob(f"indexes/*/{FOLLOWS}"))
         if own := [mark.parent.name for mark in marks if mark.read_text(encoding="utf-8") == real]:
             return own[0]
         path = index_path(next(_free_names(Path(real).name)))
         TantivyDocumentStore(path=str(path)).replace_documents([], [])
-        (path / _MARK).write_text(real, encoding="utf-8")
+        (path / FOLLOWS).write_text(real, encoding="utf-8")
     return path.name
 
 
 def followed_folder(collection: str) -> str | None:
     """Find the folder that a collection follows whenever `prefrag FOLDER` runs, if it follows one."""
     with suppress(OSError, ValueError):
-        return (index_path(collection) / _MARK).read_text(encoding="utf-8")
+        return (index_path(collection) / FOLLOWS).read_text(encoding="utf-8")
     return None
 
 

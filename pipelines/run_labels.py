@@ -5,10 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from prefrag.components.audit_log import audit_log
-from prefrag.components.document_stores.tantivy.index import index_exists
-from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, DEMO_INDEX, index_path
+from prefrag.components.document_stores.tantivy.index_location import chosen_index
 from prefrag.components.parts import TANTIVY_STORE, find_stores
-from prefrag.components.settings import settings
 
 
 def label_run(pipeline: Any) -> dict[str, str]:
@@ -29,5 +27,4 @@ def name_index(store: Any) -> str:
         return str(store._index)
     if store.path is not None:
         return Path(store.path).name
-    default = DEFAULT_INDEX if index_exists(index_path(DEFAULT_INDEX)) else DEMO_INDEX
-    return str(store.index or settings.index or default)
+    return str(store.index or chosen_index())

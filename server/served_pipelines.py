@@ -15,7 +15,12 @@ from hayhooks.server.utils.models import PreparedPipeline
 from hayhooks.server.utils.module_loader import create_pipeline_wrapper_instance
 from hayhooks.server.utils.yaml_pipeline_wrapper import YAMLPipelineWrapper
 
-from prefrag.components.document_stores.tantivy.index_location import refuse_demo, resolve_index
+from prefrag.components.document_stores.tantivy.index_location import (
+    DEFAULT_INDEX,
+    chosen_index,
+    refuse_demo,
+    resolve_index,
+)
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.settings import settings
 from prefrag.pipelines.blocks import blocks, class_of, parameters_of
@@ -53,12 +58,13 @@ def choose_pipelines() -> dict[str, Path]:
 
 
 def check_index(files: Iterable[Path]) -> None:
-    """Refuse to serve pipelines whose index does not exist; the demo never stands in for it."""
-    refuse_demo()
-    for file in files:
-        stores = [] if file.is_dir() else [one for one in blocks(read_block(file)) if class_of(one) == _STORE]
-        for index in {parameters_of(one).get("index") for one in stores if not parameters_of(one).get("path")}:
-            resolve_index(index)
+    """Choose the index to serve, and refuse pipelines whose index does not exist; the demo never stands in for it."""
+    parts = [one for file in files if not file.is_dir() for one in blocks(read_block(file))]
+    stores = [parameters_of(one) for one in parts if class_of(one) == _STORE]
+    names = {store.get("index") for store in stores if not store.get("path")}
+    refuse_demo(chosen_index() if None in names else DEFAULT_INDEX)
+    for name in names:
+        resolve_index(name)
 
 
 def skips_broken() -> bool:

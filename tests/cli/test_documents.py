@@ -154,7 +154,7 @@ class TestDocuments:
         (folder / "crane.md").write_text("The crane.", encoding="utf-8")
         prefrag("index", folder, "--index", find_collection(folder), "--no-web")
 
-        said = prefrag("documents", "delete", folder / "crane.md", "--index", "Notes").stdout
+        said = prefrag("documents", "delete", folder / "crane.md").stdout
 
         assert f"Files that are still in {folder.resolve()} are indexed again when they change" in said
 

@@ -20,12 +20,14 @@ from prefrag.components.text.passage_record import read_passages
 INDEX_VARIABLE = "PREFRAG_INDEX"
 DEFAULT_INDEX = "default"
 DEMO_INDEX = "demo"
+# A file in the index's own folder, with the path of the folder that the index follows. It is deleted with the index.
+FOLLOWS = "prefrag-folder"
 
 _VALID_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
 _MOST_NAMED = 10
 _WINDOWS_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
-# The indexes named `default` that this process has found. If one vanishes, the demo must not answer in its place.
-_found: set[Path] = set()
+# The index that this process found when none was named. If it vanishes, no other may answer in its place.
+_found: dict[Path, str] = {}
 
 
 def data_directory() -> Path:
@@ -77,29 +79,42 @@ def name_others(name: str) -> str:
     return f" There are: {listed}{more}; choose one with {INDEX_VARIABLE}=NAME." if names else ""
 
 
-def refuse_demo() -> None:
-    """Make this process use the index ``default``, and not the demo, when no index is named."""
-    os.environ[INDEX_VARIABLE] = settings.index or DEFAULT_INDEX
+def chosen_index() -> str:
+    """Find the index that is read when none is named.
+
+    It is the one in `PREFRAG_INDEX`, else `default`, else that of the only followed folder, else the demo. Several
+    followed folders raise FileNotFoundError.
+    """
+    indexes = data_directory() / "indexes"
+    if chosen := settings.index or _found.get(indexes):
+        return chosen
+    own = [DEFAULT_INDEX] if index_exists(indexes / DEFAULT_INDEX) else []
+    own = own or sorted(mark.parent.name for mark in indexes.glob(f"*/{FOLLOWS}"))
+    if own[1:]:
+        several = ", ".join(own[:_MOST_NAMED])
+        raise FileNotFoundError(f"Several folders are indexed: choose one with {INDEX_VARIABLE}=NAME ({several}).")
+    return _found.setdefault(indexes, own[0]) if own else DEMO_INDEX
+
+
+def refuse_demo(chosen: str = DEFAULT_INDEX) -> None:
+    """Make this process use the chosen index when none is named, or ``default`` if the demo was chosen."""
+    os.environ[INDEX_VARIABLE] = settings.index or (DEFAULT_INDEX if chosen == DEMO_INDEX else chosen)
 
 
 def resolve_index(name: str | None = None) -> Path:
-    """Find the index to read: the one named, else the one in `PREFRAG_INDEX`, else `default`, else the demo.
+    """Find the index to read: the one named, else :func:`chosen_index`.
 
     A name may also be `demo` or `demo-web`; the demo is built on first use. Raises FileNotFoundError when the named
-    index does not exist, or `default` has vanished; a note of the error, which no client gets, names other indexes.
+    index does not exist or has vanished; a note of the error, which no client gets, names other indexes.
     """
-    name = name or settings.index or None
-    if name is None:
-        if not _default_was_found():
-            return _find_demo(DEMO_INDEX)
-        name = DEFAULT_INDEX
+    name = name or chosen_index()
     if name in DEMO_CORPORA:
         return _find_demo(name)
     path = index_path(name)
     if not index_exists(path):
         way = f"prefrag index YOUR_FILES --index {name}"
         if name == DEFAULT_INDEX:
-            way = f"prefrag index YOUR_FILES; or use the demo with --demo or {INDEX_VARIABLE}={DEMO_INDEX}"
+            way = f"prefrag index YOUR_FILES; or use the demo with {INDEX_VARIABLE}={DEMO_INDEX}"
         error = FileNotFoundError(f"There is no index '{name}' in {path.parent} (prefrag indexes list). Make it: {way}")
         error.add_note(name_others(name))
         raise error
@@ -115,17 +130,7 @@ def resolve_web_index(name: str | None = None, *, local: str | None = None, demo
     name = name or settings.web_index or None
     if name is not None:
         return resolve_index(name)
-    local = local or settings.index or None
-    is_demo = local == DEMO_INDEX or (local is None and not _default_was_found())
-    return _find_demo("demo-web") if demo and is_demo else None
-
-
-def _default_was_found() -> bool:
-    """Check whether the index `default` exists, or has existed since this process began."""
-    path = index_path(DEFAULT_INDEX)
-    if index_exists(path):
-        _found.add(path)
-    return path in _found
+    return _find_demo("demo-web") if demo and (local or chosen_index()) == DEMO_INDEX else None
 
 
 def _find_demo(name: str) -> Path:

@@ -4,8 +4,10 @@ from pathlib import Path
 import pytest
 from haystack import Document
 
+from prefrag.components.document_stores.tantivy import index_location
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import (
+    FOLLOWS,
     data_directory,
     index_path,
     refuse_demo,
@@ -71,10 +73,33 @@ class TestResolving:
         assert resolve_index() == default
         shutil.rmtree(default)
 
-        with pytest.raises(FileNotFoundError, match="prefrag index YOUR_FILES; or use the demo with --demo"):
+        with pytest.raises(
+            FileNotFoundError, match="prefrag index YOUR_FILES; or use the demo with PREFRAG_INDEX=demo"
+        ):
             resolve_index()
         assert resolve_web_index() is None
         assert make("default") == resolve_index()
+
+    def test_the_only_followed_folder_comes_before_the_demo_and_after_the_default(self, demo):
+        folder = make("Documents")
+        assert content(resolve_index()) == ["A local heron."]
+        (folder / FOLLOWS).write_text("/home/me/Documents", encoding="utf-8")
+        assert resolve_index() == folder
+        assert resolve_web_index() is None
+        make("default")
+        assert resolve_index() == folder  # A process keeps the index that it found.
+        index_location._found.clear()
+        assert resolve_index() == index_path("default")
+
+    def test_of_several_followed_folders_one_has_to_be_chosen(self, demo, monkeypatch):
+        for name in ("Documents", "club"):
+            (make(name) / FOLLOWS).write_text(f"/home/me/{name}", encoding="utf-8")
+
+        with pytest.raises(FileNotFoundError, match=r"choose one with PREFRAG_INDEX=NAME \(Documents, club\)"):
+            resolve_index()
+        assert resolve_index("club") == index_path("club")
+        monkeypatch.setenv("PREFRAG_INDEX", "Documents")
+        assert resolve_index() == index_path("Documents")
 
     def test_a_server_never_falls_to_the_demo(self, demo, monkeypatch):
         monkeypatch.setenv("PREFRAG_INDEX", "")
