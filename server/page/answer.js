@@ -122,13 +122,13 @@ function noAnswer(result) {
 
 function notes(result) {
   const says = [];
-  if (result.question && result.asked && result.question !== result.asked) says.push(["thought", "Read as: ", result.question]);
-  if (result.forced && !result.not_found) says.push(["warning", "The model ran out of steps and had to answer."]);
+  if (result.question && result.asked && result.question !== result.asked) says.push(["thought", "Your question was understood as: ", result.question]);
+  if (result.forced && !result.not_found) says.push(["warning", "The model had used up its steps and had to answer, so this answer may be incomplete."]);
   if (result.label === "INCORRECT" && result.answer) says.push(["warning", "The model's own check calls this answer incorrect. ", result.explanation]);
   if (result.answer && !result.documents?.length) says.push(["warning", "No passage was found: this answer is the model's own."]);
   else if (result.uncited) says.push(["warning", "The answer cites none of the passages."]);
   for (const reason of new Set((result.queries_held_back ?? []).map((held) => held.reason)))
-    says.push(["shield", result.queries_sent_out?.length ? "A query was held back: " : "The web was not searched: ", `${reason}.`]);
+    says.push(["shield", result.queries_sent_out?.length ? "A query was not sent: " : "The web was not searched: ", `${reason}.`]);
   for (const text of result.without_model ?? []) says.push(["warning", "", text]);
   for (const text of result.errors ?? []) says.push(["warning", "", text]);
   if (!says.length) return null;
@@ -146,7 +146,7 @@ function sources(result, known) {
     first.length > 0 && make("h3", {}, "Sources"),
     first.length > 0 && make("ul", { class: "source-list" }, first.map((document) => sourceItem(document, documents))),
     rest.length > 0 && make("details", {},
-      make("summary", {}, `${count(rest.length, first.length ? "more passage" : "passage")} read`),
+      make("summary", {}, `${count(rest.length, first.length ? "more passage" : "passage")} found`),
       make("ul", { class: "source-list" }, rest.map((document) => sourceItem(document, documents)))));
 }
 
@@ -191,13 +191,13 @@ function whatLeft(result) {
     const tokens = one.prompt_tokens + one.completion_tokens;
     const content = one.role === "embedder" ? "your queries" : "your passages";
     const model = `remote model (${one.role})`;
-    const begin = one.role === "embedder" || result.usage?.llm_calls ? `To a ${model}:` : `A ${model} was unreachable or did not reply: tried`;
+    const begin = one.role === "embedder" || result.usage?.llm_calls ? `To a ${model}:` : `A ${model} was unreachable or did not reply. Tried:`;
     items.push(leftItem("out", "is-out", `${begin} ${count(one.calls, "call")}` +
       `${tokens ? `, ${tokens.toLocaleString("en")} tokens` : ""}, with ${content}.`));
   }
-  if (traced) items.push(leftItem("out", "is-out", "To a tracing backend: your question, its conversation and attachments, and the answer."));
-  for (const one of held) items.push(leftItem("shield", "is-kept", "Held back: ", strange("q", one.query), ` (${one.reason})`));
-  if (near) items.push(leftItem("shield", "is-kept", `${count(near, "model call")} stayed on this machine or network.`));
+  if (traced) items.push(leftItem("out", "is-out", "To the program that records how this service runs (tracing): your question, its conversation and attachments, and the answer."));
+  for (const one of held) items.push(leftItem("shield", "is-kept", "Not sent: ", strange("q", one.query), ` (${one.reason})`));
+  if (near) items.push(leftItem("shield", "is-kept", `${count(near, "model call")} stayed on this machine or in its own network.`));
   return make("ul", { class: "left" }, items);
 }
 

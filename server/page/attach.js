@@ -78,7 +78,7 @@ async function send(collection, files, arriving) {
       // The service stores names in one Unicode form and with single spaces.
       const kept = documents.find(({ name }) => name === one.name.normalize("NFC").trim().replace(/\s+/g, " "));
       if (kept) one.hash = (await call(`collections/${encodeURIComponent(collection)}/documents/${kept.id}`)).hash;
-      else one.problem = reasons.has(one.name) ? `Not added: ${reasons.get(one.name)}.` : "Added to the collection, but you cannot limit a question to it: it is a corpus of many passages, not a single document.";
+      else one.problem = reasons.has(one.name) ? `Not added: ${reasons.get(one.name)}.` : "Added to the collection, but you cannot ask about it alone: it holds many documents, not one.";
     }
     announce(arriving.map((one) => one.problem ?? `${one.name} was read.`).join(" "));
     await page.changed();

@@ -41,7 +41,7 @@ async function draw(said = null) {
   view.replaceChildren(
     make("div", { class: "documents-head" }, make("h1", {}, "Documents"), collectionChoice()),
     collection && make("p", { class: "hint" }, summaryOf(collection)),
-    writes ? dropZone() : make("p", { class: "notice" }, "This key may only read. Uploading and deleting need a key that may write; if you run the service yourself, open the address shown in its terminal."),
+    writes ? dropZone() : make("p", { class: "notice" }, "With your access key you can ask, but not add or delete files. If you run this service yourself, open the address that its terminal shows."),
     status, list);
   if (!collection) {
     list.replaceChildren(make("p", { class: "empty" }, "There are no documents yet."));
@@ -51,9 +51,9 @@ async function draw(said = null) {
     const { documents, failed = [] } = await call(`collections/${encodeURIComponent(chosen)}/documents`);
     if (!list.isConnected) return;
     list.replaceChildren(...(documents.length ? [] : [make("p", { class: "empty" }, collection.passages
-      ? "Its passages did not come from files, so there is nothing to list." : "This collection holds no documents.")]));
+      ? "This collection was not made from files, so there are no files to list." : "This collection holds no documents.")]));
     if (documents.length) showTree(list, documents, writes);
-    if (!failed) list.append(make("p", { class: "hint" }, "Files that could not be read are not listed for Elasticsearch indexes; they are reported when the files are indexed."));
+    if (!failed) list.append(make("p", { class: "hint" }, "Files that could not be read are not listed here, because this collection is in Elasticsearch. They are reported when the files are indexed."));
     else if (failed.length) list.append(failedFiles(failed));
   } catch (failure) {
     list.replaceChildren(make("p", { class: "problem" }, describe(failure).title, ". ", describe(failure).text));
@@ -162,7 +162,7 @@ function failedFiles(failed) {
 async function askToDelete(document) {
   if (!(await confirm("Delete this document?", `${document.name} and its ${count(document.passages ?? 0, "passage")} are removed from ${chosen}.` +
     (document.uploaded !== false ? "" : !collections.find((one) => one.name === chosen)?.follows ? " The file itself stays where it is."
-      : " The file itself stays in the followed folder, so it comes back here at the next start, or when it changes. To remove it for good, delete the file."), "Delete"))) return;
+      : " The file itself stays in your folder, so it is read again when it changes or when prefrag starts again. To remove it for good, delete the file."), "Delete"))) return;
   try {
     const { deleted, note } = await call(`collections/${encodeURIComponent(chosen)}/documents/${encodeURIComponent(document.id)}`, { method: "DELETE" });
     collections = await onChange();

@@ -9,18 +9,18 @@ const TITLES = {
   404: "Not found",
   408: "The request took too long to send",
   413: "The request is too large",
-  422: "The question cannot be asked this way",
+  422: "Something in the question or its settings is not allowed",
   429: "Too many requests at once",
   500: "The service failed",
-  502: "The run broke off",
+  502: "The answer broke off",
   503: "The service is busy",
-  504: "The run took too long",
+  504: "It took too long",
   507: "The service has no space left",
 };
 const ADVICE = {
   0: "Check that it runs and that you are connected, then ask again.",
   401: "Enter a key that this service knows.",
-  500: "Its log has the details.",
+  500: "The service's log has the details.",
 };
 
 /**
@@ -30,7 +30,7 @@ const ADVICE = {
  */
 export function describe(failure) {
   const again = failure.retryAfter ? ` Ask again in ${failure.retryAfter} s.` : "";
-  return { title: TITLES[failure.status] ?? `The service answered ${failure.status}`,
+  return { title: TITLES[failure.status] ?? `The service replied with error ${failure.status}`,
     text: `${failure.message || ADVICE[failure.status] || ""}${again}` };
 }
 

@@ -15,7 +15,7 @@ let isKept = true;
 export function feedbackForm(result, turn, save) {
   if (!isKept) return null;
   const node = make("div", { class: "feedback" });
-  const thanks = () => node.replaceChildren(make("p", { class: "hint" }, "Thank you. Your feedback is kept with this run."));
+  const thanks = () => node.replaceChildren(make("p", { class: "hint" }, "Thank you. Your feedback is kept with this answer."));
   if (turn.rating) {
     thanks();
     return node;

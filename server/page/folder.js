@@ -5,7 +5,7 @@ import { byId } from "./dom.js";
 const TEXTS = {
   reading: (name, share) => `Reading ${name}${share} … You can already ask about what has been read.`,
   away: (name) => `${name} is not there, or cannot be read. You can still ask about what was read before.`,
-  failed: (name) => `Changes in ${name} could not be indexed yet: the terminal says why. It will be tried again.`,
+  failed: (name) => `Some changes in ${name} could not be read yet. They will be tried again; the terminal shows the reason.`,
 };
 const SOON = 2000, LATER = 15000;
 let timer = 0;

@@ -61,7 +61,7 @@ export function placeOf(document) {
 
 /** @param {object} document A document of a result, or an opened one. @returns {string} Its date, and whether that comes from the file's name or its last change; may be empty. */
 export function dateOf({ date, date_in: where, modified }) {
-  if (date) return where === "name" ? `${date} (from its name)` : date;
+  if (date) return where === "name" ? `${date} (in the file name)` : date;
   return modified ? `changed ${modified}` : "";
 }
 

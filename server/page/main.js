@@ -30,14 +30,14 @@ async function start() {
     await listCollections();
     showOptions(pipelines, collections);
     if (refused && !access?.writes) notice(refused);
-    else notice(pipelines.length ? "" : "No pipeline is ready yet. Reload the page in a moment.");
+    else notice(pipelines.length ? "" : "The service is still starting. Reload the page in a moment.");
   } catch (failure) {
     const { title, text } = describe(failure);
-    notice(failure.status === 401 ? refused || "This service needs an API key." : `${title}. ${text}`);
+    notice(failure.status === 401 ? refused || "You need an access key to ask here." : `${title}. ${text}`);
     if (failure.status !== 401) return;
   }
   byId("key-button").hidden = !(readKey() || access?.needs_key);
-  byId("key-name").textContent = access?.key || "Key";
+  byId("key-name").textContent = access?.key || "Access key";
   byId("show-documents").hidden = !collections;
   byId("examples").hidden = !collections?.some((one) => one.default && one.name === "demo");
   document.dispatchEvent(new CustomEvent("options"));
@@ -242,7 +242,7 @@ function askForKey(reason) {
 }
 document.addEventListener("key-needed", () => askForKey(readKey()
   ? "This service does not know the key that this browser sent. Enter another one."
-  : "This service answers only with a key. Ask whoever runs it for one; if you run it yourself, open the address shown in its terminal."));
+  : "You need an access key to ask here. Whoever runs this service can give you one. If you run it yourself, open the address that its terminal shows."));
 byId("key-button").addEventListener("click", () => askForKey(access?.key ? `The key in use is called ${access.key}.` : "Enter the key that you want to use."));
 byId("key-cancel").addEventListener("click", () => keyDialog.close());
 byId("key-forget").addEventListener("click", () => {
@@ -253,7 +253,7 @@ byId("key-form").addEventListener("submit", async (event) => {
   event.preventDefault();
   const given = byId("key").value.trim();
   if (!given || [...given].some((sign) => sign < "!" || sign > "~")) {
-    byId("key").setCustomValidity("A key has printable ASCII characters only.");
+    byId("key").setCustomValidity("A key has only plain letters, digits and signs.");
     byId("key").reportValidity();
     byId("key").addEventListener("input", () => byId("key").setCustomValidity(""), { once: true });
     return;

@@ -70,7 +70,7 @@ export class TurnView {
     // The same folder, kind and time would again leave no document to search.
     const isRefused = turn.narrowed && turn.failure?.status === 422;
     const again = make("button", { type: "button", class: "quiet-button", on: { click: isRefused ? openNarrowing : this.askAgain } },
-      isRefused ? "Change folder, kind and time" : "Ask again");
+      isRefused ? "Choose other documents" : "Ask again");
     if (turn.result) {
       for (const document of turn.result.documents ?? []) document.collection = turn.options?.index ?? "";
       this.outcome.replaceChildren(answerCard(turn.result, turn, this.save));

@@ -3,7 +3,7 @@
 import { Failure, send } from "./api.js";
 import { describe } from "./failures.js";
 
-export const MAY_NOT_WRITE = "This key may only read. Adding files needs a key that may write.";
+export const MAY_NOT_WRITE = "With your access key you can ask, but not add files.";
 
 /**
  * Upload files.

@@ -171,13 +171,13 @@ class TestDemo:
         page.get_by_label("Search the conversations").fill("")
         page.get_by_role("button", name="More: The").click()
         with page.expect_download() as written:
-            page.get_by_role("button", name="Save as Markdown").click()
+            page.get_by_role("button", name="Save as text (Markdown)").click()
         text = Path(written.value.path()).read_text("utf-8")
         assert text.startswith("# The \\<b\\>customs\\</b\\> house\n\n## ")
         assert "Cosima Brandt" in text
         assert "- \\[W" in text
         with page.expect_download() as kept:
-            page.get_by_role("button", name="Save as a file").click()
+            page.get_by_role("button", name="Save to open here again").click()
         kept.value.save_as(tmp_path / "kept.json")
         page.get_by_role("button", name="Delete", exact=True).click()
         assert names.count() == 1
@@ -217,7 +217,7 @@ class TestKey:
         context.close()
 
     def test_a_field_for_the_key_opens_and_the_key_ends_with_the_tab(self, locked: Any):
-        locked.get_by_role("heading", name="API key").wait_for()
+        locked.get_by_role("heading", name="Access key").wait_for()
         locked.get_by_label("Key", exact=True).fill("right")
         locked.get_by_role("button", name="Use this key").click()
         locked.wait_for_selector("[data-source]")
@@ -236,7 +236,7 @@ class TestKey:
 
         locked.locator("#key-button").click()
         locked.get_by_role("button", name="Forget the key").click()
-        locked.get_by_role("heading", name="API key").wait_for()
+        locked.get_by_role("heading", name="Access key").wait_for()
 
         assert locked.evaluate("localStorage.getItem('prefrag.key')") is None
 
@@ -244,7 +244,7 @@ class TestKey:
         locked.get_by_role("button", name="Cancel").click()
         locked.fill("#question", "Who?")
         locked.press("#question", "Enter")
-        locked.get_by_role("heading", name="API key").wait_for()
+        locked.get_by_role("heading", name="Access key").wait_for()
 
         assert locked.input_value("#question") == "Who?"
 

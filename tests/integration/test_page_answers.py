@@ -69,14 +69,14 @@ class TestStream:
 
         failure = page.locator(".failure")
         failure.wait_for()
-        assert "The run broke off" in failure.inner_text()
+        assert "The answer broke off" in failure.inner_text()
         assert "The model is down." in failure.inner_text()
         assert "A title" in page.locator(".card").inner_text()
 
     @pytest.mark.parametrize(
         ("status", "headers", "words"),
         [
-            (422, {}, ["The question cannot be asked this way", "shorten it"]),
+            (422, {}, ["Something in the question or its settings is not allowed", "shorten it"]),
             (503, {"Retry-After": "5"}, ["The service is busy", "Ask again in 5 s."]),
             (401, {}, ["A key is needed"]),
         ],
@@ -153,8 +153,8 @@ class TestAnswer:
 
         assert "To the web: yard prize" in shown
         assert "To a remote model (llm): 3 calls, 1,200 tokens, with your passages." in shown
-        assert "Held back: a long one (too long)" in shown
-        assert "1 model call stayed on this machine or network." in shown
+        assert "Not sent: a long one (too long)" in shown
+        assert "1 model call stayed on this machine or in its own network." in shown
         assert "Nothing" not in shown
 
     def test_doubts_are_written_out(self, open_page: Open):
@@ -168,7 +168,7 @@ class TestAnswer:
         }
         shown = self.show(page, result("1974", [FOUND], **doubts)).inner_text()
 
-        assert "The model ran out of steps and had to answer." in shown
+        assert "The model had used up its steps and had to answer, so this answer may be incomplete." in shown
         assert "The model's own check calls this answer incorrect. Why." in shown
         assert "The answer cites none of the passages." in shown
         assert "web: timed out" in shown

@@ -323,7 +323,7 @@ class TestAsking(OnOwnDocuments):
         page.get_by_text("No document has a date since 2024-05-01.").wait_for()
         assert page.locator("#narrow-words").inner_text() == "Only letters/2024 · Text · since 2024-05-01"
         page.locator("#narrow summary").click()
-        page.get_by_role("button", name="Change folder, kind and time").click()
+        page.get_by_role("button", name="Choose other documents").click()
         assert page.locator("#narrow").get_by_label("Folder").is_visible()
 
     def test_questions_that_documents_answer_are_text_and_leave_the_web_closed(self, page: Any):
