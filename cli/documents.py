@@ -214,6 +214,7 @@ def list_indexes(
 
     from rich.filesize import decimal
 
+    from prefrag.components.document_stores.tantivy.index_location import CORPUS_PREFIX
     from prefrag.indexing import index_list
 
     listed = index_list.list_indexes(store)
@@ -228,11 +229,12 @@ def list_indexes(
         if entry.problem is not None:
             console(stderr=True).print(f"{entry.name}: {one_line(entry.problem)}", style="yellow", markup=False)
             continue
-        web = {True: "web open", False: "web closed", None: "web not decided"}[entry.web]
+        web = {True: "web open", False: "web closed", None: "web closed until you open it"}[entry.web]
         changed = f"  {entry.changed.replace('T', ' ')[:16]}" if entry.changed else ""
+        made_for = "  made for --corpus" if entry.name.startswith(CORPUS_PREFIX) else ""
         typer.echo(
             f"{entry.name:<{width}}  {counted(entry.passages or 0, 'passage'):>18}  "
-            f"{counted(entry.files or 0, 'file'):>13}  {decimal(entry.bytes):>9}{changed}  {web}"
+            f"{counted(entry.files or 0, 'file'):>13}  {decimal(entry.bytes):>9}{changed}  {web}{made_for}"
         )
 
 
@@ -271,12 +273,13 @@ def _print_report(report: IndexReport, index: str) -> None:
     for what, left_out in (("Skipped", report.skipped), ("Read in part", report.read_in_part)):
         for line in group_by_reason(left_out):
             terminal.print(f"{what} {line}", style="yellow", markup=False)
-    if hidden := report.skipped_lines - sum(skipped.line is not None for skipped in report.skipped):
+    named = sum(skipped.line is not None for skipped in report.skipped)
+    if hidden := report.skipped_lines - named:
         terminal.print(f"Skipped {counted(hidden, 'more line')}", style="yellow")
     typer.echo(
         f"Index {index}: {counted(report.written, 'passage')} written ({report.replaced:,} in place of earlier ones), "
         f"{report.unchanged:,} unchanged, {report.deleted:,} deleted; {counted(report.files, 'file')} read, "
-        f"{len(report.skipped):,} skipped, {report.seconds:.1f} s."
+        f"{len(report.skipped) - named:,} skipped, {report.seconds:.1f} s."
     )
     if others := report.other_kinds:
         from prefrag.indexing.discovery import why_left_out

@@ -157,8 +157,8 @@ class _Documents(BaseSettings):
     index: Text = _setting(
         "",
         "the name of the index to search",
-        "`default` if there is one, else the index of the only folder that `prefrag FOLDER` has followed, else the demo; "
-        "`serve` takes the demo only with `--demo` or `demo` here",
+        "`default` if there is one, else the index of the only folder that `prefrag FOLDER` has followed, else the "
+        "demo; `serve` takes the demo only with `--demo` or `demo` here",
     )
     elasticsearch_url: Text = _setting(
         "http://127.0.0.1:9200",

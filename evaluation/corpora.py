@@ -17,7 +17,7 @@ from haystack.document_stores.errors import DocumentStoreError
 
 from prefrag import indexing
 from prefrag.components.document_stores.tantivy.index import index_exists
-from prefrag.components.document_stores.tantivy.index_location import index_path
+from prefrag.components.document_stores.tantivy.index_location import CORPUS_PREFIX, index_path
 from prefrag.evaluation.datasets import detect, read_passages
 from prefrag.evaluation.datasets.dataset_file import DatasetFile
 from prefrag.indexing.report import IndexReport, OnProgress, Progress, Skipped
@@ -151,7 +151,7 @@ def _make_indexes(
 ) -> CorpusIndexes:
     file = DatasetFile(corpus)
     format = detect(file.path)
-    name = f"corpus-{_fingerprint(file, format)}{'-split' if split else ''}"
+    name = f"{CORPUS_PREFIX}{_fingerprint(file, format)}{'-split' if split else ''}"
     web = name + indexing.WEB_INDEX_SUFFIX if split else None
     names = [name] if web is None else [name, web]
 

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping
+from textwrap import shorten
 from typing import Any, Protocol
 
 from haystack import Document
@@ -11,7 +12,7 @@ from prefrag.components.parts import walk_parts
 # The modules of Haystack's web searches and page readers.
 _WEB_MODULES = (".websearch.", ".fetchers.", ".connectors.jina", "duckduckgo")
 # Some clients put a whole request into their error message.
-_MOST_CHARACTERS = 300
+_MOST_CHARACTERS = 200
 
 
 class Retriever(Protocol):
@@ -72,5 +73,8 @@ def searches_web(part: Any) -> bool:
 
 def describe_failure(name: str, error: BaseException, timeout: float) -> str:
     """Describe the failure of a call in one line for the trace."""
-    reason = f"no reply within {timeout:g} s" if isinstance(error, TimeoutError) else str(error)[:_MOST_CHARACTERS]
+    if isinstance(error, TimeoutError):
+        return f"{name}: no reply within {timeout:g} s"
+    # Cut between words: half an address with a password would no longer be recognised as one and hidden from clients.
+    reason = shorten(str(error), _MOST_CHARACTERS, break_long_words=False, break_on_hyphens=False, placeholder=" ...")
     return f"{name}: {reason or type(error).__name__}"

@@ -87,8 +87,11 @@ def options_of(names: tuple[str, ...]) -> type[BaseModel]:
 
 def read_options(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """Return the options that a request sets; BadInput for an unknown one, or one of the wrong type."""
+    known = tuple(names)
+    if unknown := [name for name in given if name not in known]:
+        raise BadInput(f"There is no option {', '.join(unknown)} here. The options are: {', '.join(known)}.")
     try:
-        return options_of(tuple(names)).model_validate(given).model_dump(exclude_none=True)
+        return options_of(known).model_validate(given).model_dump(exclude_none=True)
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
         raise BadInput(f"An option cannot be used: {problems}") from error

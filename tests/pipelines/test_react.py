@@ -75,7 +75,7 @@ class TestReactMix:
         result = await mix(search("alpha"), answer(), errors={failing: "gone"})
 
         assert result["steps"][0]["source"] == left
-        assert result["errors"] == [f"{failing}: ScriptedRetriever: gone"]
+        assert result["errors"] == [f"{failing} could not be searched: ScriptedRetriever: gone"]
         assert result["answer"] == "1974"
 
     @pytest.mark.parametrize("source", ["local", "web"])

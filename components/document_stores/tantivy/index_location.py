@@ -20,6 +20,8 @@ from prefrag.components.text.passage_record import read_passages
 INDEX_VARIABLE = "PREFRAG_INDEX"
 DEFAULT_INDEX = "default"
 DEMO_INDEX = "demo"
+# Indexes of corpora that are given by their files, as `prefrag evaluate --corpus FILE` does, not by a name.
+CORPUS_PREFIX = "corpus-"
 # A file in the index's own folder, with the path of the folder that the index follows. It is deleted with the index.
 FOLLOWS = "prefrag-folder"
 
@@ -71,7 +73,7 @@ def list_names() -> list[str]:
 
 def name_others(name: str) -> str:
     """Suggest the index with the nearest name, or list all indexes, to complete a message about a missing one."""
-    names = list_names()
+    names = [each for each in list_names() if not each.startswith(CORPUS_PREFIX)]
     if near := difflib.get_close_matches(name, names, n=1):
         return f" Did you mean '{near[0]}'?"
     more = ", ..." if names[_MOST_NAMED:] else ""

@@ -76,7 +76,7 @@ class TestAnswer:
         (
             state(search_step("a", Search("web", "a", error="rate limit")), Step(Action.UNREADABLE, forced=True)),
             None,
-            ["web: rate limit", "The model gave no answer in words."],
+            ["web could not be searched: rate limit", "The model gave no answer in words."],
         ),
     )
     def test_that_is_empty_or_nothing_but_a_citation_is_an_error_beside_those_of_sources_and_of_the_run(
