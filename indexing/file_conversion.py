@@ -26,7 +26,7 @@ from prefrag.indexing.document_date import find_date
 from prefrag.indexing.document_standing import find_heading_standing, find_standing
 from prefrag.indexing.epub_files import read_epub
 from prefrag.indexing.file_forms import FORMATS, FORMS, form_of
-from prefrag.indexing.headings import Outline, mark_html, section_paths
+from prefrag.indexing.headings import Outline, find_sections, mark_html
 from prefrag.indexing.html_files import declared_charset, html_title, without_tags
 from prefrag.indexing.mail_files import Mail, read_mails
 from prefrag.indexing.markdown_files import mark_notes
@@ -40,7 +40,7 @@ from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst
 from prefrag.indexing.wrapped_lines import unwrap_lines
 
 # Part of every fingerprint: a change of how passages are made raises it, so that every file counts as changed.
-_RECIPE = 8
+_RECIPE = 9
 # Haystack's converters, and how each is made.
 _CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
     forms.TEXT: ("TextFileToDocument", {}),
@@ -144,8 +144,10 @@ class FileConverter:
             own_title = own_title or headings[0].words
         parts = _split(text, form)
         found = [
-            (normalize_unicode(text), place, section)
-            for (text, place), section in zip(_with_places(parts, form), section_paths(parts, headings), strict=True)
+            (normalize_unicode(text), place, sections, part)
+            for part, (text, place), sections in zip(
+                parts, _with_places(parts, form), find_sections(parts, headings), strict=True
+            )
             if text
         ]
         if not found:
@@ -156,7 +158,7 @@ class FileConverter:
         name = path.name if form == forms.CODE or path.suffix.lower() not in FORMATS else path.stem
         title = normalize_unicode(_one_line(front_title if isinstance(front_title, str) else "") or own_title or name)
         dated = find_date(front_matter, "" if form == forms.CODE else found[0][0], path.name)
-        for text, place, section in found:
+        for text, place, sections, part in found:
             meta: dict[str, Any] = {
                 **{key: value for key, value in front_matter.items() if key not in _NOT_FOR_META},
                 **dated,
@@ -165,8 +167,11 @@ class FileConverter:
             }
             if place is not None:
                 meta["line" if form == forms.CODE else "page_number"] = place
-            if section is not None:
-                meta["heading"] = normalize_unicode(section)
+            if sections.main is not None:
+                meta["heading"] = normalize_unicode(sections.main)
+            if sections.begins and form != forms.CODE:
+                begins = [(len(normalize_unicode(_plain(part[:start]))), path) for start, path in sections.begins]
+                meta["sections"] = [f"{start} {normalize_unicode(path)}" for start, path in begins]
             yield text, meta
 
     def _mails(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -338,6 +343,7 @@ _NOT_FOR_META = {
     "source_id",
     "page_number",
     "heading",
+    "sections",
     "date",
     "line",
     "attachment",

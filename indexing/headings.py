@@ -116,19 +116,28 @@ def mark_html(text: str, outline: Outline) -> str:
     return "".join([*pieces, text[end:]])
 
 
-def section_paths(parts: Sequence[str], headings: Sequence[Heading]) -> list[str | None]:
-    """Name the section that holds most of each part of a text."""
+class Sections(NamedTuple):
+    """The sections that one part of a text lies in."""
+
+    main: str | None  # the path of the section that holds most of the part
+    begins: Sequence[tuple[int, str]] = ()  # where in the part each section begins, and its path; empty if it is one
+
+
+def find_sections(parts: Sequence[str], headings: Sequence[Heading]) -> list[Sections]:
+    """Find the sections that each part of a text lies in."""
     begins, names, above = [0], [""], list[Heading]()
     for heading in headings:
         above = [*(one for one in above if one.level < heading.level), heading]
         begins.append(heading.place)
         names.append(" > ".join(one.words for one in above))
-    paths: list[str | None] = []
+    found: list[Sections] = []
     begin = 0
     for part in parts:
         end = begin + len(part)
         first, after = bisect_right(begins, begin) - 1, bisect_left(begins, end)
-        lengths = [stop - start for start, stop in pairwise([begin, *begins[first + 1 : after], end])]
-        paths.append(names[first + lengths.index(max(lengths))] or None)
+        borders = [begin, *begins[first + 1 : after], end]
+        lengths = [stop - start for start, stop in pairwise(borders)]
+        inside = [(start - begin, name) for start, name in zip(borders, names[first:after], strict=False)]
+        found.append(Sections(names[first + lengths.index(max(lengths))] or None, inside if inside[1:] else ()))
         begin = end
-    return paths
+    return found

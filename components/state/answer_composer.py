@@ -67,7 +67,7 @@ def compose(
     read = next((step.evidence[:1] for step in reversed(state.steps) if step.evidence), ())
     answers = dict.fromkeys(marks_cited, answer) | {marks.get(identity(one.document)): one.sentence for one in read}
     documents = [
-        _document(document, mark) | {"sentence": _sentence(state, document, answers.get(mark, ""))}
+        _document(document, mark, _sentence(state, document, answers.get(mark, "")))
         for document in state.observed
         for mark in [marks[identity(document)]]
     ]
@@ -155,7 +155,7 @@ _PLACE = {"file": "file_path", "page": "page_number", "date": "date", "modified"
 }
 
 
-def _document(document: Document, mark: str) -> dict[str, Any]:
+def _document(document: Document, mark: str, sentence: dict[str, int] | None) -> dict[str, Any]:
     meta = document.meta
     return {
         "mark": mark,
@@ -166,10 +166,11 @@ def _document(document: Document, mark: str) -> dict[str, Any]:
         "url": safe_url(str(meta.get("url") or "")),
         "score": document.score,
         "step": meta.get("step"),
-        "heading": heading_of(meta),
+        "heading": heading_of(meta, sentence["start"] if sentence else None),
         "position": position_of(meta),
         **({"standing": standing} if (standing := standing_of(meta)) else {}),
         **{name: value for name, key in _PLACE.items() if isinstance(value := meta.get(key), str | int)},
+        "sentence": sentence,
     }
 
 

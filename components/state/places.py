@@ -12,9 +12,13 @@ SUPERSEDED, DRAFT, OLD = STANDINGS = ("superseded", "draft", "old")
 _MAX_CHARACTERS = 60
 
 
-def heading_of(meta: Mapping[str, Any]) -> str | None:
-    """Read the headings above a passage."""
-    heading = meta.get("heading")
+def heading_of(meta: Mapping[str, Any], at: int | None = None) -> str | None:
+    """Read the headings above a passage or, if it lies in several sections, above its character ``at``."""
+    heading, sections = meta.get("heading"), meta.get("sections")
+    for section in sections if at is not None and isinstance(sections, list) else ():
+        begin, _, path = str(section).partition(" ")
+        if begin.isdecimal() and int(begin[:9]) <= at:  # type: ignore[operator]
+            heading = path
     return heading if isinstance(heading, str) and heading else None
 
 

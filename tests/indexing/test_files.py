@@ -11,6 +11,7 @@ import pytest
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.indexing import file_conversion, file_forms, files, index
+from prefrag.indexing.headings import Sections
 from prefrag.indexing.stores import PassageStore
 from tests.indexing.samples import Make, stored, texts
 
@@ -125,7 +126,7 @@ def test_an_index_from_before_headings_is_searched_as_it_is_and_refreshed_by_ind
     path = make("a.md", "# Manual\n\nRead it.")
     with monkeypatch.context() as before:
         before.setattr(file_conversion, "_RECIPE", 2)
-        before.setattr(file_conversion, "section_paths", lambda parts, headings: [None] * len(parts))
+        before.setattr(file_conversion, "find_sections", lambda parts, headings: [Sections(None)] * len(parts))
         before.setattr(files, "converter_process", lambda pid: file_conversion.FileConverter())
         index([path])
     assert [passage.meta.get("heading") for passage in stored().values()] == [None]

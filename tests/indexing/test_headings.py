@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from prefrag.indexing.headings import Heading, Outline, mark_html, mark_markdown, section_paths
+from prefrag.indexing.headings import Heading, Outline, find_sections, mark_html, mark_markdown
 from tests.for_each import for_each
 
 pytest.importorskip("markdown_it")
@@ -102,7 +102,7 @@ def test_a_sign_that_stands_in_the_file_is_no_heading_and_long_ones_and_deep_pat
 
     text, headings = outline.read(marked)
 
-    assert max(len(path or "") for path in section_paths(text.splitlines(keepends=True), headings)) < 1_200
+    assert max(len(one.main or "") for one in find_sections(text.splitlines(keepends=True), headings)) < 1_200
 
 
 class TestSections:
@@ -111,12 +111,16 @@ class TestSections:
     def test_are_named_by_the_headings_above_the_one_with_most_of_it_if_there_is_one(self):
         parts = ["." * length for length in (5, 15, 10, 1, 9)]
 
-        assert section_paths(parts, self.HEADINGS) == [None, "A", "A > B", "A > C", "D"]
+        assert find_sections(parts, self.HEADINGS) == [(name, ()) for name in (None, "A", "A > B", "A > C", "D")]
 
-        assert section_paths(["." * 22, "." * 18], self.HEADINGS) == ["A", "D"]
+        assert find_sections(["a", "b"], []) == [(None, ())] * 2
+        assert find_sections([], []) == []
 
-        assert section_paths(["a", "b"], []) == [None, None]
-        assert section_paths([], []) == []
+    def test_of_a_part_that_lies_in_several_are_listed_with_their_beginnings(self):
+        assert find_sections(["." * 22, "." * 18], self.HEADINGS) == [
+            ("A", [(0, ""), (5, "A"), (20, "A > B")]),
+            ("D", [(0, "A > B"), (8, "A > C"), (9, "D")]),
+        ]
 
 
 @pytest.mark.parametrize(
@@ -136,6 +140,6 @@ def test_a_hostile_file_is_marked_soon(mark: Callable[[str, Outline], str], text
 
     outline = Outline()
     plain, headings = outline.read(mark(text, outline))
-    section_paths([plain[start : start + 1_000] for start in range(0, len(plain), 1_000)], headings)
+    find_sections([plain[start : start + 1_000] for start in range(0, len(plain), 1_000)], headings)
 
     assert time.process_time() - before < 5

@@ -115,6 +115,19 @@ class TestDocuments:
             "sentence": None,
         }
 
+    def test_name_the_section_of_that_sentence_if_they_lie_in_several(self):
+        text = "The chair is Ada Okafor.\nPress\nThe press was sold to Tobias Greaves."
+        minutes = document(
+            "minutes", text, step=1, heading="Board > Press", sections=["0 Board", "24 Board > Press", "x y", 3]
+        )
+
+        headings = [
+            compose(state(observed_step(minutes, query=query)))["documents"][0]["heading"]
+            for query in ("Who is the chair?", "Who bought the press?")
+        ]
+
+        assert headings == ["Board", "Board > Press"]
+
     def test_hold_the_sentence_that_speaks_to_the_answer_that_cites_them_or_else_to_their_query(self):
         text = "The prize is old. Alpha won the prize in 1974."
         first, second = document("first", text, step=1), document("second", text, step=1)
