@@ -16,8 +16,8 @@ def heading_of(meta: Mapping[str, Any], at: int | None = None) -> str | None:
     """Read the headings above a passage or, if it lies in several sections, above its character ``at``."""
     heading, sections = meta.get("heading"), meta.get("sections")
     for section in sections if at is not None and isinstance(sections, list) else ():
-        begin, _, path = str(section).partition(" ")
-        if begin.isdecimal() and int(begin[:9]) <= at:  # type: ignore[operator]
+        begin, blank, path = str(section).partition(" ")
+        if blank and begin.isdecimal() and int(begin[:9]) <= at:  # type: ignore[operator]
             heading = path
     return heading if isinstance(heading, str) and heading else None
 
