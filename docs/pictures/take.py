@@ -1,4 +1,4 @@
-"""Take the pictures of the page in docs/page.md: each view for a desktop and a phone, in light and dark.
+"""Take the pictures of the page: of the demo, and each view for a desktop and a phone, in light and dark.
 
 python -m docs.pictures.take [FOLDER] [--axe axe.min.js]
 
@@ -27,6 +27,7 @@ from playwright.sync_api import sync_playwright
 from prefrag.evaluation.own_files.office_documents import write_organisations
 from tests.server_process import server_process
 
+DEMO_QUESTION = "Which architect drew the customs house in which the Plover Suite was written?"
 QUESTIONS = (
     "When does the lease of Elm House 14 begin?",
     "What does a further key cost?",
@@ -76,6 +77,24 @@ def show_views(page: Any) -> Iterator[str]:
     yield "document"
 
 
+def show_demo(page: Any) -> Iterator[str]:
+    """Show the answer to the demo's question with its steps, and the passage that it cites."""
+    page.fill("#question", DEMO_QUESTION)
+    page.press("#question", "Enter")
+    page.wait_for_selector(".card", timeout=60_000)
+    page.get_by_text("How it got there").click()
+    page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+    yield "answer"
+    page.locator(".evidence .chip").first.click()
+    page.locator("#passage mark").first.wait_for()
+    yield "passage"
+
+
+def save(page: Any, file: Path) -> None:
+    """Save the present view in few colours."""
+    Image.open(io.BytesIO(page.screenshot())).convert("RGB").quantize(_COLOURS).save(file, optimize=True)
+
+
 def examine(page: Any, axe: str) -> list[str]:
     """Run axe-core on the present view."""
     page.evaluate("(text) => (0, eval)(text)", axe)
@@ -117,12 +136,17 @@ def take(
                     page.add_init_script(f"sessionStorage.setItem('prefrag.key', '{key}')")
                     page.goto(str(server.base_url))
                     for view in show_views(page):
-                        picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB").quantize(_COLOURS)
-                        picture.save(folder / f"page-{view}-{size}-{scheme}.png", optimize=True)
+                        save(page, folder / f"page-{view}-{size}-{scheme}.png")
                         for fault in examine(page, axe.read_text("utf-8")) if axe else ():
                             faults += 1
                             print(f"{view}, {size}, {scheme}: {fault}", file=sys.stderr)
                     context.close()
+        settings = {"PREFRAG_DATA_DIR": str(place / "demo")}
+        with server_process("-m", "prefrag.cli.main", "serve", "--demo", folder=place, **settings) as server:
+            page = browser.new_page(viewport={"width": 1280, "height": 1150}, reduced_motion="reduce")
+            page.goto(str(server.base_url))
+            for view in show_demo(page):
+                save(page, folder / f"page-{view}.png")
     raise typer.Exit(bool(faults))
 
 
