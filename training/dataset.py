@@ -51,7 +51,7 @@ class Dataset:
     @property
     def name(self) -> str:
         """The name in reports: the folder and the file name of the questions."""
-        return f"{self.questions.parent.name}/{self.questions.stem}"
+        return f"{self.questions.absolute().parent.name}/{self.questions.stem}"
 
     def read(self, at_least: int = 1) -> tuple[list[Question], list[Document]]:
         """Read the questions and the passages; raise ValueError if gold passages or questions are missing."""
