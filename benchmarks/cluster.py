@@ -1,10 +1,10 @@
 """Kill nodes of an Elasticsearch cluster while it is filled, rebuilt or asked, and check that nothing is lost or mixed.
 
-Starts three nodes with a command that takes ``--port``, ``--data``, ``--memory`` and ``setting=value``. Ten times, it
-kills with SIGKILL the node of an index's primary shard, the node of its copy, or the rebuild itself, at a certain share
-of the filling or rebuilding, or while questions are asked. After each kill, all passages must be there and from one
-edition of the corpus. If the command failed, this must hold after repeating it. A partial answer or a query that was
-sent out also counts as a failure.
+The command ``--start`` starts a node and takes ``--port``, ``--data``, ``--memory`` and ``setting=value``. Three such
+nodes form the cluster. Ten times, while an index is filled, rebuilt or asked, SIGKILL ends the node with the primary
+shard, the node with its copy, or the rebuild. Afterwards the index must hold all passages of one edition of the corpus.
+If the command for filling or rebuilding failed, it is repeated first. No answer may be partial, and no query may be
+sent to the web.
 
     python -m benchmarks.cluster --start COMMAND [--passages 8000]
 """
@@ -35,8 +35,8 @@ _START_SECONDS = 120.0
 _WORK_SECONDS = 120.0
 _ANSWERS = 20
 _EDITIONS = ("One", "Two")
-# What is being done; whether the primary's node, the copy's node or the rebuild is killed; and after which share of the
-# passages.
+# For each kill: what is going on, what is killed (`p` the node with the primary shard, `r` the node with its copy,
+# `self` the rebuild), and which share of the passages has been written by then.
 POINTS = (
     *(("index", kind, share) for kind, share in (("p", 0.1), ("p", 0.5), ("r", 0.5))),
     *(("rebuild", kind, share) for kind, share in (("p", 0.1), ("r", 0.5), ("self", 0.1), ("self", 0.5))),
@@ -56,7 +56,7 @@ class Cluster:
         self.client = Elasticsearch(self.urls, request_timeout=30)
 
     def start(self) -> None:
-        """Start the nodes that are not running, and wait until every copy is in place."""
+        """Start the nodes that are not running, and wait until all copies of shards are complete."""
         seeds = ",".join(f"127.0.0.1:{port}" for port in self._transport.values())
         settings = ["discovery.type=multi-node", f"cluster.initial_master_nodes={','.join(NODES)}"]
         for node in NODES:
@@ -108,7 +108,7 @@ def main() -> None:
 
 
 def run(cluster: Cluster, folder: Path, passages: int) -> int:
-    """Kill at the ten points, and return at how many of them something went wrong."""
+    """Make the ten kills, and return after how many of them something was wrong."""
     os.environ |= {
         "PREFRAG_ELASTICSEARCH_URL": ",".join(cluster.urls),
         "PREFRAG_DATA_DIR": str(folder / "data"),
@@ -134,7 +134,7 @@ def run(cluster: Cluster, folder: Path, passages: int) -> int:
 def one_point(
     cluster: Cluster, folder: Path, passages: int, work: str, kind: str, share: float, number: int
 ) -> tuple[list[str], str]:
-    """Kill once, and return a list of what is wrong afterwards, and a description of what happened."""
+    """Make one kill. Return a list of what is wrong afterwards, and a description of what happened."""
     old, new = (str(folder / f"{edition}.jsonl") for edition in _EDITIONS)
     index = f"new{number}" if work == "index" else "k"
     rebuild = ["--rebuild"] if work == "rebuild" else []
@@ -143,7 +143,7 @@ def one_point(
         for earlier in cluster.client.indices.get(index="k*"):
             cluster.client.indices.delete(index=earlier)
         if code := _index(old, "k").wait(_WORK_SECONDS):
-            return [f"the index could not be made (exit code {code})"], "killed nothing"
+            return [f"the index could not be made (exit code {code})"], "nothing was killed"
     askers = [threading.Thread(target=_ask, args=(stop, seen)) for _ in range(2 if work != "index" else 0)]
     for asker in askers:
         asker.start()
@@ -157,7 +157,7 @@ def one_point(
     else:
         killed = f"node {cluster.kill(f'{index}.*' if rebuild else index, kind)}"
     if indexing and (written >= passages or not written):
-        problems.append(f"killed when {written:,} were written")
+        problems.append(f"the kill came too early or too late: {written:,} passages were written")
     code = indexing.wait(_WORK_SECONDS) if indexing is not None else 0
     if not indexing:
         time.sleep(3.0)
@@ -169,10 +169,10 @@ def one_point(
     if code:
         cluster.start()
         if again := _index(new, index, *rebuild).wait(_WORK_SECONDS):
-            problems.append(f"exit code {again} when the command was repeated")
+            problems.append(f"the repeated command ended with exit code {again}")
         problems += _find_missing(cluster, index, passages, "Two")
     if rebuild and len(left := cluster.client.indices.get(index="k.*")) != 1:
-        problems.append(f"{len(left)} indexes are left")
+        problems.append(f"{len(left)} indexes are left, not one")
     problems += [f"{count} answers: {kind}" for kind, count in seen.items() if kind.startswith("WRONG")]
     return problems, f"killed {killed} at {written:,} passages, exit code {code}, answers {dict(seen)}"
 

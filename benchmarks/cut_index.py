@@ -1,4 +1,4 @@
-"""Check that a server survives when every mapped file of its index is cut short, or when a signal kills it."""
+"""Check that a server answers again after the mapped files of its index were cut short, or a signal killed it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _QUESTION = {"question": "Who designed the Shearwater Current Meter?"}
 
 
 def cut_series(data: Path, index: Path, times: int) -> list[str]:
-    """Cut the files short, ask and restore them, then kill the process that serves; return what went wrong."""
+    """Cut the files short, ask, and restore them. Finally kill the serving process. Return what went wrong."""
     port, wrong, statuses = free_port(), [], Counter[str]()
     url = f"http://127.0.0.1:{port}"
     mapped = [file for file in index.iterdir() if len(file.name.partition(".")[0]) == 32]
@@ -48,13 +48,13 @@ def cut_series(data: Path, index: Path, times: int) -> list[str]:
         first = worker()
         for number in range(times):
             if ask() != "200":
-                wrong.append(f"Round {number} did not begin with status 200.")
+                wrong.append(f"Round {number}: the first question did not get status 200.")
             held = {file: file.read_bytes() for file in mapped}
             for file in mapped:
                 os.truncate(file, (0, 10, len(held[file]) // 2)[number % 3])
             statuses[ask()] += 1
             if (seconds := alive_after()) > WITHIN_SECONDS:
-                wrong.append(f"Round {number}: back only after {seconds:.1f} s.")
+                wrong.append(f"Round {number}: the server answered again only after {seconds:.1f} s.")
             for file, content in held.items():
                 with file.open("r+b") as opened:
                     opened.write(content)
@@ -62,11 +62,11 @@ def cut_series(data: Path, index: Path, times: int) -> list[str]:
         os.kill(worker(), signal.SIGBUS)
         seconds = alive_after()
         print(
-            f"{len(mapped)} files cut short {times} times, then asked: {dict(statuses)}, "
-            f"{'the same process all along' if stayed else 'not the same process'}; after SIGBUS it answered within "
-            f"{seconds:.1f} s, then {ask()}",
+            f"{len(mapped)} files were cut short {times} times. Statuses of the next question: {dict(statuses)}; "
+            f"served by {'the same process' if stayed else 'several processes'}. After SIGBUS the server answered "
+            f"within {seconds:.1f} s, and the next question got {ask()}.",
             flush=True,
         )
     if seconds > WITHIN_SECONDS or statuses.keys() - {"502", "503"}:
-        wrong.append("A status was neither 502 nor 503, or an answer came too late.")
+        wrong.append("A status was neither 502 nor 503, or the server answered too late after SIGBUS.")
     return wrong

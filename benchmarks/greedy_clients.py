@@ -1,4 +1,4 @@
-"""Measure how one key is served while other keys fill all places that they can get with questions that never end."""
+"""Measure how well a server answers one API key while other keys send as many never-ending questions as they can."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.faults import Reply, Server, serve
 QUESTIONS = 330
 ASKED = 10
 _SETTLE_SECONDS = 20.0
-# The model never answers questions with this text, which only the greedy keys ask.
+# Only questions of the greedy keys contain this text. The model never answers them.
 _HANGS = "Q-9"
 
 
@@ -27,7 +27,7 @@ def _reply(reply: Reply) -> None:
 
 
 def starve(data: Path, greedy: int, environment: dict[str, str]) -> list[str]:
-    """Ask with one key while the greedy keys hold all places that they can get, and return what went wrong."""
+    """Ask with one key while the greedy keys have as many questions running as they can. Return what went wrong."""
     model = Server()
     model.fault = _reply
     threading.Thread(target=model.serve_forever, daemon=True).start()

@@ -1,9 +1,9 @@
-"""What hostile passages achieve: each is delivered alone, from the web and as the user's own document.
+"""Show what hostile passages achieve. Each is found alone, once on the web and once in the user's own documents.
 
-Runs PrefRAG in the formats text, json and tools, MSPR, DR-RAG and Self-RAG, each with a model that behaves, one that
-quotes the passage before every reply, and one that believes it and cites its forgeries. The last column counts prompts
-that differ outside the quoted lines or contain a control token. The prompts are those of a mode: `product`, `plain`, or
-`own`, the folder that docs/prompts.md shows.
+Runs PrefRAG in the formats text, json and tools, MSPR, DR-RAG and Self-RAG. Each runs with three models: one behaves,
+one quotes the passage before every reply, and one believes the passage and cites its forgeries. The last column counts
+prompts that differ outside the quoted lines or contain a control token. The argument names the prompts: `product`,
+`plain`, or `own` for the folder that docs/prompts.md shows.
 
     python -m benchmarks.hostile_passages [product|plain|own]
 """

@@ -1,20 +1,21 @@
-"""Measure the judge's trees on the dev questions: accuracy with intervals, and area under the curve.
+"""Measure the decision trees of the judge on the dev questions: accuracy with intervals, and area under the curve.
 
     python benchmarks/judge.py [--data FOLDER] [--seed 7] [--elsewhere]
     python benchmarks/judge.py --shipped
     python benchmarks/judge.py --model 100
 
-The steps come from runs over the two simulated sources of each corpus (its field `source`), with the queries of the
-simulated reader, a perfect judge, the top 5 of 50 candidates after the title ranker, and at most three searches per
-question. "First kept" are runs that, like the pipelines, keep the result of the first search without judging it.
-Intervals are from 1,000 bootstrap samples of questions. Also shown are the accuracy of always giving the commoner
-verdict, and how often needed results are kept and others left, each with its count and Wilson's interval.
+The judged steps come from runs with the queries of the simulated reader and a perfect judge. The field `source` divides
+each corpus between two sources. A search returns the top 5 of 50 candidates after the title ranker, and a question has
+at most three searches. In runs called "first kept", the result of the first search is kept without a verdict, as in the
+pipelines. Intervals are from 1,000 bootstrap samples of questions. For comparison, "majority" is the accuracy of always
+giving the more frequent verdict. "Kept" and "left" count the needed results that are kept and the other results that
+are rejected, with Wilson's interval.
 
-The trees are trained on the train questions of all datasets and on questions about a user's own files. The shipped file
-is the result with seed 7; `--shipped` measures it without training. `--elsewhere` also trains once without each
-dataset. `--model` instead compares the language model that the environment names (PREFRAG_JUDGE_BASE_URL,
-PREFRAG_LLM_BASE_URL, PREFRAG_LLM_GGUF) with the trees, on this many steps of each dataset's judged runs and with the
-prompt of the pipelines.
+The trees are trained on the train questions of all datasets and on questions about a user's own files, as the shipped
+trees were with seed 7. `--shipped` measures the shipped trees without training. `--elsewhere` also measures trees that
+were not trained on the measured dataset. `--model` instead compares the trees with the language model that the
+environment names (PREFRAG_JUDGE_BASE_URL, PREFRAG_LLM_BASE_URL, PREFRAG_LLM_GGUF), on this many steps of each dataset.
+The model gets the prompt of the pipelines.
 """
 
 import argparse
@@ -71,7 +72,7 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=7, help="the seed of the training and of the bootstrap")
     parser.add_argument("--model", type=int, metavar="STEPS", help="call the language model on this many steps")
-    parser.add_argument("--elsewhere", action="store_true", help="also train without the measured dataset")
+    parser.add_argument("--elsewhere", action="store_true", help="also measure trees not trained on the dataset")
     parser.add_argument("--shipped", action="store_true", help="measure the shipped trees, without training")
     options = parser.parse_args()
     if not options.data.is_dir():
@@ -107,7 +108,7 @@ def main() -> None:
 
 
 def dev_steps(dataset: Dataset, seed: int) -> dict[str, list[JudgedStep]]:
-    """Simulate both kinds of runs, and return their steps by kind."""
+    """Simulate runs that judge the first search and runs that keep its result. Return the steps of both."""
     questions, passages = dataset.read()
     texts = {passage.id: passage for passage in passages}
     with two_sources(passages, seed) as sources:
@@ -118,7 +119,7 @@ def dev_steps(dataset: Dataset, seed: int) -> dict[str, list[JudgedStep]]:
 
 
 def judge_with_model(name: str, steps: Sequence[JudgedStep]) -> None:
-    """Print how well the language model judges some steps, and how well the trees do."""
+    """Print how well the language model and the shipped trees judge the same steps."""
     model = ChatModel(role="judge", timeout=600.0)
     judge = SourceSwitchJudge(["local", "web"], ModelJudge(model), judge_first_step=True)
     judge.warm_up()
@@ -149,7 +150,7 @@ def train(steps: Sequence[TrainingStep], seed: int) -> BoostedTrees:
 
 
 def score_with(trees: BoostedTrees) -> Numbers:
-    """Return a function that scores steps with the trees' probability, or 1 if they do not know such passages."""
+    """Return a function that scores steps by the probability of the trees, or 1 if a feature is outside their range."""
     return lambda steps: [
         1.0 if find_unknown(trees, one.features) else keep_probability(trees, one.features) for one in steps
     ]
@@ -158,7 +159,7 @@ def score_with(trees: BoostedTrees) -> Numbers:
 def report(
     title: str, judge: str, steps: Sequence[JudgedStep], number: Numbers, threshold: float, seed: int = 7
 ) -> None:
-    """Print one judge's accuracy and area under the curve on some steps."""
+    """Print the accuracy and the area under the curve of one judge."""
     scores = number(steps)
     right = [one.keep == (score >= threshold) for one, score in zip(steps, scores, strict=True)]
     low, high = interval(steps, right, seed)
@@ -175,7 +176,7 @@ def report(
 
 
 def describe(right: Sequence[bool]) -> str:
-    """Describe a share with its count and Wilson's interval, as if the steps of a question were independent."""
+    """Describe a share with counts and Wilson's interval, which treats the steps of a question as independent."""
     if not right:
         return "none"
     share = wilson(100 * sum(right) / len(right), len(right))
@@ -198,7 +199,7 @@ def interval(steps: Sequence[JudgedStep], right: Sequence[bool], seed: int) -> t
 
 
 def time_verdict(dataset: Dataset, trees: BoostedTrees, seed: int) -> None:
-    """Print the time of a verdict (features and trees) over the embedded index, on five new and ten shown passages."""
+    """Print how long a verdict takes (features and trees) for five new passages and ten that were shown before."""
     questions, passages = dataset.read()
     with two_sources(passages, seed) as sources:
         wall, work = [], []

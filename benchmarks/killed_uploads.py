@@ -1,12 +1,12 @@
-"""Kill a server and its indexing process at many points of an upload and of a deletion, and compare folder and index.
+"""Kill a server and its indexing process at many points of an upload or a deletion, and check what is left.
 
-At each point SIGKILL ends the whole group of processes, as if a container or a machine had no memory left; then the
-server starts again. Files and index must agree. Either all files must be as before the change, or all as after it; if
-the change was acknowledged, all as after it. Nothing else may be left in the folder of the uploads.
+Each time, SIGKILL ends the whole group of processes, as if a container or a machine had no memory left. Then the server
+starts again. The files must agree with the index, and all files must be as before the change, or all as after it. If
+the change was acknowledged, all must be as after it. The folder of uploads may not contain anything else.
 
     python -m benchmarks.faults --kills 50
 
-With `PREFRAG_STATE=elasticsearch` documents and files are kept in an Elasticsearch that no other server may use.
+With `PREFRAG_STATE=elasticsearch`, documents and files are kept in Elasticsearch, which no other server may use then.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class KilledServer:
             return False
 
     def processor_seconds(self) -> float:
-        """Add up the processor time of the processes that the server started, without its own."""
+        """Add up the processor time of the processes that the server started, without the server itself."""
         ticks = 0
         for status in Path("/proc").glob("[0-9]*/stat"):
             with suppress(OSError):
@@ -115,7 +115,7 @@ class KilledServer:
         return ticks / os.sysconf("SC_CLK_TCK")
 
     def find_differences(self) -> tuple[dict[str, str], list[str]]:
-        """Return the uploaded files, and descriptions of how they differ from the index."""
+        """Return the uploaded files, and a list of their differences from the index."""
         if self._is_shared:
             files, wrong, passages = _read_shared()
         else:
@@ -135,10 +135,10 @@ class KilledServer:
 
 
 def _read_shared() -> tuple[dict[str, str], list[str], list[Document]]:
-    """Read the files that Elasticsearch keeps, any leftovers, and the indexed passages."""
+    """Read the uploaded files from Elasticsearch, any leftovers of uploads, and the indexed passages."""
     with connect_elasticsearch() as client:
         deadline = time.monotonic() + START_DEADLINE_SECONDS
-        # The new server first has to finish the interrupted change.
+        # Wait until the new server has finished or undone the interrupted change, which is locked until then.
         while client.exists(index=UPLOAD_INDEX, id="lock:kept") and time.monotonic() < deadline:
             time.sleep(0.2)
         client.indices.refresh(index=UPLOAD_INDEX)
@@ -164,7 +164,7 @@ def kill_series(points: int, data: Path) -> list[str]:
     try:
         for number in range(points):
             kind = "upload" if number % 3 else "delete"
-            # The same change is first made twice, so that the timing does not include imports.
+            # First make a change like it twice. The second time is taken, so that imports do not count.
             for again in range(2):
                 began, spent = time.monotonic(), server.processor_seconds()
                 change, _ = _make_change(server, kind, f"{number}-{again}")
@@ -191,15 +191,15 @@ def kill_series(points: int, data: Path) -> list[str]:
         server.kill()
     print(
         f"{points} kills: {', '.join(f'{count} {name}' for name, count in sorted(seen.items()))}; {len(problems)} "
-        f"problems. An upload of three files took a waiting process {median(times):.2f} s of processor time (median), "
-        f"{max(times):.2f} s at most.",
+        f"problems. For an upload of three files, a waiting indexing process needed {median(times):.2f} s of processor "
+        f"time (median), {max(times):.2f} s at most.",
         flush=True,
     )
     return problems
 
 
 def _make_change(server: KilledServer, kind: str, version: str) -> tuple[Callable[[], bool], dict[str, str]]:
-    """Return a change, and the files expected after it: one replaced and two added, or one deleted."""
+    """Return a function that changes the files (one replaced and two added, or one deleted), and the files after it."""
     before, _ = server.find_differences()
     if kind == "upload":
         names = ("keep.txt", f"a{version}.txt", f"b{version}.txt")

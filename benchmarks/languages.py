@@ -1,7 +1,7 @@
 """Measure word search in languages other than English: ``python -m benchmarks.languages FOLDER``.
 
-``python -m prefrag.evaluation.own_files.make_documents FOLDER --languages`` makes the folder. A question of
-``languages.jsonl`` counts as found if one of the first five passages contains the question's gold sentence.
+``python -m prefrag.evaluation.own_files.make_documents FOLDER --languages`` makes the folder. A question in
+``languages.jsonl`` counts as found if its gold sentence is in one of the first five passages.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def make(folder: Path, path: str, language: str) -> TantivyDocumentStore:
 
 
 def main(folder: str) -> None:
-    """Print the recall of each language, alone (analysed as English and as itself) and in one index with all others."""
+    """For each language, count found questions: alone (analysed as English or as itself), and with all languages."""
     lines = (ROOT / "evaluation" / "own_files" / "languages.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [json.loads(line) for line in lines]
 
@@ -43,7 +43,7 @@ def main(folder: str) -> None:
         found = ((one, [_plain(each.content or "") for each in store.search(one["question"], TOP_K)]) for one in asked)
         return sum(any(_plain(one["sentences"][0]) in text for text in texts) for one, texts in found)
 
-    print(f"language: found of {len(questions) // len(LANGUAGES)} as English, as itself, among all as English")
+    print(f"language: of {len(questions) // len(LANGUAGES)} found as English, as itself, as English among all")
     with tempfile.TemporaryDirectory() as kept:
         together = make(Path(folder), f"{kept}/all", "english")
         for kind, language in LANGUAGES.items():

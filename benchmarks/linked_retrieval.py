@@ -1,16 +1,16 @@
-"""Measure the retrieval of `dr_rag_linked`: recall of gold passages, cost, and transfer to other datasets.
+"""Measure the retrieval of `dr_rag_linked`: the recall of gold passages, the time, and the transfer to new datasets.
 
     python benchmarks/linked_retrieval.py [--data FOLDER] [--seeds 5] [--model FILE]
 
-The datasets are those of `--data` (by default ../shared/data/multihop beside the checkout): a folder each, with
-corpus.jsonl, train.jsonl and dev.jsonl. For each seed, trees are trained on the train questions and measured on the dev
-questions: on all datasets, without the measured one, and with all corpora in one index. Recall is in percent, the mean
-over questions; a question with more than k gold passages counts as having k. Then follow, with the shipped trees or
-those of `--model`, the documents and the recall of each selection, and the time of a question.
+Each dataset is a folder in `--data` (by default ../shared/data/multihop beside the checkout) with corpus.jsonl,
+train.jsonl and dev.jsonl. For each seed, trees are trained on the train questions and measured on the dev questions.
+Some trees are trained on all datasets, some on all but the measured dataset. Trees of all datasets are also measured
+with all corpora in one index. Recall is in percent, the mean over questions. A question with more than k gold passages
+counts as having k. Then come the number of documents and the recall of each selection, and the time of a question, with
+the shipped trees or the trees of `--model`.
 
-A recall at 5 has its 95% interval: the middle of the means of 10,000 bootstrap samples of the dev questions, where each
-question has its mean over the seeds. The interval shows how much depends on these questions, and the spread over the
-seeds how much depends on the random draws of the training.
+The recall at 5 has a 95% interval from 10,000 bootstrap samples of the dev questions. The interval shows how much
+depends on these questions. The spread over the seeds shows how much depends on the random draws of the training.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ DEPTHS = (3, 4, 5, 6)
 
 
 def main() -> None:
-    """Run the measurements and print each with how it was taken."""
+    """Run the measurements and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
-    parser.add_argument("--seeds", type=int, default=5, help="trainings that are averaged")
-    parser.add_argument("--model", help="trees for the selections and the times instead of the shipped ones")
+    parser.add_argument("--seeds", type=int, default=5, help="how many trainings are averaged")
+    parser.add_argument("--model", help="trees for the selections and the times, instead of the shipped trees")
     options = parser.parse_args()
     if not options.data.is_dir():
         parser.error(f"{options.data} does not exist: give the folder of the datasets with --data")
@@ -76,8 +76,8 @@ def main() -> None:
         seeds = range(options.seeds)
         on_all = [fit([pool for pools in train.values() for pool in pools], seed) for seed in seeds]
         heading = " / ".join(str(k) for k in DEPTHS)
-        print(f"Recall at {heading}, {options.seeds} seeds (at 5 with the 95% interval over the questions, and")
-        print("± the spread over the seeds, one standard deviation)")
+        print(f"Recall at {heading}, {options.seeds} seeds. In brackets: the 95% interval of the recall at 5 over the")
+        print("questions. After ±: its standard deviation over the seeds.")
         for name in DATASETS:
             others = [pool for other in DATASETS if other != name for pool in train[other]]
             without = [fit(others, seed) for seed in seeds]
@@ -96,7 +96,7 @@ def main() -> None:
 
 
 def measure_bm25(gathered: Sequence[Pool]) -> str:
-    """Measure the recall of a search for the question itself."""
+    """Measure the recall of a BM25 search for the question."""
     return write_means(
         {
             k: [len(pool.gold & {d.id for d in pool.documents[:k]}) / min(k, len(pool.gold)) for pool in gathered]
@@ -113,7 +113,7 @@ def measure_trees(gathered: Sequence[Pool], boosters: Sequence[Any]) -> str:
 
 
 def write_means(shares: Mapping[int, Sequence[float] | np.ndarray]) -> str:
-    """Write the mean of the questions' shares at each depth, with the interval at 5."""
+    """Write the mean recall at each depth, and the interval of the recall at 5."""
     [at_5] = intervals(100 * np.asarray(shares[MEASURED_AT])[:, None])
     return f"{' / '.join(f'{100 * np.mean(of):.1f}' for of in shares.values())} ({at_5.low:.1f} to {at_5.high:.1f})"
 
@@ -135,7 +135,7 @@ def print_selections(name: str, questions: Sequence[Question], store: TantivyDoc
 
 
 def print_times(name: str, questions: Sequence[Question], store: TantivyDocumentStore, model: str | None) -> None:
-    """Print the milliseconds that a question takes: retrieval in both stages, and selection."""
+    """Print how long a question takes, with both stages of the retrieval and the selection."""
     retrieval = linked_retrieval(store, PairClassifier(TreePairScorer(model, store), "fill", 5))
     retrieval.warm_up()
     start = StateBuilder(["local"], "local", top_k=5)
@@ -146,7 +146,7 @@ def print_times(name: str, questions: Sequence[Question], store: TantivyDocument
         retrieval.run(state)
         worked.append(1000 * (time.process_time() - cpu))
         wall.append(1000 * (time.perf_counter() - began))
-    # A separate loop, because a search that was just made is cached.
+    # The retrieval alone is measured in a loop of its own, because a search that was just made is cached.
     for question in questions:
         state = QuestionAsQuery().run(start.run(question.question)["state"])["state"]
         cpu = time.process_time()

@@ -1,11 +1,11 @@
-"""Measure the processor time of each part of `dr_rag_linked`'s retrieval in a large index, and its memory.
+"""Measure the processor time of each part of the retrieval of `dr_rag_linked` in a large index, and the memory.
 
     python benchmarks/linked_retrieval_at_scale.py [--data FOLDER] [--passages 1000000] [--index FOLDER]
 
-The index is the large one of `title_links.py`: the corpora of `--data` (by default ../shared/data/multihop beside the
-checkout) and copies of them with other words, whose titles are words and phrases of the texts, so that texts mention
-many more titles than they do in a real corpus. `--index` keeps the index, or uses one that was kept. Questions run once
-each, one after the other, in a process of their own, whose processor time is measured.
+The index is the large index of `title_links.py`. It holds the corpora of `--data` (by default ../shared/data/multihop
+beside the checkout) and copies of them with other words. Titles in the copies are words and phrases of the texts, so
+texts mention many more titles than in a real corpus. `--index` keeps the index for the next run, or uses it if it
+exists. A separate process asks each question once, one after the other. Its processor time is measured.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ PARTS = ("first stage, by words", "second stage, by words", "linking", "scoring"
 
 
 def main() -> None:
-    """Make the index, ask the questions in a new process, and print what they took."""
+    """Make the index, ask the questions in a new process, and print how much time they took."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
     parser.add_argument("--passages", type=int, default=1_000_000, help="passages of the index")
-    parser.add_argument("--index", type=Path, help="where the index is or will be kept")
+    parser.add_argument("--index", type=Path, help="where to keep the index; an existing index is used")
     parser.add_argument("--ask", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if not options.data.is_dir():
@@ -64,7 +64,7 @@ def main() -> None:
             write(TantivyDocumentStore(path=str(path)), islice(rename_passages(everything), options.passages))
         passages = TantivyDocumentStore(path=str(path)).count_documents()
         report("size of the index", f"{size(path):,.0f} MB", f"{passages:,} passages")
-        # Ask in another process, because the memory of writing would be counted too.
+        # Ask in another process, so that the memory for writing the index is not counted.
         command = [sys.executable, __file__, "--data", str(options.data), "--index", str(path), "--ask"]
         subprocess.run(command, check=True)
 
@@ -101,7 +101,7 @@ def ask(store: TantivyDocumentStore, data: Path) -> None:
 
 
 class Timed:
-    """Takes the place of an object's method, and records the processor time of each call in seconds."""
+    """Replaces a method of an object by one that records the processor time of each call in seconds."""
 
     def __init__(self, part: Any, method: str) -> None:
         self.seconds: list[float] = []

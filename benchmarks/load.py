@@ -1,14 +1,14 @@
-"""Measure the served application under steady load: runs per second, lost replies and memory.
+"""Measure a running server under steady load: runs per second, lost replies and memory.
 
-Starts a simulated model server (300 ms per reply) and ``prefrag serve`` over the demo index, asks with 64 clients for
-sixty seconds, and prints the runs per second compared with the ideal, the lost and mixed-up replies, and the memory of
-the serving processes. A run makes six model calls, so 64 clients could at best do 64 / (6 x 0.3 s) = 35.6 runs per
-second. Model server, clients and serving processes share the machine.
+Starts a simulated model server (300 ms per reply) and ``prefrag serve`` over the demo index. 64 clients ask for sixty
+seconds. Prints the runs per second compared with the ideal, the lost and mixed-up replies, and the memory of the
+serving processes. A run makes six model calls, so 64 clients could at best do 64 / (6 x 0.3 s) = 35.6 runs per second.
+The model server, the clients and the serving processes share the machine.
 
     python -m benchmarks.load [--workers 2] [--seconds 60] [--clients 64]
-    python -m benchmarks.load --stream --clients 200  # chat streams, more than the server takes: it refuses the rest
-    python -m benchmarks.load --questions 2000        # memory after 2,000 questions, compared with a tenth of them
-    python -m benchmarks.load --largest               # how long `/live` waits while the largest requests are read
+    python -m benchmarks.load --stream --clients 200  # chat streams; the server refuses those that are too many
+    python -m benchmarks.load --questions 2000        # memory after 200 questions and after 2,000
+    python -m benchmarks.load --largest               # how slowly `/live` answers while the largest requests are read
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def free_port() -> int:
 
 @contextmanager
 def process(*command: str, ready: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a server until the block ends; the block starts when the address ``ready`` answers 200."""
+    """Start a server, wait until the address ``ready`` answers 200, and stop the server at the end of the block."""
     with tempfile.TemporaryFile() as log:
         server = subprocess.Popen(command, env={**os.environ, **environment}, stdout=log, stderr=log)
         try:
@@ -67,7 +67,7 @@ def process(*command: str, ready: str, **environment: str) -> Iterator[subproces
 
 
 def processes_of(parent: int) -> list[int]:
-    """Return the ids of a process and of those that it started, as Linux reports them."""
+    """Return the ids of a process and of all processes that it started (Linux)."""
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
     return [parent, *(grandchild for child in children for grandchild in processes_of(int(child)))]
 
@@ -85,8 +85,8 @@ class Tally:
 
     :param took: The seconds of each run, from its first request to its end.
     :param lost: The number of runs that ended without an answer.
-    :param crossed: The number of runs that got another run's reply.
-    :param refused: The number of requests that the server told the client to repeat later.
+    :param crossed: The number of runs that got the reply of another run.
+    :param refused: The number of requests that the server refused, with the advice to repeat them later.
     """
 
     took: list[float] = field(default_factory=list)
@@ -131,15 +131,15 @@ async def load(
     rate = len(tally.took) / spent
     print(
         f"{len(tally.took)} runs in {spent:.1f} s with {clients} clients: {rate:.1f} runs a second, "
-        f"{rate / ideal:.0%} of the ideal {ideal:.1f}; {tally.lost} lost, {tally.crossed} crossed, {tally.refused} "
-        f"times refused and repeated; a run took {statistics.median(tally.took):.2f} s (median), "
-        f"{sorted(tally.took)[int(0.95 * len(tally.took))]:.2f} s (95th percentile); "
-        f"/live answered within {max(waits) * 1000:.0f} ms"
+        f"{rate / ideal:.0%} of the ideal {ideal:.1f}; {tally.lost} without an answer, {tally.crossed} with the reply "
+        f"of another run; requests refused and repeated: {tally.refused}; a run took "
+        f"{statistics.median(tally.took):.2f} s (median), {sorted(tally.took)[int(0.95 * len(tally.took))]:.2f} s "
+        f"(95th percentile); /live answered within {max(waits) * 1000:.0f} ms"
     )
 
 
 async def ask_plain(http: httpx.AsyncClient, url: str, token: str, tally: Tally) -> float:
-    """Ask over REST, and return the seconds to wait before a retry; 0 if there was an answer."""
+    """Ask over REST. Return 0 if there was an answer, or else the seconds to wait before the request is repeated."""
     reply = await http.post(f"{url}/prefrag/run", json={"question": f"Where was {token} born?"})
     if wait := _wait(reply):
         return wait
@@ -150,14 +150,14 @@ async def ask_plain(http: httpx.AsyncClient, url: str, token: str, tally: Tally)
 
 
 async def ask_stream(http: httpx.AsyncClient, url: str, token: str, tally: Tally) -> float:
-    """Ask with a chat stream, and return the seconds to wait before a retry; 0 if there was an answer."""
+    """Ask with a chat stream. Return 0 if there was an answer, or else the seconds to wait before repeating it."""
     body = {"model": "prefrag", "stream": True, "messages": [{"role": "user", "content": f"Where was {token} born?"}]}
     async with http.stream("POST", f"{url}/v1/chat/completions", json=body) as reply:
         if wait := _wait(reply):
             return wait
         lines = [line async for line in reply.aiter_lines() if line.startswith("data: ")]
     if not lines or lines[-1] != "data: [DONE]":
-        raise ValueError("The stream broke off.")
+        raise ValueError("The stream ended without [DONE].")
     text = "".join(
         choice["delta"].get(key) or ""
         for line in lines[:-1]
@@ -165,7 +165,7 @@ async def ask_stream(http: httpx.AsyncClient, url: str, token: str, tally: Tally
         for key in ("content", "reasoning_content")
     )
     if f"answer {token}" not in text:
-        raise ValueError("The stream held no answer.")
+        raise ValueError("The stream had no answer.")
     if set(re.findall(r"Q-\d{6}", text)) != {token}:
         tally.crossed += 1
     return 0
@@ -199,7 +199,7 @@ async def watch_live(url: str) -> AsyncIterator[list[float]]:
 
 
 async def measure_largest(url: str) -> None:
-    """Send the largest allowed requests one after the other, and print how long ``/live`` took meanwhile."""
+    """Send the largest allowed requests one after the other. Print how slowly ``/live`` answered at the same time."""
     blanks = " " * 900_000
     turns = [{"role": role, "content": "x" * 20} for _ in range(9_000) for role in ("user", "assistant")]
     values = {"field": "meta.year", "operator": "in", "value": list(range(100_000))}

@@ -1,12 +1,12 @@
-"""Count the model calls, retrievals and documents of every method, and check them against the rules of its paper.
+"""Count the model calls, retrievals and documents of each method, and check them against the rules of its paper.
 
-Runs twenty questions through each pipeline, over the demo index and the corpus that replaces the web, with the
-simulated model server and its script `methods`. There are four questions of each of five kinds, from a single search to
-a run that never ends by itself.
+Each pipeline runs twenty questions over the demo index and the corpus that replaces the web. The simulated model server
+plays its script `methods`. There are five kinds of runs, from a single search to a run that never ends by itself, and
+four questions of each kind.
 
     python -m benchmarks.methods                                     # every pipeline with rules
-    python -m benchmarks.methods mspr dr_rag_qdc                     # any pipeline in yaml_pipelines/, or a YAML file
-    python -m benchmarks.methods vanilla_local dr_rag_qdc --delay-ms 1000     # also compares the seconds
+    python -m benchmarks.methods mspr dr_rag_qdc                     # pipelines in yaml_pipelines/, or YAML files
+    python -m benchmarks.methods vanilla_local dr_rag_qdc --delay-ms 1000     # compare the seconds, too
 
 The command fails if a method breaks a rule. A pipeline without rules is only counted.
 """
@@ -44,7 +44,7 @@ class Run:
     :param judge: Calls of the judge.
     :param local: Retrievals from the local source.
     :param web: Retrievals from the web.
-    :param used: Retrievals whose documents the model was shown.
+    :param used: Retrievals whose documents were shown to the model.
     """
 
     reasoner: int
@@ -70,9 +70,9 @@ class Run:
 class Rule:
     """The rules of a method.
 
-    :param statements: Statements of the paper, each with a check of one result.
-    :param runs: The exact counts for each kind of run, by the paper's limits and the script; empty if the paper leaves
-        them open.
+    :param statements: Statements of the paper, each with a function that checks the result of a run.
+    :param runs: The exact counts for each kind of run, which follow from the paper's limits and the script. Empty if
+        the paper leaves them open.
     """
 
     statements: dict[str, Callable[[Result], bool]]
@@ -80,18 +80,18 @@ class Rule:
 
 
 def calls(result: Result, *callers: str) -> int:
-    """Count the model calls of these callers, by default of all."""
+    """Count the model calls of these components, by default of all components."""
     by_caller = result["usage"]["calls"]
     return sum(by_caller.values()) if not callers else sum(by_caller.get(caller, 0) for caller in callers)
 
 
 def steps(result: Result, action: str) -> list[dict[str, Any]]:
-    """Return the steps with this action that searched."""
+    """Return the steps that have this action and made a search."""
     return [step for step in result["steps"] if step["action"] == action and step["searched"]]
 
 
 def supplements(result: Result) -> int:
-    """Count the supplementary retrievals, which are made in the step of the doubted answer."""
+    """Count the supplementary retrievals. Each is part of the step whose answer was doubted."""
     return len(steps(result, "answer"))
 
 
@@ -106,26 +106,26 @@ def _prefrag_counts(result: Result) -> bool:
 ONE_CALL = {"one model call (4.2)": lambda result: calls(result) == 1}
 HARD_LIMIT = {
     "at most 3 + 1 replies and one forced answer (B.3)": lambda result: calls(result, "reasoner") <= 5,
-    "no reflection, the first answer is final (table 2)": lambda result: supplements(result) == 0,
+    "no reflection: the first answer is final (table 2)": lambda result: supplements(result) == 0,
 }
 REFLECTING = {
-    "at most 3 + 1 replies, one for the supplement, one forced answer (B.3)": lambda result: (
+    "at most 3 + 1 replies, one more after a supplement, and one forced answer (B.3)": lambda result: (
         calls(result, "reasoner") <= 6
     ),
     "at most one supplement (B.3)": lambda result: supplements(result) <= 1,
 }
 JUDGED = {
-    "one judge call per retrieval step, none for the first (equation 3)": lambda result: (
+    "one judge call for each retrieval step but the first (equation 3)": lambda result: (
         calls(result, "judge") == max(0, len(steps(result, "search")) - 1)
     ),
     "the local source first in every step (3.2)": lambda result: all(
         step["searched"][0] == "local" for step in steps(result, "search")
     ),
-    "used = kept local retrievals + all of the web; web = switches + supplements (A.6)": _prefrag_counts,
+    "used = kept local retrievals + all web retrievals; web = switches + supplements (A.6)": _prefrag_counts,
 }
 CHOSEN = {
     "no judge": lambda result: calls(result, "judge") == 0,
-    "one source per step, the next one in the next step (A.4, 4.2)": lambda result: all(
+    "only one source per step; the next step may search another (A.4, 4.2)": lambda result: all(
         len(step["searched"]) == 1 for step in steps(result, "search")
     ),
 }
@@ -133,12 +133,12 @@ CHOSEN = {
 
 def _documents(most: Callable[[Result], int]) -> dict[str, Callable[[Result], bool]]:
     return {
-        "at most top-k 5 documents per used retrieval (4.1)": lambda result: len(result["documents"]) <= most(result)
+        "at most 5 documents (top-k) per used retrieval (4.1)": lambda result: len(result["documents"]) <= most(result)
     }
 
 
 def _action(result: Result) -> str:
-    """Return the action of CRAG's evaluator."""
+    """Return the action that CRAG's evaluator chose."""
     return next(str(event["action"]) for event in result["trace"] if event["kind"] == "evaluated")
 
 
@@ -187,10 +187,10 @@ _MSPR = Rule(
             for before, after in itertools.pairwise(step for step in result["steps"] if step["searched"])
             if before["verdict"] and not before["verdict"]["status"]
         ),
-        "AWI 5, one more for a supplement, one forced answer (MSPR, IV.A)": lambda result: (
+        "at most 5 replies (AWI), one more after a supplement, and one forced answer (MSPR, IV.A)": lambda result: (
             calls(result, "reasoner") <= 5 + supplements(result) + 1
         ),
-        "SRT 1, a web search of the question (MSPR, III.D)": lambda result: (
+        "at most one supplement (SRT), a web search for the question (MSPR, III.D)": lambda result: (
             [step["searched"] for step in steps(result, "answer")] in ([], [["web"]])
         ),
         "a review for each answer that is not forced (MSPR, III.D)": lambda result: (
@@ -211,13 +211,13 @@ _CRAG = Rule(
         "one local retrieval, with the question (4.1)": lambda result: (
             result["counts"]["total_local"] == 1 and result["steps"][0]["query"] == result["question"]
         ),
-        "the web once after Incorrect or Ambiguous, never after Correct (4.3)": lambda result: (
+        "one web retrieval after Incorrect or Ambiguous, none after Correct (4.3)": lambda result: (
             result["counts"]["total_web"] == calls(result, "rewriter") == (_action(result) != "correct")
         ),
-        "Incorrect shows only the web's passages (4.3)": lambda result: (
+        "after Incorrect, only passages of the web are shown (4.3)": lambda result: (
             _action(result) != "incorrect" or {document["source"] for document in result["documents"]} == {"web"}
         ),
-        "one call scores a search's documents and one its strips; of the web, only strips (4.4, 4.5)": (
+        "a call scores the local documents, at most one their strips, and one the web's strips (4.4, 4.5)": (
             lambda result: 1 <= calls(result, "judge") <= 2 + result["counts"]["total_web"]
         ),
         "at most five strips per search (CRAG, B.2)": lambda result: all(
@@ -233,8 +233,8 @@ _IRCOT = Rule(
         "the question is the first query (IRCoT, 3.1)": lambda result: (
             result["steps"][0]["query"] == result["question"]
         ),
-        "at most 8 sentences and a reader (IRCoT, 4)": lambda result: calls(result) <= 9,
-        "a retrieval for the question and each sentence but the last (IRCoT, 3.1)": lambda result: (
+        "at most 8 sentences, and one call of the reader (IRCoT, 4)": lambda result: calls(result) <= 9,
+        "one retrieval for the question, and one for each sentence but the last (IRCoT, 3.1)": lambda result: (
             result["counts"]["total"] == calls(result) - 1
         ),
         "at most 15 paragraphs (IRCoT, 4)": lambda result: len(result["documents"]) <= 15,
@@ -242,7 +242,7 @@ _IRCOT = Rule(
 )
 _FLARE = Rule(
     {
-        "a retrieval for the question and each doubted sentence (FLARE, 3.2)": lambda result: (
+        "one retrieval for the question, and one for each doubted sentence (FLARE, 3.2)": lambda result: (
             result["counts"]["total"]
             == 1 + sum(event["kind"] == "look_ahead" and bool(event["query"]) for event in result["trace"])
         ),
@@ -294,7 +294,7 @@ RULES = {
             "one retrieval, with the question (Self-RAG, 3.3)": lambda result: (
                 result["counts"]["total"] == 1 and result["steps"][0]["query"] == result["question"]
             ),
-            "one call per passage, for an answer and its critique, no others (Self-RAG, algorithm 1)": lambda result: (
+            "one call per passage, which answers and critiques, and no others (Self-RAG, algorithm 1)": lambda result: (
                 calls(result) == calls(result, "critic") == len(result["documents"])
             ),
             **USED,
@@ -311,7 +311,7 @@ RULES = {
         {
             **ONE_CALL,
             **USED,
-            "one retrieval below the threshold, otherwise none (Adaptive Retrieval, 6)": lambda result: all(
+            "one retrieval if the popularity is too low, otherwise none (Adaptive Retrieval, 6)": lambda result: all(
                 result["counts"]["total"] == event["retrieves"]
                 for event in result["trace"]
                 if event["kind"] == "popularity"
@@ -324,10 +324,10 @@ RULES = {
                 sum(event["kind"] == "question_class" for event in result["trace"]) == 1
                 and calls(result) == calls(result, "reasoner")
             ),
-            "by the class, no retrieval, one, or at most IRCoT's eight (Adaptive-RAG, 3.1)": lambda result: (
+            "no retrieval, one, or at most eight (IRCoT), as the class says (Adaptive-RAG, 3.1)": lambda result: (
                 result["counts"]["total"] in _RETRIEVALS[result["question_class"]["chosen"]]
             ),
-            "one call, or at most IRCoT's nine (Adaptive-RAG, 3.1)": lambda result: (
+            "one call, or at most nine (IRCoT), as the class says (Adaptive-RAG, 3.1)": lambda result: (
                 calls(result) == 1 or (result["question_class"]["chosen"] == "multi_step" and calls(result) <= 9)
             ),
         }
@@ -336,7 +336,7 @@ RULES = {
 
 
 def questions(count: int, first: int) -> list[tuple[int, str]]:
-    """Return pairs of a kind of run and a demo question with a token that makes the model play this kind."""
+    """Return demo questions, each after its kind of run. The token in a question makes the model play this kind."""
     texts = [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
     return [(n % KINDS, f"{texts[n % len(texts)].rstrip('?')} (Q-{first + n})?") for n in range(count)]
 
@@ -363,7 +363,7 @@ def find_breaches(rule: Rule, runs: Sequence[tuple[int, Result]]) -> list[str]:
 
 
 def write_row(name: str, runs: Sequence[tuple[int, Result]], verdict: str) -> list[str]:
-    """Return a method's row of the table, with means per question."""
+    """Return the row of a method in the table. Most columns are means per question."""
     results = [result for _, result in runs]
 
     def mean(value: Callable[[Result], float]) -> str:
@@ -423,7 +423,7 @@ def measure(names: Sequence[str], count: int) -> bool:
             runs = asyncio.run(run_all(name, questions(count, 100_000 + 1_000 * number)))
         except (ValueError, RuntimeError) as error:
             rows.append([name, *["-"] * (len(HEAD) - 2), "NOT ok"])
-            lines.append(f"{name}: NOT ok\n  did not run: {error}")
+            lines.append(f"{name}: NOT ok\n  the run failed: {error}")
             kept = False
             continue
         rule = RULES.get(name)
@@ -437,11 +437,9 @@ def measure(names: Sequence[str], count: int) -> bool:
                 *(f"  broken: {what}" for what in wrong),
                 *(f"  {what}" for what in rule.statements),
             ]
-    print(
-        f"Means per question over {count} questions; `most`: the most model calls of a run; `forced`: number of runs.\n"
-    )
+    print(f"Means over {count} questions, except `most` (most model calls of a run) and `forced` (number of runs).\n")
     print(write_table(rows))
-    print("\nThe rules of each:")
+    print("\nThe rules of each method:")
     print("\n".join(lines))
     return kept
 

@@ -1,15 +1,15 @@
-"""A simulated OpenAI-compatible model server: scripted replies after a fixed delay, for measuring everything else.
+"""A simulated OpenAI-compatible model server that sends scripted replies after a fixed delay.
 
-It is a bare ASGI application, because it shares the machine with the measured programs.
+It is a bare ASGI application, so that it needs little of the machine that it shares with the measured programs.
 
     python benchmarks/model_server.py --port 9000 --delay-ms 300
     PREFRAG_LLM_BASE_URL=http://127.0.0.1:9000/v1 PREFRAG_LLM_MODEL=simulated prefrag ask "Where was Q-12345 born?"
 
 The script ``prefrag`` plays a run of three searches, four reasoner calls and two verdicts, the first True and the
-second False. The script ``methods`` plays five kinds of runs (see MethodsScript) for any of the shipped pipelines. A
-token such as Q-12345 in the question is repeated in every query, analysis and answer, so that a client can see whether
-the reply is to its own question. You can write a script as a JSON file with a list of
-``{"contains": ..., "reply": ...}``; the first entry whose text is in the prompt gives the reply.
+second False. The script ``methods`` plays five kinds of runs (see MethodsScript) for any of the shipped pipelines. If
+the question has a token such as Q-12345, every query, analysis and answer repeats it. So a client can check that the
+reply is for its own question. A script can also be a JSON file with a list of ``{"contains": ..., "reply": ...}``. The
+first entry whose text is in the prompt gives the reply.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _TOOLS = re.compile(r"^Action: (?:.* exactly as )?(.+)$", re.MULTILINE)
 
 
 class PrefragScript:
-    """The replies of one PrefRAG run; all but the verdicts, which alternate, depend only on the prompt."""
+    """The replies of a PrefRAG run. They depend only on the prompt, except that verdicts alternate."""
 
     def __init__(self) -> None:
-        # The runs that had their first verdict; the second verdict removes the run, so that the set stays small.
+        # The tokens of runs that had their first verdict. The second verdict removes the token again.
         self._judged: set[str] = set()
 
     def __call__(self, prompt: str) -> str:
-        """:param prompt: What the model is sent. :returns: Its reply."""
+        """:param prompt: What is sent to the model. :returns: The reply of the model."""
         questions = list(QUESTION.finditer(prompt))
         question = questions[-1][1].strip() if questions else ""
         token = (_TOKEN.search(question) or _TOKEN.search(prompt) or [""])[0]
@@ -73,20 +73,20 @@ class PrefragScript:
 
 
 class MethodsScript:
-    """The replies of five kinds of runs, for every shipped method that replies as text; Q-N plays the kind N % 5.
+    """The replies of five kinds of runs, for every shipped method that replies as text. Q-N plays the kind N % 5.
 
     0. One search, then the answer.
     1. Two searches, then the answer.
-    2. Two searches, then an answer that is doubted, and the same answer after the supplement.
-    3. Three searches, then an answer that is doubted; after the supplement, searches that never stop.
+    2. Two searches, then an answer that is doubted. After the supplementary retrieval, the same answer again.
+    3. Three searches, then an answer that is doubted. After the supplementary retrieval, searches that never stop.
     4. Searches that never stop.
 
     For these five kinds, the scores for CRAG's evaluator mean Correct, Incorrect, Ambiguous, Correct, Incorrect.
 
-    If there are several tools, the runs take them in turn. The verdicts of a run alternate between True and False. An
-    answer is doubted by an INCORRECT label if the prompt asks for a label, or else by the first review. A prompt that
-    offers no tool is answered. In a chain of thought, each sentence but the last is a search, and its first token is
-    unlikely.
+    If there are several tools, the runs take them in turn. The verdicts of a run alternate between True and False. To
+    doubt an answer, the reply labels it INCORRECT if the prompt asks for a label. Otherwise the first review rejects
+    it. A prompt without tools gets an answer. In a chain of thought, each sentence but the last leads to a search. Its
+    first token has a low probability.
     """
 
     SEARCHES = (1, 2, 2, 3, len(_HOPS))
@@ -94,11 +94,11 @@ class MethodsScript:
     RELEVANCE = (10, 0, 5, 10, 0)
 
     def __init__(self) -> None:
-        # How many verdicts and reviews each run had. Each token must be used for one run only.
+        # How many verdicts and reviews each token had. So a token must be used for one run only.
         self._given: Counter[tuple[str, str]] = Counter()
 
     def __call__(self, prompt: str) -> str:
-        """:param prompt: What the model is sent. :returns: Its reply."""
+        """:param prompt: What is sent to the model. :returns: The reply of the model."""
         questions = list(QUESTION.finditer(prompt))
         question = questions[-1][1].strip() if questions else ""
         token = (_TOKEN.search(question) or _TOKEN.search(prompt) or ["Q-0"])[0]
@@ -121,7 +121,7 @@ class MethodsScript:
             return json.dumps(dict.fromkeys(numbers, self.RELEVANCE[kind]))
         if prompt.endswith(_NEXT_SENTENCE):
             sentences = prompt.rpartition(_SENTENCES)[2].count("\n") - 1
-            # A chain of thought has first searched for the question.
+            # Before the first sentence, there was already a search for the question.
             if kind < len(self.SEARCHES) - 1 and sentences >= self.SEARCHES[kind] - 1:
                 return f"So the answer is: answer {token}."
             return f"The {_HOPS[min(sentences, len(_HOPS) - 1)]} hop of {token} is found."
@@ -170,7 +170,7 @@ def _json_step(hop: str | None, question: str, token: str) -> str:
 
 
 def read_script(name: str) -> Script:
-    """:param name: ``prefrag``, ``methods`` or a JSON file. :returns: Its replies."""
+    """:param name: ``prefrag``, ``methods`` or a JSON file. :returns: A function from a prompt to the reply."""
     if name in ("prefrag", "methods"):
         return PrefragScript() if name == "prefrag" else MethodsScript()
     table = [(entry["contains"], entry["reply"]) for entry in json.loads(Path(name).read_text(encoding="utf-8"))]
@@ -184,7 +184,7 @@ class ModelServer:
     """The ASGI application.
 
     :param script: Gives the reply to a prompt.
-    :param delay: Seconds before a reply.
+    :param delay: The seconds before each reply.
     """
 
     def __init__(self, script: Script, delay: float):

@@ -1,8 +1,8 @@
-"""Measure the reader's answers when a newer document changes something, with and without the documents' dates.
+"""Measure the answers of the extractive reader when a newer document changes a fact, with dates and without dates.
 
     python -m benchmarks.newer_answers
 
-The questions, and the two documents that each is asked over, are in `evaluation/own_files/changed.yaml`.
+The questions are in `evaluation/own_files/changed.yaml`. Each of them has two documents.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 """Measure the CPU time that a PrefRAG run adds to its model and retrieval calls.
 
-A run of the shipped YAML has three retrievals, two judge calls and four reasoner calls. Model and sources answer from a
-script at once, so that only the engine, the components and the prompts take time.
+A run of the shipped YAML has three retrievals, two judge calls and four reasoner calls. The model and the sources
+answer at once from a script, so that only the engine, the components and the prompts take time.
 
     python -m benchmarks.orchestration [--runs 200]
 
-`--data` names a folder with questions and their corpus, half of which is on the web. Then the tokens that such runs
-read are counted instead. A token is four characters; it counts as cached if an earlier prompt of the run is the same up
-to that token. Queries and verdicts come from the script, or from the simulated reader.
+`--data` names a folder with questions and their corpus, which is divided between the local source and the web. Then the
+benchmark counts the tokens of prompts instead. A token is four characters. It counts as cached if an earlier prompt of
+the run is the same up to that token. Queries and verdicts come from the script, or from the simulated reader.
 
     python -m benchmarks.orchestration --data hotpotqa [--simulated]
 
-With ``--http``, the processor time of such runs is measured, with a model server in another process that replies at
+With ``--http``, the processor time of these runs is measured. The model server runs in another process and replies at
 once.
 
     python -m benchmarks.orchestration --data hotpotqa --http
@@ -70,7 +70,7 @@ async def measure(runs: int) -> None:
 
 @component
 class CountedModel:
-    """Replies from the script or the simulated reader, and counts the tokens that are sent to it."""
+    """A model that replies from the script or the simulated reader, and counts the tokens of its prompts."""
 
     model_host, served_by, context_window = "localhost", "one", 131_072
     sent: ClassVar[dict[str, list[str]]] = {}
@@ -83,14 +83,14 @@ class CountedModel:
 
     @component.output_types(replies=list[ChatMessage])
     def run(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Reply, with the counts in its ``usage``."""
+        """Reply to a prompt, and put the counts into the ``usage`` of the reply."""
         prompt = "\n".join(message.text or "" for message in messages)
         if self.simulated:
             reply = self._reader.run(messages, generation_kwargs)["replies"][0]
         else:
             reply = ChatMessage.from_assistant(self.script(prompt))
         earlier = self.sent.setdefault(ASKED.findall(prompt)[-1], [])
-        # `commonprefix` compares by character, which is wrong for paths but right for prompts.
+        # `commonprefix` compares by character. That is wrong for paths, but right for prompts.
         cached = max((len(os.path.commonprefix([prompt, one])) for one in earlier), default=0)  # noqa: RUF071
         earlier.append(prompt)
         reply.meta["usage"] = {"prompt_tokens": len(prompt) // 4, "cached_tokens": cached // 4}
@@ -114,7 +114,7 @@ async def measure_http(questions: list[str]) -> None:
     first, spent = spent[0], sorted(spent[10:])
     print(
         f"{len(spent)} questions over HTTP, processor time: median {statistics.median(spent):.1f} ms, 95th percentile "
-        f"{spent[int(0.95 * len(spent))]:.1f} ms, least {spent[0]:.1f} ms; the first of all {first:.1f} ms"
+        f"{spent[int(0.95 * len(spent))]:.1f} ms, minimum {spent[0]:.1f} ms; the first question took {first:.1f} ms"
     )
 
 
@@ -146,7 +146,7 @@ def count_tokens(data: Path, simulated: bool) -> None:
 
 
 if __name__ == "__main__":
-    # Nothing leaves the machine, because the web is a script or an index.
+    # The web may be on, because here it is a script or an index, so that nothing leaves the machine.
     os.environ |= {"HAYSTACK_DESERIALIZATION_ALLOWLIST": "prefrag,duckduckgo_api_haystack,benchmarks,tests"}
     os.environ["PREFRAG_WEB"] = "on"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -1,10 +1,10 @@
-"""Time DR-RAG's transformer classifier: the nine pairs of a six-document selection (k1 3), at 256 tokens per pair.
+"""Time DR-RAG's transformer classifier on the nine pairs of a selection of six documents, with 256 tokens per pair.
 
     python benchmarks/pair_classifier.py [--cores 2] [--runs 20]
 
-The weights are random, in the shape of MiniLM-L6 (22 million parameters) in PyTorch fp32, ONNX fp32 and ONNX int8, and
-of BigBird base, which the paper uses. So they show the cost of a question, not the quality of an answer. It needs the
-extra `classifier`, and onnx for the export.
+The weights are random, so the benchmark shows the cost of a question, not the quality of an answer. The models have the
+shape of MiniLM-L6 (22 million parameters; PyTorch fp32, ONNX fp32 and ONNX int8) and of BigBird base, which the paper
+uses. The benchmark needs the extra `classifier`, and onnx for the export.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from prefrag.components.pair_classifier.transformer_pair_scorer import (  # noqa
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WORDS = [a + b + c for a in LETTERS for b in LETTERS for c in LETTERS]
-# With the 60 tokens of the question a pair has about 256.
+# With the 60 tokens of the question and two such documents, a pair has about 256 tokens.
 DOCUMENT_TOKENS = 96
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 
 
 def main() -> None:
-    """Run the measurements, and print each with the clock that took it."""
+    """Run the measurements and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cores", type=int, default=2, help="cores that the process may use")
-    parser.add_argument("--runs", type=int, default=20, help="questions that are timed")
+    parser.add_argument("--runs", type=int, default=20, help="how many questions are timed")
     options = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
-        # Limit the cores before PyTorch and ONNX Runtime are loaded, because they count the cores then.
+        # Limit the cores before PyTorch and ONNX Runtime are loaded, because they count the cores while they load.
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
 
     from transformers import BertConfig, BigBirdConfig
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def nine_pairs() -> list[Pair]:
-    """Make the pairs of three first-stage and three second-stage documents, all longer than the cap."""
+    """Pair three documents of the first stage with three of the second. All are longer than ``DOCUMENT_TOKENS``."""
     words = random.Random(7)
 
     def document() -> Document:
@@ -91,7 +91,7 @@ def nine_pairs() -> list[Pair]:
 
 
 def measure(name: str, scorer: TransformerPairScorer, runs: int) -> None:
-    """Time the scoring of one question's pairs, including tokenisation, after two warm-up questions."""
+    """Time the scoring of the pairs of a question, including tokenisation, after two questions for warming up."""
     question, pairs = " ".join(random.Random(8).choices(WORDS, k=80)), nine_pairs()
     scorer.warm_up()
     texts = [(pair[0].content or "", pair[1].content or "") for pair in pairs]
@@ -139,11 +139,7 @@ def save(folder: Path, config: Any) -> None:
 
 
 def quantise(file: Path, quantised: Path) -> None:
-    """Write the weights of an ONNX model as 8-bit integers.
-
-    :param file: The model.
-    :param quantised: The file to write.
-    """
+    """Read the ONNX model ``file``, and write it to ``quantised`` with 8-bit integers as weights."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     quantize_dynamic(str(file), str(quantised), weight_type=QuantType.QInt8)

@@ -1,13 +1,13 @@
-"""Measure the selections of DR-RAG's pair classifier: recall of gold passages, documents shown, and milliseconds.
+"""Measure the selections of DR-RAG's pair classifier: recall of gold passages, number of documents, and time.
 
     python benchmarks/pair_selection.py [--data FOLDER] [--seeds 5] [--transformer FOLDER] [--questions dev]
 
-The datasets are those of `--data` (by default ../shared/data/multihop beside the checkout): a folder each, with
-corpus.jsonl, train.jsonl and dev.jsonl. The candidates are those of `dr_rag_cis` and `dr_rag_cfs`. It measures the
-shipped trees, trees trained again on the train questions with other seeds, and with `--transformer` a folder of
-`prefrag train pairs --engine transformer` at the threshold of its card. For this folder it also prints questions of
-which only one engine selects all gold passages. Recall is in percent, the mean over questions; the interval is the
-middle 95% of the means of 10,000 bootstrap samples of the questions. The milliseconds are the median processor time.
+Each dataset is a folder in `--data` (by default ../shared/data/multihop beside the checkout) with corpus.jsonl,
+train.jsonl and dev.jsonl. The candidates are retrieved as in `dr_rag_cis` and `dr_rag_cfs`. Three engines are measured:
+the shipped trees, trees trained again with other seeds, and the transformer that `prefrag train pairs --engine
+transformer` wrote into the folder `--transformer`, at the threshold of its card. With a transformer, questions are
+printed for which only one engine selects all gold passages. Recall is in percent, the mean over questions, with a 95%
+interval from 10,000 bootstrap samples of the questions. The milliseconds are the median processor time.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ def main() -> None:
     shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
     parser.add_argument(
-        "--seeds", type=int, default=5, help="trainings that are averaged; 0 for the shipped trees alone"
+        "--seeds", type=int, default=5, help="how many trainings are averaged; 0 for only the shipped trees"
     )
     parser.add_argument("--transformer", type=Path, help="the folder of a trained transformer")
-    parser.add_argument("--questions", default="dev", help="the file of questions, without its ending")
-    parser.add_argument("--limit", type=int, help="the first questions of each dataset")
+    parser.add_argument("--questions", default="dev", help="the name of the questions' file, without `.jsonl`")
+    parser.add_argument("--limit", type=int, help="use only this many questions of each dataset")
     options = parser.parse_args()
     if not options.data.is_dir():
         parser.error(f"{options.data} does not exist: give the folder of the datasets with --data")
@@ -107,7 +107,7 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Selected:
-    """For each question, the share of gold passages selected, the number of documents, and the milliseconds."""
+    """For each question, the share of gold passages that are selected, the number of documents, and the time."""
 
     shares: list[float]
     documents: list[int]
@@ -145,11 +145,11 @@ def write_all(runs: Sequence[Selected]) -> str:
 
 
 def print_difference(given: Sequence[Candidates], trees: Selected, transformer: Selected) -> None:
-    """Print the questions of which only one engine selects all gold passages."""
+    """Print the questions for which only one of the two engines selects all gold passages."""
     complete = [(first == 1.0, second == 1.0) for first, second in zip(trees.shares, transformer.shares, strict=True)]
-    for label, wanted in (("trees", (True, False)), ("transformer", (False, True))):
+    for label, wanted in (("trees", (True, False)), ("transformers", (False, True))):
         only = [one.question.question for one, found in zip(given, complete, strict=True) if found == wanted]
-        print(f"    all gold passages with the {label} alone: {len(only)}" + "".join(f"\n      {q}" for q in only[:4]))
+        print(f"    only {label} select all gold passages: {len(only)}" + "".join(f"\n      {q}" for q in only[:4]))
 
 
 if __name__ == "__main__":

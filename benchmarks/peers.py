@@ -3,11 +3,11 @@
     make peers [DATA=.../hotpotqa]
     .venv-peers/bin/python -m benchmarks.peers --data .../hotpotqa [--questions 40] [--rounds 3]
 
-The frameworks run in turn, each in a process of its own. The model server, in another process, replies at once from a
-script: three searches and an answer for an agent with tools; three searches (one of them in both sources) and two
-verdicts for PrefRAG; a grade for each of five passages, a new query and an answer for corrective retrieval. All search
-the same two indexes of this project by the same call, whose time is measured separately. The rest of the time is
-orchestration, including the model's client.
+The frameworks run in turn, each in its own process. The model server runs in another process and replies at once from a
+script. An agent with tools makes three searches and answers. PrefRAG makes three searches, one of them in both sources,
+and gets two verdicts. Corrective retrieval grades each of five passages, writes a new query and answers. All frameworks
+search the same two indexes by the same function, whose time is measured separately. The rest of the time is
+orchestration, including the client of the model.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ OWN, WEB = "Search the user's own documents. Prefer this.", "Search the web, whe
 
 
 class ToolModel(ModelServer):
-    """Calls the offered tools, grades a passage, or replies as PrefRAG's script does, and counts the calls."""
+    """A model server that calls the offered tools, grades a passage, or replies like PrefRAG's script."""
 
     def __init__(self) -> None:
         super().__init__(PrefragScript(), 0.0)
         self._calls = 0
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve one request; `/v1/calls` returns the number of calls since the last time it was asked."""
+        """Serve one request. `/v1/calls` returns the number of model calls since the last request for it."""
         if scope["path"] != "/v1/calls":
             await super().__call__(scope, receive, send)
             return
@@ -68,7 +68,7 @@ class ToolModel(ModelServer):
         if not (tools := [tool["function"]["name"] for tool in request.get("tools") or ()]):
             return super()._completion(request)
         if "Grade" in tools[0]:
-            # About one passage in five is graded irrelevant, so that the web is searched.
+            # About one passage in five gets the grade irrelevant, so that the web is searched.
             size = len(request["messages"][-1]["content"])
             name, arguments = tools[0], {"relevant": "no" if size % 5 == 0 else "yes"}
         else:
@@ -125,7 +125,7 @@ def haystack_agent(address: str, search: Search) -> Ask:
 
 
 def searching(search: Search) -> list[tuple[Callable[[str], Awaitable[str]], str]]:
-    """Return the two searches as coroutines, each with its description."""
+    """Return the search of each source as a coroutine function, with its description."""
 
     async def search_local(query: str) -> str:
         return search("local", query)
@@ -225,7 +225,7 @@ PEERS: dict[str, Callable[[str, Search], Ask]] = {
 
 
 async def measure(name: str, address: str, data: Path, questions: int, first: int) -> dict[str, float]:
-    """Ask the questions one after the other, and measure the processor time of searches separately."""
+    """Ask the questions one after the other. The processor time of searches is measured separately."""
     searches: list[float] = []
     unmeasured = Index.search
 
@@ -265,7 +265,7 @@ async def measure(name: str, address: str, data: Path, questions: int, first: in
 
 
 def table(rounds: list[dict[str, dict[str, float]]]) -> str:
-    """Return the medians over the rounds as a table, the quickest framework first."""
+    """Return a table of the medians over the rounds. The framework with the least orchestration comes first."""
     names = {
         name: {column: statistics.median(one[name][column] for one in rounds) for column in rounds[0][name]}
         for name in rounds[0]
@@ -286,7 +286,7 @@ def main(data: Path, questions: int, rounds: int) -> None:
     found = []
     with process(*own, "--serve", str(port), ready=f"{address}/models"):
         for turn in range(rounds):
-            # Each round begins with another framework, so that changes in the machine's load affect all of them alike.
+            # Each round begins with another framework, so that changes in the machine's load affect all alike.
             names = [*PEERS][turn % len(PEERS) :] + [*PEERS][: turn % len(PEERS)]
             one = {}
             for name in names:
@@ -301,7 +301,7 @@ def main(data: Path, questions: int, rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    # The web is an index, so no query is sent out; telemetry is off.
+    # The web may be on, because it is an index here, so that no query is sent out. Telemetry is off.
     os.environ |= {"PREFRAG_WEB": "on", "HAYSTACK_TELEMETRY_ENABLED": "False", "LANGSMITH_TRACING": "false"}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)

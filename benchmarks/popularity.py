@@ -1,9 +1,9 @@
 """Choose the threshold of Adaptive Retrieval that gives the most right answers on train, and measure it on dev.
 
-Answers each question with one retrieval (`vanilla_local`) and with none (`no_retrieval`), counts the passages that
-mention the things in the question, and chooses the threshold as the authors' notebook does. The simulated reader knows
-by heart the share of questions set by `--memory`, however popular their subjects are. So always retrieving is best for
-it, and its figures show what each threshold saves and costs. Only a real model can show what the method is worth.
+Answers each question with one retrieval (`vanilla_local`) and without any (`no_retrieval`). Counts the passages that
+mention the things named in the question, and chooses the threshold as the authors' notebook does. `--memory` is the
+share of questions that the simulated reader knows by heart. It does not know popular subjects more often, so it should
+always retrieve. Its figures only show what a threshold saves and costs. A real model shows the worth of the method.
 
     python -m benchmarks.popularity hotpotqa musique --data FOLDER
     python -m benchmarks.popularity hotpotqa --data FOLDER --llm http://127.0.0.1:8000/v1
@@ -30,13 +30,13 @@ THRESHOLDS = (0, 1, 3, 10, 30, 100)
 class Answered:
     """A question that was answered both with and without a retrieval."""
 
-    popularity: float  # the number of passages; -1 if the question names nothing, so that a retrieval is always made
+    popularity: float  # the number of passages; -1 if the question names nothing, so that it is always retrieved
     retrieved: bool  # whether the answer with a retrieval was right
     known: bool  # whether the answer without a retrieval was right
 
 
 def answer_both_ways(folder: Path, split: str, llm: str, memory: float) -> list[Answered]:
-    """Run both pipelines on the questions of a split, and count the passages that mention what each question names."""
+    """Run both pipelines on the questions of a split, and count the passages that mention the things in a question."""
     questions, corpus = folder / f"{split}.jsonl", folder / "corpus.jsonl"
     policy = {"memory": memory} if llm == "simulated" else {}
     right = {}
@@ -58,14 +58,14 @@ def answer_both_ways(folder: Path, split: str, llm: str, memory: float) -> list[
 
 
 def measure(answered: list[Answered], threshold: float) -> tuple[float, float]:
-    """Return the percentages of right answers, and of questions with a retrieval, for a threshold."""
+    """For a threshold, return the percentage of right answers and the percentage of questions with a retrieval."""
     searched = [one.popularity < threshold for one in answered]
     right = [one.retrieved if search else one.known for one, search in zip(answered, searched, strict=True)]
     return 100 * sum(right) / len(right), 100 * sum(searched) / len(searched)
 
 
 def choose(answered: list[Answered]) -> float:
-    """Return the threshold with the most right answers; of several, the lowest, which searches least."""
+    """Return the threshold with the most right answers. Among equals, take the lowest, with the fewest searches."""
     candidates = sorted({0.0, math.inf, *(one.popularity for one in answered if one.popularity >= 0)})
     return max(candidates, key=lambda threshold: (measure(answered, threshold)[0], -threshold))
 

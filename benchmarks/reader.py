@@ -1,14 +1,14 @@
-"""Measure the reader in two pipelines: exact match, F1, the answers that are given, and the evidence for the others.
+"""Measure the extractive reader in two pipelines: exact match, F1, how often it answers, and the shown evidence.
 
     python benchmarks/reader.py [--data FOLDER] [--model FOLDER] [--threshold 0.5] [--split dev] [--only demo]
 
-The datasets are those in `--data` (by default ../shared/data/multihop beside the checkout), and the demo. In
-`dr_rag_linked` the reader reads the five passages that the shipped pair trees select (in the demo, from both of its
-corpora in one index). In `prefrag` it runs the loop over a corpus that is split between the sources. Exact match and F1
-are over all answers, given or not. An answer is right if it contains a gold answer or has an F1 of at least 0.8.
-Evidence is measured for the questions to which no answer was given: how often a shown sentence contains a gold answer
-(except `yes` and `no`), and how often one comes from a gold passage. The 95% intervals are from 10,000 bootstrap
-samples of questions.
+The datasets are the demo and those in `--data` (by default ../shared/data/multihop beside the checkout). In
+`dr_rag_linked`, the reader reads the five passages that the shipped pair trees select. The demo's two corpora are in
+one index there. In `prefrag`, the reader runs the loop over a corpus that is divided between the sources. Exact match
+and F1 also count guesses, which the reader is not sure enough to give as answers. An answer is right if it contains a
+gold answer or has an F1 of at least 0.8. Evidence is measured for questions without a given answer: how often a shown
+sentence contains a gold answer (except `yes` and `no`), and how often a shown sentence is from a gold passage. The 95%
+intervals are from 10,000 bootstrap samples of questions.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
     parser.add_argument("--model", help="the folder of a reader; by default the shipped reader")
     parser.add_argument(
-        "--threshold", type=float, help="the least probability of a given answer; by default the reader's own"
+        "--threshold", type=float, help="the probability from which an answer is given; by default the reader's own"
     )
     parser.add_argument("--split", default="dev", choices=("dev", "train"))
-    parser.add_argument("--only", nargs="+", default=[*DATASETS, "demo"], help="some of the datasets")
+    parser.add_argument("--only", nargs="+", default=[*DATASETS, "demo"], help="the datasets to measure")
     parser.add_argument("--pipelines", nargs="+", default=PIPELINES)
-    parser.add_argument("--write", type=Path, help="a JSON Lines file for all results")
+    parser.add_argument("--write", type=Path, help="a JSON Lines file for the result of each question")
     options = parser.parse_args()
     print(f"| {options.split} | pipeline | {COLUMNS.replace('|', ' | ')} |")
     print("|---" * (COLUMNS.count("|") + 3) + "|")
@@ -121,12 +121,9 @@ def measure(pipeline: Any, questions: Path, experiment: Experiment) -> list[dict
 
 
 def line(name: str, pipeline: str, rows: Sequence[dict[str, Any]]) -> str:
-    """Return a dataset's row of the table.
+    """Return the row of the table for a dataset and a pipeline.
 
-    :param name: The name of the dataset.
-    :param pipeline: The name of the pipeline.
-    :param rows: See :func:`measure`.
-    :returns: A row of the table.
+    :param rows: The results from :func:`measure`.
     """
     right, given = (sum(row.get(score, 0.0) for row in rows) for score in ("right_of_given", "answered"))
     scores = ("guess_em", "f1", "answered", "right_of_given", "evidence_held", "evidence_gold")
@@ -139,11 +136,7 @@ def line(name: str, pipeline: str, rows: Sequence[dict[str, Any]]) -> str:
 
 
 def with_interval(values: list[float]) -> str:
-    """Describe a mean with its interval.
-
-    :param values: One value per question.
-    :returns: The mean, and the 95% interval in brackets; a dash if there is no value.
-    """
+    """Describe the mean of the questions' values, with the 95% interval in brackets. Without values, return a dash."""
     if not values:
         return "-"
     draw = np.random.default_rng(7)

@@ -1,10 +1,10 @@
-"""Measure indexing, opening, queries and recall of the embedded index, compared with in-memory BM25 and Elasticsearch.
+"""Measure the embedded index: indexing, opening, searching, and recall. Compare in-memory BM25 and Elasticsearch.
 
     python benchmarks/retrieval.py [--data FOLDER] [--passages 61000] [--elasticsearch URL]
 
 `--data` (by default ../shared/data/multihop beside the checkout) has one folder per dataset, with corpus.jsonl and
-dev.jsonl. To reach the number of passages, they are repeated with other ids, and half of the words are spelt
-differently. So the vocabulary grows as in real text, and the other half of the words still matches the questions.
+dev.jsonl. To reach the number of passages, the passages are repeated with other ids. In the copies, half of the words
+are spelt differently. So the vocabulary grows as in real text, and the other half of the words still matches questions.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
     parser.add_argument("--passages", type=int, default=61_000, help="how many passages to index")
     parser.add_argument(
-        "--in-memory-queries", type=int, default=10, help="questions for in-memory BM25, over a second each"
+        "--in-memory-queries", type=int, default=10, help="how many questions in-memory BM25 gets (a second each)"
     )
     parser.add_argument("--elasticsearch", metavar="URL", help="measure this server too")
     options = parser.parse_args()
@@ -134,7 +134,7 @@ def with_server(
 
 
 def repeat_passages(passages: list[Document]) -> Iterable[Document]:
-    """Yield the passages, then copies of them without end, with other ids and other words."""
+    """Yield the passages, and then endless copies of them with other ids and other words."""
     copy = 0
     while True:
         for n, passage in enumerate(passages):
@@ -150,7 +150,7 @@ def repeat_passages(passages: list[Document]) -> Iterable[Document]:
 
 
 def respell(text: str, copy: int) -> str:
-    """Spell the words with an even number of letters in another way, which differs for each copy."""
+    """Change the spelling of the words with an even number of letters, in each copy in another way."""
     return re.sub(
         r"\b(\w*?)([aeiou])(\w+)",
         lambda m: m[0] if len(m[0]) % 2 else f"{m[1]}{chr(97 + copy % 26)}{m[2]}{m[2]}{m[3]}",
@@ -164,7 +164,7 @@ def read_questions(path: Path) -> list[dict]:
 
 
 def reopen(path: str) -> tuple[float, float]:
-    """Return the mean seconds to open an index and use it once, by a search or a count, each time in a new process."""
+    """Return the seconds that a new process needs to open an index and search, and to open it and count passages."""
     code = """
 import sys, time
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
@@ -202,7 +202,7 @@ def percentile_95(times: list[float]) -> float:
 
 
 def recall(name: str, search: Search, questions: list[dict]) -> None:
-    """Print the mean share of gold passages among the first five found, without and with the title ranker."""
+    """Print the mean share of gold passages among the first five results, without and with the title ranker."""
     ranker = TitleMatchRanker(top_k=5)
     alone, ranked = [], []
     for question in questions:

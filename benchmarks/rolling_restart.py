@@ -1,4 +1,4 @@
-"""Restart two servers behind nginx in turn under load; then stream from a model slower than nginx's time-out."""
+"""Restart two servers behind nginx in turn under load. Then stream from a model slower than the time-out of nginx."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://servers; }} }
 
 
 class Nginx:
-    """A proxy that sends requests to the servers named last, as a load balancer does to servers that are ready."""
+    """A proxy that stands for a load balancer: requests go to the servers that :meth:`point_to` named last."""
 
     def __init__(self, folder: Path):
         self.folder, self.port = folder, free_port()
@@ -41,7 +41,7 @@ class Nginx:
         folder.mkdir()
 
     def point_to(self, *ports: int) -> None:
-        """Send all further requests to these ports."""
+        """Send all requests from now on to the servers at these ports."""
         servers = " ".join(f"server 127.0.0.1:{port};" for port in ports)
         text = _CONFIGURATION.format(folder=self.folder, servers=servers, port=self.port)
         (self.folder / "nginx.conf").write_text(text)
@@ -66,12 +66,12 @@ class Nginx:
 
 
 def roll(data: Path, clients: int, silent_seconds: float) -> list[str]:
-    """Restart each server once while clients ask, then ask the silent model; return what went wrong."""
+    """Restart each server once while clients ask. Then ask once with a slow model. Return what went wrong."""
     model, delay = Server(), [0.1]
 
     def reply(call: Reply) -> None:
         time.sleep(delay[0])
-        # One call is enough to test the silence, so its reply is the answer.
+        # One slow call is enough, so its reply is already the answer.
         call.complete("Final Answer: Oslo" if delay[0] == silent_seconds else "")
 
     model.fault = reply
@@ -133,15 +133,15 @@ def roll(data: Path, clients: int, silent_seconds: float) -> list[str]:
             asking.start()
             over.set()
             asking.join()
-            print(f"a stream from a model that is silent for {silent_seconds:g} s per call: {dict(seen)}", flush=True)
-            wrong += [] if seen == {"answered": 1} else [f"The silent stream: {dict(seen)}"]
+            print(f"a stream while the model is silent for {silent_seconds:g} s: {dict(seen)}", flush=True)
+            wrong += [] if seen == {"answered": 1} else [f"The stream from the silent model: {dict(seen)}"]
     model.shutdown()
     model.server_close()
     return wrong
 
 
 def start(server: ExitStack, port: int, environment: dict[str, str]) -> None:
-    """Start a server that is stopped when the stack is closed."""
+    """Start a server, which stops when the stack is closed."""
     command = [sys.executable, "-m", "prefrag.cli.main", "serve", "--port", str(port)]
     ready = f"http://127.0.0.1:{port}/ready"
     server.process = server.enter_context(process(*command, ready=ready, **environment))  # type: ignore[attr-defined]

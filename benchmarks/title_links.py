@@ -1,12 +1,12 @@
-"""Measure links by title: how often texts mention the titles of gold passages, and how long finding links takes.
+"""Measure links by title: how often texts mention the titles of gold passages, and how long it takes to find links.
 
     python benchmarks/title_links.py [--data FOLDER] [--passages 1000000] [--elasticsearch URL]
 
 `--data` (by default ../shared/data/multihop beside the checkout) has one folder per dataset, with corpus.jsonl and
 train.jsonl. The large index holds these passages and copies of them with other words. Most of its titles are
 capitalised words and phrases of the texts, so that texts mention many more titles than in a real corpus. The timed
-search finds eight passages whose titles the question or its first three BM25 passages mention; the time of the BM25
-search is not included.
+search finds eight passages whose titles are mentioned by the question or by its first three BM25 passages. The time of
+the BM25 search is not included.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
-    parser.add_argument("--passages", type=int, default=1_000_000, help="passages of the large index; 0 leaves it out")
+    parser.add_argument("--passages", type=int, default=1_000_000, help="size of the large index; 0 to leave it out")
     parser.add_argument("--elasticsearch", metavar="URL", help="measure this server too")
     parser.add_argument("--questions-of", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -72,13 +72,13 @@ def main() -> None:
             path = Path(folder) / "large"
             write(TantivyDocumentStore(path=str(path)), islice(rename_passages(everything), options.passages))
             report("large index: size", f"{size(path):,.0f} MB", f"{options.passages:,} passages")
-            # Questions are asked in another process, whose memory does not include that of writing the index.
+            # Ask in another process, so that the memory for writing the index is not counted.
             command = [sys.executable, __file__, "--data", str(options.data), "--questions-of", str(path)]
             subprocess.run(command, check=True)
 
 
 def mentions_of_gold(name: str, corpus: list[Document], questions: list[dict]) -> None:
-    """Print how often a question mentions a gold title, and how often its first gold passage mentions another one."""
+    """Print how often a question mentions a gold title, and how often its first gold passage mentions the others."""
     passages = {passage.id: passage for passage in corpus}
     known = {key_of(passage) for passage in corpus}
     in_question, in_first, in_either, titles = [], [], [], []
@@ -107,7 +107,7 @@ def key_of(passage: Document) -> str:
 def time_questions(
     name: str, store: TantivyDocumentStore, texts: list[str], retriever: TitleMentionRetriever | None = None
 ) -> None:
-    """Time the search for passages linked from questions and their first passages."""
+    """Time the search for passages whose titles are mentioned by a question or by its first passages."""
     retriever = retriever or TitleMentionRetriever(store)
     given = [(query, store.search(query, top_k=3)) for query in texts]
     for query, documents in given[:3]:
@@ -150,7 +150,7 @@ def write(store: TantivyDocumentStore, passages: Iterable[Document]) -> None:
 
 
 def rename_passages(passages: list[Document]) -> Iterator[Document]:
-    """Yield the passages, then copies in other words, titled with words and phrases of the first texts."""
+    """Yield the passages, then copies in other words. Titles of copies are words and phrases of the original texts."""
     randomness = random.Random(0)
     texts = [(passage.content or "").split() for passage in passages]
     for number, passage in enumerate(repeat_passages(passages)):
@@ -171,7 +171,7 @@ def size(path: Path) -> float:
 
 
 def report_memory() -> None:
-    """Print this process's own memory, and that of its mapped files, which the system can free at any time."""
+    """Print the memory of this process: its own, and mapped files, which the system can free at any time."""
     status = Path("/proc/self/status")
     if not status.exists():
         return

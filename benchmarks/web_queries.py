@@ -1,9 +1,9 @@
-"""Count the questions that are not recognised as questions, and the web queries that are held back.
+"""Count the questions that are not recognised as questions, and the web queries that would not be sent.
 
     python -m benchmarks.web_queries [--data FOLDER]
 
-The questions are those of the four datasets (dev and train), the demo and `reading/dev`. The queries are those that six
-methods with the simulated reader write for the dev questions, with each corpus split between the sources.
+The questions are from the four datasets (dev and train), the demo and `reading/dev`. The queries are what six methods
+with the simulated reader write for the dev questions. Each corpus is divided between the sources.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ METHODS = ("prefrag", "prefrag_without_preference", "react_mix", "mspr", "crag",
 
 
 def main() -> None:
-    """Count both and print a line for each file, dataset and method."""
+    """Count questions and queries, and print a line for each file, and for each dataset with each method."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=CHECKOUT.parent / "shared" / "data")
     data = parser.parse_args().data
@@ -36,13 +36,13 @@ def main() -> None:
         lines = file.read_text(encoding="utf-8").splitlines()
         found = Counter(is_question(json.loads(line)["question"]) for line in lines)
         asked += found
-        print(f"{file.parent.name}/{file.name}: {found[False]} of {len(lines)} taken for something else")
-    print(f"all: {asked[False]} of {asked.total()}")
+        print(f"{file.parent.name}/{file.name}: {found[False]} of {len(lines)} not recognised as questions")
+    print(f"all: {asked[False]} of {asked.total()} not recognised as questions")
     queries: Counter[str] = Counter()
     admit = RetrievalSource._admit_async
 
     async def count(self: RetrievalSource, request: Any) -> None:
-        # The queries are counted here, because the index in place of the web lets every query pass.
+        # Count the queries here, because the web is an index, which lets every query pass.
         if self.external and request.state is not None and not request.is_closed:
             queries[find_origin(one_line(request.query), request.state)] += 1
         await admit(self, request)
@@ -60,8 +60,8 @@ def main() -> None:
                     output=f"{output}/run",
                 )
             new = queries - before
-            print(f"{name}, {method}: {new.total() - new['']} of {new.total()} queries held back", flush=True)
-    print(f"all: {queries.total() - queries['']} of {queries.total()}; {dict(queries)}")
+            print(f"{name}, {method}: {new.total() - new['']} of {new.total()} queries not to be sent", flush=True)
+    print(f"all: {queries.total() - queries['']} of {queries.total()} not to be sent; by origin: {dict(queries)}")
 
 
 if __name__ == "__main__":

@@ -2,11 +2,11 @@
 
     python benchmarks/wikipedia_size.py [--passages 300000 1000000 3000000] [--index FOLDER] [--script latin]
 
-Words are drawn by the Zipf-Mandelbrot law, on average 100 per passage; most of the common ones are words that an
-English index leaves out. A tenth of the rarer words are names, which make up the titles. Each passage mentions the
-titles of two others. Each size adds passages to the one before, and is asked in a new process. A query is the title and
-six words of one passage. The figures for 5.2 and 24 million passages, marked as extrapolated, follow from a power of
-the size fitted to the measured ones.
+Words are drawn by the Zipf-Mandelbrot law, on average 100 per passage. Most of the common words are left out by an
+English index. A tenth of the rarer words are names, and titles consist of names. Each passage mentions the titles of
+two other passages. For each size, passages are added to the index, and a new process asks the questions. A query is the
+title of a passage and six of its words. The figures for 5.2 and 24 million passages are extrapolated: a power of the
+size is fitted to the measured values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from statistics import median
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
-# As `prefrag` sets it, but before numpy is imported.
+# `prefrag` also sets this, but it must be set before numpy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np  # noqa: E402
@@ -88,12 +88,11 @@ def main() -> None:
 
 
 def make_passages(first: int, last: int, script: str) -> Iterator[Document]:
-    """Make the passages with these numbers; each batch has its own seed, so that any range can be made on its own.
+    """Make the passages with these numbers. Each batch has its own seed, so any range can be made alone.
 
     :param first: The number of the first passage, a multiple of :data:`TOGETHER`.
-    :param last: The number after that of the last passage.
+    :param last: The number of the last passage, plus one.
     :param script: One of :data:`SCRIPTS`.
-    :returns: The passages.
     """
     words = _vocabulary(script)
     ranks = np.arange(1, VOCABULARY + 1)
@@ -116,7 +115,7 @@ def make_passages(first: int, last: int, script: str) -> Iterator[Document]:
 
 
 def _vocabulary(script: str) -> list[str]:
-    """Make words, the commonest first; the first ones are words that an index leaves out."""
+    """Make words, the most frequent first. An index leaves out the first of them, such as "the"."""
     consonants, vowels = SCRIPTS[script]
     syllables = ["".join(pair) for pair in product(consonants, vowels)]
     made = ["".join(some) for length in (2, 3, 4) for some in product(syllables, repeat=length)][:VOCABULARY]
@@ -136,7 +135,7 @@ def _title(number: int, words: list[str], between: str) -> str:
 
 
 def ask(store: TantivyDocumentStore, questions: int) -> None:
-    """Ask for passages by their words, with plain and with linked retrieval, one question after the other."""
+    """Search for passages by their words, with a plain search and with linked retrieval, one query after the other."""
     total = store.count_documents()
     retrieval = linked_retrieval(store, PairClassifier(TreePairScorer(None, store), "fill", 5))
     retrieval.warm_up()
@@ -166,7 +165,7 @@ def _query(store: TantivyDocumentStore, number: int) -> str:
 
 
 def extrapolate(sizes: list[int], measured: dict[str, list[float]]) -> None:
-    """Print what larger sizes would take, from a power of the size fitted to the measured ones by least squares."""
+    """Print estimates for larger sizes, by fitting a power of the size to the measured values (least squares)."""
     for name, values in measured.items():
         slope, level = np.polyfit(np.log(sizes), np.log(np.maximum(values, 1e-3)), 1)
         for passages in WIKIPEDIA:

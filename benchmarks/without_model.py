@@ -1,10 +1,10 @@
-"""Measure the processor time of a question to `prefrag` without a language model, with and without cached encodings.
+"""Measure the processor time of a question to `prefrag` without a language model, with an empty and with a full cache.
 
     python -m benchmarks.without_model [--data FOLDER] [--only hotpotqa] [--limit 50]
 
-Asks the dev questions of a dataset over its whole corpus, as the user's documents, with the web closed. Each question
-is asked twice in a row; the second time, all encodings of passages are cached. The encoder's time is measured
-separately, by its thread's clock.
+Asks the dev questions of a dataset. The whole corpus is in the user's documents, and the web is off. Each question is
+asked twice in a row. The second time, the encoder's results for all passages are in the cache. The time of the encoder
+is measured separately, by the clock of its thread.
 """
 
 from __future__ import annotations
@@ -69,9 +69,10 @@ async def measure(data: Path, limit: int) -> None:
         assert TimedSession.runs == read
     print(
         f"{data.name}, {len(questions)} questions, {statistics.mean(searches):.1f} searches each, processor time per "
-        f"question (mean and median): without the encoder {statistics.mean(cold):.1f} and "
-        f"{statistics.median(cold):.1f} ms; all cached {statistics.mean(warm):.1f} and {statistics.median(warm):.1f} "
-        f"ms; the encoder {statistics.mean(encoder):.0f} ms in {TimedSession.runs / len(questions):.1f} runs"
+        f"question (mean and median): all but the encoder {statistics.mean(cold):.1f} and "
+        f"{statistics.median(cold):.1f} ms; with a full cache {statistics.mean(warm):.1f} and "
+        f"{statistics.median(warm):.1f} ms; encoder {statistics.mean(encoder):.0f} ms in "
+        f"{TimedSession.runs / len(questions):.1f} runs"
     )
 
 
@@ -79,7 +80,7 @@ if __name__ == "__main__":
     shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
-    parser.add_argument("--only", nargs="+", default=["hotpotqa"], help="some of the datasets")
+    parser.add_argument("--only", nargs="+", default=["hotpotqa"], help="the datasets to measure")
     parser.add_argument("--limit", type=int, default=50)
     chosen = parser.parse_args()
     logging.disable(logging.INFO)

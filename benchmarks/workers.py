@@ -1,4 +1,4 @@
-"""Compare the wall time of an evaluation in two processes with that in one, measured in turns.
+"""Compare the wall time of an evaluation in one process and in two processes, which are measured in turns.
 
     python -m benchmarks.workers [--dataset FOLDER] [--pipeline NAME] [--limit N] [--rounds N]
 
@@ -32,7 +32,7 @@ def main(
     with tempfile.TemporaryDirectory() as folder:
         os.environ["PREFRAG_DATA_DIR"] = folder
         experiment = Experiment(corpus=dataset / "corpus.jsonl", llm="simulated")
-        # The index is made before anything is timed.
+        # Make the index before anything is timed.
         run(pipeline, dataset / f"{questions}.jsonl", experiment, limit=1, progress=False)
         for number in range(rounds):
             seconds = []

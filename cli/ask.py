@@ -43,7 +43,7 @@ SinceOption = Annotated[str | None, typer.Option(metavar="DATE", help=OPTION_TEX
 UntilOption = Annotated[str | None, typer.Option(metavar="DATE", help=OPTION_TEXTS["until"])]
 FiltersOption = Annotated[str | None, typer.Option(metavar="JSON", help=OPTION_TEXTS["filters"])]
 DeadlineOption = Annotated[
-    float | None, typer.Option(min=1, help="Seconds before the run is given up; 600 by default.")
+    float | None, typer.Option(min=1, help="Seconds after which the run is stopped; by default 600.")
 ]
 WebOption = Annotated[
     bool | None,
@@ -53,7 +53,7 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the
 
 
 def ask(
-    question: Annotated[str | None, typer.Argument(help="The question; only the demo has one by default.")] = None,
+    question: Annotated[str | None, typer.Argument(help="The question. Only the demo has a default question.")] = None,
     pipeline: PipelineOption = "prefrag",
     corpus: Annotated[
         Path | None, typer.Option(metavar="FILE.jsonl", help="Search this corpus instead of an index.")
@@ -79,7 +79,7 @@ def ask(
     trace: Annotated[bool, typer.Option("--trace", help="Also print the whole trace.")] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Answer a question, showing each step as it happens."""
+    """Answer a question, and show each step as it happens."""
     options = read_options(source, prefer, top_k, max_steps, filters)
     options |= {"folders": folder, "kinds": kind, "since": since, "until": until}
     if corpus is not None and index is not None:
@@ -121,7 +121,7 @@ def read_options(
 
 
 def set_up(pipeline: str, index: str | None, deadline: float | None, web: bool | None) -> None:
-    """Apply the options that hold for this whole process."""
+    """Apply the options that affect the whole process."""
     report_unknown_settings(pipeline)
     if deadline is not None:
         os.environ["PREFRAG_RUN_SECONDS"] = str(deadline)
@@ -132,12 +132,12 @@ def set_up(pipeline: str, index: str | None, deadline: float | None, web: bool |
 
 
 def is_extractive(pipeline: Any) -> bool:
-    """Check whether a reader answers in place of a language model."""
+    """Check whether the extractive reader answers because there is no language model."""
     return any(getattr(part, "is_extractive", False) for _, part in pipeline.walk())
 
 
 def check_result(result: dict[str, Any], failure: RunFailed | None) -> None:
-    """Raise an error if a run gave no result that can be relied on."""
+    """Raise an error if a run failed, if no source could be searched, or if the model gave no answer."""
     from prefrag.pipelines import refuse_unsearched
 
     if failure is not None:
@@ -190,7 +190,7 @@ def _await_or_exit(run: Coroutine[Any, Any, T]) -> T:
 
 @contextmanager
 def _without_collection() -> Iterator[None]:
-    """Pause garbage collection during imports, where it would find nothing and take an eighth of the time of `ask`."""
+    """Pause garbage collection during imports. It would find nothing, and take an eighth of the time of `ask`."""
     gc.disable()
     try:
         yield
@@ -206,7 +206,7 @@ def load(name: str) -> Any:
 
     pipeline = pipelines.load(name)
     pipeline.warm_up()
-    # A source tolerates a missing index, but at the terminal the error should come at once.
+    # A run would tolerate a missing index. Check the indexes here, so that a user at the terminal sees the error.
     for store in find_stores(pipeline):
         if type(store).__name__ == TANTIVY_STORE:
             store.count_documents()
@@ -234,12 +234,12 @@ def _choose_demo_question() -> str:
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, chosen_index
 
     if chosen_index() != DEMO_INDEX:
-        raise BadInput('Give a question: prefrag ask "QUESTION". Only the demo has a default one: --index demo.')
+        raise BadInput('Give a question: prefrag ask "QUESTION". Only the demo has a default question: --index demo.')
     return DEMO_QUESTION
 
 
 def _index_corpus(corpus: Path) -> str:
-    """Index a corpus file when it is new or has changed."""
+    """Index a corpus file if it is new or has changed, and return the name of the index."""
     from prefrag.evaluation.corpora import evaluation_indexes
     from prefrag.indexing.report import indexing_bar
 

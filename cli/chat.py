@@ -17,10 +17,10 @@ from prefrag.cli.web_consent import is_terminal, set_web
 from prefrag.components.errors import BadInput
 
 _HELP = """\
-/sources         which sources are searched; /sources NAME ... chooses some, /sources all chooses all again
-/web on|off      whether the next questions may go to the web
+/sources         show which sources are searched. To choose some: /sources NAME ... To choose all: /sources all
+/web on|off      open or close the web for the next questions
 /new             begin a new conversation
-/quit            end; so does Ctrl-D. Ctrl-C gives up the running question"""
+/quit            end the conversation, like Ctrl-D. Ctrl-C stops only the running question"""
 
 
 def chat(
@@ -39,9 +39,9 @@ def chat(
     web: ask.WebOption = None,
     quiet: ask.QuietOption = False,
 ) -> None:
-    """Answer questions one after another, each in the light of the earlier ones; /help lists the commands.
+    """Answer questions in a conversation. A question may refer to earlier answers. /help lists the commands.
 
-    Without a terminal, each line of standard input is a question; the first one that fails sets the exit code.
+    Without a terminal, each line of standard input is a question. The first question that fails sets the exit code.
     """
     options = ask.read_options(source, prefer, top_k, max_steps, filters)
     options |= {"folders": folder, "kinds": kind, "since": since, "until": until}
@@ -74,7 +74,7 @@ class Conversation:
         self._interrupted = False
 
     def take(self, line: str) -> bool:
-        """Answer a question or run a command; return False if the conversation is to end."""
+        """Answer a question or run a command. Return False if the command ends the conversation."""
         if line in ("/quit", "/exit"):
             return False
         try:
@@ -84,7 +84,7 @@ class Conversation:
                 self._answer(line)
         except KeyboardInterrupt:
             self._interrupted = True
-            console(stderr=True).print("\nGiven up. The conversation goes on without this question.", style="yellow")
+            console(stderr=True).print("\nStopped. The conversation goes on without this question.", style="yellow")
         except Exception as error:
             print_error(error)
             self._exit_code = self._exit_code or find_exit_code(error)
@@ -95,7 +95,7 @@ class Conversation:
         code = ANSWERED if is_terminal() else self._exit_code
         if self._interrupted:
             sys.stdout.flush()
-            # A normal exit would wait for the thread in which a model still works on a question that was given up.
+            # A normal exit would wait for the thread in which a model still works on an interrupted question.
             os._exit(code)
         self._runner.close()
         raise typer.Exit(code)
@@ -106,7 +106,7 @@ class Conversation:
 
         printer = RunPrinter(console(), self._quiet)
         if not is_terminal():
-            # Without a prompt, nothing has shown the question yet.
+            # Print the question, because there was no prompt that shows it.
             printer.print_question(question, without_model=False)
         options = {**self._options, "history": self._history or None}
         result, failure = self._runner.run(ask.run(self.pipeline, question, options, printer))
@@ -124,7 +124,7 @@ class Conversation:
         elif command == "sources":
             self._choose_sources(words)
         elif command == "web" and words in (("on",), ("off",)):
-            # Ignore what an earlier /web has set.
+            # Undo what an earlier /web has set.
             os.environ.pop("PREFRAG_WEB", None)
             if self._switch is not None:
                 os.environ["PREFRAG_WEB"] = self._switch
@@ -133,7 +133,7 @@ class Conversation:
         elif command == "help":
             typer.echo(_HELP)
         else:
-            raise BadInput(f"There is no command /{command}{' '.join(('', *words))}: /help lists them.")
+            raise BadInput(f"There is no command /{command}{' '.join(('', *words))}: /help lists the commands.")
 
     def _choose_sources(self, words: tuple[str, ...]) -> None:
         start = self.pipeline.get_component("start")
@@ -150,17 +150,17 @@ class Conversation:
 def _greet(pipeline: Any) -> None:
     terminal = console(stderr=True)
     if ask.is_extractive(pipeline):
-        terminal.print("No language model is set, so a reader looks for the answers in the passages.")
+        terminal.print("No language model is set, so a small extractive reader looks for the answers.")
     terminal.print("Ask a question. /help lists the commands, Ctrl-D quits.", style="dim")
 
 
 def _read_lines() -> Iterator[str]:
-    """Read input line by line; at a terminal with a prompt and a history."""
+    """Read input line by line. At a terminal, show a prompt and keep a history."""
     if not is_terminal():
         yield from (line.strip() for line in sys.stdin)
         return
     with suppress(ImportError):
-        # Importing it is enough to give the prompt a history and line editing; Windows does not have it.
+        # This import alone gives the prompt a history and line editing. Windows does not have the module.
         import readline  # noqa: F401
     while True:
         try:

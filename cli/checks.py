@@ -61,13 +61,13 @@ _EXTRAS = {
     "ray": ("ray",),
     "vllm": ("vllm",),
 }
-# Short, because somebody is waiting at the terminal.
+# Time limits, short because somebody is waiting at the terminal.
 _LIST_SECONDS = 5.0
 _CALL_SECONDS = 30.0
 _WEB_SECONDS = 20.0
-# A little longer than `/ready` waits for the servers behind it.
+# A little longer than `/ready` itself waits for Elasticsearch and the model servers.
 _SERVE_SECONDS = 4.0
-# With fewer tokens, a model that thinks may run out before it replies.
+# With fewer tokens, a model that thinks may use all of them before it replies.
 _TOKENS_TO_THINK = 4000
 _TOKENS_OF_YAML = 512
 _NAMED_MODELS = 5
@@ -96,7 +96,7 @@ async def examine(name: str, port: int, online: bool) -> list[Finding]:
     stores: list[Any] = []
     try:
         pipeline = pipelines.load(name)
-        # Listed before anything is opened, because an opened stand-in for the web would be listed too.
+        # List the stores before anything is opened: opening can add the index that stands in for the web.
         stores = find_stores(pipeline)
         embedded = {(one.path, one.index): one for one in stores if type(one).__name__ == TANTIVY_STORE}
         findings += await asyncio.gather(*(asyncio.to_thread(_check_index, store) for store in embedded.values()))
@@ -164,7 +164,7 @@ def _check_index(store: Any) -> Finding:
     except Exception as error:
         advice = "Delete the index and index the documents again."
         return Finding("index", "problem", f"{name} cannot be searched: {error}", advice, find_exit_code(error))
-    text = f"{name} holds {counted(count, 'passage')}{', embedded' if vectors else ''}"
+    text = f"{name} contains {counted(count, 'passage')}{', embedded' if vectors else ''}"
     if name == DEMO_INDEX:
         return Finding("index", "note", f"{text}, the demo's invented documents", f"To index your own: {way}")
     if not count:
@@ -201,14 +201,14 @@ def _report_absence(pipeline: Any) -> Finding:
     advice = "Set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to a model server"
     advice += f". On this machine: {found}." if found else "; none was found at the usual ports of this machine."
     if any(getattr(part, "is_extractive", False) for _, part in pipeline.walk()):
-        return Finding("model", "note", "No language model is set: a reader answers from the passages", advice)
+        return Finding("model", "note", "No language model is set: an extractive reader answers instead", advice)
     return Finding(
         "model", "problem", "No language model is set, and this pipeline needs one", advice, Missing.exit_code
     )
 
 
 async def _check_model(part: str, model: ChatModel) -> list[Finding]:
-    """Check a model on a server: whether it answers, knows the model, and how it replies."""
+    """Check whether a model server answers, whether it knows the model, and how the model replies."""
     try:
         server = model.server
         assert server is not None
@@ -222,7 +222,7 @@ async def _check_model(part: str, model: ChatModel) -> list[Finding]:
             place += f", chosen at the first question ({kept_file()}),"
         findings = [Finding(part, "ok", f"{place} replies in {seconds:.1f} s; {_explain_window(model, server)}")]
         if not is_local(model.model_host):
-            advice = "If that host is yours, name it in PREFRAG_LOCAL_HOSTS; PREFRAG_REMOTE_MODEL=off refuses others."
+            advice = "If the host is yours, add it to PREFRAG_LOCAL_HOSTS. PREFRAG_REMOTE_MODEL=off refuses others."
             findings.append(Finding(part, "note", f"Every passage goes to {model.model_host}", advice))
         if listed and server.model not in listed:
             text = f"The server lists {', '.join(listed[:_NAMED_MODELS])}, but not {server.model}"
@@ -259,7 +259,7 @@ def _explain_window(model: ChatModel, server: ModelServer) -> str:
     stated, used = stated_window(server), model.context_window
     setting = f"{model.limit_setting.removesuffix('MAX_TOKENS')}CONTEXT"
     if stated is None:
-        how = f"used, as {setting} says" if model.sets_context else f"assumed; {setting} corrects a wrong guess"
+        how = f"used, as {setting} says" if model.sets_context else f"assumed (if this is wrong, set {setting})"
         return f"its server states no context window, so {used:,} tokens are {how}"
     why = f", as {setting} says" if used < stated else ""
     return f"it may use {used:,} of the {stated:,} tokens of context that its server states{why}"
@@ -275,7 +275,7 @@ class _Probe(ChatModel):
 
     @property
     def reply_limit(self) -> int | None:
-        """None, because each call here sets its own."""
+        """None, because each call here sets its own limit."""
         return None
 
     async def ask(self, question: str, **settings: Any) -> ChatMessage:
@@ -285,7 +285,7 @@ class _Probe(ChatModel):
 
 
 async def _list_models(server: ModelServer) -> list[str]:
-    # Not every server lists its models; the next check shows whether it replies.
+    # Ignore errors: not every server lists its models, and the next check shows whether the server replies.
     with suppress(httpx.HTTPError, TimeoutError, ValueError, RecursionError):
         url = f"{server.base_url.rstrip('/')}/models"
         content = await asyncio.to_thread(get_json, url, server.api_key, _LIST_SECONDS)
@@ -318,19 +318,19 @@ async def _check_source(source: RetrievalSource, online: bool, why_closed: str) 
     if why_closed:
         return Finding(source.name, "ok", why_closed[0].upper() + why_closed[1:])
     if not source.leaves_machine:
-        text = "A local index stands in for the web; its queries may hold names from your passages"
+        text = "A local index stands in for the web. Queries to it may contain names from your passages"
         return Finding(source.name, "ok", text)
 
     provider = getattr(source.retriever, "provider", type(source.retriever).__name__)
     asks = ", each after you agree at the terminal" if web_setting() == "ask" else ""
     text = f"Questions may go to the web ({provider}){asks}"
     if not online or asks:
-        return Finding(source.name, "ok", text, "" if online else "To check whether it answers, use --online.")
+        return Finding(source.name, "ok", text, "" if online else "To check whether the web answers, use --online.")
     try:
         async with asyncio.timeout(_WEB_SECONDS):
             found = await asyncio.to_thread(source.retriever.run, query="weather")
     except Exception as error:
-        advice = "Runs go on without it. Check whether this machine reaches the internet."
+        advice = "Runs go on without the web. Check whether this machine reaches the internet."
         return Finding(source.name, "note", f"{text}, but it does not answer: {str(error) or 'no reply'}", advice)
     return Finding(source.name, "ok", f"{text}, and it answers (results: {len(found['documents'])})")
 
@@ -353,7 +353,7 @@ def _is_installed(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:
-        # A parent package is absent.
+        # The package of the module is absent.
         return False
 
 
@@ -373,7 +373,7 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
     try:
         named, kept = len(settings.api_keys), read_keys()
     except (ValueError, KeysUnread) as error:
-        return Finding("keys", "note", str(error), "Until this is mended, serve does not start, or refuses these keys.")
+        return Finding("keys", "note", str(error), "Until you repair this, serve does not start or refuses these keys.")
     if are_shared():
         if is_open_to_others():
             text = f"Anyone who reaches Elasticsearch can read and change the hashes of the keys ({KEY_INDEX})"
@@ -394,7 +394,7 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
         return Finding("keys", "note", text, "If there are several servers, set PREFRAG_STATE=elasticsearch on each.")
     if not named and not kept:
         return Finding("keys", "ok", "There are no keys, so serve answers only this machine", advice)
-    text = f"{named} in the environment, {len(kept)} kept by prefrag keys"
+    text = f"{named} set in PREFRAG_API_KEYS, {len(kept)} made by prefrag keys"
     return Finding(
         "keys", "note" if expired else "ok", text + (f", of which {expired} have expired" if expired else "")
     )
@@ -403,7 +403,7 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
 async def _check_serve(port: int) -> Finding:
     address = f"http://127.0.0.1:{port}"
     try:
-        # A proxy named in the environment is not meant for this machine.
+        # Ignore a proxy that the environment names, because it is not meant for this machine.
         async with asyncio.timeout(_SERVE_SECONDS), httpx.AsyncClient(trust_env=False) as client:
             content = (await client.get(f"{address}/ready")).json()
     except (httpx.HTTPError, TimeoutError, ValueError):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def console(stderr: bool = False) -> Console:
-    """Open the terminal for printing; lines are wrapped only on a terminal."""
+    """Open the terminal for printing. Output that does not go to a terminal is not wrapped."""
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, soft_wrap=not (sys.stderr if stderr else sys.stdout).isatty())

@@ -15,7 +15,7 @@ from prefrag.components.text.one_line import one_line
 if TYPE_CHECKING:
     from prefrag.cli.checks import Finding
 
-# With words, for readers who cannot see the sign or its colour.
+# Each sign has a word, for people who cannot see the sign or its colour.
 _SIGNS = {"ok": ("\u2713 ok", "green"), "note": ("! note", "yellow"), "problem": ("\u2717 problem", "bold red")}
 _WIDTH = 9
 
@@ -33,8 +33,8 @@ def examine_installation(
 ) -> None:
     """Check the index, model, judge, web and server: what is there, what is missing, and what to do about it.
 
-    The exit code is 0 if `prefrag ask` will work, and otherwise the one that `prefrag ask` would end with. If a model
-    server is set, it is called twice, with a question that says nothing about your documents.
+    The exit code is 0 if `prefrag ask` will work, and otherwise the exit code that `prefrag ask` would have. If a model
+    server is set, it gets two questions that say nothing about your documents.
     """
     # Heavy modules are imported where they are used, so that --help is instant.
     import asyncio

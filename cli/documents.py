@@ -29,7 +29,7 @@ _MOST_KINDS = 10
 
 IndexOption = Annotated[
     str | None,
-    typer.Option("--index", metavar="NAME", help="The index; else `default`, the followed folder's or the demo's."),
+    typer.Option("--index", metavar="NAME", help="The index; by default `default`, the followed folder's or the demo."),
 ]
 StoreOption = Annotated[
     Literal["tantivy", "elasticsearch"],
@@ -55,7 +55,7 @@ def index_documents(
         bool, typer.Option("--split-sources", help="Lines whose `source` is `web` go to a second index, NAME-web.")
     ] = False,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Also delete passages of these paths whose file or line is gone.")
+        bool, typer.Option("--prune", help="Also delete passages from these paths if their file or line is gone.")
     ] = False,
     rebuild: Annotated[
         bool,
@@ -66,7 +66,7 @@ def index_documents(
     ] = False,
     model: Annotated[str | None, typer.Option(help="With --dense, the embedding model that the pipeline uses.")] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes that convert and embed; by default only this one.")
+        int | None, typer.Option(min=1, help="How many processes convert and embed; by default only this one.")
     ] = None,
     ray: RayCluster = None,
     web: Annotated[
@@ -74,7 +74,7 @@ def index_documents(
         typer.Option("--web/--no-web", help="Whether questions may go to the web when the documents do not suffice."),
     ] = None,
 ) -> None:
-    """Index documents. Run again, it only adds what is new or changed, and lists files that are gone."""
+    """Index documents. If run again, add only what is new or has changed, and list the files that are gone."""
     from prefrag import indexing
     from prefrag.indexing.index_list import keep_web_answer
     from prefrag.indexing.report import indexing_bar
@@ -111,7 +111,7 @@ def index_documents(
                 runner=runner,
             )
         if answer is not None:
-            # There is no index if every file was skipped.
+            # If every file was skipped, there is no index.
             with suppress(FileNotFoundError):
                 keep_web_answer(answer, index, store)
         _print_report(report, name)
@@ -130,7 +130,7 @@ def index_documents(
 
         rebuild_index(name, fill_new, language=language, dense=dense)
         report = reports[0]
-        typer.echo(f"Index {name}: the new one has replaced the old one.")
+        typer.echo(f"Index {name}: the new index has replaced the old index.")
     else:
         report = fill(name)
     raise typer.Exit(_exit_code(report))
@@ -157,7 +157,7 @@ def list_documents(
         typer.echo(f"{entry.passages:>9,}  {one_line(entry.path) if entry.path else 'not from a file'}")
     total = sum(entry.passages for entry in listed)
     typer.echo(f"{counted(total, 'passage')} in {counted(len(listed), 'file')}")
-    # Skipped files are noted in the folder of an index, which an index in Elasticsearch does not have.
+    # The folder of an index lists the skipped files. An index in Elasticsearch has no folder.
     failed = read_skipped(resolve_index(name)) if store == "tantivy" else {}
     if lines := group_by_reason([Skipped(path, reason) for path, reason in sorted(failed.items())]):
         text = "\n  ".join((f"{counted(len(failed), 'file')} could not be read, or only in part:", *lines))
@@ -180,13 +180,13 @@ def delete_documents(
     typer.echo(f"{counted(deletion.passages, 'passage')} deleted.")
     if deletion.passages and store == "tantivy" and (folder := followed_folder(name)):
         typer.echo(
-            f"Files that are still in {one_line(folder)} are indexed again when they change, or when that folder "
-            "is followed again: delete or move the files themselves to keep them out."
+            f"Files that are still in {one_line(folder)} are indexed again when they change, or when `prefrag FOLDER` "
+            "is started again: delete or move the files themselves to keep them out."
         )
     if deletion.unknown:
         known = {Path(one.path).name: one.path for one in indexing.list_documents(name, store) if one.path}
         near = get_close_matches(Path(deletion.unknown[0]).name, known, n=1)
-        advice = f"To see what is: prefrag documents list{options_of(name, store)}"
+        advice = f"See what the index contains: prefrag documents list{options_of(name, store)}"
         advice = f"Did you mean '{known[near[0]]}'?" if near else advice
         raise Missing(f"Not in the index: {', '.join(deletion.unknown)}. {advice}")
 
@@ -241,7 +241,7 @@ def list_indexes(
 def drop_index(
     name: Annotated[str, typer.Argument(help="The name of the index.")],
     store: StoreOption = "tantivy",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; needed where there is no terminal.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation; needed without a terminal.")] = False,
 ) -> None:
     """Delete an index with its passages, its vectors and what was uploaded to it; other files in its folder stay."""
     from prefrag.indexing import index_list

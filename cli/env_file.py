@@ -6,7 +6,7 @@ from prefrag.cli.console import console
 
 
 def load_env_file() -> None:
-    """Read the settings in the nearest ``.env``; variables that are already set win."""
+    """Read the settings in the nearest ``.env``. Variables that are already set keep their values."""
     from dotenv import find_dotenv, load_dotenv
 
     load_dotenv(find_dotenv(usecwd=True))
@@ -24,6 +24,6 @@ def find_unknown_settings(*files: Path) -> list[str]:
 
 
 def report_unknown_settings(pipeline: str = "") -> None:
-    """Warn about misspelt settings: the web, for example, stays open if the setting that closes it is misspelt."""
+    """Warn about misspelt settings. For example, the web stays open if the setting that closes it is misspelt."""
     for sentence in find_unknown_settings(Path(pipeline)):
         console(stderr=True).print(sentence, markup=False, soft_wrap=True, style="yellow")

@@ -19,11 +19,11 @@ EXIT_CODES = (
 
 @contextmanager
 def report_errors() -> Iterator[None]:
-    """Report an error in one line and with its exit code; with ``PREFRAG_DEBUG=1`` raise it with its traceback."""
+    """Report an error in one line and with its exit code. With ``PREFRAG_DEBUG=1``, raise it with its traceback."""
     try:
         yield
     except (typer.Exit, BrokenPipeError):
-        # The reader of a pipe, such as `head`, may stop early; Typer then ends quietly, with code 1.
+        # A program that reads the output, such as `head`, may stop early. Typer then ends quietly, with code 1.
         raise
     except (KeyboardInterrupt, typer.Abort):
         print_error(PrefragError("Interrupted."))

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 _UNREADABLE = "unreadable"
 RatingOption = Annotated[
-    Literal["up", "down"] | None, typer.Option(help="Only answers that users liked, or only those they did not.")
+    Literal["up", "down"] | None, typer.Option(help="Only answers that users liked (up) or disliked (down).")
 ]
 IndexOption = Annotated[
-    str | None, typer.Option("--index", metavar="NAME", help="Only feedback on this index; by default, on all.")
+    str | None, typer.Option("--index", metavar="NAME", help="Only feedback on this index; by default on all indexes.")
 ]
 
 
 def list_feedback(rating: RatingOption = None, index: IndexOption = None) -> None:
-    """List what users think of answers, the newest last."""
+    """List the feedback of users on answers, the newest last."""
     load_env_file()
     left_out: Counter[str] = Counter()
     shown = 0
@@ -80,7 +80,7 @@ def export_feedback(
     others = f"; left out: {reasons}." if reasons else "."
     typer.echo(f"{counted(len(questions), 'question')} written to {output}{others}")
     if len(collections := sorted({collection for collection, _ in questions})) > 1:
-        typer.echo(f"They are on several indexes ({', '.join(collections)}): export each alone with --index.", err=True)
+        typer.echo(f"They are on several indexes ({', '.join(collections)}): export each index with --index.", err=True)
 
 
 def _read(rating: str | None, index: str | None, left_out: Counter[str]) -> Iterator[KeptFeedback]:
@@ -106,13 +106,11 @@ def _make_question(feedback: KeptFeedback) -> Question:
 
 
 def _lacks_passages(feedback: KeptFeedback) -> str:
-    """Explain why training would refuse the feedback; empty if the index holds the passages that the answer cites."""
+    """Explain why training cannot use the feedback. Empty if the index contains all passages that the answer cites."""
     wanted = feedback.supporting_ids
     if not wanted:
-        return "without a liked answer that cites an indexed passage"
-    return (
-        "" if _held_ids(feedback.collection, wanted) >= set(wanted) else "citing passages that the index does not hold"
-    )
+        return "with an answer that was not liked or cites no passage of an index"
+    return "" if _held_ids(feedback.collection, wanted) >= set(wanted) else "with citations that are not in the index"
 
 
 def _held_ids(index: str, wanted: Collection[str]) -> set[str]:

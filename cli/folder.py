@@ -32,14 +32,14 @@ def follow_folder(
 
     collection = find_collection(folder)
     answer = choose_web_answer(web, collection, "tantivy")
-    # Without a terminal nobody was asked: the web stays closed, and the next start at a terminal asks.
+    # Without a terminal nobody was asked. Store no answer then, so that the next start at a terminal asks.
     if answer is not None and (web is not None or is_terminal()):
         keep_web_answer(answer, collection)
     choose_served(None, None, False, collection)
     typer.echo(
         f"Its index is {collection}: in another terminal, prefrag ask --index {collection}. Ctrl-C ends.", err=True
     )
-    # At a terminal, the log lines of every request would hide what became of the files.
+    # Log no requests, because their lines would hide the messages about the files.
     os.environ.setdefault("HAYHOOKS_LOG_LEVEL", "SUCCESS")
     run_server(_HOST, port, folder=Path(os.path.realpath(folder.expanduser())), opens_page=browser)
 
@@ -54,9 +54,9 @@ def _check_folder(folder: Path) -> None:
     except FileNotFoundError:
         raise Missing(f"There is no folder {folder}.") from None
     except NotADirectoryError:
-        raise BadInput(f"{folder} is a file: name the folder that holds it, or use prefrag index {folder}.") from None
+        raise BadInput(f"{folder} is a file: give the folder that it is in, or use prefrag index {folder}.") from None
     except OSError as error:
         raise Missing(f"The folder {folder} cannot be read ({error.strerror}).") from error
     data = Path(os.path.realpath(data_directory()))
     if data.is_relative_to(real) and not any(part.startswith(".") for part in data.relative_to(real).parts):
-        raise BadInput(f"{folder} holds prefrag's own indexes ({data}): choose another folder, or one inside it.")
+        raise BadInput(f"{folder} contains prefrag's own indexes ({data}): choose another folder, or one inside it.")

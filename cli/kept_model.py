@@ -16,14 +16,14 @@ _SHOWN_MODELS = 20
 
 
 def kept_file() -> Path:
-    """Find the file that holds the user's choice."""
+    """Return the path of the file with the user's choice."""
     from prefrag.components.document_stores.tantivy.index_location import data_directory
 
     return data_directory() / "model.json"
 
 
 def read_choice() -> tuple[str, str] | None:
-    """Read the chosen base URL and model: both empty if the user wanted none, None if nobody has been asked yet."""
+    """Read the chosen base URL and model. Both are empty if the user wants no model. None if nobody was asked yet."""
     try:
         kept = json.loads(kept_file().read_text(encoding="utf-8"))
         base_url, model = kept.get("base_url", ""), kept.get("model", "")
@@ -33,14 +33,14 @@ def read_choice() -> tuple[str, str] | None:
 
 
 def use_kept_model() -> None:
-    """Set the environment to the chosen server and model, unless it names a model already."""
+    """Put the chosen server and model into the environment, unless the environment already names a model."""
     choice = None if names_model() else read_choice()
     if choice is not None and all(choice):
         os.environ[BASE_URL], os.environ[MODEL] = choice
 
 
 def offer_model() -> None:
-    """Offer the model servers of this machine, once, and only at a terminal where no model is set."""
+    """Ask once which model on this machine to use. Only at a terminal, and only if no model is set."""
     use_kept_model()
     if names_model() or read_choice() is not None or not is_terminal():
         return
@@ -48,12 +48,12 @@ def offer_model() -> None:
     if not offers:
         return
     terminal = console(stderr=True)
-    terminal.print("No language model is set, and this machine serves some:", markup=False)
+    terminal.print("No language model is set, but these models run on this machine:", markup=False)
     for number, (server, model) in enumerate(offers, start=1):
         terminal.print(f"  {number}  {one_line(model)} ({server.program}, {server.base_url})", markup=False)
-    chosen = str(typer.prompt("Which one should answer from now on? (a number, or 0 for none)", default="0", err=True))
+    chosen = str(typer.prompt("Which model should answer from now on? (number, or 0 for none)", default="0", err=True))
     if not chosen.isdecimal() or int(chosen) > len(offers):
-        terminal.print("That is not one of them, so no model is used this time.", style="yellow")
+        terminal.print("That is not one of the numbers, so no model is used this time.", style="yellow")
         return
     keep_model(*offers[int(chosen) - 1] if int(chosen) else (None, ""))
     terminal.print(f"Your choice is stored in {kept_file()}; delete it to be asked again.", markup=False, style="dim")
@@ -61,7 +61,7 @@ def offer_model() -> None:
 
 
 def keep_model(server: LocalServer | None, model: str) -> None:
-    """Store the user's choice; a server of None means that the user wants no model."""
+    """Store the user's choice. If ``server`` is None, the user wants no model."""
     kept = {} if server is None else {"base_url": server.base_url, "model": model}
     kept_file().parent.mkdir(parents=True, exist_ok=True)
     kept_file().write_text(json.dumps(kept, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -16,20 +16,20 @@ def add(
         list[str] | None,
         typer.Option(metavar="NAME", help="A collection that the key may search (repeatable); by default all."),
     ] = None,
-    web: Annotated[bool, typer.Option("--web/--no-web", help="Whether its questions may go to the web.")] = True,
-    write: Annotated[bool, typer.Option("--write", help="Let it add documents and delete them.")] = False,
+    web: Annotated[bool, typer.Option("--web/--no-web", help="Whether questions may go to the web.")] = True,
+    write: Annotated[bool, typer.Option("--write", help="Let the key add and delete documents.")] = False,
     expires: Annotated[
         datetime | None,
-        typer.Option(metavar="DATE", formats=["%Y-%m-%d"], help="The last day on which it works (UTC)."),
+        typer.Option(metavar="DATE", formats=["%Y-%m-%d"], help="The last day on which the key works (UTC)."),
     ] = None,
 ) -> None:
-    """Make a key and print it; it is shown only once."""
+    """Make a key and print it. The key is shown only once."""
     from prefrag.server.keys import add_key, place_of_keys
 
     load_env_file()
     secret = add_key(name, collection or (), web, write, None if expires is None else expires.date())
     typer.echo(secret)
-    note = f"Pass it on now, because only its hash is kept, in {place_of_keys()}. It works at once."
+    note = f"Copy the key now, because only its hash is stored ({place_of_keys()}). It works at once."
     console(stderr=True).print(note, markup=False, soft_wrap=True)
 
 
@@ -56,7 +56,7 @@ def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the li
 
 
 def revoke(name: Annotated[str, typer.Argument(help="The name of the key.")]) -> None:
-    """Revoke a key; a running server refuses its next request."""
+    """Revoke a key. A running server refuses the next request with this key."""
     from prefrag.server.keys import place_of_keys, revoke_key
 
     load_env_file()
@@ -64,5 +64,5 @@ def revoke(name: Annotated[str, typer.Argument(help="The name of the key.")]) ->
     typer.echo(f"The key {name} is revoked; {left} left.")
     if not left:
         place = place_of_keys()
-        note = f"Keys are still required, so nobody gets in until you make one. To serve without keys, delete {place}."
+        note = f"Keys are still required: make a new key, or delete {place} to serve without keys."
         console(stderr=True).print(note, markup=False, soft_wrap=True)

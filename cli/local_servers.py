@@ -21,21 +21,21 @@ class LocalServer:
 
 
 PORTS = {11434: "Ollama", 8080: "llama.cpp", 8000: "vLLM", 1234: "LM Studio"}
-# Each program's name for the owner of its models (`owned_by`), by which the program is recognised.
+# The value of `owned_by` in each program's list of models, by which the program is recognised.
 _OWNERS = {"library": "Ollama", "llamacpp": "llama.cpp", "vllm": "vLLM", "organization_owner": "LM Studio"}
-# Hayhooks, and so `prefrag serve`, lists its pipelines as models.
+# Entries with this `owned_by` are no models: Hayhooks, and so `prefrag serve`, lists its pipelines as models.
 _NO_MODELS = ("hayhooks",)
 
 
 def find_local_servers(ports: Mapping[int, str] | None = None) -> list[LocalServer]:
-    """Ask all ports for their models at the same time, only on the loopback interface."""
+    """Ask the servers on all ports for their models, at the same time and only on the loopback interface."""
     ports = PORTS if ports is None else ports
     with ThreadPoolExecutor() as threads:
         return [server for server in threads.map(_ask, ports, ports.values()) if server is not None]
 
 
 def list_models(content: Any) -> list[Mapping[str, Any]]:
-    """Read the entries with a name from a server's list of models."""
+    """Return the entries that have an ``id`` from a server's list of models."""
     listed = content.get("data") if isinstance(content, Mapping) else None
     if not isinstance(listed, list):
         return []

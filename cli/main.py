@@ -44,7 +44,7 @@ def list_pipelines(
 
 
 class _CommandOrFolder(TyperGroup):
-    """Treats an argument that is not a command but looks like a path as the folder to ask: `prefrag ~/Documents`."""
+    """Takes an argument that looks like a path, and is no command, as the folder to follow: `prefrag ~/Documents`."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         word = args[0]
@@ -71,12 +71,12 @@ def _make_group(name: str, description: str, commands: dict[str, Callable[..., N
 
 documents = _make_group(
     "documents",
-    "List and delete what an index holds.",
+    "List and delete the documents of an index.",
     {"list": list_documents, "delete": delete_documents, "prune": prune_documents},
 )
 feedback = _make_group(
     "feedback",
-    "List what users think of answers, and export it as questions.",
+    "List the feedback of users on answers, and export it as questions.",
     {"list": list_feedback, "export": export_feedback},
 )
 indexes = _make_group(
@@ -91,7 +91,7 @@ keys = _make_group(
 )
 train = _make_group(
     "train",
-    "Train the small learned parts on questions with their gold passages.",
+    "Train the small classifiers and the extractive reader on questions with gold passages.",
     {"pairs": pairs, "judge": judge, "reader": reader, "questions": questions},
 )
 judge_dpo = _make_group(

@@ -48,14 +48,14 @@ class RunPrinter:
         self._step = 0
 
     def print_question(self, question: str, without_model: bool) -> None:
-        """Print the question and, without a model, how to set one."""
+        """Print the question. If there is no model, also print how to set a model."""
         if self._quiet:
             return
         self._print(f"Question: {one_line(question)}", "bold")
         if without_model:
             self._print(
-                "No language model is set, so a reader looks for the answer in the passages. For a model, set "
-                "PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL (a server) or PREFRAG_LLM_GGUF (a file; extra: llama).",
+                "No language model is set, so a small extractive reader looks for the answer. For a model server, set "
+                "PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL. For a GGUF file, set PREFRAG_LLM_GGUF (extra llama).",
                 "dim",
             )
 
@@ -97,12 +97,12 @@ class RunPrinter:
     def _print_answer(self, result: dict[str, Any]) -> None:
         if parts := references.given_parts(result):
             before, span, behind, where = parts
-            # Where there is no bold, show the Markdown signs instead.
+            # Without a terminal there is no bold type, so put the signs of Markdown around the answer.
             strong = (span, "bold") if self.console.is_terminal or not span else f"**{span}**"
             self._print_text(Text.assemble(before, strong, behind, (where, "dim")))
         elif answer := result.get("answer_with_citations") or result.get("answer"):
             is_sure = result.get("label") == Label.CORRECT and not result.get("forced")
-            # Green marks an answer that can be relied on: it cites its passages and is not doubted.
+            # Green shows that the answer can be relied on: it cites passages, and is labelled CORRECT.
             self._print(f"Answer: {one_line(answer)}", "bold green" if is_sure and result.get("citations") else "bold")
             self._print(references.label_text(result))
 
@@ -114,7 +114,7 @@ class RunPrinter:
         self._print(references.NOT_ANSWERED if evidence else "Not answered.", "bold yellow")
         for text in evidence:
             self._print(text, indent=2)
-        # A guess with a probability is the reader's: the result holds it, but it is not shown.
+        # A guess with a probability comes from the extractive reader. It stays in the result, but is not shown.
         if (guess := result.get("guess")) and result.get("probability") is None:
             self._print(f"A guess: {one_line(guess)}", "dim")
 
@@ -162,7 +162,7 @@ class RunPrinter:
 
 
 def _link(line: Text, mark: str, document: Mapping[str, Any]) -> Text:
-    """Make the address or file in a line a link; terminals that do not support links show the line as it is."""
+    """Turn the web address or file name in a line into a link. Terminals without links show the plain line."""
     file, url = str(document.get("file") or ""), str(document.get("url") or "")
     target = url
     if not url and not mark.startswith(("W", "A")) and Path(file).is_absolute() and is_text(file):

@@ -22,11 +22,11 @@ DemoOption = Annotated[bool, typer.Option("--demo", help="Serve the invented doc
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="The address to listen on; beyond this machine only with API keys.")] = (
+    host: Annotated[str, typer.Option(help="The address to listen on. Serving other machines needs API keys.")] = (
         "127.0.0.1"
     ),
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")] = 1416,
-    workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="The number of worker processes.")] = 1,
     pipeline: PipelineOption = None,
     pipelines_dir: PipelinesDirOption = None,
     demo: DemoOption = False,
@@ -46,7 +46,7 @@ def serve(
     from prefrag.server.keys import Keyring
     from prefrag.server.security import is_loopback
 
-    # The application reads the .env file too, so the decision below must know its settings.
+    # Read the .env file now: the server reads it too, and the check below depends on its settings.
     load_env_file()
     keyring = Keyring()
     if not keyring.has_keys and not keyring.is_unread and not is_loopback(host):
@@ -84,8 +84,8 @@ def run_server(host: str, port: int, workers: int = 1, folder: Path | None = Non
         os.environ[FOLDER_VARIABLE] = str(folder)
     if not keyring.is_required:
         typer.echo(
-            "Without keys, any program on this machine may ask. Before you put a proxy or tunnel in front of this "
-            "service, make a key (prefrag keys add NAME).",
+            "Without keys, any program on this machine may ask questions. Before you put a proxy or tunnel in front of "
+            "this service, make a key (prefrag keys add NAME).",
             err=True,
         )
     try:
@@ -102,14 +102,14 @@ def run_server(host: str, port: int, workers: int = 1, folder: Path | None = Non
                 timeout_graceful_shutdown=settings.drain_seconds,
             )
     except SystemExit as error:
-        # For example, the port is taken: uvicorn has said so, and ends with an exit code of its own.
+        # uvicorn has printed the reason, such as a port that is taken. Only replace its exit code.
         raise typer.Exit(PrefragError.exit_code if error.code else ANSWERED) from error
 
 
 def choose_served(
     pipeline: list[str] | None, pipelines_dir: Path | None, demo: bool, index: str | None = None
 ) -> dict[str, Path]:
-    """Choose what is served; the options of a command override the environment."""
+    """Choose the pipelines and the index to serve. The options of a command override the environment."""
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, INDEX_VARIABLE
     from prefrag.server.served_pipelines import check_index, choose_pipelines, skips_broken
 

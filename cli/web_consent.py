@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def choose_web_answer(chosen: bool | None, index: str, store: str) -> bool | None:
-    """Find the answer to store with an index; at its first indexing the user is asked. None keeps what is stored."""
+    """Return the answer to store with an index. Ask the user if none is stored yet. None keeps the stored answer."""
     from prefrag.components.state.web_switch import web_setting
     from prefrag.indexing.index_list import read_web_answer
 
@@ -36,7 +36,7 @@ def choose_web_answer(chosen: bool | None, index: str, store: str) -> bool | Non
 
 
 def options_of(index: str, store: str) -> str:
-    """Write the options that name an index on the command line, as far as they are needed."""
+    """Write the command-line options that name an index. Options with their default values are left out."""
     where = f" --index {index}" if index != "default" else ""
     return where + (f" --store {store}" if store != "tantivy" else "")
 
@@ -71,5 +71,5 @@ def ask_before_sending(status: Status) -> None:
 
 
 def is_terminal() -> bool:
-    """Check whether there is somebody at a terminal to ask."""
+    """Check whether a person can be asked, because input and error output are a terminal."""
     return sys.stdin.isatty() and sys.stderr.isatty()

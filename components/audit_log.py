@@ -1,4 +1,4 @@
-"""The audit log: a line before anything leaves this machine, and a line for each query that is held back."""
+"""The audit log: one line before anything leaves this machine, and one line for each query that was not sent."""
 
 import hashlib
 import json
@@ -24,11 +24,11 @@ _labels: ContextVar[Mapping[str, str | None]] = ContextVar("audit_labels", defau
 
 
 class AuditLogFailed(PrefragError):
-    """Report that the audit log cannot be written, so nothing may leave."""
+    """Report that the audit log cannot be written, so that nothing may leave this machine."""
 
 
 def audit_log() -> Path | None:
-    """Return the file that ``PREFRAG_AUDIT_LOG`` names, or None if no audit log is kept."""
+    """Return the file that ``PREFRAG_AUDIT_LOG`` names, or None if it names no file."""
     return (chosen := settings.audit_log) and chosen.absolute()
 
 
@@ -43,7 +43,7 @@ def audit_labels() -> Mapping[str, str | None]:
 
 
 def check_audit_log() -> str:
-    """Check that the audit log, if any, can be written; return a warning if others may read or write it."""
+    """Check that an audit log can be written, if one is set. Return a warning if other users can read or change it."""
     _append("")
     if (path := audit_log()) is None or os.name != "posix":
         return ""
@@ -53,9 +53,9 @@ def check_audit_log() -> str:
 
 
 def audit(event: str, **data: Any) -> None:
-    """Record that something is about to leave this machine; send it only after this function has returned.
+    """Record that something is about to leave this machine. Call this function before sending.
 
-    ``event`` is ``query`` or ``model_call``. Queries are kept only as hashes unless ``PREFRAG_AUDIT_QUERIES`` is on.
+    ``event`` is ``query``, ``model_call`` or ``tracing``. ``PREFRAG_AUDIT_QUERIES=off`` writes queries as hashes.
     Raises :class:`AuditLogFailed` when the line cannot be written.
     """
     if audit_log() is None:
@@ -68,7 +68,7 @@ def audit(event: str, **data: Any) -> None:
 
 
 def audit_held_back(source: str, query: str, reason: str) -> None:
-    """Record that a query was not sent; a failure to write this is only logged, because nothing has left."""
+    """Record that a query was not sent. If this fails, only log the error, because nothing has left this machine."""
     try:
         audit("held_back", source=source, query=query, reason=reason)
     except AuditLogFailed as error:
@@ -80,7 +80,7 @@ def _append(line: str) -> None:
     if path is None:
         return
     try:
-        # The file is opened again for each line, so that it can be moved away at any time.
+        # Open the file again for each line, so that it can be moved away at any time.
         append_line(path, line)
     except OSError as error:
         raise AuditLogFailed(

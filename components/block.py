@@ -1,4 +1,4 @@
-"""What all blocks of a pipeline's YAML share: serialisation, and checks of their settings.
+"""The base class of the objects that a pipeline's YAML describes, and checks of their settings.
 
 The checks take settings by parameter name, allow None, and raise a `ValueError` that says what to set.
 """
@@ -13,16 +13,16 @@ from haystack.core.serialization import component_to_dict
 
 
 class Block:
-    """A part of a pipeline that keeps each constructor parameter as an attribute, and is serialised from them."""
+    """An object that can be written to YAML. It stores each constructor parameter in an attribute of the same name."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the part as a block of YAML: its class and its parameters as plain values."""
+        """Return the class and the constructor parameters as plain values, as they appear in the YAML."""
         names = inspect.signature(type(self).__init__).parameters
         return default_to_dict(self, **{name: _write(getattr(self, name)) for name in names if name != "self"})
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Make the part from the output of :meth:`to_dict`."""
+        """Make the object from the output of :meth:`to_dict`."""
         return default_from_dict(cls, data)
 
 
@@ -62,5 +62,5 @@ def _refuse(settings: dict[str, Any], fits: list[bool], wanted: str) -> None:
 def _write(value: Any) -> Any:
     if isinstance(value, list):
         return [_write(part) for part in value]
-    # Haystack serialises a nested component only if it has its own `to_dict`, which some lack.
+    # `default_to_dict` alone would not serialise a nested component that has no `to_dict`.
     return component_to_dict(value, type(value).__name__) if hasattr(value, "run") else value

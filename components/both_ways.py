@@ -1,7 +1,7 @@
 """Write a method once, and get both its blocking and its asynchronous form.
 
-The body is a coroutine. It awaits other such bodies, and calls anything that really waits through :func:`either`. The
-blocking form runs the body in the calling thread, without an event loop, because connections would be bound to a loop.
+You write the method as a coroutine, which is called its body here. A body may await other bodies. It calls everything
+that really waits, such as a server, through :func:`either`. The blocking form runs the body without an event loop.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
-# Remembers, for each thread, whether it is running a body in its blocking form.
+# Stores for each thread whether the thread is running a body in the blocking form.
 _thread = threading.local()
 
 
@@ -41,10 +41,10 @@ def blocking(method: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
 async def either(
     method: Callable[P, R], method_async: Callable[P, Awaitable[R]], *args: P.args, **options: P.kwargs
 ) -> R:
-    """Call ``method`` if the calling body runs in its blocking form; await ``method_async`` otherwise."""
+    """Call ``method`` if the calling body runs in the blocking form, and await ``method_async`` otherwise."""
     if not _blocks():
         return await method_async(*args, **options)
-    # False during the call, because `method` may run an event loop of its own.
+    # Set this to False during the call, because `method` may run its own event loop.
     _thread.blocks = False
     try:
         return method(*args, **options)
@@ -53,7 +53,7 @@ async def either(
 
 
 async def gather(*bodies: Coroutine[Any, Any, R]) -> list[R]:
-    """Run bodies at the same time, or one after another in the blocking form; the results keep their order."""
+    """Run bodies at the same time, or one by one in the blocking form. The results are in the order of the bodies."""
     if not _blocks():
         return await asyncio.gather(*bodies)
     try:
@@ -73,7 +73,7 @@ def in_thread(
 ) -> Callable[P, Coroutine[Any, Any, R]]:
     """Derive the asynchronous form of a method that computes for a long time, or waits without :func:`either`.
 
-    ``when`` takes the arguments of a call, and says whether the call is worth a thread.
+    ``when`` gets the arguments of a call, and decides whether the call runs in a thread.
     """
 
     @wraps(method)
@@ -86,7 +86,7 @@ def in_thread(
 
 
 async def call_component(part: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Call a component; the asynchronous form calls ``run`` in a thread if the component has no ``run_async``."""
+    """Call a component. The asynchronous form calls ``run`` in a thread if the component has no ``run_async``."""
     return await either(part.run, partial(_run_async, part), **arguments)
 
 
@@ -100,7 +100,7 @@ async def _run_async(part: Any, **arguments: Any) -> dict[str, Any]:
 
 def call_in_thread(call: Callable[[], R]) -> Future[R]:
     """Call a function in a new thread, with the context variables of the caller."""
-    # Not in an executor, where a call that hangs would occupy a thread of the pool and keep the process from ending.
+    # Do not use an executor: a call that hangs would occupy a thread of its pool, and keep the process from ending.
     future: Future[R] = Future()
     future.set_running_or_notify_cancel()
 

@@ -1,6 +1,6 @@
 """The errors that reach a user, each with its exit code and HTTP status.
 
-They are in ``components`` because all other folders may import from it.
+They are in ``components``, because all other folders may import from that folder.
 """
 
 import errno
@@ -40,10 +40,10 @@ _STANDS_FOR: dict[type[Exception], type[PrefragError]] = {
 
 
 def error_kind(error: Exception) -> type[PrefragError]:
-    """Find the class in this module that an exception counts as.
+    """Find the class of this module that represents an exception.
 
-    A :class:`PrefragError` keeps its own class. The built-in exceptions that components raise for a wrong setting, a
-    missing file or a missing package count as :class:`BadInput` or :class:`Missing`, and all others as the base class.
+    A :class:`PrefragError` keeps its own class. Built-in exceptions for a wrong setting, a missing file or a missing
+    package become :class:`BadInput` or :class:`Missing`. All others become :class:`PrefragError`.
     """
     if isinstance(error, PrefragError):
         return type(error)
@@ -51,7 +51,7 @@ def error_kind(error: Exception) -> type[PrefragError]:
 
 
 def find_cause(error: BaseException, kind: type[Found]) -> Found | None:
-    """Find an error of a kind: the error itself, or the nearest of its causes."""
+    """Find an error of the class ``kind``: the error itself, or the nearest of its causes."""
     link: BaseException | None = error
     while link is not None and not isinstance(link, kind):
         link = link.__cause__

@@ -1,4 +1,4 @@
-"""Files shared by several processes: locks that end with the process that holds them, and appended lines."""
+"""Lock files that several processes share, and append lines to them. A lock ends with the process that holds it."""
 
 import errno
 import logging
@@ -27,7 +27,7 @@ class Busy(BadInput):
 def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
     """Hold a lock during some work, while other processes wait for it.
 
-    The file and its folder are created if missing; messages call the work ``work``. Raises Busy after ``wait`` seconds.
+    The file and its folder are created if missing. Messages show ``work``. Raises Busy after ``wait`` seconds.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Keep the file: if it were deleted, one process could wait for the old file while another locks a new one.
@@ -45,7 +45,7 @@ def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
 def take_lock(file: int, wait: float = 0.0, poll: float = _POLL_SECONDS) -> bool:
     """Lock an open file or folder until it is closed; return False if another process keeps it locked.
 
-    Always True where the file system has no locks, as in some network folders.
+    Return True if the file system has no locks, as in some network folders.
     """
     from filelock import lock_descriptor
 
@@ -61,9 +61,9 @@ def take_lock(file: int, wait: float = 0.0, poll: float = _POLL_SECONDS) -> bool
 
 
 def append_line(path: Path, line: str, most_bytes: int | None = None) -> None:
-    """Append a line to a file in one piece; only its owner can read a new file.
+    """Append a line to a file in one piece. A new file can be read only by its owner.
 
-    The folder must exist. An empty line writes nothing, but the file is opened. Raises OSError when the whole line
+    The folder must exist. An empty line only tests that the file can be opened. Raises OSError when the whole line
     cannot be written, with ``EFBIG`` when the file would have more than ``most_bytes``.
     """
     # A pipe without a reader must not block. Opened write-only and non-blocking, it fails at once.
@@ -75,14 +75,14 @@ def append_line(path: Path, line: str, most_bytes: int | None = None) -> None:
             return
         data = f"{line}\n".encode(errors="backslashreplace")
         if stat.S_ISREG(os.fstat(file).st_mode):
-            # Without the lock, another process could be writing, and the last byte of the file would mean nothing.
+            # Lock the file, so that no other process writes between the check of the last byte and the new line.
             if not take_lock(file, _LINE_SECONDS, _LINE_POLL_SECONDS):
-                raise OSError(errno.ETIMEDOUT, "another process has held it for too long")
+                raise OSError(errno.ETIMEDOUT, "another process has locked it for too long")
             size = os.fstat(file).st_size
             if most_bytes is not None and size + len(data) > most_bytes:
                 raise OSError(errno.EFBIG, f"it would be larger than {most_bytes:,} bytes")
             if size and _read_last_byte(file, size) != b"\n":
-                # The line of an earlier writer lacks its end, because the disk was full.
+                # The last line was cut off because the disk was full, so begin a new line.
                 data = b"\n" + data
         if os.write(file, data) < len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -12,7 +12,7 @@ from haystack import Document
 TANTIVY_STORE = "TantivyDocumentStore"
 ELASTICSEARCH_STORE = "ElasticsearchDocumentStore"
 _STORES = (TANTIVY_STORE, ELASTICSEARCH_STORE)
-# Types that cannot hold a component.
+# Types that cannot contain a component.
 _PLAIN = (
     str,
     bytes,
@@ -34,8 +34,8 @@ _PLAIN = (
 def walk_parts(whole: Any, descend: Callable[[Any], bool] = lambda part: True) -> Iterator[tuple[str, Any]]:
     """Yield a pipeline or a component and every object in it, including those in nested pipelines and lists.
 
-    Each part comes once, outer parts before inner ones, with its path from the whole, such as ``web.retriever``; the
-    path of the whole is empty. If ``descend`` returns False for a part, the objects inside it are left out.
+    Each object is yielded once, before the objects inside it, and with its path, such as ``web.retriever``. The path of
+    ``whole`` is empty. If ``descend`` returns False for an object, the objects inside it are left out.
     """
     waiting = [("", whole)]
     # Keep the objects themselves, because the id of an object that is freed may be reused.
@@ -58,14 +58,14 @@ def find_stores(whole: Any) -> list[Any]:
 
 def is_store(part: Any) -> bool:
     """Check whether an object is a Tantivy or Elasticsearch document store."""
-    # By name, because importing the Elasticsearch client is slow and most pipelines have no such store.
+    # Check the class by its name, because importing the Elasticsearch client is slow and few pipelines need it.
     return type(part).__name__ in _STORES
 
 
 def read_attribute(part: Any, name: str) -> Any:
     """Read an attribute that an object or its class really defines; None if there is none."""
     try:
-        # Some clients forward every name that they do not know, even in circles.
+        # Some clients forward unknown names to other objects without end, so look before reading.
         is_there = name in getattr(part, "__dict__", {}) or hasattr(type(part), name)
         return getattr(part, name, None) if is_there else None
     except Exception:
@@ -74,14 +74,14 @@ def read_attribute(part: Any, name: str) -> Any:
 
 def _contents(part: Any) -> list[tuple[Any, Any]]:
     if is_store(part):
-        # A store holds no components, only a client with hundreds of objects.
+        # A store contains no components, only a client with hundreds of objects.
         return []
     if isinstance(part, Mapping):
         return list(part.items())
     if isinstance(part, list | tuple | set | frozenset):
         return list(enumerate(part))
     if read_attribute(part, "graph") is not None and callable(read_attribute(part, "walk")):
-        # A Haystack pipeline, whose graph holds far more than its components.
+        # This is a Haystack pipeline, whose graph contains much more than its components.
         return list(part.walk())
     # Skip what Haystack attaches to a component: its sockets, and the pipeline that it belongs to.
     held = (read_attribute(part, "__dict__") or {}).items()

@@ -1,4 +1,4 @@
-"""Record the results of sources and models in a file, so that a run can be repeated without them."""
+"""Record the results of sources and models in a file, so that a run can be repeated without calling them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _REPORTED_CHARACTERS = 200
 
 
 class NotRecorded(PrefragError, LookupError):
-    """Report that a replayed recording does not hold a request."""
+    """Report that a replayed recording does not contain a request."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +61,16 @@ class Entry:
 
 
 class Recording(Block):
-    """A JSON-lines file of searches and of models' replies, each found by the content of its request.
+    """A JSON-lines file of searches and model replies. Each entry is found by the content of its request.
 
-    Equal requests have one entry, even if a model gave another reply the second time. With ``reuse`` the first reply is
-    used throughout a run, so that a replay takes the same steps.
+    Equal requests share one entry, even if the model's second reply is different. With ``reuse``, a run gets the first
+    reply every time, so that a replay takes the same steps.
 
-    All recordings of one file in a process share its entries, and write only whole lines.
+    All :class:`Recording` objects for the same file in a process share the entries. They write only whole lines.
 
     :param path: The file; created when something is first recorded.
-    :param mode: ``record`` calls and records. ``replay`` plays what was recorded, failures included, and fails for the
-        rest. ``reuse`` plays what was recorded, except failures, and calls and records the rest.
+    :param mode: ``record`` always calls the source or model, and records the result. ``replay`` never calls them: it
+        returns what was recorded, even failures. ``reuse`` returns recorded results, and only calls what is missing.
     :raises ValueError: For another mode, a broken file, or when there is nothing to replay.
     """
 
@@ -84,20 +84,20 @@ class Recording(Block):
         self._file.refresh(repair=mode != "replay")
 
     def play(self, kind: Kind, name: str, *content: Any) -> Entry | None:
-        """Find the recorded outcome of a request; None when the source or the model has to be called.
+        """Return the recorded outcome of a request, or None if the source or the model must be called.
 
-        With ``replay``, raises :class:`NotRecorded` in place of None; the message shows the first value of ``content``.
+        With ``replay``, raise :class:`NotRecorded` instead of returning None. The message shows ``content[0]``.
         """
         kept = None if self.mode == "record" else self._file.entries.get(_key(kind, name, content))
         if self.mode == "replay":
             if kept is None:
                 request = f": {str(content[0]).strip()[-_REPORTED_CHARACTERS:]}" if content else ""
-                raise NotRecorded(f"The recording {self.path} does not hold this {kind} of {name}{request}")
+                raise NotRecorded(f"The recording {self.path} does not contain this {kind} of {name}{request}")
             return kept
         return None if kept is None or kept.error is not None else kept
 
     def record(self, entry: Entry, kind: Kind, name: str, *content: Any) -> Entry:
-        """Record the outcome of a request; with ``reuse``, an earlier outcome is kept, and returned instead."""
+        """Record the outcome of a request. With ``reuse``, keep and return an earlier outcome if there is one."""
         return self._file.add(_key(kind, name, content), entry, replace=self.mode == "record")
 
 
@@ -109,7 +109,7 @@ class _File:
         self._read: tuple[int, int] | None = None
 
     def refresh(self, repair: bool) -> None:
-        """Read the file unless it is unchanged since this process last wrote it."""
+        """Read the file if it has changed since this process last read or wrote it."""
         with self._lock:
             if self._read == (state := self._state()):
                 return
@@ -127,7 +127,7 @@ class _File:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._append(f"{line}\n".encode("utf-8", "replace"))
             self._read = self._state()
-            # Read it back as a replay will, because JSON lacks some types of metadata.
+            # Return the entry as a replay will read it, because JSON lacks some types of metadata.
             return self._take(line)
 
     def _state(self) -> tuple[int, int] | None:
@@ -138,7 +138,7 @@ class _File:
         return stat.st_mtime_ns, stat.st_size
 
     def _load(self, repair: bool) -> None:
-        # Not `splitlines`: JSON leaves the line separators of web pages (U+2028, U+0085) inside a line.
+        # Do not use `splitlines`: web pages contain other line separators (U+2028, U+0085), which JSON leaves as is.
         *lines, torn = self.path.read_bytes().split(b"\n")
         for number, line in enumerate(lines, start=1):
             if not line.strip():
@@ -160,12 +160,12 @@ class _File:
             if repair:
                 os.truncate(self.path, self.path.stat().st_size - len(torn))
         else:
-            # An editor removed the end of the last line.
+            # An editor removed the line break at the end of the file.
             if repair:
                 self._append(b"\n")
 
     def _append(self, line: bytes) -> None:
-        # Written at once and unbuffered, so that the lines of several processes do not mix.
+        # Write the line in one piece and without a buffer, so that the lines of several processes do not mix.
         with self.path.open("ab", buffering=0) as file:
             file.write(line)
 

@@ -1,8 +1,8 @@
 """The settings: every variable of the environment that the application reads, in one table.
 
-``settings.run_seconds`` reads ``PREFRAG_RUN_SECONDS``, and nothing else, when it is used. ``models["llm"]`` and
-``models["judge"]`` hold the settings of the two models. ``make docs`` writes the tables of docs/configuration.md from
-here.
+Each attribute of ``settings`` reads its variable at the moment of use: ``settings.run_seconds`` reads
+``PREFRAG_RUN_SECONDS``. ``models["llm"]`` and ``models["judge"]`` contain the settings of the two models.
+``make docs`` writes the tables of docs/configuration.md from this file.
 """
 
 import difflib
@@ -43,12 +43,12 @@ def _check_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _setting(default: Any, sentence: str, shown: str = "", wrong: Any = None, alias: str | None = None) -> Any:
-    """Describe a setting; ``wrong`` is its value for a text that is not allowed, so that a mistake lets nothing out."""
+    """Describe a setting. ``wrong`` replaces a value that is not allowed, so that a typing error exposes nothing."""
     extra = {"shown": shown, "wrong": wrong}
     return Field(default, description=sentence, validation_alias=alias, json_schema_extra=extra)
 
 
-# The last part of each type states which values are allowed.
+# The last string in each type says which values are allowed.
 Text = Annotated[str, "a text"]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), "names, separated by commas"]
 Place = Annotated[Path | None, AfterValidator(lambda path: path and path.expanduser()), "a path"]
@@ -70,7 +70,7 @@ Ready = Annotated[Literal["all", "index"], BeforeValidator(_spell), "all or inde
 State = Annotated[Literal["files", "elasticsearch"], BeforeValidator(_spell), "files or elasticsearch"]
 LogForm = Annotated[Literal["text", "json"], BeforeValidator(_spell), "text or json"]
 Structured = Annotated[StructuredOutput, BeforeValidator(_spell), "json_schema, json_object or off"]
-# Secrets may be in a file, which the variable with _FILE at its end names; no message repeats a secret.
+# A secret may be in a file, which the variable with _FILE at its end names. No message repeats a secret.
 Secret = Annotated[str, "a secret"]
 Keys = Annotated[
     tuple[str, ...], NoDecode, BeforeValidator(_split), AfterValidator(_check_keys),
@@ -84,10 +84,10 @@ class ModelSettings(BaseSettings):
 
     base_url: Text = _setting(
         "",
-        "the server of the model that reasons, answers and judges: any that speaks the OpenAI protocol. You may set "
-        "another server for the judge, for example of a model tuned for judging",
-        "the model chosen at the first question ([the command line](command_line.md)), else no language model: the "
-        "reader answers; for the judge, the model that answers",
+        "the server of the model that reasons, answers and judges. It must speak the OpenAI protocol. You may set "
+        "another server for the judge, for example one with a model tuned for judging",
+        "the model chosen at the first question ([the command line](command_line.md)), else no language model, and the "
+        "extractive reader answers. For the judge: the model that answers",
     )
     model: Text = _setting("", "the name of the model on that server", "none")
     api_key: Secret = _setting("", "the key of that server", "none")
@@ -97,14 +97,14 @@ class ModelSettings(BaseSettings):
     adapter: Text = _setting("", "a LoRA adapter for that file, itself a GGUF file", "none")
     context: Tokens = _setting(
         None,
-        "the model's window in tokens; what does not fit is cut, oldest passages first, and the trace shows it",
-        "what the server states (vLLM, llama.cpp; a larger number set here does not count), else 8192, or 4096 for a "
-        "GGUF file",
+        "the model's context window in tokens. Prompts that do not fit are cut, the oldest passages first. The trace "
+        "shows this",
+        "the window that the server states (vLLM, llama.cpp), which you can only lower; else 8192, or 4096 for GGUF",
     )
     max_tokens: Tokens = _setting(
         None,
-        "how many tokens a reply may have, including thinking; it overrides `max_tokens` of the YAML. A model that "
-        "thinks needs 4000 or more, and a window to match",
+        "the maximum number of tokens in a reply, including thinking. It overrides `max_tokens` of the YAML. A model "
+        "that thinks needs 4000 or more, and a context window with room for them",
         "512 in the shipped YAML",
     )
     thinking: Thinking = _setting(
@@ -132,7 +132,7 @@ class _Models(BaseSettings):
     remote_model: Switch = _setting(
         True,
         "`off` refuses every pipeline with a model, judge, embedder or ranker that is neither on this machine nor on a "
-        "host named below",
+        "host in `PREFRAG_LOCAL_HOSTS`",
         wrong=False,
     )
     local_hosts: Names = _setting(
@@ -144,7 +144,7 @@ class _Models(BaseSettings):
     pair_classifier: Text = _setting(
         "",
         "a folder with a transformer as DR-RAG's pair classifier (extra `classifier`)",
-        "the shipped boosted trees",
+        "the shipped boosted decision trees",
     )
 
 
@@ -158,7 +158,7 @@ class _Documents(BaseSettings):
         "",
         "the name of the index to search",
         "`default` if there is one, else the index of the only folder that `prefrag FOLDER` has followed, else the "
-        "demo; `serve` takes the demo only with `--demo` or `demo` here",
+        "demo. `serve` uses the demo only with `--demo`, or if you set `demo` here",
     )
     elasticsearch_url: Text = _setting(
         "http://127.0.0.1:9200",
@@ -167,18 +167,18 @@ class _Documents(BaseSettings):
         "`http://127.0.0.1:9200`",
     )
     elasticsearch_ca: Place = _setting(
-        None, "the certificates (PEM) that signed that of Elasticsearch, if it uses https", "the system's certificates"
+        None, "the CA certificates (PEM) with which to check Elasticsearch over https", "the system's certificates"
     )
-    elasticsearch_cert: Place = _setting(None, "the certificate (PEM) that identifies this machine there", "none")
+    elasticsearch_cert: Place = _setting(None, "this machine's certificate (PEM) for Elasticsearch", "none")
     elasticsearch_key: Place = _setting(None, "the private key of that certificate", "none")
     elasticsearch_shards: Count = _setting(1, "how many shards a new index gets in Elasticsearch")
     elasticsearch_replicas: CountOrNone = _setting(1, "how many copies of each shard other nodes keep")
     elasticsearch_api_key: Secret = _setting("", "the API key of Elasticsearch", "none")
-    elasticsearch_api_key_id: Secret = _setting("", "the id of that key, if it is given separately", "none")
+    elasticsearch_api_key_id: Secret = _setting("", "the id of that key, if the key does not contain it", "none")
     current_first: Switch = _setting(
         True,
-        "`off` leaves the passages of a source in the order of their scores. Otherwise those that call themselves "
-        "superseded, drafts or old come last, and of two equally good ones the newer comes first",
+        "`off` leaves the passages of a source in the order of their scores. Otherwise superseded, draft and old "
+        "passages come last, and the newer of two equally good passages comes first",
     )
 
 
@@ -186,8 +186,8 @@ class _Web(BaseSettings):
     web: WebSetting = _setting(
         None,
         "`on` allows the web for every index, `off` closes it, `ask` shows each query at the terminal of `prefrag ask` "
-        "before it leaves (and holds it back if nobody can be asked)",
-        "the answer kept with the index, else closed",
+        "before it leaves, and does not send it if nobody can be asked",
+        "the answer stored with the index, else closed",
         wrong="off",
     )
     web_queries: WebQueries = _setting(
@@ -203,7 +203,7 @@ class _Service(BaseSettings):
     pipelines_dir: Place = _setting(
         None, "a folder with pipelines of your own, and the Python modules of their components", "none"
     )
-    serve: Names = _setting((), "what `serve` serves: names or YAML files, or `all`", "`prefrag`")
+    serve: Names = _setting((), "the pipelines that `serve` offers: names or YAML files, or `all`", "`prefrag`")
     wrappers_dir: Place = _setting(
         None,
         "a folder with Hayhooks wrappers, which `serve` then serves by default instead of `prefrag`",
@@ -215,19 +215,19 @@ class _Service(BaseSettings):
         "the seconds that a question may take, including all its calls and the wait for its turn. `--deadline` of "
         "`ask` and `serve` sets it, and a request may shorten it (`deadline`). Allow more for a slow model",
     )
-    # One process serves some 25 runs a second, however many it begins; more at once only take longer.
+    # One process answers about 25 questions a second. Running more of them at once only makes each one take longer.
     max_runs: Count = _setting(64, "how many questions one process answers at once")
     max_waiting: CountOrNone = _setting(
-        256, "how many may wait for their turn; more are answered with 503 and `Retry-After`"
+        256, "how many more questions may wait for their turn; the others get status 503 and `Retry-After`"
     )
     share: Percent = _setting(
         50,
-        "the percentage of the places for running and waiting questions, and for uploads, that one key may take while "
-        "another works: with 50, no more places than it leaves free; with 100, all",
+        "the share of running questions, waiting questions and uploads, in percent, that one key may have while others "
+        "are in use. With 50, a key must leave as many places free as it takes; with 100, it may take all",
     )
     # One process answers some 1,500 questions a minute.
     requests_a_minute: CountOrNone = _setting(
-        3000, "the most requests of one key in a minute, to one process; 0 is no limit"
+        3000, "the maximum number of requests with one key in a minute, for each process; 0 means no limit"
     )
     drain_seconds: CountOrNone = _setting(
         25,
@@ -236,27 +236,27 @@ class _Service(BaseSettings):
     )
     lame_duck_seconds: CountOrNone = _setting(
         0,
-        "the seconds after the signal in which requests are still taken while `/ready` says 503, so that a balancer "
-        "sends them elsewhere; draining follows. Set more than its interval between two probes (not on Windows)",
+        "the seconds after the signal to stop in which the server still takes requests, but `/ready` returns 503, so "
+        "that balancers look elsewhere. Draining follows. Set more than the time between two probes (not on Windows)",
     )
     ready: Ready = _setting(
         "all",
-        "what `/ready` checks: the indexes and the model servers, or with `index` only the indexes, so that a model "
-        "that is down does not take every server out of a balancer",
+        "what `/ready` checks: `all` stands for the indexes and the model servers, `index` for the indexes only. "
+        "`index` keeps the servers in a load balancer when a model is down",
     )
     collections: Names = _setting(
         (),
-        "the indexes that a request may name (`index`) besides the one that is served, or `all` for every one in "
-        "`PREFRAG_DATA_DIR`; `--collections` of `serve` sets it",
+        "the indexes that a request may name (`index`) besides the index that is served, or `all` for every index in "
+        "`PREFRAG_DATA_DIR`. `--collections` of `serve` sets it",
         "none",
     )
-    max_upload_bytes: Count = _setting(50_000_000, "the most bytes of one upload of documents")
+    max_upload_bytes: Count = _setting(50_000_000, "the maximum size of one upload of documents, in bytes")
     upload_bytes_a_day: CountOrNone = _setting(
-        5_000_000_000, "the most bytes that one key may upload in a day, to one process; 0 is no limit"
+        5_000_000_000, "the maximum bytes that one key may upload in a day, for each process; 0 means no limit"
     )
-    max_collections: Count = _setting(100, "the most collections that uploads may create")
-    max_collection_bytes: Count = _setting(2_000_000_000, "the most bytes of uploaded files in a collection")
-    max_collection_files: Count = _setting(5_000, "the most uploaded files in a collection")
+    max_collections: Count = _setting(100, "the maximum number of collections that uploads may create")
+    max_collection_bytes: Count = _setting(2_000_000_000, "the maximum size of all uploads in a collection, in bytes")
+    max_collection_files: Count = _setting(5_000, "the maximum number of uploaded files in a collection")
     originals: Switch = _setting(
         False,
         "`on` also sends the files of documents to requests from other machines, as far as their keys allow; requests "
@@ -277,29 +277,29 @@ class _Service(BaseSettings):
     )
     api_keys: Keys = _setting(
         (),
-        "more keys, in clear text: they read every collection, may use the web and write nothing. To listen on "
-        "anything but loopback you need a key of either kind",
+        "further keys, in clear text. They may read every collection and use the web, but write nothing. To listen on "
+        "other addresses than loopback, the server needs a key from here or from the file",
         "none",
     )
     require_key: Switch = _setting(
-        False, "`on` asks for a key on this machine too, even if there is none yet", wrong=True
+        False, "`on` requires a key on this machine too, even if no key exists yet", wrong=True
     )
     audit_log: Place = _setting(
         None,
-        "the file that gets a [line](serving.md#the-audit-log) for whatever leaves this machine, before it leaves. Its "
-        "folder must exist. If the file cannot be written, nothing leaves",
-        "none is kept",
+        "the file that gets a [line](serving.md#the-audit-log) before anything leaves this machine. Its folder must "
+        "exist. If the file cannot be written, nothing leaves",
+        "no audit log",
     )
     audit_queries: Switch = _setting(True, "`off` keeps only SHA-256 hashes of the queries in that file", wrong=False)
     auto_trace: Switch = _setting(
         False,
         "`on` traces runs if OpenTelemetry or Datadog is set up (for `serve`, `OTEL_EXPORTER_OTLP_ENDPOINT` is "
-        "enough); a tracer that a program or a YAML enables always traces",
+        "enough). A tracer that a program or a YAML enables traces even with `off`",
         wrong=False,
         alias="HAYSTACK_AUTO_TRACE_ENABLED",
     )
     trace_content: Switch = _setting(
-        False, "`on` leaves the words of a run in its spans, as far as Haystack writes them there", wrong=False
+        False, "`on` leaves the words of a run in its spans, if Haystack writes them there", wrong=False
     )
     log: LogForm = _setting(
         "text", "`json` writes the log of `serve` as one JSON object per line, with a line for each run"
@@ -309,13 +309,13 @@ class _Service(BaseSettings):
         "the port that answers `/metrics` without a key, only on this machine unless HOST is given (not on Windows)",
         "none",
     )
-    cors_origins: Names = _setting((), "the browser origins that may call", "none")
+    cors_origins: Names = _setting((), "the origins of web pages that may call the server (CORS)", "none")
     open_deploy: Switch = _setting(
         False,
-        "`on` opens Hayhooks' routes that deploy pipelines, which run any code they are sent",
+        "`on` opens Hayhooks' routes for deploying pipelines. They run any code that a request contains",
         wrong=False,
     )
-    debug: Switch = _setting(False, "`on` shows where an error came from, on the command line", wrong=False)
+    debug: Switch = _setting(False, "`on` makes the command line show where in the code an error arose", wrong=False)
 
 
 class Settings(_Models, _Documents, _Web, _Service):
@@ -335,7 +335,7 @@ _TABLES: tuple[type[BaseSettings], ...] = (Settings, _LlmSettings, _JudgeSetting
 
 
 class _WhenUsed:
-    """Reads a setting when it is used: tests, commands and experiments change the environment of a process."""
+    """Reads each setting when it is used, because tests, commands and experiments change the environment."""
 
     def __init__(self, table: type[BaseSettings]):
         self._table = table
@@ -381,10 +381,10 @@ def _read(table: type[BaseSettings], name: str) -> Any:
 
 
 def check_settings(own: Collection[str] = ()) -> list[str]:
-    """Check all settings, even those that this process does not read; raises :class:`BadInput` for a wrong value.
+    """Check all settings, even those that this process does not read. Raises :class:`BadInput` for a wrong value.
 
-    Returns a sentence for each variable that looks like a setting but is not one, with the nearest name. ``own`` names
-    the variables that a user's own pipelines read.
+    Returns a warning for each variable that looks like a setting but is none, with the most similar name. ``own``
+    contains the names of variables that a user's own pipelines read.
     """
     known = []
     for table in _TABLES:
@@ -404,7 +404,7 @@ def check_settings(own: Collection[str] = ()) -> list[str]:
 
 
 def read_secrets() -> list[str]:
-    """Read all secrets, so that none is shown to a client."""
+    """List all secrets, so that callers can keep them out of what clients see."""
     found: list[str] = []
     for table in _TABLES:
         for name in (name for name, field in table.model_fields.items() if _allowed(field) in _SECRETS):

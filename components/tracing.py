@@ -1,11 +1,11 @@
-"""The measurements of a run, and what tracing sends out: spans without the words of the run.
+"""Measure runs, and send the measurements to tracing backends as spans without the words of the run.
 
-A run is a span ``prefrag.run``, which contains each ``prefrag.step`` with its ``gen_ai.chat`` and ``prefrag.search``.
-Observers (metrics, the log) get the same numbers with or without a tracer.
+A run is a span ``prefrag.run``. It contains a span ``prefrag.step`` for each step, with the spans ``gen_ai.chat`` and
+``prefrag.search``. Observers (metrics, the log) get the same numbers with or without a tracer.
 
 Haystack writes the inputs of a pipeline (the question, the conversation, attachments and instructions) to the span of
 each run, whatever ``HAYSTACK_CONTENT_TRACING_ENABLED`` says, and a backend adds error messages. Within a run,
-Haystack's own spans are therefore left out, unless content is to be traced.
+Haystack's own spans are therefore left out, unless ``PREFRAG_TRACE_CONTENT`` is on.
 """
 
 import threading
@@ -22,13 +22,13 @@ from haystack.tracing.tracer import NullSpan, NullTracer, ProxyTracer
 from prefrag.components.audit_log import audit_labels
 from prefrag.components.settings import settings
 
-# Besides numbers, only these tags are sent: they hold names from the program itself.
+# Besides numbers, only these tags are sent. They contain names from the program itself.
 _NAMES = {f"haystack.component.{part}" for part in ("name", "type", "fully_qualified_type")}
 _NAMES |= {"hayhooks.pipeline.name", "hayhooks.transport", "hayhooks.error.type"}
 
 
 class _RunError(Exception):
-    """Stands in for an error in a span: its message is only the type of the error."""
+    """Replaces an error in a span. Its message is only the type of the error."""
 
 
 def _is_wordless(key: str, value: Any) -> bool:
@@ -54,7 +54,7 @@ class _WordlessSpan(Span):
 
 
 class _WordlessTracer(ProxyTracer):
-    """Haystack's global tracer without a run's words, whichever tracer is behind it and whenever it was enabled."""
+    """Haystack's global tracer, made to send no words of a run to any backend, whenever the backend is enabled."""
 
     @contextmanager
     def trace(
@@ -84,12 +84,12 @@ class _WordlessTracer(ProxyTracer):
         return span and _WordlessSpan(span)
 
 
-# Replaces the class, not the object, so that modules that have already imported the tracer use it too.
+# Replace the class and not the object, because other modules may have imported the object already.
 tracer.__class__ = _WordlessTracer
 
 
 def sent_to_tracing() -> Literal["spans", "content"] | None:
-    """Find out what a tracing backend gets: ``spans`` without the run's words, ``content`` (the words too), or None."""
+    """Return what a tracing backend gets: ``spans`` without the run's words, ``content`` with the words, or None."""
     if isinstance(tracer.actual_tracer, NullTracer):
         return None
     return "content" if settings.trace_content else "spans"
@@ -103,16 +103,16 @@ class Measured:
     tags: dict[str, Any]
     # The labels of the run in the audit log: its id, its pipeline and the name of the caller's key.
     labels: Mapping[str, str | None] = field(default_factory=dict)
-    error: str = ""  # the type of the error with which it ended, or which it survived
-    seconds: float = 0.0  # how long it took
+    error: str = ""  # the type of the last error, even if the run went on
+    seconds: float = 0.0  # the duration
 
 
-# Called with each measurement when it ends.
+# These functions get each measurement when the measurement ends.
 observers: list[Callable[[Measured], None]] = []
 
 
 class _OpenSpan:
-    """A span that is current in a context of its own, so that any task or thread may open and close it."""
+    """A span with its own context, so that different tasks or threads may open and close it."""
 
     def __init__(self, context: Context, name: str, tags: dict[str, Any]):
         self.context = context
@@ -121,7 +121,7 @@ class _OpenSpan:
 
     def close(self, measured: Measured) -> None:
         self.span.set_tags(measured.tags)
-        # A backend marks a span as failed if an error leaves it.
+        # A backend marks a span as failed if the span is closed with an error.
         error, kind = (_RunError(measured.error), _RunError) if measured.error else (None, None)
         with suppress(_RunError):
             self.context.run(self._manager.__exit__, kind, error, None)
@@ -137,7 +137,7 @@ class _Run:
         self._lock = threading.Lock()
 
     def step(self, number: int) -> Context:
-        """Find the context of a step, whose span begins with its first measurement."""
+        """Return the context of a step. Its span begins with the first measurement in the step."""
         with self._lock:
             if self._step is None or number > self._number:
                 self.end_step()
@@ -222,7 +222,7 @@ def continue_trace(parent: str | None) -> None:
 
 
 def outgoing_trace() -> dict[str, str]:
-    """Write the header that nests a model server's spans under the call's span; none without OpenTelemetry."""
+    """Make the header that nests a model server's spans under the call's span. Empty without OpenTelemetry."""
     span = _span.get()
     find = getattr(span and span.span.raw_span(), "get_span_context", None)
     if find is None:

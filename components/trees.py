@@ -1,4 +1,4 @@
-"""Boosted trees from a file: small classifiers that need no PyTorch."""
+"""Boosted decision trees from a file: small classifiers that need no PyTorch."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,25 +10,25 @@ import numpy as np
 
 from prefrag.components.errors import Missing
 
-# The attributes of a model that hold the ranges of its features and, if there are several, the names of its classes.
+# Attributes of a model in the file: the ranges of its features, and the names of its classes if it has several.
 RANGES = "ranges"
 CLASSES = "classes"
 
 
 class TreesMissing(Missing):
-    """Report that there are no trained trees, or no package to train them; the message says what to do."""
+    """Report that trained trees, or the package to train them, are missing. The message says what to do."""
 
 
 class BoostedTrees:
-    """A trained XGBoost classifier, read from the part `learner` of its JSON and run with numpy."""
+    """A trained XGBoost classifier, read from the object ``learner`` in its JSON file and run with numpy."""
 
     def __init__(self, learner: Mapping[str, Any]):
         attributes = learner.get("attributes") or {}
-        #: The least and the greatest value of each feature in the training; empty if the file does not hold them.
+        #: The minimum and the maximum of each feature in the training data; empty if the file does not contain them.
         self.ranges: dict[str, tuple[float, float]] = {
             name: (least, most) for name, (least, most) in json.loads(attributes.get(RANGES) or "{}").items()
         }
-        #: The names of the classes, if the trees tell several apart; else empty.
+        #: The names of the classes, if the trees were trained on several; else empty.
         self.classes: tuple[str, ...] = tuple(json.loads(attributes.get(CLASSES) or "[]"))
         model, parameters = learner["gradient_booster"]["model"], learner["learner_model_param"]
         self._objective = learner["objective"]["name"]
@@ -47,7 +47,7 @@ class BoostedTrees:
         )
         itself, leaf = np.arange(len(left)), left < 0
         start = np.repeat(self._roots, [len(tree["left_children"]) for tree in model["trees"]])
-        # A leaf leads to itself on both sides.
+        # Both children of a leaf are the leaf itself.
         self._children = np.stack(
             [np.where(leaf, itself, left + start), np.where(leaf, itself, right + start)], 1
         ).ravel()
@@ -78,13 +78,13 @@ class BoostedTrees:
         )
 
     def probabilities(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
-        """Return the probability of the positive class for each row; several threads may call this at once."""
+        """Return the probability of the positive class for each row. Several threads may call this at once."""
         if len(rows) == 0:
             return []
         return self.scores(rows)
 
     def distributions(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[dict[str, float]]:
-        """Return the probability of each class for each row of features; only for trees with several classes."""
+        """Return the probability of each class for each row. Only for trees with several classes."""
         if len(rows) == 0:
             return []
         sums = self._sums(rows)
@@ -93,20 +93,20 @@ class BoostedTrees:
         return [dict(zip(self.classes, map(float, row), strict=True)) for row in found]
 
     def scores(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
-        """Score rows of features: by probabilities if the trees were trained for them, else by numbers that rank."""
+        """Return a score for each row: a probability if the trees were trained for that, else a number for ranking."""
         sums = self._sums(rows)[:, 0]
         return list(map(float, 1 / (1 + np.exp(-sums)) if self._objective == "binary:logistic" else sums))
 
 
 def load_trees(file: Path, features: Sequence[str]) -> BoostedTrees:
-    """Load trees; an unchanged file is read once per process.
+    """Load trees from a file. A process reads the file again only if the file has changed.
 
-    The file is a model saved by XGBoost in JSON and trained on exactly these ``features``, in the order given; other
-    trees raise ValueError, and a missing file raises :class:`TreesMissing`.
+    The file is a model that XGBoost saved as JSON. It must have been trained on exactly these ``features``, in this
+    order. Raises :class:`TreesMissing` if there is no file, and ValueError for other trees.
     """
     file = Path(file).expanduser()
     if not file.is_file():
-        raise TreesMissing(f"There are no trained trees in {file}: train them (prefrag train), or correct the path.")
+        raise TreesMissing(f"There is no file of decision trees {file}: run `prefrag train`, or correct the path.")
     return _load(file, file.stat().st_mtime_ns, tuple(features))
 
 
@@ -116,7 +116,7 @@ def _load(file: Path, changed: int, features: tuple[str, ...]) -> BoostedTrees:
         learner = json.loads(file.read_bytes())["learner"]
         trees = BoostedTrees(learner)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        raise ValueError(f"{file} holds no trees that can be read ({error}): train them again.") from error
+        raise ValueError(f"{file} contains no readable decision trees ({error}): train them again.") from error
     if tuple(learner["feature_names"]) != features:
         raise ValueError(f"{file} was trained on other features than this version computes: train it again.")
     return trees

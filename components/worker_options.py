@@ -6,7 +6,7 @@ import typer
 
 Workers = Annotated[
     int | None,
-    typer.Option(min=1, help="Processes that run --concurrency questions each; by default only this one."),
+    typer.Option(min=1, help="How many processes run questions, each --concurrency at once; by default only this one."),
 ]
 RayCluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Run the --workers on the Ray cluster at ADDRESS (extra `ray`).")

@@ -17,7 +17,7 @@ INTERRUPTED = 130
 
 def evaluate(
     output: Annotated[
-        Path, typer.Option(metavar="DIR", help="The run's folder; if it holds an unfinished run, that run continues.")
+        Path, typer.Option(metavar="DIR", help="The run's folder. An unfinished run in this folder is continued.")
     ],
     questions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The questions: JSONL, or a dataset as published.")
@@ -35,26 +35,26 @@ def evaluate(
             "--set",
             metavar="NAME=VALUE",
             help="A setting of the evaluation, such as seed=3, or of the pipeline, such as local.observed_last=true. "
-            "The value @NAME takes the part from another pipeline. Can be repeated.",
+            "The value @NAME copies the setting from the pipeline NAME. Can be repeated.",
         ),
     ] = None,
     corpus: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The passages; by default the pipeline's own indexes.")
+        Path | None, typer.Option(metavar="FILE", help="The passages; by default those in the pipeline's indexes.")
     ] = None,
-    web_corpus: Annotated[Path | None, typer.Option(metavar="FILE", help="Passages that replace the web.")] = None,
+    web_corpus: Annotated[Path | None, typer.Option(metavar="FILE", help="Passages in place of the web.")] = None,
     llm: Annotated[
         str | None,
         typer.Option(
             metavar="reader|simulated|FILE.gguf|URL",
             help="What answers the questions; by default the model that PREFRAG_LLM_BASE_URL or PREFRAG_LLM_GGUF "
-            "names, or else the reader.",
+            "names. If neither variable is set, the extractive reader answers.",
         ),
     ] = None,
     model: Annotated[
         str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")
     ] = None,
     top_k: Annotated[int | None, typer.Option(min=1, help="Documents per retrieval.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Run only this many questions, from the first.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Run only the first questions, up to this number.")] = None,
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="Questions to run at the same time; 4 by default.")
     ] = None,
@@ -95,11 +95,11 @@ def evaluate(
     kept = read_fields(Evaluation, experiment, single)
     plan = make_settings(Evaluation, {**kept, **given, "changes": [*kept.get("changes", ()), *of_pipeline]})
     if plan.questions is None:
-        raise BadInput("There are no questions to run: name their file with --questions.")
+        raise BadInput("There are no questions to run: name a file of questions with --questions.")
     try:
         ended = run(plan.pipeline, plan.questions, plan, output=output, retry_failed=retry_failed)
     except KeyboardInterrupt:
-        typer.echo(f"Interrupted. {output} has the finished questions: the same command continues there.", err=True)
+        typer.echo(f"Interrupted. {output} has the finished questions: the same command continues the run.", err=True)
         sys.stdout.flush()
         # A normal exit would wait for threads that are still running a model.
         os._exit(INTERRUPTED)
@@ -107,7 +107,7 @@ def evaluate(
     unsearched = [failed for prediction in ended.predictions if (failed := search_failures(prediction["result"]))]
     if unsearched:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in unsearched[0].items())
-        typer.echo(f"  {counted(len(unsearched), 'question')} could search no source. The first: {reasons}", err=True)
+        typer.echo(f"  {counted(len(unsearched), 'question')} had no working source. The first: {reasons}", err=True)
     if all(prediction["error"] or search_failures(prediction["result"]) for prediction in ended.predictions):
         raise typer.Exit(PrefragError.exit_code)
 
@@ -139,16 +139,16 @@ def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path
     facts = [f"{name} on {config['dataset']}", counted(metrics["n"], "question"), shared, reader]
     typer.echo(f"{', '.join(fact for fact in facts if fact)}:")
     if config["simulated"]:
-        typer.echo(f"  its policy: {describe_policy(config['llm'])}")
+        typer.echo(f"  policy of the simulated reader: {describe_policy(config['llm'])}")
     if noise := describe_noise(config):
-        typer.echo(f"  its web: {noise}")
+        typer.echo(f"  in place of the web: {noise}")
     typer.echo(f"  {', '.join(scores)} (percent)")
     if metrics.get("answered", 100) < 100:
         shown = {
             "answered": "answered {:.1f}%",
             "right_of_given": " ({:.1f}% of these right)",
-            "evidence_held": "; {:.1f}% of the others show evidence with the answer",
-            "evidence_gold": ", {:.1f}% show a sentence of a gold passage",
+            "evidence_held": "; for {:.1f}% of the others, the evidence contains the answer",
+            "evidence_gold": ", for {:.1f}% it includes a sentence of a gold passage",
         }
         typer.echo(f"  {''.join(text.format(metrics[name]) for name, text in shown.items() if name in metrics)}")
     typer.echo(
@@ -158,6 +158,6 @@ def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path
     )
     if metrics["errors"]:
         typer.echo(
-            f"  {counted(metrics['errors'], 'question')} failed and score 0; --retry-failed runs them again.", err=True
+            f"  {counted(metrics['errors'], 'question')} failed (score 0); run again with --retry-failed.", err=True
         )
     typer.echo(f"  {output}")

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Part of each index's name: raise it when passages are read or written differently, so that new indexes are made.
+# Part of each index's name. Increase it whenever passages are read or written differently: new indexes are then made.
 _RECIPE = 2
 _UNFINISHED = ".part"
 
@@ -36,7 +36,7 @@ class CorpusIndexes(NamedTuple):
     """The names of the indexes of a corpus."""
 
     local: str  # the index that the local source searches
-    web: str | None  # the index that replaces the web; None if nothing replaces it
+    web: str | None  # the index that is searched in place of the web; None if there is no such index
 
 
 def evaluation_indexes(
@@ -48,14 +48,14 @@ def evaluation_indexes(
     on_progress: OnProgress | None = None,
     on_skipped: Callable[[Skipped], None] | None = None,
 ) -> CorpusIndexes:
-    """Return the names of a corpus's indexes, which are made first if the corpus is new or has changed.
+    """Return the names of a corpus's indexes. If the corpus is new or has changed, make the indexes first.
 
-    An index is named after the content of the corpus, so each is made only once. The next call continues an index that
-    was left unfinished, or waits while another process makes it. A tantivy index gets its name only when it is
-    complete; with Elasticsearch every call compares the corpus with the index.
+    The name contains a digest of the corpus, so each corpus is indexed only once. If the indexing was interrupted, the
+    next call continues it. If another process is making the index, the call waits. A tantivy index gets its name only
+    when it is complete. With Elasticsearch, every call compares the corpus with the index.
     """
     if split and web_corpus is not None:
-        raise ValueError("Either split the corpus or give another one for the web, not both.")
+        raise ValueError("Either split the corpus or give another corpus for the web, not both.")
     if store not in STORES:
         raise ValueError(f"There is no store '{store}': choose from {', '.join(STORES)}.")
     made = [
@@ -75,7 +75,7 @@ def index_corpus(
     split: bool = False,
     on_progress: OnProgress | None = None,
 ) -> IndexReport:
-    """Index a corpus; a second call, even after a crash, adds only the missing passages.
+    """Index a corpus. A second call adds only the passages that are still missing, for example after a crash.
 
     Memory use does not grow with the corpus.
     """
@@ -92,7 +92,7 @@ def index_corpus(
 
 
 def absent_passages(ids: Iterable[str], indexes: Iterable[tuple[str, str]]) -> set[str]:
-    """Return those of the given passage ids that none of the indexes holds."""
+    """Return the ids that are in none of the indexes. Each index is a pair of its store and its name."""
     absent = set(ids)
     for store, index in dict.fromkeys(indexes):
         if absent:
@@ -110,15 +110,15 @@ def _index_passages(
     passages = open_passages(store, index, make=True)
     try:
         for batch in _batches(read_passages(file, format), passages.batch):
-            # `documents list` and `documents delete` identify a passage by its corpus. The dictionary drops repeated
-            # ids, which a store refuses within one write.
+            # `documents list` and `documents delete` need the corpus of each passage. The dictionary drops passages
+            # with a repeated id, because a store refuses to write the same id twice at once.
             given = {passage.id: replace(passage, meta={**passage.meta, "corpus": real}) for passage in batch}
             stored = passages.by_id(list(given))
-            changed = [passage for passage in given.values() if not _is_there(passage, stored)]
+            changed = [passage for passage in given.values() if not _is_stored(passage, stored)]
             if refused := passages.write(changed):
                 passage_id, reason = next(iter(refused.items()))
                 raise DocumentStoreError(
-                    f"The store refused {len(refused)} passages of {real}, the first of them '{passage_id}' ({reason})."
+                    f"The store refused {len(refused)} passages of {real}. The first is '{passage_id}': {reason}."
                 )
             report.written += len(changed)
             report.replaced += sum(passage.id in stored for passage in changed)
@@ -131,7 +131,7 @@ def _index_passages(
     return report
 
 
-def _is_there(passage: Document, stored: dict[str, Document]) -> bool:
+def _is_stored(passage: Document, stored: dict[str, Document]) -> bool:
     there = stored.get(passage.id)
     return there is not None and (there.content, there.meta) == (passage.content, passage.meta)
 
@@ -167,11 +167,11 @@ def _make_indexes(
     if store != "tantivy":
         index_into(name)
         return CorpusIndexes(name, web)
-    if _are_there(names):
+    if _all_exist(names):
         return CorpusIndexes(name, web)
     with index_lock(name):
-        # Another process may have made the indexes while this one was waiting.
-        if not _are_there(names):
+        # Another process may have made the indexes while this process was waiting.
+        if not _all_exist(names):
             making = name + _UNFINISHED
             index_into(making)
             unfinished = {"local": making}
@@ -179,13 +179,13 @@ def _make_indexes(
                 unfinished["web"] = making + indexing.WEB_INDEX_SUFFIX
             for source, part in unfinished.items():
                 if not index_exists(index_path(part)):
-                    raise ValueError(f"{file.path} has no passage whose source is {source} or both: do not split it.")
+                    raise ValueError(f"{file.path} has no passage whose source is {source} or both: set split=false.")
             for part, whole in zip(unfinished.values(), names, strict=True):
                 _put_in_place(index_path(part), index_path(whole))
     return CorpusIndexes(name, web)
 
 
-def _are_there(names: Iterable[str]) -> bool:
+def _all_exist(names: Iterable[str]) -> bool:
     return all(index_exists(index_path(name)) for name in names)
 
 
@@ -193,7 +193,7 @@ def _put_in_place(part: Path, whole: Path) -> None:
     try:
         part.rename(whole)
     except OSError:
-        # The index may be there already: an earlier call stopped between two renames, or the file system has no locks.
+        # The index may exist already: an earlier call stopped between two renames, or the file system has no locks.
         if not index_exists(whole):
             raise
         shutil.rmtree(part, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""A question of a benchmark, as all parts of the evaluation use it."""
+"""A question of a benchmark, in the form that the whole evaluation uses."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Hop:
-    """A sub-question of a question that takes several steps (MuSiQue)."""
+    """One sub-question of a question that needs several steps, as in MuSiQue."""
 
     question: str  # the sub-question, where `#1` stands for the answer to the first sub-question, and so on
     answer: str
-    supporting_id: str  # the passage that holds the answer
+    supporting_id: str  # the id of the passage that contains the answer
 
 
 @dataclass(frozen=True)
@@ -24,18 +24,18 @@ class Question:
     question: str
     answers: tuple[str, ...]  # all answers that count as right
     type: str = ""  # the kind of question as the dataset names it, for example `bridge` or `yesno`
-    supporting_ids: tuple[str, ...] = ()  # the gold passages
-    # The passages that the dataset ships with the question, both gold ones and distractors.
+    supporting_ids: tuple[str, ...] = ()  # the ids of the gold passages
+    # The ids of the passages that the dataset ships with the question: gold passages and distractors.
     candidate_ids: tuple[str, ...] = ()
-    decomposition: tuple[Hop, ...] = ()  # its sub-questions in order, if the dataset has them
+    decomposition: tuple[Hop, ...] = ()  # the sub-questions in order, if the dataset has them
     # Subject, relation and object of each fact needed for the answer, if the dataset has them (2WikiMultiHopQA).
     evidence_triples: tuple[tuple[str, str, str], ...] = ()
-    dataset: str = ""  # the dataset it comes from, which decides the official scores
-    # Whether the preferred source holds the answer; None if the dataset does not say. If False, no answer is right; if
-    # True, no query has to be sent to the web.
+    dataset: str = ""  # the dataset of the question, which decides how the official scores are computed
+    # Whether the preferred source contains the answer, or None if the dataset does not say. If True, no query needs to
+    # be sent to the web. If False, every answer counts as wrong.
     answerable: bool | None = None
     sentences: tuple[str, ...] = ()  # the document sentences that state the answer
-    history: tuple[tuple[str, str], ...] = ()  # earlier turns: role and content of each
+    history: tuple[tuple[str, str], ...] = ()  # the role and content of each earlier turn
 
     @classmethod
     def of_prediction(cls, prediction: Mapping[str, Any]) -> Question:
@@ -73,10 +73,10 @@ class Question:
 
     @property
     def answer_type(self) -> Literal["short", "yes_no"]:
-        """The kind of answer that the dataset announces. A model may be told this, unlike the gold answers."""
+        """The kind of answer that the dataset asks for. A model may be told this kind, but never the gold answers."""
         return "yes_no" if self.type == "yesno" else "short"
 
     @property
     def is_yes_no(self) -> bool:
-        """Whether the answer is yes or no."""
+        """Whether all gold answers are yes or no."""
         return bool(self.answers) and all(answer.strip().lower() in ("yes", "no") for answer in self.answers)

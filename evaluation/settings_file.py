@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def split_changes(given: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Separate the command's settings from the pipeline's, which have a dot in the name or a value `@PIPELINE`."""
+    """Separate settings of the command from settings of the pipeline (a dot in the name, or an @ before the value)."""
     of_pipeline = tuple(text for text in given if "." in text.partition("=")[0] or text.partition("=")[2][:1] == "@")
     return [text for text in given if text not in of_pipeline], of_pipeline
 
@@ -54,7 +54,7 @@ def make_settings(kind: type[T], values: Mapping[str, Any]) -> T:
 
 
 def write_settings(settings: Any) -> str:
-    """Return as YAML the settings that differ from their defaults."""
+    """Return the settings that differ from their defaults, as YAML."""
     kept = {
         one.name: _plain(value) for one in fields(settings) if (value := getattr(settings, one.name)) != one.default
     }

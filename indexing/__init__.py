@@ -44,32 +44,33 @@ def index(
 ) -> IndexReport:
     """Index corpora, files and folders.
 
-    Each line of a JSONL corpus is a passage, identified by its `id`. New and changed lines are written, and lines that
-    left the corpus stay until they are pruned. A line is reported and skipped if an earlier line or another corpus has
-    its id. A JSON list of such passages is a corpus, too. Any other file of a kind in `file_forms.FORMATS` is split
-    into passages when it is new or has changed, and they replace its earlier ones. A file is identified by its real
-    path, however it was reached. Hidden files are left out. A file that cannot be read is reported and skipped, and
-    its earlier passages stay. The passages of a file that is gone stay until they are pruned.
+    A corpus is a JSONL file with one passage per line, or a JSON list of passages. Each passage is identified by its
+    `id`. New and changed passages are written. A passage is reported and skipped if an earlier line or another corpus
+    has the same id. Any other file is split into passages if its suffix is in `file_forms.FORMATS`. When the file
+    changes, new passages replace its earlier passages. A file is identified by its real path, so links do not index it
+    twice. Hidden files are left out. A file that cannot be read is reported and skipped, and its earlier passages stay.
+    Passages of deleted files, and passages that were removed from a corpus, stay until the index is pruned.
 
-    The index itself records what it holds, so a second call, even after a crash, does only what is missing. New
-    passages are written before old ones are deleted, so nothing is lost at any time.
+    The index itself records what it holds, so a second call does only what is missing, even after a crash. New passages
+    are written before old passages are deleted, so nothing is lost at any time.
 
     :param paths: Corpora, files, and folders of them.
-    :param index: The name of the index; a missing one is made.
+    :param index: The name of the index, which is made if it does not exist.
     :param store: `tantivy`, `elasticsearch` (at `PREFRAG_ELASTICSEARCH_URL`), or any Haystack document store.
-    :param language: The language of stemmer and stop words for a new index; None is English.
-    :param split_sources: Keep the simulated sources of a corpus apart: lines whose `source` is `local` or `both` go
-        to the index, `web` or `both` to a second one, whose name ends in `-web`. Files go to the first.
-    :param prune: Whether to prune at the end, as `prune` does, but only what lies below the given folders or beside the
-        given files.
+    :param language: The language of the stemmer and the stop words of a new index. None means English.
+    :param split_sources: Whether to keep two simulated sources of a corpus apart. A line goes to this index if its
+        `source` is `local`, to a second index with the suffix `-web` if it is `web`, and to both indexes if it is
+        `both`. Other files go to this index.
+    :param prune: Whether to prune at the end, but only files below the given folders or beside the given files.
     :param on_progress: Called after every write and every file.
-    :param on_plan: Called with what will be pruned from an index, before anything is deleted.
-    :param runner: Where files are converted; by default in this process.
-    :param top: Names of folders below this one may mark a file as a draft or old; by default, below each of ``paths``.
-    :returns: What was done and what was skipped.
-    :raises FileNotFoundError: When a path does not exist; nothing was indexed then.
-    :raises ValueError: When the store, the language or the name is invalid.
-    :raises DocumentStoreError: When the store fails. What was reported as written is safe.
+    :param on_plan: Called before passages are pruned, with the number of passages of each file.
+    :param runner: The runner that converts the files. By default, they are converted one after another.
+    :param top: A folder. The names of folders between it and a file may mark the file as a draft or old. By default,
+        each given folder is the top for its own files.
+    :returns: A report of what was indexed and what was skipped.
+    :raises FileNotFoundError: When a path does not exist. Then nothing is indexed.
+    :raises ValueError: When the store, the language or the name of the index is invalid.
+    :raises DocumentStoreError: When the store fails. Passages that were reported as written are safe.
     """
     started = time.perf_counter()
     report = IndexReport()

@@ -1,4 +1,4 @@
-"""Read code and configuration by function or block, with the names of the definitions as headings."""
+"""Split code and configuration files into their functions and blocks, with the names of definitions as headings."""
 
 import re
 from collections.abc import Iterator
@@ -12,20 +12,20 @@ _KINDS = (
 )
 _SQL = "(?i:create (?:or replace )?(?:table|view|function|procedure|trigger)) "
 _SECTION = r"\[[^\]\n]{1,120}\]$"
-# The beginning of a definition in common languages, or of a section in a configuration file.
+# Matches the first line of a definition in common languages, or of a section in a configuration file.
 _DEFINITION = re.compile(
     rf"^([ \t]{{0,40}})((?:(?:{_MODIFIERS})(?:\([^)\n]{{0,40}}\))? ){{0,5}}(?:{_KINDS}|{_SQL})[^\n]{{0,300}}"
     rf"|{_SECTION})",
     re.MULTILINE,
 )
 _INDENT = 4
-# A block ends before an unindented line that follows an empty one; a long block is split at its empty lines, then
-# anywhere.
+# Code is split before every unindented line that follows an empty line. Where a block is still too long, it is split
+# after each empty line, and then after each line.
 _BORDERS = (re.compile(r"(?<=\n\n)(?=\S)"), re.compile(r"(?<=\n\n)(?=[^\n])"), re.compile(r"(?<=\n)"))
 
 
 def mark_code(text: str, outline: Outline) -> str:
-    """Mark each definition as a heading, one level deeper for every four blanks before it."""
+    """Mark each definition as a heading. Every four spaces of indentation make the heading one level deeper."""
 
     def mark(found: re.Match[str]) -> str:
         level = 1 + len(found[1].expandtabs(_INDENT)) // _INDENT
@@ -36,7 +36,7 @@ def mark_code(text: str, outline: Outline) -> str:
 
 
 def split_code(text: str) -> list[str]:
-    """Split code into parts, leaving nothing out; functions and blocks that are short enough stay whole."""
+    """Split code into passages without leaving anything out. Functions and blocks that are short enough stay whole."""
     return list(_pack(text, 0))
 
 

@@ -1,7 +1,7 @@
 """Convert files in a separate process with limits, so that a bad file can kill only that process.
 
 The libraries that read untrusted files are native code, which neither an exception nor a signal can stop. So the
-system limits memory and processor time; a watchdog limits elapsed time and, where the system fails to, memory.
+operating system limits memory and processor time. A thread limits elapsed time, and memory where the system cannot.
 """
 
 import atexit
@@ -27,14 +27,14 @@ from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.pdf_pages import draw_page
 from prefrag.indexing.report import CannotRead
 
-# A large book takes a minute or two of processor time; a file that takes longer may never end.
+# A large book takes one or two minutes of processor time. A conversion that takes much longer may never end.
 MOST_SECONDS = 300.0
 MOST_MEMORY = 2_000_000_000
-# On a busy machine the process may get only a small share of the processor.
+# The limit of elapsed time. It is long, because the process may get only a small share of a busy processor.
 _MOST_WAIT = 3_600.0
 _LOOK_SECONDS = 0.25
 _READY = b"ready\n"
-# macOS accepts a memory limit but does not enforce it.
+# Systems other than Linux may ignore a memory limit, as macOS does. There, the thread watches how much memory is used.
 _IS_WATCHED = sys.platform != "linux"
 _OUT_OF_TIME = [-getattr(signal, "SIGXCPU", 0)]
 
@@ -43,8 +43,8 @@ class ConverterProcess:
     """Converts files like :class:`FileConverter`, but in a process that is restarted if a file kills it."""
 
     def __init__(self, seconds: float = MOST_SECONDS, memory: int = MOST_MEMORY) -> None:
-        """Set the limits for one file, in processor seconds and in bytes; the process starts with the first file."""
-        self.loss = ""  # the parts of the last file that could not be read
+        """Set the limits for one file, in seconds of processor time and in bytes. The first file starts the process."""
+        self.loss = ""  # says which parts of the last file could not be read
         self._seconds, self._memory = seconds, memory
         self._process: subprocess.Popen[bytes] | None = None
         self._is_ready = False
@@ -53,9 +53,9 @@ class ConverterProcess:
     def passages(
         self, path: Path, data: bytes, modified: float | None = None, folders: Sequence[str] = ()
     ) -> list[Document]:
-        """Convert one file; raises CannotRead if it cannot be converted within the limits.
+        """Convert one file. Raises CannotRead if that is impossible within the limits.
 
-        ``modified`` is in seconds since 1970; ``folders`` are folder names that may mark the file as a draft or old.
+        ``modified`` is in seconds since 1970. Names in ``folders``, such as "old", may mark the file as a draft or old.
         """
         reply = self._send({"path": str(path), "modified": modified, "folders": list(folders)}, data)
         self.loss = reply["loss"]
@@ -74,7 +74,7 @@ class ConverterProcess:
         return reply
 
     def close(self) -> None:
-        """End the process; the next file starts another."""
+        """End the process. The next file will start a new one."""
         process, self._process, self._is_ready = self._process, None, False
         if process is not None:
             process.kill()
@@ -85,7 +85,7 @@ class ConverterProcess:
             # The process ended while it was idle, so no file is to blame.
             self.close()
         if self._process is None:
-            # It imports nothing from the working folder, which may hold anybody's modules.
+            # With -P, Python imports nothing from the working folder, which may hold anybody's modules.
             work = f"from {__name__} import main; main({self._seconds}, {self._memory})"
             command = [sys.executable, "-P", "-c", work]
             environment = {**without_secrets(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -100,7 +100,7 @@ class ConverterProcess:
         reply = b""
         try:
             if not self._is_ready and process.stdout.readline() != _READY:
-                raise PrefragError("The process that converts files does not start; its own message says why.")
+                raise PrefragError("The process that converts files does not start: see its own message above.")
             self._is_ready = True
             with suppress(BrokenPipeError):
                 process.stdin.write(json.dumps(request).encode() + b"\n" + data)
@@ -113,12 +113,12 @@ class ConverterProcess:
         if reply.endswith(b"\n"):
             return json.loads(reply)
         if process.returncode in _OUT_OF_TIME:
-            return {"refused": f"its conversion takes more than {self._seconds:g} s: split it"}
+            return {"refused": f"converting it takes more than {self._seconds:g} s: split the file"}
         memory = f"{self._memory / 10**9:.2g} GB"
-        return {"refused": f"its conversion broke off (it may need more than {memory}, or be damaged): split it"}
+        return {"refused": f"converting it failed (it may need more than {memory}, or be damaged): split the file"}
 
     def _watch(self, process: subprocess.Popen[bytes], has_replied: threading.Event) -> None:
-        """End a process that replies too late or, if the system sets no limits, has grown too large."""
+        """Kill the process if it takes too long or, where the system does not limit its memory, if it uses too much."""
         end = time.monotonic() + _MOST_WAIT
         while not has_replied.wait(_LOOK_SECONDS):
             if time.monotonic() > end or (_IS_WATCHED and self._is_too_much(process.pid)):
@@ -136,20 +136,20 @@ class ConverterProcess:
 
 @cache
 def converter_process(pid: int) -> ConverterProcess:
-    """Return the converter of the process with this id: a forked process needs its own."""
+    """Return the converter of the process with this id. A forked process has another id, so it gets a new converter."""
     converter = ConverterProcess()
     atexit.register(converter.close)
     return converter
 
 
 def without_secrets() -> dict[str, str]:
-    """Return the environment without anything that looks like a secret, for a process that reads untrusted files."""
+    """Return the environment without variables that may be secrets, for a process that reads untrusted files."""
     return {name: value for name, value in os.environ.items() if not re.search("KEY|SECRET|TOKEN|PASSWORD", name)}
 
 
 def main(seconds: float, memory: int) -> None:
-    """Convert the files that arrive on standard input until it ends."""
-    # Standard output becomes standard error, so that nothing a library prints is taken for a reply.
+    """Answer the requests that arrive on standard input, until the input ends."""
+    # What libraries print goes to standard error, so that it is not taken for a reply.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

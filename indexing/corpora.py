@@ -1,4 +1,4 @@
-"""Index a corpus: lines of JSON, or a JSON list of passages."""
+"""Index a corpus, which is a JSONL file with one passage per line, or a JSON list of passages."""
 
 import hashlib
 import io
@@ -20,7 +20,7 @@ _SOURCES = ("local", "web", "both")
 
 
 def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None, tally: Tally) -> None:
-    """Write the new and changed lines of a corpus, and report those that are not passages."""
+    """Write the new and changed passages of a corpus, and report the lines that are not passages."""
     report = tally.report
     written, unchanged = report.written, report.unchanged
     skipped, skipped_lines = len(report.skipped), report.skipped_lines
@@ -38,7 +38,7 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
                             f"to split the sources, 'source' must be local, web or both, not {record.source!r}"
                         )
                     if not ids.add(record.id):
-                        raise PassageError(f"an earlier line has the id '{record.id}' too: every passage needs its own")
+                        raise PassageError(f"an earlier line has the id '{record.id}' too: ids must be unique")
                 except PassageError as error:
                     tally.skip_line(file.path, number, error.reason)
                     continue
@@ -58,7 +58,7 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
         report.files += 1
         report.unchanged_files += report.written == written
     elif report.skipped_lines > skipped_lines:
-        # Not a corpus at all: report the file once instead of each of its lines.
+        # The file is probably no corpus, so report it once, and not each of its lines.
         first = report.skipped[skipped]
         del report.skipped[skipped:]
         report.skipped_lines = skipped_lines
@@ -67,12 +67,12 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
         tally.skip(file.path, "it is empty")
 
 
-# Anything larger should be JSONL, which is read line by line.
+# The maximum size of a JSON list, which is read into memory. A JSONL file may have any size: it is read line by line.
 MOST_LIST_BYTES = 50_000_000
 
 
 def open_corpus(path: Path) -> BinaryIO:
-    """Open a corpus as lines of JSON; a JSON list is rewritten as lines."""
+    """Open a corpus as lines of JSON. A JSON list is first rewritten, in memory, with one passage per line."""
     if path.suffix.lower() != LIST_SUFFIX:
         return path.open("rb")
     if (size := path.stat().st_size) > MOST_LIST_BYTES:
@@ -85,7 +85,7 @@ def open_corpus(path: Path) -> BinaryIO:
     except (ValueError, RecursionError) as error:
         raise PassageError(f"it is not JSON ({error})") from error
     if not isinstance(passages, list):
-        raise PassageError("it is not a list of passages any more")
+        raise PassageError("it is no longer a list of passages")
     return io.BytesIO("".join(f"{json.dumps(passage)}\n" for passage in passages).encode("ascii"))
 
 
@@ -96,7 +96,7 @@ class _Line(NamedTuple):
 
 
 class CorpusLines:
-    """A batch of lines of one corpus, written together because every write costs a commit."""
+    """A batch of lines from one corpus. They are written together, because every write ends with a slow commit."""
 
     def __init__(self, file: FoundFile, local: PassageStore, web: PassageStore | None, tally: Tally) -> None:
         self._file = file
@@ -105,22 +105,22 @@ class CorpusLines:
         self._tally = tally
         self._lines: dict[str, _Line] = {}
         self._bytes = 0
-        # The ids of the other corpora that were looked into so far; None for one that cannot be read.
+        # The ids of each other corpus that has been read so far, or None if that corpus cannot be read.
         self._others: dict[str, np.ndarray | None] = {}
 
     @property
     def are_enough(self) -> bool:
-        """Whether there are enough lines to be written."""
+        """Whether the batch is large enough to be written."""
         return len(self._lines) >= self._local.batch or self._bytes >= MOST_BATCH_BYTES
 
     def add(self, number: int, record: PassageRecord, size: int) -> None:
-        """Add a line."""
+        """Add a line of ``size`` bytes."""
         passage = record.document(corpus=str(self._file.path))
         self._lines[record.id] = _Line(number, passage, record.source)
         self._bytes += size
 
     def write(self) -> None:
-        """Write the new and changed lines, and count or report the others."""
+        """Write the new and changed lines, count the unchanged ones, and report the lines that cannot be written."""
         for store, own in ((self._local, ("local", "both")), (self._web, ("web", "both"))):
             if store is not None:
                 self._write_to(store, own)
@@ -140,13 +140,13 @@ class CorpusLines:
             elif there is not None and (there.content, there.meta) == (passage.content, passage.meta):
                 report.unchanged += 1
             elif there is not None and self._is_of_another(there):
-                # Nothing is lost if another corpus has the same passage.
+                # If the other corpus has exactly the same passage, the index already holds it.
                 if (there.content, {**there.meta, "corpus": corpus}) == (passage.content, passage.meta):
                     report.unchanged += 1
                     continue
                 reason = (
-                    f"a passage of {there.meta['corpus']} has the id '{passage_id}' too: give this one another id, or "
-                    "delete that corpus from the index first"
+                    f"a passage of {there.meta['corpus']} has the id '{passage_id}' too: give this passage another "
+                    "id, or first delete that corpus from the index"
                 )
                 self._tally.skip_line(self._file.path, number, reason)
             else:
@@ -163,11 +163,11 @@ class CorpusLines:
         report.deleted += len(moved)
 
     def _is_of_another(self, passage: Document) -> bool:
-        """Check whether another corpus still holds a passage, which must then not be overwritten."""
+        """Check whether a stored passage still belongs to another corpus, so that it must not be overwritten."""
         other = passage.meta.get("corpus")
         if not other or other == str(self._file.path):
             return False
-        # Files that are uploaded from several machines cannot be read here, so they count as still holding it.
+        # If corpora are uploaded, the other corpus may be on another machine. So assume that it still has the passage.
         is_shared = any(each.startswith(UPLOADED) for each in (other, str(self._file.path)))
         if is_shared or passage.id in self._local.written:
             return True
@@ -180,7 +180,7 @@ class CorpusLines:
 
 
 class PassageIds:
-    """The ids that were read from a corpus so far."""
+    """The ids that have been read from a corpus so far, stored as digests to save memory."""
 
     _MOST_UNSORTED = 500_000
 
@@ -189,7 +189,7 @@ class PassageIds:
         self._unsorted: set[int] = set()
 
     def add(self, passage_id: str) -> bool:
-        """Add an id; False if it has been read before."""
+        """Add an id. Returns False if it was already added."""
         digest = _digest(passage_id)
         if digest in self._unsorted or _contains(self._sorted, digest):
             return False
@@ -202,7 +202,7 @@ class PassageIds:
 
 
 def read_ids(corpus: str, report: IndexReport | None = None) -> np.ndarray | None:
-    """Read the ids of a corpus as sorted digests; if part of it cannot be read, report that and return None."""
+    """Read the ids of a corpus as sorted digests. If a part cannot be read, add that to the report and return None."""
     digests = array("Q")
     try:
         with open_corpus(Path(corpus)) as stream:
@@ -217,7 +217,7 @@ def read_ids(corpus: str, report: IndexReport | None = None) -> np.ndarray | Non
 
 
 def readable_ids(corpus: Path) -> set[str]:
-    """Read the ids of the lines of a corpus that are passages."""
+    """Read the ids of all passages in a corpus, and ignore the lines that are not passages."""
     found = set()
     with open_corpus(corpus) as stream:
         for number, _, line in passage_lines(stream):
@@ -227,7 +227,7 @@ def readable_ids(corpus: Path) -> set[str]:
 
 
 def contains_id(ids: np.ndarray, passage_id: str) -> bool:
-    """Check whether an id is among those of :func:`read_ids`."""
+    """Check whether an id is in ``ids``, which :func:`read_ids` has returned."""
     return _contains(ids, _digest(passage_id))
 
 

@@ -1,4 +1,4 @@
-"""Find the passages that a user wants to delete, and delete those whose origin is gone."""
+"""Delete the passages that a user names, and the passages whose file or line no longer exists."""
 
 import os
 import time
@@ -17,18 +17,18 @@ from prefrag.indexing.journal import end_changes
 from prefrag.indexing.report import Deletion, IndexReport, OnPlan, PrunePlan, Skipped
 from prefrag.indexing.stores import UPLOADED, PassageStore, is_there, open_passages, origin_of
 
-# How many paths are looked up at once: the store compares each passage that it finds with all of them.
+# One lookup has at most this many paths, because the store compares each of them with each passage that it finds.
 _PATHS_A_LOOKUP = 200
 
 
 def delete_documents(
     targets: Iterable[str], *, index: str = DEFAULT_INDEX, store: str | DocumentStore = "tantivy"
 ) -> Deletion:
-    """Delete passages from an index; the files themselves stay.
+    """Delete passages from an index. The files themselves stay on the disk.
 
-    A target is the id of a passage, or the path of a file, a corpus or a folder (for everything that was indexed below
-    it), which need not exist any more. Returns the number of deleted passages, and the targets that the index does not
-    hold. Raises :class:`BadInput`, and deletes nothing, if a target is an empty text, `.` or `/`.
+    A target is the id of a passage, or the path of a file, a corpus or a folder. A folder stands for everything that
+    was indexed below it. The path need not exist any more. Returns the number of deleted passages, and the targets that
+    the index does not contain. Raises :class:`BadInput` and deletes nothing if a target is empty, `.`, `..` or `/`.
     """
     passages = open_passages(store, index, change=True)
     found = find_passages(passages, list(dict.fromkeys(targets)))
@@ -45,17 +45,17 @@ def prune(
     on_plan: OnPlan | None = None,
     dry_run: bool = False,
 ) -> IndexReport:
-    """Delete the passages of files that no longer exist and of lines that left a corpus.
+    """Delete the passages of files that no longer exist, and of lines that were removed from a corpus.
 
-    A corpus with an unreadable line keeps all its passages, because that line may be one of them. Nothing of a folder
-    is deleted while the folder is missing or holds no file, because then a drive is probably not mounted. ``on_plan``
-    is called with the plan before anything is deleted; with ``dry_run`` nothing is deleted. The report has what was
-    deleted (`deleted`, `pruned`) and what could not be checked or was spared (`skipped`).
+    If a corpus has an unreadable line, all its passages stay, because that line may be any of them. If a folder is
+    missing or has no files, the passages of its files stay, because a drive is probably not mounted. ``on_plan`` is
+    called with the plan before anything is deleted. With ``dry_run``, nothing is deleted. In the report, `deleted`
+    counts the deleted passages, `pruned` lists the missing files that had them, and `skipped` says what was not pruned.
     """
     started = time.perf_counter()
     report = IndexReport()
     if store == "tantivy":
-        # End interrupted changes first: an upload that is indexed but not yet in its place would seem to be gone.
+        # First finish interrupted uploads. An indexed file that is not yet in its final folder would seem to be gone.
         end_changes(index)
     passages = open_passages(store, index, change=True)
     prune_passages(passages, report, on_plan=on_plan, dry_run=dry_run)
@@ -65,7 +65,7 @@ def prune(
 
 
 def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[str]]:
-    """Find the passages that are named by their ids, files, corpora or folders."""
+    """Find the passages of each target, which is the id of a passage, or the path of a file, a corpus or a folder."""
     found: dict[str, set[str]] = {target: set() for target in targets}
     for passage_id in store.by_id(list(targets)):
         found[passage_id].add(passage_id)
@@ -90,7 +90,7 @@ def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[
 
 
 def _add_passages(found: dict[str, set[str]], store: PassageStore, by_path: dict[str, list[str]]) -> None:
-    """Add the passages of files and corpora to the targets that stand for them."""
+    """Add the passages of each file and corpus in ``by_path`` to the targets that are listed for it."""
     paths = list(by_path)
     for start in range(0, len(paths), _PATHS_A_LOOKUP):
         for origin in ("file_path", "corpus"):
@@ -100,9 +100,9 @@ def _add_passages(found: dict[str, set[str]], store: PassageStore, by_path: dict
 
 
 def _names_something(target: str) -> bool:
-    """Check whether a target is more than the working folder, its parents, or the root of the file system.
+    """Check that a target is neither empty, nor `.` or `..`, nor the root of the file system.
 
-    An unset variable in a script is an empty string, which would mean the working folder.
+    If a script uses an unset variable, the target is empty and would stand for the whole working folder.
     """
     real = real_path(target.strip())
     return bool(set(Path(target.strip()).parts) - {".", ".."}) and real != Path(real.anchor)
@@ -116,13 +116,12 @@ def prune_passages(
     on_plan: OnPlan | None = None,
     dry_run: bool = False,
 ) -> None:
-    """Delete the passages of files that no longer exist and of lines that left a corpus.
+    """Prune a store as :func:`prune` does, but only the passages of paths for which ``concerns`` returns true.
 
-    Nothing of a folder is deleted while the folder is missing or holds no file, because an unmounted drive looks the
-    same. A file's folder is the highest one above it that directly holds an indexed file.
+    Passages of a missing file stay if its folder is missing or has no files, because an unmounted drive looks the same.
     """
     gone: list[tuple[str, str]] = []
-    # Whether each file exists; the ids of each corpus, None when they cannot be read.
+    # For each path: whether the file exists, and the ids in a corpus (None if they cannot be read).
     files: dict[str, bool] = {}
     corpora: dict[str, np.ndarray | None] = {}
     for passage in store.all():
@@ -166,7 +165,7 @@ def prune_passages(
 
 
 def find_vanished(store: PassageStore, concerns: Callable[[str], bool]) -> list[str]:
-    """Find the missing files whose passages a pruning would delete."""
+    """Find the missing files whose passages :func:`prune` would delete."""
     files = [path for _, path in store.count_origins() if path is not None]
     gone = [path for path in files if concerns(path) and not is_there(path)]
     spared = _find_lost_folders(files, gone)
@@ -174,7 +173,7 @@ def find_vanished(store: PassageStore, concerns: Callable[[str], bool]) -> list[
 
 
 def select_below(paths: Iterable[str]) -> Callable[[str], bool]:
-    """Make a function that checks whether a path lies below any of these folders, or beside any of these files."""
+    """Make a function that checks whether a path is below one of the folders or in the folder of one of the files."""
     folders = tuple(path.rstrip(os.sep) + os.sep for path in paths if os.path.isdir(path))
     beside = {os.path.dirname(path) for path in paths if not os.path.isdir(path)}
     return lambda path: path.startswith(folders) or os.path.dirname(path) in beside
@@ -191,7 +190,7 @@ def _read_lines(corpus: str, report: IndexReport) -> np.ndarray | None:
 
 
 def _find_lost_folders(files: Iterable[str], gone: Iterable[str]) -> dict[str, str]:
-    """Find the missing files whose whole folder is missing or empty."""
+    """Find the missing files whose folder is missing or has no files. Returns the path of the folder for each file."""
     holders = {os.path.dirname(path) for path in files}
     holds: dict[str, bool] = {}
     lost = {}
@@ -200,7 +199,7 @@ def _find_lost_folders(files: Iterable[str], gone: Iterable[str]) -> dict[str, s
         while (parent := os.path.dirname(above[-1])) != above[-1]:
             above.append(parent)
         root = next(folder for folder in reversed(above) if folder in holders)
-        # A drive can also be mounted below the root: its mount point stays behind, empty.
+        # A drive can also be mounted at a folder below this folder. Without the drive, the folder exists but is empty.
         nearest = next((folder for folder in above if is_there(folder)), root)
         for folder in (root, nearest):
             if folder not in holds:
@@ -212,7 +211,7 @@ def _find_lost_folders(files: Iterable[str], gone: Iterable[str]) -> dict[str, s
 
 
 def _holds_file(folder: str) -> bool:
-    # Hidden files do not count: a mount point may contain one. A folder that cannot be listed may hold files.
+    # Hidden files do not count, because a mount point may contain one. A folder that cannot be listed may hold files.
     errors: list[OSError] = []
     found = any(not name.startswith(".") for _, _, names in os.walk(folder, onerror=errors.append) for name in names)
     return found or any(not isinstance(error, FileNotFoundError | NotADirectoryError) for error in errors)

@@ -1,4 +1,4 @@
-"""Find the files to index, each once, by its real path."""
+"""Find the files to index. Links are resolved, so that each file is found once."""
 
 import json
 import os
@@ -14,14 +14,14 @@ from prefrag.indexing.text_decoding import BEGINNING_BYTES, looks_like_text
 
 CORPUS_SUFFIX = ".jsonl"
 OTHER_KIND = (
-    f"it is not one of the kinds of file that are read ({', '.join(filter(None, FORMATS))}, {CORPUS_SUFFIX}, text "
-    f"without a suffix, and {COMPRESSED} of one text)"
+    f"it is of a kind that is not read (what is read: {', '.join(filter(None, FORMATS))}, {CORPUS_SUFFIX}, text "
+    f"without a suffix, and {COMPRESSED} files with a single text)"
 )
 LIST_SUFFIX = ".json"
-_TELLING = {*filter(None, FORMATS), COMPRESSED, CORPUS_SUFFIX}
-# Folders in which tools put thousands of files beside people's own code.
-_OF_PROGRAMS = {"node_modules", "bower_components", "site-packages", "__pycache__"}
-# Why the files of a kind in a folder are left out.
+_KNOWN_SUFFIXES = {*filter(None, FORMATS), COMPRESSED, CORPUS_SUFFIX}
+# Folders that are skipped, because tools fill them with thousands of files that the user did not write.
+_TOOL_FOLDERS = {"node_modules", "bower_components", "site-packages", "__pycache__"}
+# The reasons why files are left out, each with the suffixes of these files.
 _REASONS = {
     reason: suffixes.split()
     for reason, suffixes in {
@@ -39,19 +39,19 @@ _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?=\{)")
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A file to index under `path`, and the names of folders above it; an upload lies at `source` until it is moved."""
+    """A file to index."""
 
-    path: Path
-    size: int
+    path: Path  # the path of the file in the index
+    size: int  # in bytes
     is_corpus: bool
-    source: Path | None = None
-    folders: tuple[str, ...] = ()
+    source: Path | None = None  # where an upload lies until it is moved to ``path``
+    folders: tuple[str, ...] = ()  # the names of the folders between the indexed folder and the file
 
 
 def find_files(
     paths: Iterable[str | os.PathLike[str]], report: IndexReport, top: Path | None = None
 ) -> Iterator[FoundFile]:
-    """Find the files to read, each once. `top` is the folder that all paths belong to; by default each is its own."""
+    """Find the files to read, each once. Their `folders` are counted from ``top`` or, by default, from each path."""
     given = [Path(path).expanduser() for path in paths]
     if missing := [printable(path) for path in given if not os.path.exists(path)]:
         raise FileNotFoundError(f"There is no file or folder {' and no '.join(missing)}. Nothing was indexed.")
@@ -65,7 +65,7 @@ def find_files(
             seen.add(str(real))
             kind_is_read = _is_read(real)
             if candidate is not path and not kind_is_read and not _is_read(candidate):
-                # Nobody expects a picture among the texts of a folder to be read.
+                # Only count such files, because nobody expects the pictures in a folder of texts to be read.
                 report.other_kinds[printable(real.suffix.lower())] += 1
                 continue
             try:
@@ -89,24 +89,24 @@ def find_files(
 
 
 def is_passed_over(folder: str) -> bool:
-    """Check whether a folder with this name is skipped inside another one."""
-    return folder.startswith(".") or folder in _OF_PROGRAMS
+    """Check whether a subfolder with this name is skipped."""
+    return folder.startswith(".") or folder in _TOOL_FOLDERS
 
 
 def has_read_name(path: Path) -> bool:
-    """Check whether a file with this name may be of a kind that is read."""
+    """Check by its name whether a file may be of a kind that is read."""
     return path.suffix.lower() == CORPUS_SUFFIX or form_of(path) is not None
 
 
 def why_left_out(suffix: str) -> str:
-    """Say why the files of a kind are left out."""
+    """Say why files with this suffix are left out."""
     if not suffix:
         return "not text that people wrote"
     return next((reason for reason, suffixes in _REASONS.items() if suffix in suffixes), "of a kind that is not read")
 
 
 def is_corpus(path: Path) -> bool:
-    """Check whether a file is a corpus: one named as JSONL, or a JSON file with a list that begins with a passage."""
+    """Check whether a file is a corpus: a JSONL file, or a JSON file with a list whose first item is a passage."""
     suffix = path.suffix.lower()
     if suffix != LIST_SUFFIX:
         return suffix == CORPUS_SUFFIX
@@ -122,18 +122,18 @@ def is_corpus(path: Path) -> bool:
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:
-    """Resolve a path to the real one, by which the index identifies a file."""
+    """Resolve the links in a path. The index identifies a file by the resulting path."""
     return Path(os.path.realpath(os.path.expanduser(path)))
 
 
 def printable(path: str | os.PathLike[str]) -> str:
-    """Write a path so that it can be printed and stored."""
+    """Escape the bytes of a path that are not UTF-8, so that the path can be printed and stored."""
     return os.fspath(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _is_read(path: Path) -> bool:
-    # A name that gives no clue, such as README or LGPL-2.1, may belong to any kind of file.
-    return has_read_name(path) and (path.suffix.lower() in _TELLING or _is_text(path))
+    # A name such as README or LGPL-2.1 does not show the kind of file, so the file's beginning is checked.
+    return has_read_name(path) and (path.suffix.lower() in _KNOWN_SUFFIXES or _is_text(path))
 
 
 def _is_text(path: Path) -> bool:

@@ -11,14 +11,14 @@ _MONTHS = (
 )
 _MONTH = "|".join(f"{month[:3]}(?:{month[3:]})?" for month in _MONTHS)
 _YEAR = r"(?P<y>(?:19|20)\d\d)"
-# Numbers with slashes do not say which is the day and which the month, so they are not taken as dates.
+# Dates with slashes are not read, because 3/4/2026 may be in March or in April.
 _WRITTEN = (
     rf"{_YEAR}-(?P<m>\d\d)-(?P<d>\d\d)",
     rf"(?P<d>\d{{1,2}})\. ?(?P<m>\d{{1,2}})\. ?{_YEAR}",
     rf"(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\.? (?P<n>{_MONTH})\.?,? {_YEAR}",
     rf"(?P<n>{_MONTH})\.? (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? {_YEAR}",
 )
-# A line that holds only a date, with up to three words before it, such as "Stand:", "Cork," or "Last updated on".
+# Match a line that holds only a date and up to three words before it, such as "Stand:", "Cork," or "Last updated on".
 _LINES = tuple(re.compile(rf"(?:[^\W\d]+[:,.]? ){{0,3}}{each}\.?", re.IGNORECASE) for each in _WRITTEN)
 _NAMES = (
     re.compile(rf"(?<!\d){_YEAR}(?P<s>[-_.]?)(?P<m>\d\d)(?P=s)(?P<d>\d\d)(?!\d)"),
@@ -30,10 +30,10 @@ IN_DOCUMENT, IN_NAME = "document", "name"
 
 
 def find_date(meta: Mapping[str, Any], text: str, name: str) -> dict[str, str]:
-    """Find when a document was written, as far as it or its name says so.
+    """Find the date when a document was written, in the document or in its file name.
 
-    Returns `date` (year-month-day; from a name also year-month) and `date_in` (`document` or `name`), or nothing if
-    neither gives a date. So the field `date` holds only dates, which can be compared.
+    Returns `date`, such as 2026-03-04, and `date_in`, which is `document` or `name`. The date from a file name may have
+    no day, as in 2026-03. Returns an empty dictionary if there is no date in the document or the name.
     """
     stated = " ".join(str(meta.get("date") or "").split())
     if found := _read(_LINES, stated[:_LONGEST]) or _read(_LINES, stated[:10]):

@@ -1,8 +1,8 @@
 """Find out whether a document or a passage calls itself superseded, a draft or old.
 
-Only the form decides: the word stands alone, in brackets, in capitals before a dash, at the end of a name or after
-"status". Within a sentence it may mean something else, as in "draft horse" or "old town", so a document with none of
-these forms counts as current.
+A word such as "draft" counts only in certain forms: alone, in brackets, in capitals before a dash, at the end of a
+name, after "status", or in a sentence such as "this page is obsolete". In other sentences it may mean something else,
+as in "draft horse" or "old town". So a document without any of these forms counts as current.
 """
 
 import re
@@ -17,11 +17,11 @@ _MEANS = {"superseded": SUPERSEDED, "draft": DRAFT, **dict.fromkeys(_OLD, OLD)}
 _FOLDERS = {**_MEANS, "drafts": DRAFT, "archive": OLD}
 _WORD = f"(?P<word>{'|'.join(_MEANS)})"
 _CAPITALS = f"(?P<word>{'|'.join(_MEANS).upper()})"
-# "draft 2", "draft-v0.3"
+# As in "draft 2" and "draft-v0.3".
 _VERSION = r"(?:[-_. ]?v?\d{1,2}(?:\.\d{1,3})?)?"
 _BRACKETS = re.compile(rf"[(\[]{_WORD}{_VERSION}(?:[,;:][^)\]]*|\sby\s[^)\]]+)?[)\]]", re.IGNORECASE)
 _FIRST = re.compile(rf"[\W_]*{_CAPITALS}{_VERSION}(?:\W*$|\s*[-\u2013\u2014:,;_](?=.*[a-z])|\sby\s)")
-# "Draft, not agreed", "draft - budget"; not "old" and the like, which begin too many sentences.
+# As in "Draft, not agreed" and "draft - budget". Words such as "old" are left out, because they begin many sentences.
 _LABEL = re.compile(
     rf"[\W_]*(?P<word>draft|superseded|obsolete|deprecated){_VERSION}(?:\W*$|\s*[:;,]\s|\s+[-\u2013\u2014]\s)",
     re.IGNORECASE,
@@ -44,7 +44,7 @@ _TITLES: Sequence[_Pattern] = (_BRACKETS.search, _FIRST.match, _LABEL.match)
 def find_standing(meta: Mapping[str, Any], text: str, title: str, name: str, folders: Iterable[str] = ()) -> str | None:
     """Find what a document says about itself: `superseded`, `draft`, `old`, or None.
 
-    ``text`` is empty for a table or a program; ``folders`` are those between the indexed folder and the document.
+    ``text`` is empty for a table or a program. ``folders`` are the folders between the indexed folder and the document.
     """
     fields = {str(key).casefold().replace("-", "_"): value for key, value in meta.items()}
     if fields.get("superseded_by") or fields.get("replaced_by"):
@@ -54,19 +54,19 @@ def find_standing(meta: Mapping[str, Any], text: str, title: str, name: str, fol
         return found
     lines = [line.strip() for line in text[: _FIRST_LINES * _LONGEST].splitlines() if line.strip()][:_FIRST_LINES]
     for before, line in zip(["", *lines], lines, strict=False):
-        # Decision records give their status under a heading of its own.
+        # Decision records state their status in the line below the heading "Status".
         labelled = f"status: {line}" if before.strip("#: ").casefold() == "status" else line
         if len(line) <= _LONGEST and (found := _first(_LINES, labelled)):
             return found
     stem = PurePath(name).stem
-    # Folder names may also be wrapped in underscores.
+    # A folder may also be called `_old_`, so only letters and digits are compared.
     plain = (re.sub(r"[\W_]+", "", each).casefold() for each in folders)
     above = next((_FOLDERS[each] for each in plain if each in _FOLDERS), None)
     return _first(_TITLES, title) or _first((*_TITLES, _LAST.search), stem) or above
 
 
 def find_heading_standing(heading: str | None) -> str | None:
-    """Find what the headings above a passage say about it."""
+    """Find what the headings above a passage say about it: `superseded`, `draft`, `old`, or None."""
     parts = (heading or "").split(" > ")
     return next((found for part in parts if (found := _first((*_TITLES, _ALONE.fullmatch), part))), None)
 

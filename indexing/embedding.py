@@ -30,7 +30,7 @@ _BATCH = 256
 
 
 class DocumentEmbedder(Protocol):
-    """Any component that takes ``documents`` and returns them with an embedding each."""
+    """Any component that takes ``documents`` and returns them, each with an embedding."""
 
     def run(self, documents: list[Document]) -> dict[str, Any]:
         """Embed ``documents``, in the same order."""
@@ -38,16 +38,16 @@ class DocumentEmbedder(Protocol):
 
 @dataclass
 class EmbeddingReport:
-    """The counts of one embedding of an index."""
+    """What one call of :func:`embed_index` has done."""
 
-    embedded: int = 0
-    unchanged: int = 0
-    deleted: int = 0
+    embedded: int = 0  # passages
+    unchanged: int = 0  # passages that already had a vector
+    deleted: int = 0  # vectors
     seconds: float = 0.0
 
 
 def document_embedder(model: str = DEFAULT_MODEL, **settings: Any) -> Any:
-    """Make the embedder of passages, which embeds title and text as vectors of length 1."""
+    """Make the component that turns the title and text of each passage into a vector of length 1."""
     package = "haystack_integrations.components.embedders.sentence_transformers"
     try:
         embedders = importlib.import_module(package)
@@ -66,19 +66,18 @@ def embed_index(
     on_progress: Callable[[int, int], None] | None = None,
     runner: Runner | None = None,
 ) -> EmbeddingReport:
-    """Bring the vectors of an index in step with its passages.
+    """Embed the new and changed passages of an index, and delete the vectors of deleted passages.
 
-    New and changed passages are embedded, the vectors of deleted passages are deleted, and the rest stays as it is.
-    Each batch of 256 passages is on disk before the next is embedded, so a call continues where a stopped one left off.
-    An on-disk index keeps its vectors in a folder beside the texts, one table per model; Elasticsearch keeps the
-    vectors of one model in the passages themselves, as a `dense_vector` named `embedding`. Two processes that embed the
-    same index take turns.
+    Each batch of 256 passages is saved when it is embedded, so the next call continues after an interruption. An index
+    on disk keeps its vectors in a folder beside the texts, with one table for each model. Elasticsearch keeps the
+    vectors of a single model. They are stored in the passages, in a field `embedding` of type `dense_vector`. Two
+    processes that embed the same index take turns.
     """
     started = time.perf_counter()
     refuse_remote_models(embedder)
     if isinstance(store, str):
         store = _open(store, index)
-    # Look up inside the lock what is already embedded: another process may have done it while this one waited.
+    # Look for missing vectors only under the lock, because another process may have written them in the meantime.
     with _lock(store, model):
         report = _bring_in_step(store, model, embedder, on_progress, runner or InProcess())
     report.seconds = time.perf_counter() - started
@@ -88,7 +87,7 @@ def embed_index(
 def _lock(store: TantivyDocumentStore | ElasticsearchDocumentStore, model: str) -> AbstractContextManager[None]:
     if isinstance(store, TantivyDocumentStore):
         folder = PassageVectors(store, model).folder.resolve()
-        # Indexes in different folders may have the same name.
+        # The digest is needed because indexes in different folders may have the same name.
         name = f"{folder.parent.name}-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}-vectors"
         return index_lock(name, work=f"embedding the passages of {folder.parent}")
     return index_lock(f"{store._index}-elasticsearch-vectors", work=f"embedding the Elasticsearch index {store._index}")
@@ -108,10 +107,10 @@ def _bring_in_step(
     )
     report = EmbeddingReport()
     total = store.count_documents()
-    # Only the fingerprints are kept in memory: a long corpus is read one batch at a time.
+    # The passages are read one batch at a time. Only their fingerprints are kept in memory.
     waiting = target.find_unembedded(report)
     batches = iter(lambda: list(islice(waiting, _BATCH)), [])
-    # Written in order, so that the same passages make the same table on any number of workers.
+    # Vectors are written in the order of the passages, so that the number of workers does not change the table.
     results = runner.map(partial(open_embedder, model, embedder), batches, ordered=True)
     with closing(results):
         for batch, vectors in results:
@@ -127,7 +126,7 @@ def _bring_in_step(
 def open_embedder(
     model: str, embedder: DocumentEmbedder | None
 ) -> Iterator[Callable[[list[Document]], list[list[float]]]]:
-    """Give a function that turns passages into vectors; the model is loaded when the first passages come."""
+    """Provide a function that turns passages into vectors. It loads the model when it is called for the first time."""
 
     def embed(passages: list[Document]) -> list[list[float]]:
         nonlocal embedder
@@ -144,7 +143,7 @@ def open_embedder(
 
 
 def _open(store: str, index: str) -> TantivyDocumentStore | ElasticsearchDocumentStore:
-    # Raises when the name, the index or the server is invalid.
+    # Raises an error if the name is invalid, the index does not exist, or the server does not answer.
     open_passages(store, index)
     if store == "tantivy":
         return TantivyDocumentStore(path=str(resolve_index(index)))
@@ -183,7 +182,7 @@ class _TantivyVectors:
 
 
 class _ElasticsearchVectors:
-    """The vectors in the passages of an Elasticsearch index, where rewriting a passage drops its vector."""
+    """Reads and writes vectors in Elasticsearch, where a passage loses its vector when the passage is written again."""
 
     def __init__(self, store: ElasticsearchDocumentStore, model: str) -> None:
         self._client = store.client
@@ -195,8 +194,8 @@ class _ElasticsearchVectors:
         self._mapped = "dims" in mapping.get("properties", {}).get("embedding", {})
         if made_by not in (None, model):
             raise ValueError(
-                f"The index '{self._index}' holds vectors of {made_by}, not of {model}: use that model, or another "
-                "index."
+                f"The index '{self._index}' holds vectors of {made_by}, not of {model}: use the index's model, or "
+                "another index."
             )
 
     def find_unembedded(self, report: EmbeddingReport) -> Iterator[Document]:
@@ -205,7 +204,7 @@ class _ElasticsearchVectors:
             self._client.indices.refresh(index=self._index)
             report.unchanged = int(self._client.count(index=self._index, query=has_vector)["count"])
         lacking = {"query": {"bool": {"must_not": [has_vector]}}, "_source": ["id", "title", "content"]}
-        # The model may take minutes for a batch, and the scroll must stay open that long.
+        # The model may take minutes for a batch, so the scroll must stay open for longer than that.
         for hit in helpers.scan(self._client, index=self._index, query=lacking, size=_BATCH, scroll="30m"):
             source = hit["_source"]
             if (source.get("content") or "").strip():

@@ -1,4 +1,4 @@
-"""Read the chapters of an EPUB, a zip archive of HTML pages, in their order."""
+"""Read the chapters of an EPUB in order. An EPUB is a zip archive of HTML pages."""
 
 import io
 import posixpath
@@ -18,15 +18,15 @@ _PAGE_TYPES = ("application/xhtml+xml", "text/html")
 
 
 class Book(NamedTuple):
-    """What is in an EPUB."""
+    """The content of an EPUB."""
 
     title: str
     chapters: list[str]  # as HTML
 
 
 def read_epub(data: bytes) -> Book:
-    """Read the title and the pages that the book lists, in its order."""
-    # The pages may have a document type: they are read as HTML, in which a document type defines no entities.
+    """Read the title of a book, and its pages in reading order."""
+    # A document type in the pages is harmless, because they are read as HTML, where it cannot define entities.
     check_package(data, may_have_doctype=True)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = set(archive.namelist())
@@ -36,7 +36,7 @@ def read_epub(data: bytes) -> Book:
         items = {item.get("id"): item for item in listing.iterfind("{*}manifest/{*}item")}
         listed = (items.get(reference.get("idref")) for reference in listing.iterfind("{*}spine/{*}itemref"))
         pages = (item.get("href", "") for item in listed if item is not None and item.get("media-type") in _PAGE_TYPES)
-        # A page is read once, no matter how often it is listed.
+        # A page is read once, even if the book lists it several times.
         paths = dict.fromkeys(
             posixpath.normpath(posixpath.join(posixpath.dirname(place), unquote(page))) for page in pages
         )

@@ -1,4 +1,4 @@
-"""Convert users' own files into passages; text, Markdown and HTML go through Haystack's converters."""
+"""Convert users' own files into passages. Haystack's converters read text, Markdown and HTML."""
 
 import gzip
 import hashlib
@@ -39,13 +39,13 @@ from prefrag.indexing.text_decoding import BEGINNING_BYTES, decode_text, looks_l
 from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst, write_bar_tables, write_fields
 from prefrag.indexing.wrapped_lines import unwrap_lines
 
-# Part of every fingerprint: a change of how passages are made raises it, so that every file counts as changed.
+# Increase this number whenever you change how passages are made. Then all files count as changed and are read again.
 _RECIPE = 9
-# Haystack's converters, and how each is made.
+# The class names of Haystack's converters, and their settings.
 _CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
     forms.TEXT: ("TextFileToDocument", {}),
     forms.MARKDOWN: ("MarkdownToDocument", {"progress_bar": False, "extract_frontmatter": True}),
-    # The extraction is tuned for news pages; notes and wikis need it to keep more.
+    # Only the main text of a page is extracted. The default settings suit news, but would lose much of notes and wikis.
     forms.HTML: ("HTMLToDocument", {"extraction_kwargs": {"favor_recall": True, "include_comments": False}}),
 }
 _BYTE_READERS = {
@@ -64,13 +64,13 @@ _TEXT_READERS: dict[str, Callable[[str, Outline], str]] = {
     forms.JSON: lambda text, outline: "\n".join(read_json(text)),
     forms.CODE: mark_code,
 }
-# The forms whose first lines say nothing about the document itself.
+# The forms of files whose first lines do not describe the document, because they are code or data.
 _WITHOUT_SENTENCES = (forms.CODE, forms.CSV, forms.JSON, forms.XLSX, forms.ODS)
 _MOST_DEPTH = 3
 _MOST_NAMED = 3
 _BESIDE = re.compile(r"(</?)(?:aside|footer)\b", re.IGNORECASE)
-# If the extraction gives a smaller share of a mail's words than this, it has lost some.
-_MOST_OF = 0.9
+# If the extraction keeps a smaller share of a mail's text than this, it has lost something.
+_LEAST_SHARE = 0.9
 _LOGGERS = (
     "haystack.components.converters",
     "trafilatura",
@@ -93,17 +93,17 @@ class FileConverter:
     """
 
     def __init__(self) -> None:
-        self.loss = ""  # the parts of the last file that could not be read
+        self.loss = ""  # says which parts of the last file could not be read
         self._converters, self._missing = _make_converters()
 
     def passages(
         self, path: Path, data: bytes, modified: float | None = None, folders: Sequence[str] = ()
     ) -> list[Document]:
-        """Convert one file."""
+        """Convert one file. The parameters are those of :meth:`ConverterProcess.passages`."""
         self.loss = ""
         file_hash = fingerprint(data)
         found = list(self._texts(path, data))
-        _mark(found, path, folders)
+        _set_standing(found, path, folders)
         stem = hashlib.blake2b(f"{path}\0{file_hash}".encode(), digest_size=12).hexdigest()
         of_the_file: dict[str, Any] = {"file_path": str(path), "folder": str(path.parent), "file_name": path.name}
         of_the_file |= {"file_hash": file_hash, "file_size": len(data), "split_count": len(found)}
@@ -135,7 +135,7 @@ class FileConverter:
                 own_title, marked, own_meta = self._convert(form, data, text, outline)
             except (CannotRead, MemoryError):
                 raise
-            # For a damaged file, the libraries raise almost anything.
+            # For a damaged file, the libraries raise almost any kind of exception.
             except Exception as error:
                 raise CannotRead(f"it cannot be converted ({error}); it may be damaged") from error
         text, headings = outline.read(marked)
@@ -175,7 +175,7 @@ class FileConverter:
             yield text, meta
 
     def _mails(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the texts of mails and of their attachments, which are documents of their own."""
+        """Yield the texts of mails and of their attachments. Each attachment counts as a separate document."""
         refused, losses = Counter[str](), list[str]()
         is_empty = True
         for mail in read_mails(data, is_mailbox=path.suffix.lower() == ".mbox"):
@@ -216,8 +216,8 @@ class FileConverter:
         bare = without_tags(mail.html)
         outline = Outline()
         text = "" if forms.HTML in self._missing else outline.read(self._page(mail.html, outline))[0]
-        # The extraction is made for web pages, and finds nothing in a short mail or a signature.
-        return text if len(text) > _MOST_OF * len(bare) else bare
+        # The extraction is made for web pages. In a short mail it may find nothing, so all of the mail's text is used.
+        return text if len(text) > _LEAST_SHARE * len(bare) else bare
 
     def _page(self, text: str, outline: Outline) -> str:
         return self._run(forms.HTML, mark_html(text, outline))[0]
@@ -228,30 +228,30 @@ class FileConverter:
         return (write_bar_tables(converted[0].content or ""), converted[0].meta) if converted else ("", {})
 
     def _convert(self, form: str, data: bytes, text: str, outline: Outline) -> tuple[str, str, dict[str, Any]]:
-        """Convert one file into its title, its text with the marks of its headings, and its metadata."""
+        """Convert one file. Returns its title, its text with a mark at each heading, and its metadata."""
         if form in _BYTE_READERS:
             return *_BYTE_READERS[form](data, outline), {}
         if form in _TEXT_READERS:
             return "", _TEXT_READERS[form](text, outline), {}
         if form == forms.EPUB:
             title, chapters = read_epub(data)
-            # The extraction mistakes notes and ends of chapters for the margins of a page.
+            # In books, <aside> and <footer> hold notes and ends of chapters, but the extraction drops these elements.
             pages = [_BESIDE.sub(r"\1div", chapter) for chapter in chapters]
             return title, "\n\n".join(self._page(page, outline) for page in pages), {}
         title = _one_line(html_title(text)) if form == forms.HTML else ""
         if form in _MARK_HEADINGS:
             text = _MARK_HEADINGS[form](text, outline)
         content, meta = self._run(form, text)
-        # The title is left out, because every search covers it anyway.
+        # The title is left out, because every search covers the titles anyway.
         fields = {key: value for key, value in meta.items() if key not in ("title", "encoding")}
         return title, f"{write_fields(fields)}\n{unwrap_lines(content) if form == forms.TEXT else content}", meta
 
 
-def _mark(texts: Sequence[tuple[str, dict[str, Any]]], path: Path, folders: Sequence[str]) -> None:
-    """Mark the passages that call themselves superseded, drafts or old, or whose document does."""
+def _set_standing(texts: Sequence[tuple[str, dict[str, Any]]], path: Path, folders: Sequence[str]) -> None:
+    """Set the `standing` of each passage if the passage or its document calls itself superseded, a draft or old."""
     known: dict[tuple[Any, ...], str | None] = {}
     for text, meta in texts:
-        # A mail and each of its attachments are documents of their own.
+        # A mail and each of its attachments count as separate documents.
         document = meta.get("mail"), meta.get("attachment"), meta["title"]
         if document not in known:
             beginning = "" if meta["kind"] in _WITHOUT_SENTENCES else text
@@ -275,13 +275,13 @@ def _unpack(data: bytes, most: int) -> bytes:
 
 
 def fingerprint(data: bytes) -> str:
-    """Compute a digest of a file's content, which also changes with ``_RECIPE``."""
+    """Compute a digest of a file's content and of ``_RECIPE``."""
     return hashlib.blake2b(data, digest_size=16, person=f"prefrag-{_RECIPE}".encode()).hexdigest()
 
 
 def _make_converters() -> tuple[dict[str, Any], set[str]]:
-    """Make Haystack's converters, and list the formats for which a package is missing."""
-    # Imported here, because it also imports the HTML and Markdown readers, which takes a second.
+    """Make Haystack's converters, and list the forms of files for which a package is missing."""
+    # Imported here, because this import also loads the HTML and Markdown libraries, which takes a second.
     from haystack.components import converters as haystack_converters
 
     converters: dict[str, Any] = {}
@@ -295,7 +295,7 @@ def _make_converters() -> tuple[dict[str, Any], set[str]]:
 
 
 def _split(text: str, form: str) -> list[str]:
-    """Split a text by its rows, within its slides, or by its sentences, leaving nothing out."""
+    """Split tables by their rows, code by its functions, slides one by one, and other texts by their sentences."""
     if form in (forms.CSV, forms.JSON, forms.XLSX, forms.ODS):
         return pack_rows(text)
     if form == forms.CODE:
@@ -306,7 +306,7 @@ def _split(text: str, form: str) -> list[str]:
 
 
 def _with_places(parts: list[str], form: str) -> Iterator[tuple[str, int | None]]:
-    """Normalise the white space of every passage and find the page, or the line of code, of its first letter."""
+    """Normalise the white space of every passage, and find the page (in code: the line) on which it begins."""
     border = "\n" if form == forms.CODE else "\f"
     place = 1
     for part in parts:
@@ -318,11 +318,11 @@ def _with_places(parts: list[str], form: str) -> Iterator[tuple[str, int | None]
 
 
 def _plain(text: str) -> str:
-    """Write a text with single blanks and without empty lines."""
+    """Reduce the white space in a text to single blanks and single line breaks."""
     return re.sub(r" ?\n\s*", "\n", re.sub(r"[^\S\n]+", " ", text)).strip()
 
 
-# The functions that mark the headings of each form; see the module `headings`.
+# The functions that mark the headings, by the form of the file. The module `headings` explains the marks.
 _MARK_HEADINGS: dict[str, Callable[[str, Outline], str]] = {forms.MARKDOWN: mark_notes, forms.HTML: mark_html}
 
 
@@ -337,7 +337,7 @@ def _reason(complaints: list[logging.LogRecord]) -> str:
     return "there is no text in it"
 
 
-# Names that belong to the converters, to Haystack's documents, or to the metadata written above.
+# A front matter cannot set these fields, because a converter, Haystack or the code above sets them.
 _NOT_FOR_META = {
     "encoding",
     "source_id",
@@ -367,7 +367,7 @@ def _is_simple(value: Any) -> bool:
 
 @contextmanager
 def _collect_warnings() -> Iterator[list[logging.LogRecord]]:
-    """Collect the log of the converters and their libraries, the only place that states why a file gave no text."""
+    """Collect what the converters and their libraries log, because only the log says why a file gave no text."""
     records: list[logging.LogRecord] = []
 
     class Listener(logging.Handler):

@@ -1,4 +1,4 @@
-"""The forms in which files are read: their names in the metadata, their suffixes and their limits."""
+"""The forms of files that can be read, such as PDF or code: their names in the metadata, suffixes and size limits."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 TEXT, MARKDOWN, RST, HTML, PDF = "text", "markdown", "rst", "html", "pdf"
 DOCX, PPTX, XLSX, CSV, JSON = "docx", "pptx", "xlsx", "csv", "json"
 ODT, ODP, ODS, RTF, EPUB, MAIL, CODE = "odt", "odp", "ods", "rtf", "epub", "mail", "code"
-# A compressed text is read as the text inside it.
+# The suffix of a compressed text, which is read like the text inside it.
 COMPRESSED = ".gz"
 _CODE = (
     *(".py", ".js", ".mjs", ".ts", ".tsx", ".jsx", ".java", ".kt", ".scala", ".c", ".h", ".cc", ".cpp", ".hpp"),
@@ -16,15 +16,15 @@ _CODE = (
 
 
 class Form(NamedTuple):
-    """A form in which files are read."""
+    """A form of file that can be read, such as PDF or code."""
 
-    most_bytes: int  # a converter needs a whole file in memory, for Markdown and HTML up to 100 times its size
+    most_bytes: int  # the maximum size, which limits memory: HTML and Markdown take up to 100 times their size
     suffixes: tuple[str, ...]
-    package: str = ""  # the package that reads it, if an extra installs that
-    is_text: bool = False
+    package: str = ""  # the package that reads such files, if it is not always installed
+    is_text: bool = False  # such files may also be compressed
 
 
-# Files without a suffix are read only if they look like text, see the module `discovery`.
+# A file without a suffix is read only if it looks like text, which the module `discovery` checks.
 FORMS = {
     TEXT: Form(50_000_000, (".txt", ".text", "", ".log", ".tex", ".org", ".adoc"), is_text=True),
     MARKDOWN: Form(5_000_000, (".md", ".markdown"), is_text=True),
@@ -48,9 +48,9 @@ FORMATS = {suffix: name for name, form in FORMS.items() for suffix in form.suffi
 
 
 def form_of(path: Path) -> str | None:
-    """Find the form in which a file is read, by its name; None for one that is not read.
+    """Find the form of a file by its name. Returns None if files with this name are not read.
 
-    A number after the last dot belongs to the name, as in LGPL-2.1.
+    A number after the last dot is not a suffix, so LGPL-2.1 counts as a name without a suffix.
     """
     suffix = path.suffix.lower()
     if suffix == COMPRESSED:
@@ -61,5 +61,5 @@ def form_of(path: Path) -> str | None:
 
 
 def most_bytes(path: Path) -> int:
-    """Find the largest size at which a file with this name is read."""
+    """Find the maximum size of a file with this name."""
     return FORMS[form_of(path) or TEXT].most_bytes

@@ -1,4 +1,4 @@
-"""Index people's own files."""
+"""Index users' own files: convert new and changed files, and replace their earlier passages."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from prefrag.indexing.stores import MOST_BATCH_BYTES, PassageStore
 if TYPE_CHECKING:
     from prefrag.pipelines.runners.runner import Runner
 
-# A lookup loads the passages of its files into memory, and a book has a thousand.
+# The number of files in one lookup, which loads all their passages into memory. A book has a thousand passages.
 _FILES_A_LOOKUP = 50
-# Limits the work that is lost when a long conversion is stopped.
+# After this time, the passages of the finished files are written, so that little work is lost when indexing is stopped.
 _MOST_SECONDS_UNSAVED = 5.0
 
-# What a conversion needs: path, bytes, time of the last change, and folders between the indexed one and the file.
+# A file to convert: its path, bytes, time of the last change, and the folders between the indexed folder and the file.
 _Read = tuple[Path, bytes, float, tuple[str, ...]]
 
 
@@ -36,23 +36,23 @@ class Converted(NamedTuple):
     """The result of converting a file: its passages, or why it was refused."""
 
     passages: list[Document]
-    loss: str = ""  # the parts that could not be read
+    loss: str = ""  # says which parts could not be read
     refused: str | None = None
 
 
 @dataclass
 class _Version:
-    """A file, the ids of its ``earlier`` passages in the index, and those among them that have its current content."""
+    """A file, and the ids of its passages that are already in the index."""
 
     file: FoundFile
-    earlier: dict[str, tuple[str, int]]
-    current: dict[str, int] = field(default_factory=dict)
-    refused: str | None = None
+    earlier: dict[str, tuple[str, int]]  # by passage id: the file's fingerprint and number of passages
+    current: dict[str, int] = field(default_factory=dict)  # by id, if the fingerprint still fits: number of passages
+    refused: str | None = None  # why the file cannot be read
 
 
 @contextmanager
 def open_converter() -> Iterator[Callable[[_Read | None], Converted | None]]:
-    """Give a function that converts a file in this process's own converter; None, for an unchanged file, stays None."""
+    """Provide a function that converts a file. For None, which stands for a file to leave as it is, it returns None."""
     converter = converter_process(os.getpid())
 
     def convert(read: _Read | None) -> Converted | None:
@@ -68,21 +68,21 @@ def open_converter() -> Iterator[Callable[[_Read | None], Converted | None]]:
 
 def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally, runner: Runner | None = None) -> None:
     """Convert the new and changed files, and replace their earlier passages."""
-    # Imported here, because pipelines import a client for model servers, which listing documents does not need.
+    # Imported here, so that listing documents does not load the client for model servers, which pipelines import.
     from prefrag.pipelines.runners.in_process import InProcess
 
     batch = _FileBatch(store, tally)
     versions = deque[_Version]()
-    # In the order of the files, so that the same files make the same index on any number of workers.
+    # The results come in the order of the files, so that the number of workers does not change the index.
     results = (runner or InProcess()).map(open_converter, _read_changed(files, store, versions), ordered=True)
     with closing(results):
         for _, converted in results:
-            _keep(versions.popleft(), converted, batch, tally)
+            _add_to_batch(versions.popleft(), converted, batch, tally)
     batch.flush()
 
 
 def _read_changed(files: Sequence[FoundFile], store: PassageStore, versions: deque[_Version]) -> Iterator[_Read | None]:
-    """Look up and read the files one after another; None stands for one that is not converted."""
+    """Read the files one after another, and yield each file to convert. Yield None for every other file."""
     for start in range(0, len(files), _FILES_A_LOOKUP):
         group = files[start : start + _FILES_A_LOOKUP]
         stored: dict[str, dict[str, tuple[str, int]]] = {}
@@ -99,12 +99,12 @@ def _read_changed(files: Sequence[FoundFile], store: PassageStore, versions: deq
                 continue
             file_hash = fingerprint(data)
             version.current = {key: count for key, (earlier, count) in version.earlier.items() if earlier == file_hash}
-            # In a store without transactions, a crash can leave only some passages of a file.
+            # Count the passages, because in a store without transactions, a crash can leave only some of a file.
             is_whole = version.current and len(version.current) == max(version.current.values())
             yield None if is_whole else (file.path, data, modified, file.folders)
 
 
-def _keep(version: _Version, converted: Converted | None, batch: _FileBatch, tally: Tally) -> None:
+def _add_to_batch(version: _Version, converted: Converted | None, batch: _FileBatch, tally: Tally) -> None:
     file, earlier, current = version.file, version.earlier, version.current
     refused = converted.refused if converted else version.refused
     if refused is not None:
@@ -125,7 +125,7 @@ def _read(path: Path) -> tuple[bytes, float]:
         if (size := status.st_size) > (most := most_bytes(path)):
             kind = path.suffix or "such"
             raise CannotRead(
-                f"it has {size / 10**6:.0f} MB, and {kind} files up to {most // 10**6} MB are read: split it"
+                f"it has {size / 10**6:.0f} MB, but {kind} files may have at most {most // 10**6} MB: split it"
             )
         return path.read_bytes(), status.st_mtime
     except OSError as error:
@@ -133,7 +133,7 @@ def _read(path: Path) -> tuple[bytes, float]:
 
 
 class _FileBatch:
-    """Files whose passages are written together, because every write costs a commit."""
+    """Files whose passages are written together, because every write ends with a slow commit."""
 
     def __init__(self, store: PassageStore, tally: Tally) -> None:
         self._store = store
@@ -158,7 +158,7 @@ class _FileBatch:
         if passages is None:
             report.unchanged_files += 1
             report.unchanged += unchanged
-            # A crash between writing and deleting left these passages.
+            # These passages were left by a crash between writing and deleting.
             self._outdated += outdated
             report.deleted += len(outdated)
         else:
@@ -184,7 +184,7 @@ class _FileBatch:
             report.written += len(passages)
             report.replaced += len(passages) if outdated else 0
             self._outdated += outdated
-        # Delete the old passages only after the new ones are safe.
+        # Delete the old passages only when the new passages are safe.
         self._store.delete_in_batches(self._outdated)
         self._tally.advance(self._last.path)
         self._clear()

@@ -1,4 +1,4 @@
-"""Find the collection of a followed folder: it is named after the folder and records its path."""
+"""Find the collection that follows a folder: `prefrag FOLDER` updates this collection when the folder changes."""
 
 import itertools
 import os
@@ -18,9 +18,9 @@ _WAIT_SECONDS = 10.0
 
 
 def find_collection(folder: Path) -> str:
-    """Find the collection of a folder, or make an empty one if there is none yet.
+    """Find the collection that follows a folder, or make an empty one.
 
-    It is named after the folder, in the characters that an index name may have, with a number if the name is taken.
+    A new collection is named after the folder, without special characters, and with a number if the name is taken.
     """
     real = printable(real_path(folder))
     with index_lock(".folders", _WAIT_SECONDS, "finding the collection of a folder"):
@@ -34,14 +34,14 @@ def find_collection(folder: Path) -> str:
 
 
 def followed_folder(collection: str) -> str | None:
-    """Find the folder that a collection follows whenever `prefrag FOLDER` runs, if it follows one."""
+    """Find the folder that a collection follows. Returns None if it follows no folder."""
     with suppress(OSError, ValueError):
         return (index_path(collection) / FOLLOWS).read_text(encoding="utf-8")
     return None
 
 
 def comes_back(collection: str, path: str) -> bool:
-    """Check whether a file deleted from a collection would be indexed again, because it lies in the followed folder."""
+    """Check whether a file would be indexed again after its deletion, because it is in the followed folder."""
     folder = followed_folder(collection)
     return folder is not None and path.startswith(folder.rstrip(os.sep) + os.sep) and is_there(path)
 
@@ -50,7 +50,7 @@ def _free_names(folder: str) -> Iterator[str]:
     plain = unicodedata.normalize("NFKD", folder).encode("ascii", "ignore").decode()
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", plain)[:_NAME_CHARACTERS].strip("._-") or "folder"
     indexes = data_directory() / "indexes"
-    # Some file systems are not case-sensitive.
+    # Compare without case, because some file systems do so too.
     taken = {path.name.casefold() for path in indexes.iterdir()} if indexes.is_dir() else set()
     for candidate in itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2))):
         try:

@@ -1,4 +1,4 @@
-"""Bring an index in step with what has changed in a folder; files on a drive that is gone stay in the index."""
+"""Update an index after changes in a folder. Files on a drive that is no longer mounted stay in the index."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -10,22 +10,22 @@ from prefrag.indexing.discovery import OTHER_KIND, is_corpus, printable, real_pa
 from prefrag.indexing.report import IndexReport, OnProgress
 from prefrag.indexing.stores import is_there, open_passages
 
-# The device and inode of each drive's folder; the empty folder that a drive was mounted on has others.
+# The device and inode of each folder on which a drive is mounted. They are different when the drive is not mounted.
 Drives = Mapping[str, tuple[int, int]]
 
 
 def find_drives(folder: Path) -> Drives:
-    """Find a folder and the drives that are mounted below it."""
+    """Find the drives that are mounted below a folder, and count the folder itself as one of them."""
     with os.scandir(folder):
         below = [each for each, _, _ in os.walk(folder) if os.path.ismount(each)]
-    return {each: _recognise(each) for each in {str(folder), *below}}
+    return {each: _device_and_inode(each) for each in {str(folder), *below}}
 
 
 def is_mounted(drive: str, drives: Drives) -> bool:
-    """Check whether a drive is still the same, and can be read."""
+    """Check whether the same drive as in ``drives`` is still mounted, and can be read."""
     try:
         with os.scandir(drive):
-            return _recognise(drive) == drives[drive]
+            return _device_and_inode(drive) == drives[drive]
     except OSError:
         return False
 
@@ -33,11 +33,11 @@ def is_mounted(drive: str, drives: Drives) -> bool:
 def follow_changes(
     collection: str, folder: Path, changed: Iterable[str], drives: Drives, on_progress: OnProgress | None = None
 ) -> IndexReport:
-    """Index what is new or has changed below a folder, then delete what is gone.
+    """Index the new and changed files of a folder, and delete missing files from the index.
 
-    The folder itself among ``changed`` stands for everything in it. Nothing is deleted below a drive that is gone, and
-    files of kinds that are not read are not reported. Raises FileNotFoundError if a file vanishes meanwhile; the same
-    call again does the rest.
+    ``changed`` lists the paths of new, changed and missing files. If the folder itself is in this list, all its files
+    are checked for changes. The files of a drive that is no longer mounted stay in the index. Files of kinds that are
+    not read are not reported. Raises FileNotFoundError if a file disappears during the call. Then call this again.
     """
     listed = sorted(set(changed))
     there = [path for path in listed if os.path.exists(path)]
@@ -49,28 +49,28 @@ def follow_changes(
         prunes = prunes and all(is_mounted(drive, drives) for drive in drives)
         report = index(there, index=collection, prune=prunes, on_progress=on_progress, top=folder)
         report.skipped = [each for each in report.skipped if each.reason != OTHER_KIND]
-    # Checked last: a drive that is there now was also there when its files were searched for.
+    # Checked last, because a drive that is still mounted now was also mounted when its files were looked for.
     lost = tuple(drive.rstrip(os.sep) + os.sep for drive in drives if not is_mounted(drive, drives))
     below = select_below([str(folder)])
-    # A link may lead out of the folder: files there are not deleted from the index with the link.
+    # A path that leads out of the folder through a link is not deleted from the index.
     real = {path: printable(real_path(path)) for path in gone}
     if outdated := [each for each in real.values() if below(each) and not f"{each}{os.sep}".startswith(lost)]:
         report.deleted += delete_documents(outdated, index=collection).passages
     return report
 
 
-def _recognise(folder: str) -> tuple[int, int]:
+def _device_and_inode(folder: str) -> tuple[int, int]:
     status = os.stat(folder)
     return status.st_dev, status.st_ino
 
 
 def _is_corpus(path: str) -> bool:
-    # Single lines of a corpus may disappear, so a corpus that is still there may need pruning.
+    # A changed corpus may need pruning, because some of its lines may have been removed.
     return os.path.isfile(path) and is_corpus(Path(path))
 
 
 def _holds_known_file(collection: str, folder: Path) -> bool:
-    """Check whether any indexed file is still there: if not, another drive may have taken the place of the folder."""
+    """Check whether any indexed file of the folder still exists. If none does, another drive may be mounted there."""
     below = select_below([str(folder)])
     known = [path for _, path in open_passages("tantivy", collection).count_origins() if path and below(path)]
     return any(map(is_there, known))

@@ -1,9 +1,9 @@
-"""Keep the headings of a file through its conversion, so that each passage knows the section in which it lies.
+"""Keep the headings of a file through its conversion, so that each passage can name its section.
 
-Before the conversion, each heading of a file gets a mark in front of its words (:meth:`Outline.mark`). The mark passes
-through the converter with the words, and is removed before the text is split. So every format hands over its headings
-in the same way. The functions here mark the source of Markdown and HTML; a new converter marks its source like them, or
-writes the mark at the beginning of each heading's line. The text of the passages is the same as without marks.
+Before the conversion, a mark is put in front of each heading: a number between two rare characters. The converter
+copies the mark with the heading. :meth:`Outline.read` removes all marks before the text is split, so passages contain
+no marks. The functions here put marks into Markdown and HTML. A converter for a new format can call
+:meth:`Outline.mark` itself, and write the mark at the beginning of each heading's line.
 """
 
 import html
@@ -15,35 +15,35 @@ from typing import NamedTuple
 
 from prefrag.indexing.wrapped_lines import unwrap_lines
 
-# Printable, because the extraction from HTML drops other characters; a punctuation mark, so that Markdown emphasis
-# right after it still works; and one that nobody types.
+# A rare character that nobody types. It is printable, because the extraction from HTML drops other characters, and it
+# is a punctuation mark, so that Markdown emphasis right after it still works.
 _SIGN = "\u205c"
-# If the heading was dropped, the mark may be all that is left of its line, so the end of that line goes as well.
+# If the converter dropped the words of a heading, only the mark is left in the line, so the line end is removed too.
 _MARK = re.compile(rf"{_SIGN}([0-9]{{1,7}}){_SIGN}(?:[^\S\n]{{0,9}}\n)?")
 _HTML_HEADING = re.compile(r"<(/?)h([1-6])(?:\s[^<>]{0,1000})?>", re.IGNORECASE)
-# The tags up to the next text.
+# Matches the tags between a heading and the next text.
 _HTML_TAGS = re.compile(r"(?:\s++|<(?!/?h[1-6]\b|script\b|style\b|!)[^<>]{1,1000}>){0,30}+(?=[^\s<])", re.IGNORECASE)
 _HTML_BREAK = re.compile(r"<(?:br|p|div|li|td)\b[^<>]*>", re.IGNORECASE)
 _MOST_READ = 2_000
 _MOST_CHARACTERS = 120
-# Word's number. A file may claim thousands of levels, and each passage would get that many headings.
+# As many levels as in Word. A file may claim thousands of levels, and each passage would get as many headings.
 _MOST_LEVELS = 9
 
 
 class Heading(NamedTuple):
     """A heading in a text."""
 
-    place: int
+    place: int  # its position in the text, in characters
     level: int
     words: str
 
 
 class Outline:
-    """The headings of one file, in order, and the marks that show where their sections begin in the converted text."""
+    """The headings of one file, in order. It makes the marks of the headings, and finds them in the converted text."""
 
     def __init__(self) -> None:
         self._headings: list[tuple[int, str]] = []
-        self.loss = ""  # the parts of the file that could not be read
+        self.loss = ""  # says which parts of the file could not be read
 
     def mark(self, level: int, words: str) -> str:
         """Add the next heading, and return its mark."""
@@ -55,7 +55,7 @@ class Outline:
         return f"{_SIGN}{len(self._headings) - 1}{_SIGN}"
 
     def read(self, marked: str) -> tuple[str, list[Heading]]:
-        """Take the marks out of a converted text, and find where its headings stand."""
+        """Remove the marks from a converted text. Returns the text and its headings with their positions."""
         pieces: list[str] = []
         found: list[Heading] = []
         length = end = 0
@@ -71,7 +71,7 @@ class Outline:
 
 
 def mark_markdown(text: str, outline: Outline) -> str:
-    """Mark the headings of a Markdown text, but not their lookalikes in code blocks, and unwrap its paragraphs."""
+    """Mark the headings of a Markdown text, except in code blocks, and write each paragraph on one line."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt()
@@ -83,7 +83,7 @@ def mark_markdown(text: str, outline: Outline) -> str:
         source, (number, end) = content.content.partition("\n")[0], opening.map
         before, found, after = (lines[number] or "").partition(source) if source else ("", "", "")
         if found and opening.type == "paragraph_open":
-            # Two spaces at the end of a line preserve the line break.
+            # Two spaces at the end of a line mean that its line break must stay.
             if end - number > 1 and "  \n" not in content.content:
                 hang = re.sub(r"[^>\s]", " ", before)
                 lines[number] = before + unwrap_lines(content.content).replace("\n", f"\n{hang}")
@@ -98,7 +98,7 @@ def mark_markdown(text: str, outline: Outline) -> str:
 
 
 def mark_html(text: str, outline: Outline) -> str:
-    """Mark the headings of a page, and the text after each, because the extraction drops many headings."""
+    """Mark each heading of a page, and also the text after it, because the extraction drops many headings."""
     pieces: list[str] = []
     end = 0
     for opening, closing in pairwise(_HTML_HEADING.finditer(text)):
@@ -106,7 +106,7 @@ def mark_html(text: str, outline: Outline) -> str:
             continue
         inner = text[opening.end() : min(closing.start(), opening.end() + _MOST_READ)]
         words = html.unescape(re.sub(r"<[^<>]*>", "", _HTML_BREAK.sub(" ", inner)))
-        # The pilcrow is a link to the heading itself.
+        # A pilcrow at the end is no part of the heading, but a link to it.
         mark = outline.mark(int(opening[2]), words.strip().removesuffix("\u00b6"))
         pieces += [text[end : opening.end()], mark, text[opening.end() : closing.end()]]
         end = closing.end()
@@ -117,14 +117,14 @@ def mark_html(text: str, outline: Outline) -> str:
 
 
 class Sections(NamedTuple):
-    """The sections that one part of a text lies in."""
+    """The sections that a passage lies in."""
 
-    main: str | None  # the path of the section that holds most of the part
-    begins: Sequence[tuple[int, str]] = ()  # where in the part each section begins, and its path; empty if it is one
+    main: str | None  # the headings above the section that holds most of the passage
+    begins: Sequence[tuple[int, str]] = ()  # of several sections: where in the passage each begins, and its headings
 
 
 def find_sections(parts: Sequence[str], headings: Sequence[Heading]) -> list[Sections]:
-    """Find the sections that each part of a text lies in."""
+    """Find the sections of each passage. ``parts`` are all passages of a text, in order."""
     begins, names, above = [0], [""], list[Heading]()
     for heading in headings:
         above = [*(one for one in above if one.level < heading.level), heading]

@@ -1,15 +1,15 @@
-"""Read what the extraction ignores in an HTML page: its encoding and title, or all of its words."""
+"""Read from an HTML page what the extraction of its main text ignores: its encoding and title, or all of its words."""
 
 import html
 import re
 
-# The title is near the beginning.
+# The end of a title is looked for within this distance.
 _TITLE_CHARACTERS = 50_000
 _DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 
 
 def declared_charset(data: bytes) -> str | None:
-    """Find the encoding that a page declares."""
+    """Find the encoding that a page declares near its beginning."""
     declared = _DECLARED_CHARSET.search(data[:2048])
     return declared[1].decode() if declared else None
 
@@ -17,7 +17,7 @@ def declared_charset(data: bytes) -> str | None:
 def html_title(text: str) -> str:
     """Find the title of a page, or else its first heading."""
     for tag in ("title", "h1"):
-        # The end is searched for only once, after the first tag: otherwise a page full of tags would take hours.
+        # The end is looked for only once, after the first opening tag. Otherwise a page full of tags would take hours.
         if (start := re.search(rf"<{tag}\b[^>]{{0,1000}}>", text, re.IGNORECASE)) and (
             end := re.compile(rf"</{tag}\s*>", re.IGNORECASE).search(text, start.end(), start.end() + _TITLE_CHARACTERS)
         ):
@@ -28,8 +28,8 @@ def html_title(text: str) -> str:
 
 
 def without_tags(page: str) -> str:
-    """Write a page as plain words, one line per block."""
-    # The search for an element's end stops at the next of its kind: otherwise a page full of them would take hours.
+    """Remove the tags of a page, and begin a new line at each paragraph, list item, heading and the like."""
+    # The search for an element's end stops at the next element of its kind. Otherwise a page full of them takes hours.
     page = re.sub(r"<(script|style|head)\b(?:(?!<\1\b).)*?</\1\s*>", " ", page, flags=re.IGNORECASE | re.DOTALL)
     page = re.sub(r"<(?:br|p|div|li|tr|h[1-6])\b[^<>]{0,1000}>", "\n", page, flags=re.IGNORECASE)
     return re.sub(r"\n\s*", "\n", html.unescape(re.sub(r"<[^<>]{0,5000}>", " ", page))).strip()

@@ -1,4 +1,4 @@
-"""List the indexes of a store, and drop one with what was uploaded to it."""
+"""List the indexes of a store, and delete an index together with the files that were uploaded to it."""
 
 import os
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from prefrag.indexing.journal import change_collection
 from prefrag.indexing.report import IndexedFile
 from prefrag.indexing.shared_uploads import UPLOAD_INDEX, forget_uploads
 
-# Wait for a writer that is about to finish.
+# How long to wait for a process that is still writing to the index.
 _WRITER_SECONDS = 2.0
 
 
@@ -30,12 +30,12 @@ class IndexSummary:
     """One index in the list."""
 
     name: str
-    passages: int | None
-    files: int | None
+    passages: int | None  # None if the index cannot be read
+    files: int | None  # the number of files and corpora; None if the index cannot be read
     bytes: int
-    web: bool | None
-    changed: str | None
-    problem: str | None = None
+    web: bool | None  # whether questions may go to the web; None if the user has not decided
+    changed: str | None  # the time of the last change; None for Elasticsearch
+    problem: str | None = None  # why the index cannot be read
 
 
 def list_indexes(store: str = "tantivy") -> list[IndexSummary]:
@@ -45,7 +45,7 @@ def list_indexes(store: str = "tantivy") -> list[IndexSummary]:
 
 
 def summarise_index(name: str, store: str = "tantivy") -> IndexSummary:
-    """Find one index in the list."""
+    """Describe one index, as `list_indexes` does for all."""
     index_path(name)
     found = _local_indexes() if store == "tantivy" else _server_indexes()
     for known, size, changed in found:
@@ -56,7 +56,7 @@ def summarise_index(name: str, store: str = "tantivy") -> IndexSummary:
 
 
 def drop_index(name: str, store: str = "tantivy") -> None:
-    """Delete an index with its passages, its vectors and what was uploaded to it; other files in its folder stay."""
+    """Delete an index with its passages, its vectors and the files uploaded to it. Users' own files stay."""
     path = index_path(name)
     if store != "tantivy":
         from prefrag.indexing.rebuilding import find_rebuilt
@@ -76,12 +76,12 @@ def drop_index(name: str, store: str = "tantivy") -> None:
             changes.make(drops=True)
     except OSError as error:
         raise DocumentStoreError(
-            f"The index {path} cannot be deleted ({error.strerror}): stop what uses it and try again."
+            f"The index {path} cannot be deleted ({error.strerror}): stop programs that use it, and try again."
         ) from error
 
 
 def _stop_writers(path: Path, held: ExitStack) -> None:
-    """Keep other processes from writing to an index; nobody can write to a damaged one."""
+    """Keep other processes from writing to an index. A damaged index is skipped, because nobody can write to it."""
     try:
         index = open_index(path)
     except DocumentStoreError:
@@ -103,9 +103,9 @@ def _summarise(name: str, store: str, size: int, changed: str | None) -> IndexSu
 def _local_indexes() -> Iterator[tuple[str, int, str | None]]:
     """Yield the name, the size in bytes and the time of the last change of each index of the data directory."""
     for name in list_names():
-        path = index_path(DEFAULT_INDEX).with_name(name)  # A folder that somebody put there may have any name.
+        path = index_path(DEFAULT_INDEX).with_name(name)  # `index_path` would refuse odd names of copied folders.
         files = [os.path.join(root, file) for root, _, names in os.walk(path) for file in names]
-        # Another process may be merging its segments.
+        # Some files may be gone by now, because another process may be merging the segments of the index.
         size = sum(os.path.getsize(file) for file in files if os.path.exists(file))
         # Every commit replaces this file.
         changed = datetime.fromtimestamp((path / "meta.json").stat().st_mtime, UTC).isoformat(timespec="seconds")
@@ -120,14 +120,14 @@ def _server_indexes() -> Iterator[tuple[str, int, str | None]]:
         own = [name for name, one in mappings.items() if stores.is_own_mapping(one["mappings"].get("properties", {}))]
         statistics = client.indices.stats(index=own, metric="store")["indices"] if own else {}
         rebuilt = {name: mappings[name]["mappings"].get("_meta", {}).get(REBUILD_OF) for name in own}
-        # An unfinished rebuild is listed under its own name.
+        # A finished rebuild is listed under the name that it took over, an unfinished rebuild under its own name.
         shown = {name: of if of and find_rebuilt(client, of) == name else name for name, of in rebuilt.items()}
     for name in own:
         yield shown[name], int(statistics.get(name, {}).get("total", {}).get("store", {}).get("size_in_bytes", 0)), None
 
 
 def read_web_answer(index: str = DEFAULT_INDEX, store: str = "tantivy") -> bool | None:
-    """Read whether questions on an index may go to the web; None if the user has not decided."""
+    """Read whether questions on an index may go to the web. Returns None if the user has not decided."""
     from elasticsearch import NotFoundError
 
     try:
@@ -139,7 +139,7 @@ def read_web_answer(index: str = DEFAULT_INDEX, store: str = "tantivy") -> bool 
 
 
 def keep_web_answer(answer: bool, index: str = DEFAULT_INDEX, store: str = "tantivy") -> None:
-    """Store whether questions on an index may go to the web, in place of an earlier answer."""
+    """Store whether questions on an index may go to the web. This replaces an earlier answer of the user."""
     if store == "tantivy" and not index_exists(index_path(index)):
         raise FileNotFoundError(f"There is no index '{index}'.{name_others(index)} List all with: prefrag indexes list")
     web_consent.keep_web_consent(_open(index, store), answer)
@@ -152,7 +152,7 @@ def _open(index: str, store: str) -> Any:
 
 
 def list_documents(index: str = DEFAULT_INDEX, store: str | DocumentStore = "tantivy") -> list[IndexedFile]:
-    """List the files and corpora of an index by their paths; passages of another origin are one entry at the end."""
+    """List the files and corpora of an index, sorted by path. All other passages form one entry at the end."""
     found: dict[tuple[str, str | None], IndexedFile] = {}
     for passage in stores.open_passages(store, index).all():
         kind, path = stores.origin_of(passage)

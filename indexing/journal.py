@@ -1,8 +1,8 @@
-"""Change uploaded documents so that folder and index hold the same, even if the change is interrupted.
+"""Change uploaded documents so that the uploaded files and the index agree, even if the change is interrupted.
 
-A change first writes down what it is about to do, with the files that it needs beside it. Its single commit to the
-index then decides: whoever next changes the collection, or starts a server, finishes a change that was committed and
-undoes one that was not. An uninterrupted change ends in the same way.
+Beside the new files, a change first writes a journal of what it will do. Then it makes a single commit to the index. If
+the change is interrupted, the next process that changes the collection, or starts a server, reads the journal. It
+finishes a change that was committed, and undoes any other change. An uninterrupted change ends in the same way.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from prefrag.indexing.stores import PassageStore, index_lock
 
 logger = logging.getLogger(__name__)
 
-# Changes of one collection wait this long for each other.
+# How long a change waits for another change of the same collection.
 WAIT_SECONDS = 60.0
-# The prefix of the folders of changes, which lie beside the collections' folders; no uploaded name begins with a dot.
+# The folder of a change lies beside the folders of collections. Only names that users cannot choose begin with a dot.
 _INCOMING = ".incoming-"
 _JOURNAL, _ALIVE = ".journal.json", ".alive"
-# In the folder of a change: an index that is being made or deleted, and the uploads of a deleted index.
+# Folders in the folder of a change: an index that is being made or deleted, and the uploads of a deleted index.
 _INDEX_ASIDE, _UPLOADS_ASIDE = ".index", ".uploads"
-# A file in the folder of an index which says that an upload made it. It is deleted with the index.
+# A file that marks the folder of an index that was made by an upload. It is deleted together with the index.
 _MARK = "prefrag-uploaded"
-# No upload takes this long.
-_LEFT_SECONDS = 24 * 3600.0
+# No upload takes this long, so an older folder was left behind.
+_ABANDONED_SECONDS = 24 * 3600.0
 
 
 def uploads_folder(collection: str) -> Path:
@@ -53,7 +53,7 @@ def uploads_folder(collection: str) -> Path:
 
 @contextmanager
 def make_incoming(collection: str) -> Iterator[Path]:
-    """Make a folder for arriving files, which is deleted when this process no longer needs it."""
+    """Make a folder for arriving files. It is deleted at the end, unless a change of the collection needs it."""
     with _explain_full_disk(), _incoming_lock():
         folder = _make_folder(collection)
         alive = (folder / _ALIVE).open("wb")
@@ -62,7 +62,7 @@ def make_incoming(collection: str) -> Iterator[Path]:
         yield folder
     finally:
         alive.close()
-        # If a change was begun, whoever gets the lock of the collection ends it.
+        # If a change was begun, it still needs the folder. The next process that locks the collection ends the change.
         if not (folder / _JOURNAL).exists():
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -74,7 +74,7 @@ def list_arrived(incoming: Path) -> list[Path]:
 
 @contextmanager
 def change_collection(collection: str, wait: float | None = None) -> Iterator[LocalChanges]:
-    """Keep other processes from changing the documents of a collection, and end the unfinished changes."""
+    """Lock a collection, so that no other process changes its documents, and end its unfinished changes."""
     index_path(collection)
     seconds = WAIT_SECONDS if wait is None else wait
     lock = index_lock(f"uploads-{collection}", seconds, f"changing the documents of {collection}")
@@ -87,17 +87,17 @@ def change_collection(collection: str, wait: float | None = None) -> Iterator[Lo
 
 
 def end_all_changes() -> None:
-    """End the unfinished changes of processes that are gone, in all collections."""
+    """End the unfinished changes of stopped processes, in all collections."""
     for collection in sorted({_collection_of(folder) for folder in _uploads().glob(f"{_INCOMING}*")}):
         try:
             end_changes(collection)
         except (OSError, DocumentStoreError) as error:
-            logger.error("A change of %s could not be ended. %s", collection, error)
+            logger.error("An unfinished change of the collection %s could not be ended. %s", collection, error)
 
 
 def end_changes(collection: str) -> None:
-    """End the unfinished changes of processes that are gone, in one collection."""
-    # If another process has the lock, it has ended them already.
+    """End the unfinished changes of stopped processes, in one collection."""
+    # If another process has the lock, that process has already ended the changes.
     with suppress(Busy, ValueError), change_collection(collection, wait=0):
         pass
 
@@ -113,7 +113,7 @@ def count_made_by_uploads() -> int:
 
 
 class LocalChanges:
-    """Makes one change to a collection on this machine, while its lock is held."""
+    """Makes one change to a locked collection on this machine."""
 
     def __init__(self, collection: str) -> None:
         self.folder = uploads_folder(collection)
@@ -121,7 +121,7 @@ class LocalChanges:
         self._index = index_path(collection)
 
     def open(self) -> PassageStore:
-        """Open the passages of the index; there are none if there is no index."""
+        """Open the passages of the index. If there is no index, there are no passages."""
         return PassageStore(TantivyDocumentStore(path=str(self._index)))
 
     def make(
@@ -134,11 +134,12 @@ class LocalChanges:
         language: str | None = None,
         drops: bool = False,
     ) -> dict[str, str]:
-        """Make a change: all of it, or nothing.
+        """Make a change, either all of it or nothing.
 
-        ``added`` maps names to files in one folder that `make_incoming` made, and ``removed`` lists names of files.
-        ``written`` are passages to write, ``outdated`` the ids of passages to delete. ``language`` is for a new index;
-        ``drops`` deletes the index with its vectors and files. Returns an empty mapping: no passage is refused here.
+        ``added`` maps the names of new files to their paths, all in one folder from `make_incoming`. ``removed`` are
+        the names of files to delete. ``written`` are passages to write, and ``outdated`` are ids of passages to delete.
+        ``language`` is used in a new index. With ``drops``, the index is deleted with its vectors and files. Returns an
+        empty mapping, because no passage is refused here.
         """
         store = TantivyDocumentStore(path=str(self._index))
         if not (added or removed or drops):
@@ -147,9 +148,9 @@ class LocalChanges:
             return {}
         incoming = next((path.parent for path in added.values()), None) or _make_folder(self._collection)
         passage, before = _find_difference(store, written, outdated)
-        _begin(incoming, self.folder, added=added, removed=removed, passage=passage, before=before, drops=drops)
+        _write_journal(incoming, self.folder, added=added, removed=removed, passage=passage, before=before, drops=drops)
         if drops:
-            # In one step, so that a question finds all of the index or nothing.
+            # The index is moved in one step, so that a question finds either all of it or nothing.
             self._index.replace(incoming / _INDEX_ASIDE)
             _sync(self._index.parent)
             return {}
@@ -160,7 +161,7 @@ class LocalChanges:
         if is_new:
             store.keep_web_consent(False)
             (incoming / _INDEX_ASIDE / _MARK).touch()
-            # Windows does not move a folder with open files.
+            # Close the files of the index, because Windows does not move a folder with open files.
             del store
             for made in (*(incoming / _INDEX_ASIDE).iterdir(), incoming / _INDEX_ASIDE):
                 _sync(made)
@@ -170,14 +171,14 @@ class LocalChanges:
         return {}
 
 
-def _begin(incoming: Path, folder: Path, added: Iterable[str], removed: Iterable[str], **journal: Any) -> None:
-    """Write down a change, so that it survives this process and a power cut.
+def _write_journal(incoming: Path, folder: Path, added: Iterable[str], removed: Iterable[str], **journal: Any) -> None:
+    """Write the journal of a change, so that the change can be ended after a power cut.
 
-    The index has the change once the state of `passage` differs from `before`; both are None if no passage changes. To
-    drop a collection, its index is moved into the folder of the change.
+    The change is committed when the state of `passage` in the index differs from `before`. Both are None if no passage
+    changes. If the index is to be deleted, the change is committed when the index is in the folder of the change.
     """
     if hashes := {name: _hash(incoming / name) for name in added}:
-        # Made now, so that no disk space is needed once the index has the change.
+        # Make the folder now, so that no disk space is needed after the commit.
         folder.mkdir(exist_ok=True, mode=0o700)
     for name in hashes:
         _sync(incoming / name)
@@ -192,7 +193,7 @@ def _begin(incoming: Path, folder: Path, added: Iterable[str], removed: Iterable
 def _find_difference(
     store: TantivyDocumentStore, written: Iterable[Document], outdated: Iterable[str]
 ) -> tuple[str | None, str | None]:
-    """Find the id of a passage that the commit changes, and its state before; None twice if nothing changes."""
+    """Find a passage that the commit changes. Returns its id and its state before, or None twice if nothing changes."""
     for passage_id in outdated:
         return passage_id, _passage_state(store, passage_id)
     for passage in written:
@@ -202,7 +203,7 @@ def _find_difference(
 
 
 def _passage_state(store: TantivyDocumentStore, passage: str | Document) -> str | None:
-    """Compute a digest of a passage, or of the one that the index has under an id; None if it has none."""
+    """Compute a digest of a passage, or of the indexed passage with an id. Returns None if no passage has the id."""
     if isinstance(passage, str):
         if not (found := store.documents_by_id([passage])):
             return None
@@ -212,23 +213,23 @@ def _passage_state(store: TantivyDocumentStore, passage: str | Document) -> str 
 
 
 def _end_changes(collection: str) -> None:
-    """Finish or undo what was begun; a folder without a journal holds files that still arrive or were left behind."""
+    """Finish or undo each begun change. A folder without a journal holds files that still arrive, or were abandoned."""
     for incoming in sorted(_uploads().glob(f"{_INCOMING}*")):
         if _collection_of(incoming) != collection:
             continue
         if not (incoming / _JOURNAL).exists():
-            if _is_left(incoming):
+            if _is_abandoned(incoming):
                 shutil.rmtree(incoming, ignore_errors=True)
             continue
         journal = json.loads((incoming / _JOURNAL).read_text(encoding="utf-8"))
         try:
             is_committed = _is_committed(collection, incoming, journal)
         except DocumentStoreError as error:
-            logger.error("A change of %s waits until its index can be read. %s", collection, error)
+            logger.error("A change of the collection %s waits until its index can be read. %s", collection, error)
             continue
         if is_committed:
             _finish(collection, incoming, journal)
-        # The journal goes first: as long as it is there, the rest of the folder is still needed.
+        # Delete the journal first, because as long as it exists, the change needs the other files.
         (incoming / _JOURNAL).unlink()
         _sync(incoming)
         shutil.rmtree(incoming, ignore_errors=True)
@@ -256,18 +257,18 @@ def _finish(collection: str, incoming: Path, journal: dict[str, Any]) -> None:
         if (incoming / name).exists():
             (incoming / name).replace(folder / name)
         if not (folder / name).exists() or _hash(folder / name) != digest:
-            logger.error("%s is not the file that is indexed: upload it again.", folder / name)
+            logger.error("%s is missing or differs from the indexed file: upload it again.", folder / name)
     for name in journal["removed"]:
         (folder / name).unlink(missing_ok=True)
     _sync(folder)
 
 
-def _is_left(incoming: Path) -> bool:
-    """Check whether the process that made a folder is gone."""
+def _is_abandoned(incoming: Path) -> bool:
+    """Check whether the process that made a folder has ended."""
     with _incoming_lock(), (incoming / _ALIVE).open("ab") as one, (incoming / _ALIVE).open("ab") as two:
-        # On a file system without locks both attempts succeed, and only the age tells.
+        # If both attempts succeed, the file system has no locks. Then the age of the folder decides.
         is_free, are_free = take_lock(one.fileno()), take_lock(two.fileno())
-        return is_free and (not are_free or time.time() - incoming.stat().st_mtime > _LEFT_SECONDS)
+        return is_free and (not are_free or time.time() - incoming.stat().st_mtime > _ABANDONED_SECONDS)
 
 
 @contextmanager
@@ -306,7 +307,7 @@ def _hash(path: Path) -> str:
 
 
 def _sync(path: Path) -> None:
-    """Make sure that a file, or the names in a folder, are on the disk."""
+    """Make sure that a file, or the list of names in a folder, is on the disk."""
     is_folder = path.is_dir()
     # Windows cannot open folders, and some network file systems cannot sync them.
     with suppress(OSError) if is_folder else nullcontext():

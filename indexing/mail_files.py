@@ -1,4 +1,4 @@
-"""Read mails, one (`.eml`) or a mailbox of them (`.mbox`), with what is attached to them."""
+"""Read a single mail (`.eml`) or all mails of a mailbox (`.mbox`), with their attachments."""
 
 import email
 import re
@@ -14,7 +14,7 @@ from prefrag.components.text.unicode_form import is_text
 from prefrag.indexing.report import CannotRead
 from prefrag.indexing.text_decoding import decode_text
 
-# The line that begins each mail in a mailbox; within a mail, such a line is escaped.
+# Matches the line that begins each mail in a mailbox. Inside a mail, such a line is escaped and does not match.
 _FROM = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
 _MOST_HEAD = 500
 _MOST_PARTS = 1_000
@@ -24,18 +24,18 @@ _HEAD = ("From", "To", "Cc", "Date", "Subject")
 
 
 class Mail(NamedTuple):
-    """What is in a mail."""
+    """The content of a mail."""
 
     subject: str
-    head: str  # who wrote it to whom, and when, a line each
-    fields: dict[str, str]  # from, to, subject and date (as year-month-day)
-    texts: list[str]
-    html: str  # only if there is no plain text
-    attachments: list[tuple[str, bytes]]
+    head: str  # the header lines From, To, Cc, Date and Subject
+    fields: dict[str, str]  # from, to, cc, subject and date (as year-month-day)
+    texts: list[str]  # in plain text
+    html: str  # empty if there is plain text
+    attachments: list[tuple[str, bytes]]  # the name and the content of each
 
 
 class _ShortFields(Compat32):
-    """Cut long header fields: the time to read a field's parameters grows with the square of its length."""
+    """Cuts long header fields, because the time to read a field's parameters grows with the square of its length."""
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         name, value = super().header_source_parse(sourcelines)
@@ -43,7 +43,7 @@ class _ShortFields(Compat32):
 
 
 def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
-    """Read one mail, or the mails of a mailbox one after the other; if one cannot be read, yield the reason."""
+    """Read one mail, or all mails of a mailbox. Instead of a mail that cannot be read, yield the error."""
     begins = [found.span() for found in _FROM.finditer(data)] if is_mailbox else [(0, 0)]
     if not begins:
         raise CannotRead("there is no mail in it")
@@ -53,7 +53,7 @@ def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
             yield _read_mail(data[begin:end])
         except MemoryError:
             raise
-        # For malformed mail, the library raises almost anything.
+        # For a malformed mail, the library raises almost any kind of exception.
         except Exception as error:
             yield CannotRead(f"it cannot be read as mail ({error})")
 
@@ -62,12 +62,11 @@ def _read_mail(data: bytes) -> Mail:
     message = email.message_from_bytes(data, policy=_ShortFields())
     head = {name: value for name in _HEAD if (value := _header(message, name))}
     fields = {name.lower(): value for name, value in head.items() if name != "Date"}
-    # A date that cannot be read is left out.
     with suppress(ValueError, OverflowError, TypeError):
         fields["date"] = parsedate_to_datetime(head.get("Date", "")).date().isoformat()
     texts, pages, attachments = list[str](), list[str](), list[tuple[str, bytes]]()
     for part in _leaves(message):
-        # The name may be a path on another machine: keep its last part.
+        # The name of an attachment may be a path on another machine, so keep only the last part.
         name = re.split(r"[\\/]", _words(part.get_filename()))[-1]
         kind = part.get_content_type()
         if kind == _FORWARDED:
@@ -82,7 +81,7 @@ def _read_mail(data: bytes) -> Mail:
 
 
 def _leaves(message: Message) -> Iterator[Any]:
-    """Yield the parts that have content; the parts of a forwarded mail belong to that mail."""
+    """Yield the parts of a mail that have content. A forwarded mail is one part."""
     waiting: list[Any] = [message]
     for _ in range(_MOST_PARTS):
         if not waiting:
@@ -96,7 +95,7 @@ def _leaves(message: Message) -> Iterator[Any]:
 
 
 def _decode(part: Any) -> str:
-    # A part that cannot be read as text is skipped; the other parts may still be readable.
+    # Skip a part that cannot be read as text, because the other parts may still be readable.
     with suppress(CannotRead):
         return decode_text(_content(part), part.get_content_charset())
     return ""
@@ -109,7 +108,7 @@ def _content(part: Any) -> bytes:
 
 def _header(message: Any, name: str) -> str:
     value = str(message.get(name) or "")[:_MOST_HEAD]
-    # Encoded words in an unknown or broken encoding stay as they are.
+    # If the encoding of the value is unknown or broken, the value is not decoded.
     with suppress(Exception):
         value = str(make_header(decode_header(value)))
     return _words(value)

@@ -1,4 +1,4 @@
-"""Prepare Markdown for its converter: links between notes, the front matter, and the marks of headings."""
+"""Prepare Markdown for its converter: replace links between notes, check the front matter, and mark headings."""
 
 import re
 
@@ -9,8 +9,8 @@ from prefrag.indexing.headings import Outline, mark_markdown
 _MOST_FRONT_MATTER = 10_000
 _MOST_BRACKETS = 200
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)(?:\r?\n)---[ \t]*(?=\r?\n|\Z)", re.DOTALL)
-# [[folder/Note#Heading|words]]; a ! in front embeds the other note, or a picture. [[1, 2]] is a list in a list, no
-# link.
+# Matches a link between notes, such as [[folder/Note#Heading|words]]. After a !, a link embeds a note or a picture.
+# [[1, 2]] is not a link, but a list in a list.
 _NOTE_LINK = re.compile(
     r"(?<![\w\])])(!?)\[\[(?![\s\d])([^\[\]|#\n]{1,200})(?:#[^\[\]|\n]{0,200})?(?:\|([^\[\]\n]{0,200}))?\]\]"
 )
@@ -18,9 +18,9 @@ _CODE = re.compile(r"(^ {0,3}(?:```|~~~).*?(?:^ {0,3}(?:```|~~~)|\Z)|`[^`\n]+`)"
 
 
 def _is_small_front_matter(text: str) -> bool:
-    """Check whether the front matter, if there is one, is short and without aliases.
+    """Check that the front matter of a text, if it has any, is short and without YAML aliases.
 
-    YAML copies what an alias refers to, so a few lines of nested aliases can make gigabytes.
+    YAML replaces an alias with a copy, so a few lines of nested aliases can become gigabytes.
     """
     if (front := _FRONT_MATTER.match(text)) is None:
         return True
@@ -30,22 +30,22 @@ def _is_small_front_matter(text: str) -> bool:
     try:
         return not any(isinstance(token, yaml.AliasToken) for token in yaml.scan(front[1]))
     except yaml.YAMLError:
-        # The converter will report it.
+        # The converter will report the error.
         return True
 
 
 def _read_link(found: re.Match[str]) -> str:
-    """Write a link between notes as words: those that are shown, and the linked note's name, which is its title."""
+    """Replace a link between notes by the words that it shows and the name of the note, which is also its title."""
     note, shown = found[2].strip().rpartition("/")[2], (found[3] or "").strip()
     return "" if found[1] else f"{shown} ({note})" if shown and shown != note else note
 
 
 def mark_notes(text: str, outline: Outline) -> str:
-    """Mark the headings of Markdown, and write links between notes as words."""
+    """Mark the headings of Markdown, and replace links between notes by words."""
     parts = _CODE.split(text)
     text = "".join(part if number % 2 else _NOTE_LINK.sub(_read_link, part) for number, part in enumerate(parts))
     found = _FRONT_MATTER.match(text)
     front = found[0] if found else ""
     marked = front + mark_markdown(text[len(front) :], outline)
-    # After an empty line, the converter takes the front matter for text and does not parse it.
+    # An empty line before a front matter keeps the converter from parsing it, so it is read as text.
     return marked if _is_small_front_matter(text) else f"\n{marked}"

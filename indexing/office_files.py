@@ -1,4 +1,4 @@
-"""Read Word, PowerPoint and Excel files, which are zip archives of XML, and RTF."""
+"""Read RTF files, and Word, PowerPoint and Excel files, which are zip archives of XML."""
 
 import io
 import re
@@ -12,8 +12,8 @@ from prefrag.indexing.headings import Outline
 from prefrag.indexing.report import CannotRead
 from prefrag.indexing.text_files import write_rows
 
-# A part of a few kilobytes can expand to gigabytes of zeros. An XML tree takes ten times the size of its XML, while a
-# picture takes only its own size.
+# The size of unpacked files is limited, because a few kilobytes can expand to gigabytes of zeros. The limit for XML is
+# lower, because in memory, XML takes ten times its size.
 _MOST_XML_BYTES = 100_000_000
 _MOST_BYTES = 500_000_000
 _MOST_PARTS = 20_000
@@ -21,10 +21,10 @@ _OLE_SIGNATURE = b"\xd0\xcf\x11\xe0"
 _TOO_MUCH = "it unpacks to more than can be read: split it"
 _SIGNATURE_BYTES = 100
 _FIELD = re.compile(r"\{\\field(?=\{)", re.IGNORECASE)
-# White space, byte order marks, and the zeros of wider encodings.
+# The bytes that may stand before the first `<` of XML: white space, byte order marks, and the zeros of UTF-16.
 _BEFORE_XML = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
 XML_BEGINNING = 1_000_000
-# A sheet whose last cell is in the last of 16,384 columns is mostly empty.
+# The maximum number of columns to read. A sheet that uses the last of Excel's 16,384 columns is mostly empty.
 MOST_COLUMNS = 500
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 # PowerPoint's placeholder for a missing title.
@@ -34,7 +34,7 @@ _SPACES = {f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}cr": "\n", f"{_WORD
 
 
 class OfficeText(NamedTuple):
-    """What is in an Office file."""
+    """The title and the text of an Office file."""
 
     title: str
     text: str
@@ -47,7 +47,7 @@ def read_docx(data: bytes, outline: Outline) -> OfficeText:
 
     check_package(data)
     document = docx.Document(io.BytesIO(data))
-    # Where a file has no properties, the library makes some, with a title of its own.
+    # If a file has no properties, the library invents some, with a title.
     has_title = any(each.reltype == RELATIONSHIP_TYPE.CORE_PROPERTIES for each in document.part.package.rels.values())
     title = document.core_properties.title if has_title else ""
     return OfficeText(title or "", "\n\n".join(_word_blocks(document, outline)))
@@ -77,7 +77,7 @@ def read_pptx(data: bytes, outline: Outline) -> OfficeText:
 
 
 def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
-    """Read an Excel file: the rows of each sheet with the names of their columns, values in place of formulas."""
+    """Read an Excel file: the rows of each sheet with the names of their columns. Formulas are replaced by values."""
     import openpyxl
 
     check_package(data)
@@ -85,10 +85,10 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
     try:
         sheets = []
         for sheet in book.worksheets:
-            # The size stated in the file is often wrong.
+            # Ignore the size that the file states for the sheet, because it is often wrong.
             sheet.reset_dimensions()
             rows = sheet.iter_rows(max_col=MOST_COLUMNS, values_only=True)
-            # Between two rows far apart there can be a million empty ones.
+            # Leave out empty rows, because there can be a million of them between two other rows.
             held = (row for row in rows if row.count(None) < len(row))
             if lines := list(write_rows([_cell(value) for value in row] for row in held)):
                 sheets.append("\n".join([outline.mark(1, sheet.title) + sheet.title, *lines]))
@@ -102,27 +102,27 @@ def read_rtf(data: bytes, outline: Outline) -> OfficeText:
     from striprtf.striprtf import rtf_to_text
 
     if not data.lstrip().startswith(b"{\\rtf"):
-        raise CannotRead("it is not RTF, whatever its name says")
-    # A line break means nothing in RTF. It hides links from striprtf, whose search time explodes with their number.
+        raise CannotRead("its name ends in .rtf, but its content is not RTF")
+    # Line breaks mean nothing in RTF. Here they hide links from striprtf, which would take very long for many links.
     text = _FIELD.sub(r"\g<0>\n", data.decode("latin-1"))
     return OfficeText("", rtf_to_text(text, encoding="cp1252", errors="replace"))
 
 
 def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
-    """Refuse a file that unpacks to too much, or whose XML has a document type, which can define entities."""
+    """Refuse a zip archive that unpacks to too much, or whose XML has a document type, which can define entities."""
     if data.startswith(_OLE_SIGNATURE):
         raise CannotRead("it is encrypted, or from before Office 2007: save it as .docx, .xlsx or .pptx, unencrypted")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as package:
             parts = package.infolist()
-            # Reading a part never gives more bytes than the archive declares for it.
+            # The declared sizes can be trusted, because reading a part never gives more bytes than declared.
             if len(parts) > _MOST_PARTS or sum(part.file_size for part in parts) > _MOST_BYTES:
                 raise CannotRead(_TOO_MUCH)
             xml_bytes = 0
             for part in parts:
                 with package.open(part) as stream:
                     beginning = stream.read(_SIGNATURE_BYTES)
-                    # The name alone does not tell: the archive itself declares which of its parts are XML.
+                    # The name alone does not show XML, because the archive can declare any of its parts to be XML.
                     if part.filename.endswith((".xml", ".rels")) or beginning.strip(_BEFORE_XML).startswith(b"<"):
                         xml_bytes += part.file_size
                         if xml_bytes > _MOST_XML_BYTES:
@@ -132,7 +132,7 @@ def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
     except CannotRead:
         raise
     except Exception as error:
-        # For a damaged archive, zipfile raises almost anything.
+        # For a damaged archive, zipfile raises almost any kind of exception.
         raise CannotRead(f"it cannot be read ({error}); it may be damaged") from error
 
 
@@ -150,12 +150,12 @@ def check_xml(beginning: bytes, name: str) -> None:
         try:
             parser.Parse(beginning[start : start + 4096], False)
         except ExpatError:
-            # The rest is left for the format's own reader to refuse.
+            # Leave broken XML to the reader of the format, which will refuse it.
             return
         if begun:
             return
     if len(beginning) > XML_BEGINNING:
-        raise CannotRead(f"its part {name} begins with a megabyte without an element")
+        raise CannotRead(f"its part {name} has no XML element in its first megabyte")
 
 
 def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
@@ -192,7 +192,7 @@ def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
 
 
 def _body_elements(parent: Any) -> Iterator[Any]:
-    """Yield the paragraphs and tables, including those inside forms and covers."""
+    """Yield the paragraphs and tables, including those inside forms and cover pages."""
     for element in parent.iterchildren():
         if element.tag in (f"{_WORD}p", f"{_WORD}tbl"):
             yield element
@@ -201,11 +201,11 @@ def _body_elements(parent: Any) -> Iterator[Any]:
 
 
 def _word_text(element: Any) -> str:
-    """Join the text of a paragraph or a cell; deleted text has other tags."""
+    """Join the text of a paragraph or a cell. Deleted text is left out, because its tags are different."""
     pieces: list[str] = []
     for piece in element.iter():
         if piece.tag == f"{_WORD}t":
-            # The fallback for older programs repeats the text box.
+            # Skip the fallback for older programs, because it repeats the text of a text box.
             if not any(above.tag == _FALLBACK for above in piece.iterancestors()):
                 pieces.append(piece.text or "")
         elif piece.tag in _SPACES:
@@ -216,7 +216,7 @@ def _word_text(element: Any) -> str:
 
 
 def _slide_blocks(shapes: Any, title_id: int | None) -> Iterator[str]:
-    """Yield the texts and tables of a slide, also from groups."""
+    """Yield the texts and tables of a slide, including those in groups."""
     for shape in shapes:
         if shape.shape_id == title_id:
             continue
@@ -225,7 +225,7 @@ def _slide_blocks(shapes: Any, title_id: int | None) -> Iterator[str]:
         elif getattr(shape, "has_table", False):
             yield "\n".join(write_rows([cell.text for cell in row.cells] for row in shape.table.rows))
         elif shape.has_text_frame and (text := shape.text_frame.text.strip()):
-            # A line break within a paragraph.
+            # A vertical tab is a line break within a paragraph.
             yield text.replace("\v", "\n")
 
 

@@ -1,4 +1,4 @@
-"""Read OpenDocument files, as LibreOffice and others write them: texts, tables and slides."""
+"""Read OpenDocument files, which LibreOffice writes: texts, spreadsheets and slides."""
 
 import io
 import zipfile
@@ -15,7 +15,7 @@ from prefrag.indexing.text_files import limit_text, write_rows
 _NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
 _TEXT, _TABLE, _OFFICE = (f"{{{_NAMES}{name}:1.0}}" for name in ("text", "table", "office"))
 _DRAW, _PRESENTATION = (f"{{{_NAMES}{name}:1.0}}" for name in ("drawing", "presentation"))
-# Deleted text, comments in the margin, and footnote numbers.
+# The elements with deleted text, comments in the margin, and footnote numbers.
 _LEFT_OUT = {f"{_TEXT}tracked-changes", f"{_OFFICE}annotation", f"{_TEXT}note-citation"}
 _GROUPS = {f"{_TABLE}table-{name}" for name in ("header-rows", "rows", "row-group")}
 _MOST_REPEATED = 100
@@ -29,7 +29,7 @@ def read_odt(data: bytes, outline: Outline) -> OfficeText:
 
 
 def read_ods(data: bytes, outline: Outline) -> OfficeText:
-    """Read the rows of each sheet with the names of their columns, values in place of formulas."""
+    """Read a spreadsheet: the rows of each sheet with the names of their columns. Formulas are replaced by values."""
     title, body = _open(data, "spreadsheet")
     sheets = []
     for sheet in body.iterfind(f"{_TABLE}table"):
@@ -40,7 +40,7 @@ def read_ods(data: bytes, outline: Outline) -> OfficeText:
 
 
 def read_odp(data: bytes, outline: Outline) -> OfficeText:
-    """Read the texts, tables and notes of each slide under its number and title."""
+    """Read a presentation: the texts, tables and notes of each slide, under the number and title of the slide."""
     title, body = _open(data, "presentation")
     slides = []
     for number, slide in enumerate(body.iterfind(f"{_DRAW}page"), start=1):
@@ -66,7 +66,7 @@ def _open(data: bytes, kind: str) -> tuple[str, Element]:
         content = ElementTree.fromstring(package.read("content.xml"))
     body = content.find(f"{_OFFICE}body/{_OFFICE}{kind}")
     if body is None:
-        raise CannotRead("it is of another kind than its name says")
+        raise CannotRead("its content is of another kind than its name says")
     return title or "", body
 
 
@@ -93,13 +93,13 @@ def _blocks(parent: Element, outline: Outline) -> Iterator[str]:
 def _rows(table: Element) -> Iterator[list[str]]:
     for row in _own_rows(table):
         cells = list(chain.from_iterable(map(_cells, row)))[:MOST_COLUMNS]
-        # Below the last row there can be a million empty ones.
+        # Leave out empty rows, because there can be a million of them below the last row.
         if any(cells):
             yield from repeat(cells, _times(row, "rows", _MOST_REPEATED))
 
 
 def _own_rows(table: Element) -> Iterator[Element]:
-    """Yield the rows of a table, including its header and groups, but not the rows of a table in a cell."""
+    """Yield the rows of a table, including those in its header and groups, but not those of tables in its cells."""
     for child in table:
         if child.tag == f"{_TABLE}table-row":
             yield child

@@ -5,23 +5,23 @@ from collections.abc import Iterator
 
 from prefrag.components.text.sentences import ends_with_stop, sentence_ends
 
-# Passages of the multi-hop corpora have about 100 words: enough to hold a fact with its subject, and five of them fit
-# the window of a small model.
+# The passages of the multi-hop corpora have about 100 words. That is enough for a fact with its subject, and five such
+# passages fit into the context window of a small model.
 ENOUGH_WORDS = 100
 MOST_WORDS = 140
-# Limits passages of tables and debris, and in scripts that put no spaces between words.
+# This limit matters for tables, for debris, and for languages without spaces between words.
 MOST_CHARACTERS = 1500
-# A last passage shorter than this joins the one before it.
+# If the last passage of a text is shorter than this, it is joined to the passage before it.
 FEWEST_WORDS = 30
 _HEADING_WORDS = 15
 
 
 def split_into_passages(text: str) -> list[str]:
-    """Split a text into passages that end where a sentence ends, without overlap.
+    """Split a text into passages of whole sentences that do not overlap.
 
-    A passage ends at the first end of a paragraph after 100 words, or before the sentence that would bring it over
-    140. A heading stays with the text after it. Only a sentence longer than a whole passage, such as a table, is split:
-    at its lines, or between words.
+    A passage ends at the first end of a paragraph after 100 words, or before the sentence that would make it longer
+    than 140 words. A heading stays with the text after it. A sentence is only split if it is longer than a passage, as
+    a table can be. Then it is split at its line ends and, in long lines, between words.
     """
     passages: list[str] = []
     current, words = "", 0
@@ -44,7 +44,7 @@ def split_into_passages(text: str) -> list[str]:
 
 
 def _units(text: str) -> Iterator[str]:
-    """Yield sentences with the space after them; one longer than a passage is yielded as its lines or runs of words."""
+    """Yield each sentence with the space after it. If a sentence is longer than a passage, yield it in pieces."""
     for sentence in _sentences(text):
         if _fits(sentence):
             yield sentence
@@ -59,7 +59,7 @@ def _units(text: str) -> Iterator[str]:
 def _sentences(text: str) -> Iterator[str]:
     start = 0
     for end, after, kind in sentence_ends(text):
-        # A line may end only because the page wraps. A short paragraph without a full stop is the next one's heading.
+        # Go on at a line end, which may only be due to the width of a page, and after a heading.
         if kind == "line" or (kind == "paragraph" and _is_heading(text[start:end])):
             continue
         yield text[start:after]
@@ -74,7 +74,7 @@ def _is_heading(paragraph: str) -> bool:
 
 def _runs_of_words(line: str) -> Iterator[str]:
     run, words = "", 0
-    # Word by word: if a file is one line, a list of its words takes ten times the memory of the file.
+    # Take one word at a time, because a list of all words in a file of one line would take ten times its memory.
     for match in re.finditer(r"\s*\S+\s*|\s+", line):
         word = match[0]
         for start in range(0, len(word), MOST_CHARACTERS):

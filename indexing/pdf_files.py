@@ -9,24 +9,24 @@ from prefrag.indexing.wrapped_lines import unwrap_lines
 
 _MOST_TEXT = 100_000_000
 _MOST_LEVELS = 9
-# If lines have more letters than this, each is a paragraph, so nothing is unwrapped.
+# If lines are longer than this, each line is already a whole paragraph.
 _MOST_WIDTH = 400
-# What PDFium writes for a hyphen and line break inside a word.
+# The characters that PDFium writes for a hyphen and a line break inside a word.
 _PARTED = re.compile("[\ufffe\x02]\\s*")
-# Letters of a font that does not map them to characters.
+# The characters that PDFium writes if a font does not say which letters it shows.
 _UNKNOWN = re.compile("[\ufffd\ue000-\uf8ff\x00-\x08\x0e-\x1f]")
 _MOST_UNKNOWN = 0.2
 _PAGES_NAMED = 5
 _NO_TITLES = ("untitled", "title")
-# Turns pictures into text; with `--force-ocr` also pages that already have letters.
-_OCR = "`ocrmypdf {}IN.pdf OUT.pdf` makes one with text"
+# `ocrmypdf` reads the text in pictures. With `--force-ocr`, it also reads pages that already have text.
+_OCR = "`ocrmypdf {}IN.pdf OUT.pdf` makes a PDF with text"
 
 
 def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
-    """Read a PDF; call this in a process with limits, since nothing bounds the work of PDFium.
+    """Read a PDF. Call this in a process with limits, because PDFium itself has no limits of time and memory.
 
-    Returns its title, and its text with a form feed between two pages; adds its bookmarks, and a note on pages
-    without text, to `outline`. Raises :class:`CannotRead` for an encrypted or damaged file, or too much or no text.
+    Returns the title, and the text with a form feed between two pages. Adds the bookmarks to `outline`, and sets its
+    `loss` to name pages without text. Raises :class:`CannotRead` if the file is encrypted, damaged, too long or a scan.
     """
     import pypdfium2
 
@@ -77,10 +77,10 @@ def _bookmarks(document: Any) -> dict[int, list[tuple[int, str]]]:
 
 
 def _mark(text: str, marks: list[tuple[int, str]], outline: Outline) -> str:
-    """Insert the mark of each bookmark before its words or, if they are not found, where the previous bookmark was."""
+    """Insert the mark of each bookmark before its words or, if the words are not found, after the previous mark."""
     pieces, start = [], 0
     for level, words in marks:
-        # A heading may be broken anywhere on the page.
+        # On the page, the words may be broken into lines anywhere.
         found = re.compile(r"\s*".join(map(re.escape, words.split())), re.IGNORECASE).search(text, start)
         if words.strip() and found:
             pieces.append(text[start : found.start()])
@@ -90,7 +90,7 @@ def _mark(text: str, marks: list[tuple[int, str]], outline: Outline) -> str:
 
 
 def _check_loss(text: str, scans: list[str], outline: Outline) -> None:
-    """Refuse an unreadable text, and name the pages without text."""
+    """Refuse an unreadable text, and set the `loss` of the outline to name the pages without text."""
     if len(_UNKNOWN.findall(text)) > _MOST_UNKNOWN * len(text):
         raise CannotRead(f"its fonts do not say which letters they show: {_OCR.format('--force-ocr ')}")
     if scans and not text.strip():

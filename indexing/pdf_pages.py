@@ -1,4 +1,4 @@
-"""Draw a page of a PDF with PDFium, with its words and the places of a sentence."""
+"""Draw a page of a PDF with PDFium, and find the positions of its words and of a sentence."""
 
 import base64
 import io
@@ -8,24 +8,24 @@ from typing import Any
 from prefrag.components.text.counted import counted
 from prefrag.indexing.report import CannotRead
 
-# The width that a high-resolution screen shows, and a limit for pages of any size.
+# The width of the picture in pixels, and its maximum number of pixels, which matters for a very long page.
 _WIDTH = 1_400
 _MOST_PIXELS = 8_000_000
 _MOST_RUNS = 5_000
 _MOST_TEXT = 200_000
-# A quoted sentence is found by this many letters of its beginning and of its end.
+# A sentence is found by this many letters from its beginning, and as many from its end.
 _ENDS = 30
 
 
 def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
-    """Draw one page; call this in a process with limits, since nothing bounds the work of PDFium.
+    """Draw one page. Call this in a process with limits, because PDFium itself has no limits of time and memory.
 
-    :param data: The file.
-    :param number: The page, from 1 on.
-    :param sentence: A sentence of the page; only its letters and digits count.
-    :returns: `page` (its number, or the next one if the sentence stands there), `pages` (how many there are), `png` (in
-        base64), `width` and `height` (pixels), `runs` (the text of each line, or part of it, with `left`, `top`,
-        `width` and `height` as shares of the page) and `marks` (the same for the sentence; none if it is not found).
+    :param data: The content of the file.
+    :param number: The number of the page, from 1 on.
+    :param sentence: A sentence to find on this page or the next. Only its letters and digits are compared.
+    :returns: `page` (the number of the drawn page), `pages` (how many there are), `png` (in base64), `width`, `height`
+        (in pixels), `runs` and `marks`. `runs` are the lines or parts of lines. Each has its `text`, and `left`, `top`,
+        `width` and `height` as fractions of the page. `marks` are the same for the sentence, if it is found.
     :raises CannotRead: When the file cannot be read, or has no such page.
     """
     import pypdfium2
@@ -36,8 +36,8 @@ def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
         raise CannotRead(f"it cannot be read as a PDF ({error})") from error
     try:
         if not 1 <= number <= len(document):
-            raise CannotRead(f"it has {counted(len(document), 'page')}, and none with the number {number}")
-        # A passage may begin on the page before its sentence.
+            raise CannotRead(f"it has {counted(len(document), 'page')}, but no page {number}")
+        # The sentence may be on the next page, because a passage may begin one page before its last sentence.
         following = number + 1 if sentence and number < len(document) else number
         number = next((each for each in (number, following) if _find(_read(document, each), sentence)[1]), number)
         page = document[number - 1]
@@ -65,7 +65,7 @@ def _read(document: Any, number: int) -> str:
 
 
 def _runs(text: Any, start: int, length: int, box: tuple[float, float, float, float]) -> Iterator[dict[str, Any]]:
-    """Yield the text and the place of each line of ``length`` characters from ``start`` on; -1 means all."""
+    """Yield the text and position of each line in ``length`` characters from ``start`` on. A length of -1 means all."""
     if not length:
         return
     left, bottom, width, height = box
@@ -79,14 +79,14 @@ def _runs(text: Any, start: int, length: int, box: tuple[float, float, float, fl
             "height": (high_y - low_y) / height,
         }
         words = text.get_text_bounded(low_x, low_y, high_x, high_y)
-        # Overlapping lines each give the text of all of them, so the sum can grow.
+        # If lines overlap, each of them has the text of all of them, so the total length is limited.
         if (room := room - len(words)) < 0:
             return
         yield {"text": words, **place}
 
 
 def _find(text: str, sentence: str) -> tuple[int, int]:
-    """Find where a sentence begins and how many characters it spans; a page may break it into lines anywhere."""
+    """Find the start and the length of a sentence in a text, which may break the sentence into lines anywhere."""
     places = [place for place, sign in enumerate(text) if sign.isalnum()]
     letters = "".join(text[place] for place in places).lower()
     wanted = "".join(filter(str.isalnum, sentence)).lower()
@@ -95,6 +95,6 @@ def _find(text: str, sentence: str) -> tuple[int, int]:
     if (begin := letters.find(wanted[:_ENDS])) < 0:
         return 0, 0
     end = letters.find(wanted[-_ENDS:], begin)
-    # The rest of a sentence may be on the next page.
+    # If the end is not found, it may be on the next page. Then the sentence lasts until the end of this page.
     last = end + len(wanted[-_ENDS:]) - 1 if 0 <= end - begin <= 2 * len(wanted) else len(places) - 1
     return places[begin], places[last] - places[begin] + 1

@@ -1,4 +1,4 @@
-"""Rebuild an Elasticsearch index beside the one that is searched, and swap the two in one step."""
+"""Build a new Elasticsearch index while the old index is still searched, and then swap the two in one step."""
 
 import secrets
 from collections.abc import Callable
@@ -14,23 +14,23 @@ from prefrag.components.retrievers.elasticsearch_multi_match_retriever import El
 from prefrag.indexing.shared_uploads import UPLOAD_INDEX, change_shared
 from prefrag.indexing.stores import ORIGIN_FIELDS, UPLOADED, connect_elasticsearch, is_own_mapping, make_index
 
-# In the `_meta` of a new index: the index that it will replace.
+# The key in `_meta` under which a new index stores the name of the index that it replaces.
 REBUILD_OF = "prefrag_rebuild_of"
 _COPY_SECONDS = 20
 _CONFLICT = 409
-# Long enough for an upload to be indexed.
+# How long to wait for an upload that is being indexed.
 _UPLOAD_SECONDS = 900.0
 
 
 def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None = None, dense: bool = False) -> None:
-    """Replace an index with a new one that ``fill`` fills; a question sees all of the old one or all of the new one.
+    """Replace an index with a new index in one step, so that no question is searched in half an index.
 
-    The name becomes an alias. The old index answers until the new one is complete and counted, even if this process is
-    killed; the next rebuild deletes the leftovers. Only one rebuild of an index may run at a time: if two do, the
-    earlier one ends with an error. Whatever others write to the old index in the meantime is lost. ``fill`` gets the
-    name of the new index, fills it, and returns how many passages it must hold; with ``dense``, which is required if
-    the old index has vectors, it also embeds them. Raises :class:`BadInput` when the old index cannot be replaced, and
-    DocumentStoreError when the new one is incomplete.
+    ``fill`` gets the name of the new index, fills it, and returns how many passages it must hold. The old index is
+    searched until the new index is complete. Then the name becomes an alias of the new index. If this process is
+    killed, the old index stays, and the next rebuild deletes the unfinished index. If two rebuilds of an index run at
+    the same time, the earlier rebuild fails. Uploads to the old index are copied. Anything else that is written to it
+    meanwhile is lost. ``dense`` says that ``fill`` also embeds the passages, as it must if the old index has vectors.
+    Raises :class:`BadInput` if the old index cannot be replaced, and DocumentStoreError if the new one is incomplete.
     """
     if name != name.lower():
         raise BadInput(f"Elasticsearch takes only lower-case names of indexes: use '{name.lower()}'.")
@@ -40,7 +40,7 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
         meta = {key: value for key, value in mappings.get("_meta", {}).items() if key == "prefrag_web"}
         if "embedding" in mappings.get("properties", {}) and not dense:
             raise BadInput(f"The index '{name}' has vectors: rebuild it with --dense and the --model that made them.")
-        for left in _find_left(client, name):
+        for left in _find_unfinished(client, name):
             client.indices.delete(index=left, ignore_unavailable=True)
         language = language or mappings.get("properties", {}).get("content", {}).get("analyzer") or "english"
         mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language)
@@ -49,12 +49,12 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
         try:
             expected = fill(new)
             with change_shared(name, _UPLOAD_SECONDS) if client.indices.exists(index=UPLOAD_INDEX) else nullcontext():
-                # An index with nothing but copied uploads does not count as rebuilt.
+                # If ``fill`` wrote no passage, no uploads are copied either, so that the empty index is refused.
                 expected += _copy_uploads(client, old, new) if expected else 0
                 _check_whole(client, new, made, expected)
                 _swap(client, name, old, new)
         except BaseException:
-            # Whatever cannot be deleted now is deleted by the next rebuild.
+            # If the new index cannot be deleted now, the next rebuild deletes it.
             with suppress(ApiError, TransportError):
                 if not _holds_name(client, name, new):
                     client.indices.delete(index=new, ignore_unavailable=True)
@@ -62,7 +62,7 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
 
 
 def find_rebuilt(client: Elasticsearch, name: str) -> str | None:
-    """Find the index that a rebuild has put behind a name."""
+    """Find the rebuilt index of which a name is the alias. Returns None if there is no such index."""
     if not client.indices.exists_alias(name=name):
         return None
     found = client.indices.get_mapping(index=name)
@@ -82,8 +82,8 @@ def _find_old(client: Elasticsearch, name: str) -> tuple[str | None, dict[str, A
     return old, description["mappings"]
 
 
-def _find_left(client: Elasticsearch, name: str) -> list[str]:
-    """Find the leftovers of rebuilds that were killed."""
+def _find_unfinished(client: Elasticsearch, name: str) -> list[str]:
+    """Find the unfinished indexes of rebuilds that were killed."""
     found = client.indices.get(index=f"{name}.*", features="aliases,mappings", expand_wildcards="all")
     return [
         index
@@ -93,7 +93,7 @@ def _find_left(client: Elasticsearch, name: str) -> list[str]:
 
 
 def _copy_uploads(client: Elasticsearch, old: str | None, new: str) -> int:
-    """Copy and count the passages that were uploaded to an index, except those whose id the new index already has."""
+    """Copy uploaded passages to the new index, except those whose id it already has. Returns how many were copied."""
     if old is None:
         return 0
     uploaded = [{"prefix": {field: UPLOADED}} for field in ORIGIN_FIELDS]
@@ -101,7 +101,7 @@ def _copy_uploads(client: Elasticsearch, old: str | None, new: str) -> int:
     actions = ({"_op_type": "create", "_id": hit["_id"], "_source": hit["_source"]} for hit in hits)
     replies = list(helpers.streaming_bulk(client, actions, index=new, raise_on_error=False))
     if refused := [reply["create"] for taken, reply in replies if not taken and reply["create"]["status"] != _CONFLICT]:
-        raise DocumentStoreError(f"Passages that were uploaded could not be copied ({refused[0].get('error')}).")
+        raise DocumentStoreError(f"Uploaded passages could not be copied ({refused[0].get('error')}).")
     return sum(taken for taken, _ in replies)
 
 
@@ -111,8 +111,8 @@ def _identify(client: Elasticsearch, index: str) -> str:
 
 
 def _check_whole(client: Elasticsearch, index: str, made: str, expected: int) -> None:
-    """Refuse an index that does not hold, on all its nodes, what was written to it."""
-    # While a replica is still being made, there would be only a single copy.
+    """Refuse an index that does not hold all passages that were written to it."""
+    # Wait for replicas that are still being made, because without them there would be only a single copy.
     health = client.options(ignore_status=408).cluster.health(
         index=index,
         wait_for_status="yellow",
@@ -125,7 +125,7 @@ def _check_whole(client: Elasticsearch, index: str, made: str, expected: int) ->
     if health["timed_out"] or not expected or counted != expected or _identify(client, index) != made:
         raise DocumentStoreError(
             f"The new index holds {counted:,} of {expected:,} passages and its health is {health['status']}, so the "
-            "earlier one still answers. Check the nodes, and that no other rebuild of it is running; then run it again."
+            "old index stays in use. Check the nodes, and that no other rebuild of it is running. Then run this again."
         )
 
 
@@ -135,13 +135,13 @@ def _swap(client: Elasticsearch, name: str, old: str | None, new: str) -> None:
     if old is not None:
         [one] = client.indices.get_alias(index=old).values()
         aliases |= one["aliases"].keys()
-        # The cluster makes all these changes in one step, even if the old index itself has the name.
+        # The cluster makes all these changes in one step, even if the new alias has the name of the old index.
         actions.append({"remove_index": {"index": old}})
     actions += [{"add": {"index": new, "alias": alias}} for alias in sorted(aliases)]
     try:
         client.indices.update_aliases(actions=actions)
     except (ApiError, TransportError):
-        # The node that was asked may have failed after making the change.
+        # The node may have failed only after it made the change, so check whether the alias has changed.
         if not _holds_name(client, name, new):
             raise
 

@@ -1,4 +1,4 @@
-"""Reports of indexing, listing and deleting, and the progress of an indexing."""
+"""Reports on indexing, listing and deleting documents, and on the progress of indexing."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-# If more files than this have the same reason, only the first is named.
+# If more files than this are skipped for the same reason, only the first file is named.
 _MOST_NAMED = 5
-# The reason given for each file whose packages are missing.
+# The reason for skipping a file that can only be read with packages that are missing.
 NEEDS_FILES = "it needs packages that are not installed: make install EXTRAS=files (or pip install 'prefrag[files]')"
 
 
 class CannotRead(PrefragError):
-    """A file that cannot be converted; the message gives the reason and what to do."""
+    """Raised when a file cannot be converted. The message says why, and what to do."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of an indexing; passages counted as written are safe on disk."""
+    """The progress of indexing. Passages that are counted as written are safe on disk."""
 
-    path: str
+    path: str  # the file that was indexed last
     bytes_done: int
     bytes_total: int
-    written: int
-    unchanged: int
+    written: int  # passages
+    unchanged: int  # passages
 
 
 def group_by_reason(skipped: Sequence[Skipped]) -> list[str]:
-    """Write a sentence for each skipped file or line, but only one for many files that were skipped for one reason.
+    """Write a sentence for each skipped file or line, but only one sentence for many files with the same reason.
 
-    That one names the first file and counts the rest, such as a hundred files that need the same package. Lines of
-    corpora are always named.
+    This sentence names the first file and counts the others. Files that need missing packages share a sentence even if
+    there are only two of them. Lines of corpora are always named.
     """
     files = [one for one in skipped if one.line is None]
     same = Counter(one.reason for one in files)
@@ -71,7 +71,7 @@ class Skipped:
     line: int | None = None
 
     def __str__(self) -> str:
-        """Write the place and the reason in one line."""
+        """Write the path, the line number and the reason in one line."""
         # A file name may contain terminal control sequences.
         return one_line(f"{self.path}{'' if self.line is None else f', line {self.line}'}: {self.reason}")
 
@@ -80,12 +80,12 @@ class Skipped:
 class PrunePlan:
     """What a pruning is about to delete."""
 
-    gone: dict[str, int]
-    shortened: dict[str, int]
+    gone: dict[str, int]  # the number of passages of each missing file
+    shortened: dict[str, int]  # the number of passages that were removed from each corpus
 
     @property
     def passages(self) -> int:
-        """The number of all passages to delete."""
+        """The total number of passages to delete."""
         return sum(self.gone.values()) + sum(self.shortened.values())
 
 
@@ -94,20 +94,20 @@ OnPlan = Callable[[PrunePlan], None]
 
 @dataclass
 class IndexReport:
-    """The counts of one indexing."""
+    """What one indexing has done."""
 
-    files: int = 0
+    files: int = 0  # all indexed files and corpora, changed or not
     unchanged_files: int = 0
-    written: int = 0
+    written: int = 0  # passages, like the next three numbers
     replaced: int = 0
     unchanged: int = 0
     deleted: int = 0
-    pruned: list[str] = field(default_factory=list)
-    vanished: list[str] = field(default_factory=list)
+    pruned: list[str] = field(default_factory=list)  # the missing files whose passages were deleted
+    vanished: list[str] = field(default_factory=list)  # the missing files whose passages are still in the index
     skipped: list[Skipped] = field(default_factory=list)
     read_in_part: list[Skipped] = field(default_factory=list)
     skipped_lines: int = 0
-    other_kinds: Counter[str] = field(default_factory=Counter)
+    other_kinds: Counter[str] = field(default_factory=Counter)  # by suffix: files of kinds that are not read
     seconds: float = 0.0
 
 
@@ -115,8 +115,8 @@ class IndexReport:
 class IndexedFile:
     """The entry of one file in the list of an index."""
 
-    path: str | None
-    kind: str
+    path: str | None  # None for all passages that come from no file
+    kind: str  # "file", "corpus" or "other"
     title: str
     passages: int = 0
 
@@ -126,15 +126,15 @@ class Deletion:
     """The result of a deletion."""
 
     passages: int
-    unknown: list[str]
+    unknown: list[str]  # the targets that the index does not contain
 
 
-# With more broken lines than this, naming each one adds nothing.
+# The maximum number of skipped lines of a corpus that are named. The others are only counted.
 MOST_NAMED_LINES = 20
 
 
 class Tally:
-    """Keep the report of an indexing and report its progress."""
+    """Fills the report of an indexing, and reports its progress."""
 
     def __init__(self, report: IndexReport, bytes_total: int, on_progress: OnProgress | None) -> None:
         self.report = report
@@ -144,7 +144,7 @@ class Tally:
         self._lines: Counter[str] = Counter()
 
     def advance(self, path: Path, bytes_done: int = 0) -> None:
-        """Report progress."""
+        """Count ``bytes_done`` more bytes as done, and report the progress."""
         self.bytes_done += bytes_done
         if self._on_progress is not None:
             done = min(self.bytes_done, self._bytes_total)
@@ -156,7 +156,7 @@ class Tally:
         self.report.skipped.append(Skipped(str(path), reason))
 
     def skip_line(self, path: Path, line: int, reason: str) -> None:
-        """Report a skipped line; after the first 20 of a corpus, lines are only counted."""
+        """Report a skipped line. After the first 20 lines of a corpus, lines are only counted."""
         name = str(path)
         self._lines[name] += 1
         self.report.skipped_lines += 1

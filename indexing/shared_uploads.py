@@ -1,8 +1,9 @@
-"""Change uploaded documents in Elasticsearch, where several servers may do so at once.
+"""Change uploaded documents in Elasticsearch, where several servers may change them at the same time.
 
-Elasticsearch has no transactions. To change a collection, a server holds a document of the upload index as a lock,
-writes the originals and the whole change beside it, and then names them in the lock: that single write decides. Whoever
-gets the lock next finishes a change that was decided, and deletes what was written for one that was not.
+Elasticsearch has no transactions, so each collection has a lock, which is a document of the upload index. The server
+that holds the lock writes the uploaded files and the steps of the change into the same index. Then a single write
+lists these in the lock, and from then on the change is decided. If the server stops, the next server that takes the
+lock finishes a decided change, and deletes what was written for an undecided change.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 UPLOAD_INDEX = "prefrag-uploads"
-# In the `_meta` of an index that an upload has made.
+# The key in `_meta` that shows that an index was made by an upload.
 MADE_BY_UPLOAD = "prefrag_uploaded"
 _MAPPING = {
     "dynamic": False,
@@ -46,29 +47,29 @@ _MAPPING = {
         "bytes": {"type": "long"},
     },
 }
-# Bytes of a file in one document; base64 adds a third.
+# A file is stored in documents of this many bytes, to which base64 adds a third.
 _PART_BYTES = 750_000
 _BULK_BYTES = 10_000_000
-# A holder of the lock is presumed dead if it is silent for this long. Its clock may differ, so its times are not
-# compared with ours.
+# If a server does not renew its lock for this long, another server may take the lock. The other server measures this
+# time with its own clock, because the clocks of two servers may differ.
 LEASE_SECONDS = 15.0
 _BEAT_SECONDS = 3.0
 _POLL_SECONDS = 0.1
-_LOST = "The change paused too long, and another server may have begun one: try again."
+_LOST_LOCK = "The change paused for too long, so another server may have begun a change: try again."
 _Version = Mapping[str, Any]
 
 
 class Room(NamedTuple):
-    """What uploads take up: the files and bytes of one collection, and how many collections they have made."""
+    """How much has been uploaded."""
 
-    files: int
-    bytes: int
-    collections: int
-    is_there: bool
+    files: int  # in one collection
+    bytes: int  # in one collection
+    collections: int  # the number of all collections that uploads have made
+    is_there: bool  # whether this collection has an index
 
 
 class SharedChanges:
-    """Makes one change of a collection, while it holds the lock."""
+    """Takes the lock of a collection, and makes one change of the collection."""
 
     def __init__(self, client: Elasticsearch, collection: str) -> None:
         self.folder = uploaded_path(collection)
@@ -83,9 +84,9 @@ class SharedChanges:
         self._heart = threading.Thread(target=self._beat, daemon=True)
 
     def take(self, wait: float) -> None:
-        """Take the lock, and end what its last holder had begun.
+        """Take the lock, and end the change that its last holder left unfinished.
 
-        :raises Busy: When another process still holds it after ``wait`` seconds.
+        :raises Busy: When another server still holds the lock after ``wait`` seconds.
         """
         from elasticsearch import ConflictError
 
@@ -123,7 +124,7 @@ class SharedChanges:
             forget_uploads(self._client, change=dead["change"])
 
     def open(self) -> stores.PassageStore:
-        """Open the passages of the index; there are none if there is no index."""
+        """Open the passages of the index. If there is no index, there are no passages."""
         try:
             return stores.open_passages("elasticsearch", self._collection, change=True)
         except FileNotFoundError:
@@ -143,8 +144,8 @@ class SharedChanges:
     ) -> dict[str, str]:
         """Make a change, as :meth:`prefrag.indexing.journal.LocalChanges.make` does.
 
-        :returns: The passages that Elasticsearch refused, by their ids, with its reasons. A file is left out as a whole
-            if one of its passages is refused; a corpus loses only the refused passages.
+        :returns: The reasons why Elasticsearch refused passages, by the ids of the passages. If a passage of a file is
+            refused, the whole file is left out. If a passage of a corpus is refused, only this passage is left out.
         """
         from elasticsearch import ConflictError
 
@@ -163,11 +164,11 @@ class SharedChanges:
             self._write_lock(self._version)
         except ConflictError as error:
             self._change = None
-            raise Busy(_LOST) from error
+            raise Busy(_LOST_LOCK) from error
         return self._finish(self._change)
 
     def release(self) -> None:
-        """Let others change the collection; an unfinished change keeps the lock for whoever finishes it."""
+        """Give up the lock. If a decided change is unfinished, the lock stays, so that another server finishes it."""
         from elasticsearch import ConflictError, NotFoundError
 
         self._over.set()
@@ -197,7 +198,7 @@ class SharedChanges:
         with self._one_at_a_time:
             began = time.monotonic()
             lock = {"kind": "lock", "collection": self._collection, "change": self._id, "holds": self._change}
-            # The heartbeat may have written the lock in the meantime.
+            # The heartbeat may have written the lock in the meantime, so use its newest version.
             newest = self._version if self._version and "if_seq_no" in condition else condition
             reply = self._client.index(index=UPLOAD_INDEX, id=self._lock_id, document=lock, **newest)
             self._version = {"if_seq_no": reply["_seq_no"], "if_primary_term": reply["_primary_term"]}
@@ -218,9 +219,9 @@ class SharedChanges:
                 continue
 
     def _check(self) -> None:
-        """Make sure that nobody else has taken the lock, as may happen while a process is asleep."""
+        """Make sure that no other server can have taken the lock, for example while this process was suspended."""
         if time.monotonic() - self._renewed > LEASE_SECONDS - _BEAT_SECONDS:
-            raise Busy(_LOST)
+            raise Busy(_LOST_LOCK)
 
     def _put_original(self, name: str, path: Path) -> dict[str, Any]:
         data = path.read_bytes()
@@ -244,12 +245,12 @@ class SharedChanges:
         return ids
 
     def _finish(self, change: dict[str, Any]) -> dict[str, str]:
-        """Do what was decided; a part of it may have been done before."""
+        """Do the steps of a decided change. Some of them may have been done before."""
         from elasticsearch import helpers
 
         refused: dict[str, str] = {}
         if change["drops"]:
-            # Since the change was decided, the command line may have made an index of that name.
+            # Check who made the index, because the command line may have made a new index with the same name.
             if describe_index(self._collection)[1]:
                 self._client.indices.delete(index=self._collection, ignore_unavailable=True)
             forget_uploads(self._client, collection=self._collection)
@@ -269,7 +270,7 @@ class SharedChanges:
         return refused
 
     def _read_steps(self, redo: list[str]) -> dict[str, Any] | None:
-        """Read the steps; None if they were deleted because all are done."""
+        """Read the steps of a change. Returns None if they were deleted, because then all of them are done."""
         found = self._client.mget(index=UPLOAD_INDEX, ids=redo)["docs"]
         if not all(each.get("found") for each in found):
             return None
@@ -278,7 +279,7 @@ class SharedChanges:
         return steps
 
     def _change_passages(self, steps: dict[str, Any], language: str | None) -> tuple[dict[str, str], set[str]]:
-        """Write and delete passages; return the refused ones, and the names of the files left out because of them."""
+        """Write and delete passages. Returns the refused passages, and the names of the files that are left out."""
         from prefrag.components.retrievers.elasticsearch_multi_match_retriever import (
             ElasticsearchMultiMatchRetriever,
         )
@@ -312,7 +313,7 @@ class SharedChanges:
 
 @contextmanager
 def change_shared(collection: str, wait: float | None = None) -> Iterator[SharedChanges]:
-    """Keep other servers from changing the documents of a collection, and end an unfinished change of theirs."""
+    """Lock a collection, so that no other server changes its documents, and end a change that was left unfinished."""
     with stores.connect_elasticsearch() as client:
         stores.make_index(client, UPLOAD_INDEX, _MAPPING, number_of_shards=1, hidden=True)
         changes = SharedChanges(client, collection)
@@ -328,7 +329,7 @@ def change_shared(collection: str, wait: float | None = None) -> Iterator[Shared
 
 
 def end_shared_changes() -> None:
-    """End the unfinished changes of servers that are gone, in all collections."""
+    """End the unfinished changes of stopped servers, in all collections."""
     from elasticsearch import helpers
 
     try:
@@ -341,11 +342,11 @@ def end_shared_changes() -> None:
             with suppress(Busy), change_shared(collection, LEASE_SECONDS + _BEAT_SECONDS):
                 pass
     except DocumentStoreError as error:
-        logger.error("Changes that were begun could not be ended. %s", error)
+        logger.error("Unfinished changes of collections could not be ended. %s", error)
 
 
 def forget_uploads(client: Elasticsearch, **term: str) -> None:
-    """Delete what the upload index holds of a collection, or of a change that was not decided."""
+    """Delete what the upload index holds of a collection, or of an undecided change. Locks stay."""
     from elasticsearch import helpers
 
     client.indices.refresh(index=UPLOAD_INDEX)
@@ -355,7 +356,7 @@ def forget_uploads(client: Elasticsearch, **term: str) -> None:
 
 
 def find_room(collection: str) -> Room:
-    """Find out what uploads take up."""
+    """Count the uploaded files and bytes of a collection, and the collections that uploads have made."""
     query = {"bool": {"filter": [{"term": {"kind": "file"}}, {"term": {"collection": collection}}]}}
     with stores.connect_elasticsearch() as client:
         files = total = 0
@@ -386,7 +387,7 @@ def describe_index(collection: str) -> tuple[str | None, bool]:
 
 
 def uploaded_path(collection: str) -> Path:
-    """Make the path, which exists on no machine, under which an index lists uploaded files on all machines."""
+    """Make the path under which an index lists uploaded files. It is the same on all machines, but exists on none."""
     return Path(f"{stores.UPLOADED}{collection}")
 
 
@@ -394,7 +395,7 @@ def _delete(client: Elasticsearch, ids: list[str]) -> None:
     from elasticsearch import helpers
 
     actions = ({"_op_type": "delete", "_id": each} for each in ids)
-    # Some may already be gone.
+    # Some of the documents may already be deleted.
     helpers.bulk(client, actions, index=UPLOAD_INDEX, refresh=True, raise_on_error=False)
 
 

@@ -1,4 +1,4 @@
-"""Keep a record, beside an index, of what could not be read from its files, so that it can be shown later."""
+"""Record which files of an index could not be read, and why. The record is a file in the folder of the index."""
 
 import json
 import os
@@ -15,7 +15,7 @@ MOST_KEPT = 1_000
 
 
 def read_skipped(index: Path) -> dict[str, str]:
-    """Read why files that still exist were skipped, or only read in part: the reasons by path."""
+    """Read why files were skipped or only read in part. Returns the reasons by path, but not for deleted files."""
     try:
         kept = json.loads((index / _FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -25,7 +25,7 @@ def read_skipped(index: Path) -> dict[str, str]:
 
 
 def keep_skipped(index: Path, report: IndexReport, paths: Collection[str]) -> None:
-    """Record what an indexing of files and folders skipped; the record of other files stays as it is."""
+    """Record which files were skipped when ``paths`` were indexed. The records of other files stay."""
     earlier = read_skipped(index)
     below = tuple(path.rstrip(os.sep) + os.sep for path in paths)
     kept = {path: reason for path, reason in earlier.items() if path not in paths and not path.startswith(below)}

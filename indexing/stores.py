@@ -1,4 +1,4 @@
-"""Read and write the passages of any Haystack document store, in bulk if it is Elasticsearch."""
+"""Read and write the passages of any Haystack document store. With Elasticsearch, this is done in bulk."""
 
 from __future__ import annotations
 
@@ -28,39 +28,39 @@ from prefrag.components.settings import settings, share_secrets
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD, title_key
 
-# Imported where it is used, because the client of Elasticsearch takes longer to import than most of the rest.
+# At run time, these are imported only where they are used, because the client of Elasticsearch is slow to import.
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
     from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-# The metadata fields that name the origin of a passage, and what each kind of origin is called.
+# The metadata fields for the path of a passage's file or corpus, and the names of these kinds of origin.
 ORIGIN_FIELDS = {"file_path": "file", "corpus": "corpus"}
-# How the origin of an uploaded file begins in an index that several machines fill.
+# The prefix of the path of an uploaded file in an index that several machines share.
 UPLOADED = "upload:"
 STORES = ("tantivy", "elasticsearch")
-# Passages are held in memory until they are written together.
+# The maximum size of the passages that are held in memory until they are written together.
 MOST_BATCH_BYTES = 30_000_000
 _UNAVAILABLE = 503
-# A node that is gone is replaced by a copy within seconds; a request that waits longer for a shard fails.
+# How long a request waits for a missing shard. If a copy of the shard exists, it takes over within seconds.
 _SHARD_SECONDS = 20
 _REQUEST_SECONDS = 30.0
-# Long enough to wait for a process that indexes millions of passages, which takes most of an hour.
+# How long to wait for another process, which may need most of an hour to index millions of passages.
 WAIT_SECONDS = 7_200.0
 
 
 class PassageStore:
     """Read and write passages through Haystack's DocumentStore protocol."""
 
-    # Passages per call: each call commits before it returns, and commits cost time.
+    # The number of passages in one call. It is large, because each call ends with a slow commit.
     batch = 10_000
-    # The passages not committed yet, in a store that commits several calls together.
+    # If a store commits several calls together, these are the passages that are not committed yet.
     written: Mapping[str, Document] = MappingProxyType({})
 
     def __init__(self, store: DocumentStore) -> None:
         self._store = store
 
     def by_id(self, ids: list[str]) -> dict[str, Document]:
-        """Get passages."""
+        """Get passages by their ids."""
         if not ids:
             return {}
         direct: Callable[[list[str]], list[Document]] | None = getattr(self._store, "documents_by_id", None)
@@ -72,13 +72,13 @@ class PassageStore:
         return {document.id: document for document in found}
 
     def where(self, field: str, values: Sequence[str | int]) -> Iterator[Document]:
-        """Find passages by their metadata."""
+        """Find passages by the values of a metadata field."""
         if values:
             yield from self._store.filter_documents({"field": f"meta.{field}", "operator": "in", "value": list(values)})
 
     def all(self) -> Iterator[Document]:
         """Iterate over every passage."""
-        # A store that can stream its documents keeps memory small.
+        # Stream the documents if the store can, because that takes less memory.
         stream: Callable[[], Iterable[Document]] | None = getattr(self._store, "iterate_documents", None)
         yield from stream() if stream else self._store.filter_documents()
 
@@ -88,24 +88,24 @@ class PassageStore:
         return Counter(map(origin_of, self.all())) if found is None else found
 
     def count_terms(self) -> Counter[tuple[str, str | None]] | None:
-        """Count the passages of each origin without reading them, in a thousandth of the time; None if not possible."""
+        """Count the same as `count_origins`, a thousand times faster. Returns None if the store cannot do this."""
         count: Callable[[str], dict[str, int]] | None = getattr(self._store, "count_values", None)
         if count is None:
             return None
         found: Counter[tuple[str, str | None]] = Counter()
         for field, kind in ORIGIN_FIELDS.items():
             found.update({(kind, path): passages for path, passages in count(field).items()})
-        # If some are not counted, they have another origin, or a path too long to be a term.
+        # If some passages are not counted, they have another origin, or their path is too long for the index's terms.
         return found if found.total() == self._store.count_documents() else None
 
     def write(self, passages: list[Document]) -> dict[str, str]:
-        """Write passages, replacing any with the same id; they are safe when this returns."""
+        """Write passages. They replace passages with the same ids, and are safe when this returns."""
         if passages:
             self._store.write_documents(passages, policy=DuplicatePolicy.OVERWRITE)
         return {}
 
     def delete(self, ids: list[str]) -> None:
-        """Delete passages."""
+        """Delete passages by their ids."""
         if ids:
             self._store.delete_documents(ids)
 
@@ -119,17 +119,17 @@ class PassageStore:
         """Make everything written and deleted visible to searches."""
 
     def close(self) -> None:
-        """Give up a connection."""
+        """Close the connection to the server, if there is one."""
 
 
 class ElasticsearchPassageStore(PassageStore):
-    """Read and write the passages of an `ElasticsearchDocumentStore` over its client.
+    """Read and write the passages of an `ElasticsearchDocumentStore` with its client.
 
-    Haystack's own methods wait for a refresh at every request, list ten documents a request, and fail as a whole when
-    one document does not fit the mapping.
+    Haystack's own methods are slower: they wait for a refresh at every request, and list ten documents per request.
+    They also fail completely when a single document does not fit the mapping.
     """
 
-    # An acknowledged request is safe, so larger batches would only cost memory.
+    # Larger batches would only cost memory, because every acknowledged request is safe without a commit.
     batch = 2_000
     _LISTED = (
         *("title", "file_path", "file_hash", "file_size", "split_count", "corpus"),
@@ -144,12 +144,12 @@ class ElasticsearchPassageStore(PassageStore):
         with explain_failures(url):
             self._client = store.client
             [description] = self._client.indices.get_mapping(index=index).values()
-        # Without this mapping the server would treat the title key as one more text of the metadata.
+        # If the mapping lacks this field, no title key is written, because it would be treated like any other text.
         self._keeps_titles = TITLE_KEY_FIELD in description["mappings"].get("properties", {})
         self.finish()
 
     def by_id(self, ids: list[str]) -> dict[str, Document]:
-        """Get passages."""
+        """Get passages by their ids."""
         found = {}
         for start in range(0, len(ids), 1000):
             with explain_failures(self._url):
@@ -164,7 +164,7 @@ class ElasticsearchPassageStore(PassageStore):
         return found
 
     def where(self, field: str, values: Sequence[str | int]) -> Iterator[Document]:
-        """Find passages by their metadata."""
+        """Find passages by the values of a metadata field."""
         if values:
             yield from self._scan({"terms": {field: list(values)}})
 
@@ -183,7 +183,7 @@ class ElasticsearchPassageStore(PassageStore):
                     index=self._index,
                     size=0,
                     aggs={"origins": {"composite": pages}},
-                    # Otherwise the passages of the available shards would be counted as all.
+                    # Otherwise the passages of missing shards would be left out without an error.
                     allow_partial_search_results=False,
                 )
             for bucket in reply["aggregations"]["origins"]["buckets"]:
@@ -193,7 +193,7 @@ class ElasticsearchPassageStore(PassageStore):
             pages["after"] = after
 
     def write(self, passages: list[Document]) -> dict[str, str]:
-        """Write passages, replacing any with the same id; they are safe when this returns, and found after `finish`."""
+        """Write passages. They are safe when this returns, but searches find them only after :meth:`finish`."""
         actions = []
         for passage in passages:
             source = _source(passage)
@@ -204,7 +204,7 @@ class ElasticsearchPassageStore(PassageStore):
         return self._bulk(actions)
 
     def delete(self, ids: list[str]) -> None:
-        """Delete passages."""
+        """Delete passages by their ids."""
         if refused := self._bulk([{"_op_type": "delete", "_id": passage_id} for passage_id in ids]):
             passage_id, reason = next(iter(refused.items()))
             raise DocumentStoreError(
@@ -217,7 +217,7 @@ class ElasticsearchPassageStore(PassageStore):
             self._client.indices.refresh(index=self._index)
 
     def close(self) -> None:
-        """Give up a connection."""
+        """Close the connection to the server, if there is one."""
         self._client.close()
 
     def _bulk(self, actions: list[dict[str, Any]]) -> dict[str, str]:
@@ -226,7 +226,7 @@ class ElasticsearchPassageStore(PassageStore):
         refused = {}
         with explain_failures(self._url):
             replies = helpers.streaming_bulk(
-                # A busy server refuses requests with 429 for a while.
+                # Try again several times, because a busy server refuses requests with status 429 for a while.
                 self._client,
                 actions,
                 index=self._index,
@@ -241,8 +241,8 @@ class ElasticsearchPassageStore(PassageStore):
                     error = item.get("error")
                     if item.get("status") == _UNAVAILABLE:
                         raise DocumentStoreError(
-                            f"A shard of the index '{self._index}' is missing, so not all could be written: look at "
-                            f"the health of {self._url}, and run it again."
+                            f"A shard of the index '{self._index}' is missing, so not all passages could be "
+                            f"written: check the health of {self._url}, and try again."
                         )
                     refused[str(item["_id"])] = str(error.get("reason") if isinstance(error, dict) else error)
         return refused
@@ -269,7 +269,7 @@ def open_passages(
     change: bool = False,
     make: bool = False,
 ) -> PassageStore:
-    """Open an index to read it or, with ``change``, to change it; with ``make``, a missing one is made."""
+    """Open an index to read it or, with ``change``, to change it. With ``make``, the index is made if it is missing."""
     if not isinstance(store, str):
         return PassageStore(store)
     if store == "tantivy":
@@ -279,7 +279,7 @@ def open_passages(
             path = resolve_index(index)
         opened = TantivyDocumentStore(path=str(path), language=language)
         if index_exists(path):
-            # Raises now, not at the first write, when the language differs or files are damaged.
+            # This raises an error now, and not at the first write, if the language differs or files are damaged.
             opened.count_documents()
         return PassageStore(opened)
     if store == "elasticsearch":
@@ -296,7 +296,7 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
     with connect_elasticsearch() as client:
         address = without_userinfo(settings.elasticsearch_url)
         if client.indices.exists(index=index):
-            # The reply names the index itself, also when `index` is an alias.
+            # Get the only mapping of the reply, whose key differs from `index` if `index` is an alias.
             [description] = client.indices.get_mapping(index=index).values()
             properties = description["mappings"].get("properties", {})
             _check_mapping(index, properties, language)
@@ -313,7 +313,7 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
 
 
 def make_index(client: Elasticsearch, index: str, mapping: Mapping[str, Any], **more: Any) -> None:
-    """Make an index with the shards and replicas of the settings, unless another process has just made it."""
+    """Make an index with the shards and replicas of the settings. Do nothing if another process has just made it."""
     from elasticsearch import BadRequestError
 
     try:
@@ -332,14 +332,14 @@ def make_index(client: Elasticsearch, index: str, mapping: Mapping[str, Any], **
 
 
 def check_shards(client: Elasticsearch, index: str, seconds: float) -> None:
-    """Refuse an index with a missing shard, because the rest would be counted and searched as the whole."""
+    """Refuse an index with a missing shard, because otherwise only the other shards would be counted and searched."""
     health = client.options(ignore_status=408).cluster.health(
         index=index, wait_for_status="yellow", timeout=f"{seconds:g}s"
     )
     if health["status"] == "red":
         raise DocumentStoreError(
-            f"A shard of the Elasticsearch index '{index}' is missing, on a node that is gone or has not started yet: "
-            "start it, and run it again."
+            f"A shard of the Elasticsearch index '{index}' is missing, because its node has stopped or not yet "
+            "started: start the node, and try again."
         )
 
 
@@ -363,7 +363,7 @@ def elasticsearch_store(url: str | None = None, index: str = "default", **more: 
 
 @contextmanager
 def index_lock(name: str, wait: float = WAIT_SECONDS, work: str | None = None) -> Iterator[None]:
-    """Hold the lock for making or embedding an index, while other processes of this data directory wait for it."""
+    """Hold a lock of this data directory. If another process holds it, wait for at most ``wait`` seconds."""
     with hold_lock(data_directory() / "locks" / f"{name}.lock", wait, work or f"making the index {name}"):
         yield
 
@@ -376,7 +376,7 @@ def connect_elasticsearch() -> Iterator[Elasticsearch]:
 
 
 def elasticsearch_client() -> Elasticsearch:
-    """Make a client of the server at `PREFRAG_ELASTICSEARCH_URL`, which the caller closes."""
+    """Make a client of the server at `PREFRAG_ELASTICSEARCH_URL`. The caller must close the client."""
     from elasticsearch import Elasticsearch
 
     from prefrag.components.document_stores.elasticsearch.connection import connection_settings
@@ -389,7 +389,7 @@ def elasticsearch_client() -> Elasticsearch:
     except Missing:
         raise
     except ValueError:
-        # The URL may hold a password, and so may the library's message about it.
+        # The library's own message is left out, because it may repeat a password in the URL.
         raise ValueError(
             "PREFRAG_ELASTICSEARCH_URL is not the address of a server, such as http://127.0.0.1:9200. A user name and "
             "a password before the host must be percent-encoded."
@@ -397,17 +397,17 @@ def elasticsearch_client() -> Elasticsearch:
 
 
 def is_own_mapping(properties: dict[str, Any]) -> bool:
-    """Check by the mapping of an Elasticsearch index whether prefrag made it."""
+    """Check by the mapping of an Elasticsearch index whether prefrag made the index."""
     return TITLE_KEY_FIELD in properties
 
 
 def _check_mapping(index: str, properties: dict[str, Any], language: str | None) -> None:
-    """Refuse an index that another program made, because searches would find less, or nothing, in it."""
+    """Refuse an index of another program or language, because searches in it would find less, or nothing."""
     analyzers = {field: properties.get(field, {}).get("analyzer", "none") for field in ("title", "content")}
     if "none" in analyzers.values():
         raise ValueError(
             f"The Elasticsearch index '{index}' was not made by prefrag: its title and content are not analysed as "
-            "text of a language, and searches would find a fifth less. Choose another --index, or delete that one."
+            "text of a language, so searches would find a fifth less. Choose another --index, or delete this index."
         )
     if language is not None and set(analyzers.values()) != {language}:
         raise ValueError(
@@ -417,14 +417,14 @@ def _check_mapping(index: str, properties: dict[str, Any], language: str | None)
 
 
 def _source(passage: Document) -> dict[str, Any]:
-    # The form that ElasticsearchDocumentStore writes and reads.
+    # This is the form in which ElasticsearchDocumentStore writes and reads a passage.
     unused = ("embedding", "sparse_embedding", "blob", "score")
     return {key: value for key, value in passage.to_dict().items() if key not in unused}
 
 
 @contextmanager
 def explain_failures(url: str) -> Iterator[None]:
-    """Turn the failures of a server into errors that state what to do."""
+    """Turn the failures of a server into errors that say what to do."""
     from elastic_transport import ConnectionError as ServerUnreachable
     from elastic_transport import ConnectionTimeout
     from elasticsearch import ApiError, helpers
@@ -432,7 +432,7 @@ def explain_failures(url: str) -> Iterator[None]:
     try:
         yield
     except ConnectionTimeout as error:
-        raise DocumentStoreError(f"Elasticsearch at {url} did not answer in time ({error}). Run it again.") from error
+        raise DocumentStoreError(f"Elasticsearch at {url} did not answer in time ({error}). Try again.") from error
     except ServerUnreachable as error:
         raise DocumentStoreError(
             f"No Elasticsearch answers at {url} ({error}). Start it, or set PREFRAG_ELASTICSEARCH_URL to where it runs."
@@ -443,7 +443,7 @@ def explain_failures(url: str) -> Iterator[None]:
 
 
 def origin_of(passage: Document) -> tuple[str, str | None]:
-    """Find the origin of a passage."""
+    """Find the kind and the path of a passage's origin."""
     for field, kind in ORIGIN_FIELDS.items():
         if path := passage.meta.get(field):
             return kind, str(path)

@@ -16,7 +16,7 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-# The encodings of older documents. Each additional candidate makes a short text more ambiguous.
+# The encodings of older documents. They are few, because each further encoding makes short texts more ambiguous.
 _CANDIDATES = [
     "cp1252",
     "cp1250",
@@ -32,21 +32,21 @@ _CANDIDATES = [
     "big5",
 ]
 _WESTERN = "cp1252"
-# Nearly all text in Latin letters is in the Western encoding, so another one has to score much better.
+# Nearly all texts in Latin letters use the Western encoding. Another encoding must score better by more than this.
 _CLEARLY = 0.1
-# No UTF-16, because the declaration was read as ASCII, and none of Python's codecs that do not encode text.
+# Prefixes of the text codecs that a page may declare. UTF-16 is not among them, as the declaration was read as ASCII.
 _DECLARABLE = ("utf-8", "cp", "iso", "koi8", "mac", "shift", "euc", "big5", "gb", "tis")
 _SAMPLE_BYTES = 50_000
-# Enough of a file to tell whether it is text.
+# This many bytes from the beginning of a file show whether it is text.
 BEGINNING_BYTES = 8_192
 _CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f]")
 _PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 
 
 def decode_text(data: bytes, declared: str | None = None) -> str:
-    """Decode a text by its byte order mark, by its declaration, as UTF-8, or by the encoding that fits its letters.
+    """Decode a text by its byte order mark, by the declared encoding, as UTF-8, or by the likeliest older encoding.
 
-    In a text that is UTF-8 except for a few bytes, only those bytes are lost.
+    If a text is UTF-8 except for a few bytes, only these bytes are lost.
     """
     for mark, encoding in _BYTE_ORDER_MARKS.items():
         if data.startswith(mark):
@@ -74,11 +74,11 @@ def decode_text(data: bytes, declared: str | None = None) -> str:
 
 
 def looks_like_text(beginning: bytes) -> bool:
-    """Check whether a file whose name gives no clue is a text written for people to read."""
+    """Check by the beginning of a file whether it is a text for people to read."""
     if not beginning.strip() or _PRIVATE_KEY.search(beginning):
         return False
     try:
-        # The last character may be cut.
+        # An incremental decoder accepts that the last character may be cut off.
         text = codecs.getincrementaldecoder("utf-8")().decode(beginning)
     except UnicodeDecodeError:
         text = "\0"
@@ -87,7 +87,7 @@ def looks_like_text(beginning: bytes) -> bool:
             text = decode_text(beginning[: len(beginning) // 4 * 4])
         except CannotRead:
             return False
-        # Any bytes can pass for letters in an older encoding; a text also has words.
+        # In an older encoding, any bytes can be letters. So the text must also have several words.
         return len(text.split()) > 1 and not _CONTROLS.search(text)
     return not _CONTROLS.search(text)
 
@@ -97,7 +97,7 @@ def _python_name(declared: str | None) -> str | None:
         name = codecs.lookup(declared or "").name
     except (LookupError, ValueError):
         return None
-    # Browsers read both as Windows-1252.
+    # Like browsers, read Latin-1 and ASCII as Windows-1252.
     return _WESTERN if name in ("iso8859-1", "ascii") else name if name.startswith(_DECLARABLE) else None
 
 
@@ -108,7 +108,7 @@ def _without_zeros(text: str) -> str:
 
 
 def _decode_without_mark(data: bytes) -> str:
-    """Decode UTF-16 without a byte order mark if it is Western text, in which one byte of most letters is zero."""
+    """Decode UTF-16 without a byte order mark. It must be Western text, where one byte of most letters is zero."""
     even, odd = data[::2].count(0), data[1::2].count(0)
     encoding = "utf-16-le" if odd > even else "utf-16-be"
     if 4 * max(even, odd) > len(data) > 20 * min(even, odd) and len(data) % 2 == 0:
@@ -122,12 +122,12 @@ def _decode_without_mark(data: bytes) -> str:
 
 
 def _is_assigned(text: str) -> bool:
-    """Check whether Unicode assigns every character of a text; arbitrary bytes as UTF-16 have unassigned ones."""
+    """Check that Unicode defines all characters of a text. If other data is read as UTF-16, some are undefined."""
     return not any(unicodedata.category(character) in ("Cn", "Co", "Cs") for character in set(text))
 
 
 def _decode_broken_utf8(data: bytes) -> str | None:
-    """Decode UTF-8 with a few broken bytes; None if they are over a tenth of the characters beyond ASCII."""
+    """Decode UTF-8 with a few broken bytes. Returns None if over a tenth of the non-ASCII characters are broken."""
     text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     beyond = len(text) - sum(map(text.count, map(chr, range(128))))
@@ -135,7 +135,7 @@ def _decode_broken_utf8(data: bytes) -> str | None:
 
 
 def _likely_encodings(data: bytes) -> list[str]:
-    # Only lines with letters beyond ASCII tell encodings apart.
+    # Only lines with non-ASCII letters differ between encodings.
     lines = [line for line in data[: 20 * _SAMPLE_BYTES].splitlines() if not line.isascii()]
     sample = b"\n".join(lines or [data])[:_SAMPLE_BYTES]
     matches = list(from_bytes(sample, cp_isolation=_CANDIDATES, preemptive_behaviour=False))

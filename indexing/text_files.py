@@ -1,4 +1,4 @@
-"""Write tables, JSON and reStructuredText as text that people would write, and pack rows into passages."""
+"""Turn tables, JSON and reStructuredText into plain text, and group the rows of tables into passages."""
 
 import csv
 import io
@@ -22,13 +22,13 @@ _SEPARATORS = ",;\t|"
 _NUMBER = re.compile(r"[\s\d.,:/%+\-\u20ac$\u00a3()]*")
 _LONGEST_NAME = 80
 _RULE = re.compile(r"[\s|+:=-]*")
-# A small file can grow: each of its values may refer to the same megabytes of text, or follow a long name.
+# The maximum length of a text. A small file can grow, because its cells may share a long text or a long column name.
 _MOST_TEXT = 100_000_000
 
 
 def read_csv(text: str) -> list[str]:
-    """Read values that are separated by commas, semicolons, tabs or bars."""
-    # Lines end at line breaks only, not also at Unicode's other separators as with `splitlines`.
+    """Read a table of values that are separated by commas, semicolons, tabs or bars. Returns a line for each row."""
+    # Unlike `splitlines`, `StringIO` ends lines only at line breaks, and not at Unicode's other separators.
     lines = io.StringIO(text, newline=None)
     first = re.sub(r'"[^"]*"', "", next(filter(str.strip, lines), ""))
     lines.seek(0)
@@ -36,17 +36,17 @@ def read_csv(text: str) -> list[str]:
     try:
         return list(write_rows(csv.reader(lines, delimiter=separator)))
     except csv.Error:
-        # For example, an unclosed quotation mark turns the rest of the file into one value.
+        # For example, the rest of the file is one long value if a quotation mark is not closed.
         return [line for line in map(_one_line, text.splitlines()) if line]
 
 
 def write_rows(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Write every row as `name: value; name: value`; without the names if the first row holds none."""
+    """Write every row as `name: value; name: value`, or without names if the first row does not name the columns."""
     return limit_text(_write_rows(rows))
 
 
 def limit_text(lines: Iterable[str]) -> Iterator[str]:
-    """Pass lines on, and refuse a file that holds too much text."""
+    """Yield the lines unchanged, but raise CannotRead if they are too long in total."""
     room = _MOST_TEXT
     for line in lines:
         room -= len(line)
@@ -73,14 +73,14 @@ def _write_rows(rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def write_bar_tables(text: str) -> str:
-    """Write the rows of tables that are drawn with bars, as in Markdown, with the names of their columns."""
+    """Replace tables that are drawn with bars, as in Markdown, by rows with the names of their columns."""
     pieces: list[str] = []
     for columns, group in groupby(text.split("\n"), key=_count_columns):
         lines = list(group)
         rows = [line for line in map(str.strip, lines) if not _RULE.fullmatch(line)]
         cells = (line.strip("|").split("|") for line in rows)
         is_framed = all(line.startswith("|") and line.endswith("|") for line in rows)
-        # Bars also occur in code: a table has a rule below its header, or a bar on both sides.
+        # Bars also occur in code. So a table must have a rule below its header, or a bar at both ends of each row.
         if columns > 1 and rows and (len(rows) < len(lines) or (columns > 2 and is_framed)):
             pieces += write_rows(cells)
         elif columns == 2 and is_framed:
@@ -96,7 +96,7 @@ def _count_columns(line: str) -> int:
 
 
 def pack_rows(text: str) -> list[str]:
-    """Group whole rows into passages; only a row longer than a passage is split."""
+    """Group rows into passages. Only a row that is longer than a passage is split."""
     passages: list[str] = []
     current, words = "", 0
     for line in text.splitlines(keepends=True):
@@ -114,7 +114,7 @@ def pack_rows(text: str) -> list[str]:
 
 
 def _are_names(row: Sequence[str]) -> bool:
-    """Check whether a first row names the columns: its values are short, all different, and no numbers or dates."""
+    """Check whether a first row names the columns: its values must be short and different, and not numbers or dates."""
     row = [value for value in row if value]
     return (
         len(row) > 1
@@ -128,9 +128,9 @@ _MOST_NAME = 200
 
 
 def read_json(text: str) -> list[str]:
-    """Read a JSON text."""
+    """Read a JSON text. Returns its values as lines."""
     try:
-        # Numbers stay as they are written: as numbers of Python they would lose digits, and long ones would be refused.
+        # Numbers are kept as text. As numbers of Python, they would lose digits, and very long numbers are an error.
         return list(limit_text(_lines(json.loads(text, parse_int=str, parse_float=str, parse_constant=str), "")))
     except RecursionError as error:
         raise CannotRead("its values are nested too deeply") from error
@@ -156,7 +156,7 @@ def _lines(value: Any, name: str) -> Iterator[str]:
 
 
 def _collect(value: Any, name: str, values: list[str], lists: list[tuple[str, Any]]) -> None:
-    """Collect the simple values of an object and of the objects in it, and lists that hold more than such values."""
+    """Collect the simple values of an object and of the objects in it. Collect lists of lists or objects separately."""
     label = f"{name}: " if name else ""
     if isinstance(value, dict):
         for key, content in value.items():
@@ -176,7 +176,7 @@ def _simple(value: Any) -> str:
     return "" if value is None else _one_line(str(value))
 
 
-# A file must not include other files of this machine, change how it is read, or print anything.
+# With these settings of docutils, a file cannot include other files, change how it is read, or print anything.
 _SETTINGS = {
     "file_insertion_enabled": False,
     "raw_enabled": False,
@@ -193,7 +193,7 @@ _LEFT_OUT = ("comment", "substitution_definition", "target", "image", "raw", "la
 
 
 def read_rst(text: str, outline: Outline) -> str:
-    """Write reStructuredText as text with a mark at each heading.
+    """Turn reStructuredText into plain text with a mark at each heading.
 
     Included files are left out. Directives that only Sphinx knows become text.
     """
@@ -202,9 +202,9 @@ def read_rst(text: str, outline: Outline) -> str:
     try:
         blocks = list(_blocks(publish_doctree(text, settings_overrides=_SETTINGS), 0, outline))
     except Exception:
-        # docutils has no depth limit, and some of its directives let any error through.
+        # Any exception is possible, because docutils has no limit of depth, and some directives do not handle errors.
         return text
-    # docutils gives nothing for a text with a line over 10,000 characters.
+    # docutils returns nothing if a line of the text has more than 10,000 characters.
     return "\n\n".join(blocks) if blocks else text
 
 
@@ -218,7 +218,7 @@ def _blocks(node: Any, depth: int, outline: Outline) -> Iterator[str]:
             words = _one_line(child.astext())
             yield outline.mark(max(depth, 1), words) + words
         elif isinstance(child, nodes.system_message):
-            # The message holds the source of what could not be understood, such as a directive of Sphinx.
+            # Such a message contains the text that docutils does not understand, such as a directive of Sphinx.
             yield from (block.astext().strip() for block in child.children if isinstance(block, nodes.literal_block))
         elif child.tagname in _LEFT_OUT:
             continue

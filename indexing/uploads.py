@@ -1,4 +1,4 @@
-"""Index uploaded files, all of them in one commit and under their final paths."""
+"""Index uploaded files in a single commit, under the paths to which they will be moved."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from prefrag.indexing.stores import ORIGIN_FIELDS, PassageStore, origin_of
 
 
 def change_documents(collection: str, shared: bool) -> AbstractContextManager[LocalChanges | SharedChanges]:
-    """Keep others from changing the documents of a collection, on this machine or in Elasticsearch."""
+    """Lock a collection against changes by others: in Elasticsearch if it is ``shared``, and else on this machine."""
     return change_shared(collection) if shared else change_collection(collection)
 
 
 def add_uploads(collection: str, incoming: Path, language: str | None = None, shared: bool = False) -> IndexReport:
-    """Index the readable files of a folder, and move them to a collection's folder: all of them or, on failure, none.
+    """Index the readable files of a folder, and move them to the folder of a collection. On failure, nothing changes.
 
-    ``incoming`` is a folder that `make_incoming` has made; a ``shared`` collection lies in Elasticsearch. If a file is
-    skipped, an earlier file of that name stays.
+    ``incoming`` is a folder from `make_incoming`. A ``shared`` collection is in Elasticsearch. If a file is skipped, an
+    earlier file with the same name stays.
     """
     report = IndexReport()
     with change_documents(collection, shared) as changes:
@@ -52,7 +52,7 @@ def add_uploads(collection: str, incoming: Path, language: str | None = None, sh
 
 
 def _collect(pending: PendingChanges, incoming: Path, folder: Path, report: IndexReport) -> list[FoundFile]:
-    """Read the files of a folder and collect what they change; return the files to keep."""
+    """Read the files of a folder, and collect the changes to the index. Returns the files to keep."""
     arrived = find_files(list_arrived(incoming), report)
     found = [replace(each, path=folder / each.path.name, source=each.path) for each in arrived]
     tally = Tally(report, 0, None)
@@ -64,7 +64,7 @@ def _collect(pending: PendingChanges, incoming: Path, folder: Path, report: Inde
     taken = []
     for file in (each for each in found if each.path.name not in refused):
         if (deleted := pending.replace_earlier(file)) is None:
-            tally.skip(file.path, "another corpus already has each of its passages")
+            tally.skip(file.path, "other corpora already have all of its passages")
         else:
             report.deleted += deleted
             taken.append(file)
@@ -72,7 +72,7 @@ def _collect(pending: PendingChanges, incoming: Path, folder: Path, report: Inde
 
 
 class PendingChanges(PassageStore):
-    """An index with changes that nobody else sees, until they are committed together."""
+    """An index with changes that nobody else sees until all changes are committed together."""
 
     def __init__(self, stored: PassageStore) -> None:
         self._stored = stored
@@ -85,35 +85,35 @@ class PendingChanges(PassageStore):
         return self._deleted - self.written.keys()
 
     def by_id(self, ids: list[str]) -> dict[str, Document]:
-        """Get passages."""
+        """Get passages by their ids."""
         return {**self._stored.by_id(ids), **{each: self.written[each] for each in ids if each in self.written}}
 
     def where(self, field: str, values: Sequence[str | int]) -> Iterator[Document]:
-        """Find passages by their metadata."""
+        """Find passages by the values of a metadata field."""
         return self._stored.where(field, values)
 
     def write(self, passages: list[Document]) -> dict[str, str]:
-        """Note passages to be written."""
+        """Add to the passages that will be written."""
         self.written.update((passage.id, passage) for passage in passages)
         return {}
 
     def delete(self, ids: list[str]) -> None:
-        """Note passages to be deleted."""
+        """Add to the passages that will be deleted."""
         self._deleted.update(ids)
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Drop the passages of some files that were to be written."""
+        """Forget the passages that were to be written for these files."""
         origins = set(paths)
         self.written = {key: each for key, each in self.written.items() if origin_of(each)[1] not in origins}
 
     def replace_earlier(self, file: FoundFile) -> int | None:
-        """Delete what the index holds of an earlier version of a file, and count the passages that nothing replaces.
+        """Delete the passages of an earlier version of a file. Returns how many of them have no replacement.
 
-        Returns None, and deletes nothing, if nothing would be left of the file.
+        Returns None and deletes nothing if no passage of the file would be left.
         """
         stored = {field: {each.id for each in self.where(field, [str(file.path)])} for field in ORIGIN_FIELDS}
         own = stored["corpus" if file.is_corpus else "file_path"]
-        # `index_files` has already deleted the outdated passages of a file that is not a corpus.
+        # If the file is not a corpus, `index_files` has already deleted its outdated passages.
         kept = own & readable_ids(file.source or file.path) if file.is_corpus else own - self._deleted
         if not kept and not any(origin_of(each)[1] == str(file.path) for each in self.written.values()):
             return None

@@ -1,19 +1,19 @@
-"""Write the paragraphs of a text on one line each, where people or programs broke them at the width of a page."""
+"""Join the lines of paragraphs that people or programs have broken at the width of a page."""
 
 import re
 from itertools import groupby, pairwise
 
 from prefrag.components.text.sentences import FIELD, ends_with_stop
 
-# The width of a typed page; longer lines are paragraphs.
+# The width of a typed page. If lines are longer, each line is a whole paragraph.
 _MOST_WIDTH = 130
 _LEAST_WIDTH = 30
-# How full a line must be to go on in the next one. Typists stop before the last column, and printed letters differ in
-# width. A line that ends in a full stop must be fuller, because the paragraph may end there.
+# A line is joined with the next line if it fills this share of the width. Typists stop early, and printed letters
+# differ in width, so the share is small. After a full stop it is larger, because the paragraph may end there.
 _FULL, _FULL_STOPPED = 0.6, 0.8
 _LETTER = re.compile(r"[^\W\d_]")
 _ITEM = re.compile(r"[-+*\u2022\u2013\u25cf\u25e6](?:\s|-?\w)|\(?(?:\d{1,3}|[A-Za-z])[.)]\s")
-# Columns of a table, and the dots of a table of contents; justified words are at most two blanks apart.
+# Matches the gaps between columns, and the dots in a table of contents. Gaps in justified text have up to two blanks.
 _COLUMNS = re.compile(r"\S(?: {3,}|\t)\s*\S|\||(?:\. ?){4}")
 _INDENT = re.compile(r"\s*(?:>\s?)*")
 _PARTED = re.compile(r"[^\W_]*[^\W\d_]-$")
@@ -22,12 +22,12 @@ _MOST_PARTED = 50
 
 
 def unwrap_lines(text: str, most_width: int = _MOST_WIDTH) -> str:
-    """Join the lines of each paragraph, and the parts of a word that is hyphenated at a line end.
+    """Join the lines of each paragraph, and the parts of words that are hyphenated at line ends.
 
-    A line continues in the next one if it is full, so that the next word had no room, or if it is half full and the
-    next one begins with a small letter. Full means as wide as the whole text, because narrower blocks are verse,
-    addresses and headings. Lists, tables and code keep their lines. In a text with lines of more than ``most_width``
-    letters, each line is a paragraph.
+    A line is joined with the next line if it is full, so that the next word had no room. If the next line begins with a
+    small letter, half full is enough. The width is that of the whole text, so that verse, addresses and headings, which
+    are narrower, keep their lines. Lists, tables and code keep their lines, too. If lines have more than ``most_width``
+    letters, nothing is joined.
     """
     lines = [line.rstrip() for line in text.split("\n")]
     lengths = sorted(len(line) for line in lines if _LETTER.search(line))
@@ -56,7 +56,7 @@ def _join(block: list[str], width: int, words: set[str]) -> str:
             continue
         if (end := _PARTED.search(line[-_MOST_PARTED:])) is None or (word := _BEGIN.match(begin)) is None:
             pieces.append(" ")
-        # A word such as "well-known" may also be broken after its own hyphen.
+        # A word such as "well-known" may be broken after its own hyphen, which must stay.
         elif begin[0].islower() and not (
             f"{end[0]}{word[0]}".lower() in words and f"{end[0][:-1]}{word[0]}".lower() not in words
         ):
@@ -73,7 +73,7 @@ def _goes_on(line: str, following: str, width: int, hang: int, within: bool) -> 
         return False
     if any(form(line.lstrip()) and form(begin) for form in (_COLUMNS.search, FIELD.match)):
         return False
-    # The further lines of a list item, or of an option's description, are indented deeper than its first.
+    # The further lines of a list item, or of an option's description, are indented more than its first line.
     if hang and _indent(following) >= hang:
         return not line.endswith(":")
     if (begin[0].islower() and not line.endswith(":")) or line.endswith(","):
@@ -87,12 +87,12 @@ def _goes_on(line: str, following: str, width: int, hang: int, within: bool) -> 
 
 
 def _hang(line: str) -> int:
-    """Find how far the further lines of a list item are indented at least; 0 if the line begins none."""
+    """Find the least indentation of the further lines of a list item. Returns 0 if the line does not begin an item."""
     indent = _indent(line)
     return indent + 1 if _ITEM.match(line, indent) else 0
 
 
 def _indent(line: str) -> int:
-    """Count the blanks and the signs of a quotation before a line."""
+    """Count the blanks and quotation signs (>) at the beginning of a line."""
     found = _INDENT.match(line)
     return found.end() if found else 0

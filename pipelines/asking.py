@@ -28,22 +28,22 @@ from prefrag.components.tracing import measure_run, sent_to_tracing
 from prefrag.pipelines.loading import load
 from prefrag.pipelines.run_labels import label_run
 
-# How often, in seconds, a wait looks for Ctrl-C.
+# Seconds between two checks for Ctrl-C during a wait.
 _SIGNAL_SECONDS = 0.5
-# A cancelled task should end at once; its caller waits no longer than this.
+# The maximum wait for a cancelled task, which should end at once.
 _END_SECONDS = 5.0
 
 T = TypeVar("T")
 
-# When a run's request arrived, by the clock of its event loop. The deadline counts from then, even while the run waits.
+# The time at which a request arrived, by the clock of the event loop. The time limit of its run counts from then.
 arrived: ContextVar[float | None] = ContextVar("arrived", default=None)
 
 
 class RunFailed(PrefragError, RuntimeError):
-    """A run broke off.
+    """A run ended early, because something failed.
 
     :param message: What happened and what to do.
-    :param result: The result so far: the trace, the steps and the documents, and the message among its errors.
+    :param result: The result so far: the trace, the steps, the documents, and the errors including ``message``.
     :param http_status: The status for a client: 504 after the deadline, 429 when the model server is busy, 422 for
         filters that do not fit the documents.
     :param retry_after: Seconds after which the model server accepts another call, if it says so.
@@ -63,7 +63,7 @@ class RunFailed(PrefragError, RuntimeError):
 
 
 def limit_deadline(deadline: float | None) -> float:
-    """Find how many seconds a run may take: as many as the request gives, but at most ``PREFRAG_RUN_SECONDS``."""
+    """Return the seconds that a run may take: the deadline of its request, but at most ``PREFRAG_RUN_SECONDS``."""
     longest = settings.run_seconds
     if deadline is not None and not deadline > 0:
         raise BadInput(f"deadline is {deadline}: give the seconds that the run may take.")
@@ -75,15 +75,15 @@ async def stream(
 ) -> AsyncGenerator[Event | dict[str, Any], None]:
     """Run a pipeline and yield each event of its trace as it happens.
 
-    Closing the generator, or cancelling whoever waits for it, also cancels the calls of the run.
+    To cancel the run with all its calls, close the generator, or cancel the task that waits for it.
 
-    :param pipeline: A loaded pipeline with a ``start`` and an ``answer``.
+    :param pipeline: A loaded pipeline with the components ``start`` and ``answer``.
     :param question: The question.
-    :param deadline: Seconds after which the run is given up; by default ``PREFRAG_RUN_SECONDS``, or 600.
+    :param deadline: The seconds after which the run is stopped; by default ``PREFRAG_RUN_SECONDS``, or 600.
     :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
     :returns: The events, then the result.
     :raises ValueError: When the question or an option cannot be used.
-    :raises RunFailed: When the run breaks off.
+    :raises RunFailed: When the run fails or is stopped.
     """
     inputs, context = _prepare(pipeline, question, options)
     with measure_run(context) as measured:
@@ -108,10 +108,10 @@ async def stream(
 async def _run(
     pipeline: Any, inputs: dict[str, Any], context: Context, deadline: float | None
 ) -> AsyncGenerator[Event | dict[str, Any], None]:
-    # Joiners are not watched: they add nothing to the trace, and every watched output is copied.
+    # Do not watch joiners: they add nothing to the trace, and Haystack copies every watched output.
     watched = {name for name, part in pipeline.walk() if name != "answer" and not isinstance(part, BranchJoiner)}
-    # Events are told apart by identity: sources that are searched at the same time continue one state, and each adds
-    # its own event at the same position.
+    # Recognise seen events by identity, not by position: sources that are searched at the same time continue one state,
+    # so each adds its own event at the same position.
     seen: dict[int, Event] = {}
     state: State | None = None
     composer, results = pipeline.get_component("answer"), list[dict[str, Any]]()
@@ -158,7 +158,7 @@ async def _run(
         elif state is None and isinstance(cause, ValueError):
             raise cause from error
         raise _make_failure(str(cause), state, local, **_find_status(error)) from error
-    # Haystack ends without an output when an input that a component waits for never comes.
+    # Haystack ends without an output if a component waits for an input that never arrives.
     raise _make_failure(
         "The pipeline ended without an answer: a path through its connections leads nowhere.", state, local
     )
@@ -183,10 +183,10 @@ def _count(result: Mapping[str, Any], status: str) -> dict[str, Any]:
 async def end_with_tasks(
     outputs: AsyncGenerator[T, None], until: float, context: Context | None = None
 ) -> AsyncGenerator[T, None]:
-    """Yield what an engine yields; at its end, or when it is left early, cancel every task that it created.
+    """Yield the outputs of an engine. At the end, or if the caller stops early, cancel every task of the engine.
 
-    Haystack gives each component a task of its own and never cancels it: without this, a run that is given up goes on
-    with its model call and all the retries.
+    Haystack runs each component in a task and never cancels the task. Without this function, a run that was stopped
+    would go on with its model call and all retries.
     """
     tasks: set[asyncio.Task[Any]] = set()
     context = context or copy_context()
@@ -202,15 +202,15 @@ async def end_with_tasks(
         running = {task for task in tasks if task.cancel()}
         if running:
             await asyncio.wait(running, timeout=_END_SECONDS)
-        # In the same context, because what the engine has set in it, such as a trace's span, can only be reset there.
+        # Close the engine in its context, because it resets context variables there, such as the span of a trace.
         await _RecordTasks(outputs.aclose(), tasks, context)
 
 
 class _RecordTasks(Awaitable[T]):
-    """Await something in a context, and record the tasks that it creates, which run in copies of that context.
+    """Await something in a context, and record the tasks that it creates. They run in copies of this context.
 
-    The task factory belongs to the whole event loop, so it is replaced only while the awaited code itself runs, from
-    one of its pauses to the next.
+    The task factory belongs to the whole event loop, so it is replaced only while the awaited code itself runs, and not
+    during its pauses.
     """
 
     def __init__(self, awaited: Awaitable[T], tasks: set[asyncio.Task[Any]], context: Context):
@@ -219,7 +219,7 @@ class _RecordTasks(Awaitable[T]):
         self._context = context
 
     def __await__(self) -> Generator[Any, Any, T]:
-        """Await it, step by step as `yield from` does."""
+        """Await step by step, as `yield from` does."""
         loop = asyncio.get_running_loop()
         steps = self._awaited.__await__()
         resume: Any = steps.send
@@ -246,7 +246,7 @@ class _RecordTasks(Awaitable[T]):
 
 
 async def begin(pipeline: Any, question: str, **options: Any) -> State:
-    """Build the state of a run without running it, so that a question or an option that cannot be used is refused.
+    """Build the first state of a run, to check the question and the options without a run.
 
     :raises ValueError: When the question or an option cannot be used.
     """
@@ -265,7 +265,7 @@ async def ask_async(pipeline: Any, question: str, **options: Any) -> dict[str, A
     :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
     :returns: The result.
     :raises ValueError: When the question or an option cannot be used.
-    :raises RunFailed: When the run breaks off.
+    :raises RunFailed: When the run fails or is stopped.
     """
     result: dict[str, Any] = {}
     async for output in stream(pipeline, question, **options):
@@ -275,7 +275,7 @@ async def ask_async(pipeline: Any, question: str, **options: Any) -> dict[str, A
 
 
 def ask(question: str, pipeline: Any = "prefrag", **options: Any) -> dict[str, Any]:
-    """Answer one question; works in a notebook too, where an event loop is already running.
+    """Answer one question. This also works in a notebook, where an event loop is already running.
 
     ```python
     from prefrag import pipelines
@@ -288,7 +288,7 @@ def ask(question: str, pipeline: Any = "prefrag", **options: Any) -> dict[str, A
     :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
     :returns: The result.
     :raises ValueError: When the pipeline does not exist, or the question or an option cannot be used.
-    :raises RunFailed: When the run breaks off.
+    :raises RunFailed: When the run fails or is stopped.
     """
     loaded = _load_once(pipeline) if isinstance(pipeline, str | Path) else pipeline
 
@@ -299,12 +299,12 @@ def ask(question: str, pipeline: Any = "prefrag", **options: Any) -> dict[str, A
 
 
 def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
-    """Map the name of each source to its last error if every search of a run failed; otherwise return an empty mapping.
+    """Return the last error of each source if every search of a run failed; otherwise return an empty mapping.
 
-    ``result`` may also be the part of a result that exists so far.
+    The keys are the names of the sources. ``result`` may also be the result so far of a run that failed.
     """
     searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
-    # An event with both an error and a provider means that one part of the search failed and another found nothing.
+    # With both an error and a provider, only one retriever of the source failed, and another one found nothing.
     no_provider = ("", RECORDING)
     if any(event.get("titles") or not event.get("error") or event["provider"] not in no_provider for event in searches):
         return {}
@@ -312,7 +312,7 @@ def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def refuse_unsearched(result: dict[str, Any]) -> dict[str, Any]:
-    """Return a result, unless no source could be searched for it.
+    """Return ``result``, unless every search of its run failed.
 
     :raises RunFailed: When every search failed.
     """
@@ -328,7 +328,7 @@ def _load_once(pipeline: str | Path) -> Any:
 
 
 def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run work on the one event loop that all calls share, even if another loop is already running."""
+    """Run work on the event loop that all calls share, even if another loop is already running in this thread."""
     loop, ended, tasks = event_loop(), Future[T](), list[asyncio.Task[None]]()
 
     async def run() -> None:
@@ -339,19 +339,19 @@ def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
     try:
         loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(run())))
-        # Short waits, because a signal that comes just before a wait, or to another thread, does not end that wait.
+        # Wait in short steps: a signal that arrives just before a wait, or in another thread, does not end the wait.
         while not wait([ended], _SIGNAL_SECONDS).done:
             pass
         return ended.result()
     except BaseException:
-        # Whoever interrupts the wait wants the work to end as well.
+        # If the wait is interrupted, such as by Ctrl-C, end the work as well.
         loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
         raise
 
 
 @cache
 def event_loop() -> asyncio.AbstractEventLoop:
-    """Start one event loop for all calls: HTTP clients of an earlier loop would be of no use in a later one."""
+    """Start the event loop that all calls share, because an HTTP client works only in the loop that made it."""
     context = start_blocking_portal()
     loop = context.__enter__().call(asyncio.get_running_loop)
     # Whatever still runs when the program ends is cancelled.
@@ -360,13 +360,13 @@ def event_loop() -> asyncio.AbstractEventLoop:
 
 
 def _prepare(pipeline: Any, question: str, options: dict[str, Any]) -> tuple[dict[str, Any], Context]:
-    # Done first, because Haystack copies the inputs, which takes seconds for a large filter or a long history.
+    # Check and shorten the inputs first, because Haystack takes seconds to copy large filters or a long history.
     check_filters(options.get("filters"))
     given = {**options, "history": keep_newest_turns(options.get("history")) or None}
     context = copy_context()
     context.run(label_audit, **label_run(pipeline))
     given.pop("deadline", None)
-    # If the API key already closes the web, that stays the stated reason.
+    # If the API key already closes the web, keep that as the reason to show.
     if given.pop("web", None) is False and not web_closed_by.get():
         context.run(web_closed_by.set, CLOSED_BY_REQUEST)
     return {"question": question, **{name: value for name, value in given.items() if value is not None}}, context
@@ -377,13 +377,13 @@ def _find_cause(error: Exception) -> BaseException:
 
 
 def find_busy_server(error: BaseException) -> dict[str, Any]:
-    """Find the refusal of an overloaded model server, so that the client learns when to ask again."""
+    """Return the status and the pause for the client if an overloaded model server refused a call, else nothing."""
     server = find_cause(error, ModelServerError)
     return {"http_status": 429, "retry_after": server.retry_after} if server and server.status == 429 else {}
 
 
 def _find_status(error: Exception) -> dict[str, Any]:
-    # Filters that do not fit the documents are the client's to correct.
+    # The client has to correct filters that do not fit the documents.
     is_refused = isinstance(_find_cause(error).__cause__, FilterError)
     return {"http_status": BadInput.http_status} if is_refused else find_busy_server(error)
 
@@ -397,7 +397,7 @@ def _make_failure(message: str, state: State | None, local: str, **answer: Any) 
 
 
 def _list_unanswered(state: State) -> list[dict[str, Any]]:
-    """List the queries to external sources that had no reply yet when the run broke off."""
+    """List the queries to external sources that had no reply yet when the run ended early."""
     answered = {(event.step, event.data["source"]) for event in state.events if event.kind in ("found", "held_back")}
     return [
         {"source": event.data["source"], "query": event.data["query"], "provider": "unknown"}

@@ -9,8 +9,8 @@ _JOINER = "BranchJoiner"
 def mermaid(pipeline: Any) -> str:
     """Draw a pipeline as a Mermaid flowchart, which GitHub, GitLab and many editors show as a picture.
 
-    Joiners, which only merge several paths, are dots; an arrow carries the name of its output if the component has
-    several outputs.
+    Joiners, which only merge several paths, are drawn as dots. If a component has several outputs, each arrow shows the
+    name of its output.
     """
     data = pipeline.to_dict()
     types = {name: block["type"].rsplit(".", 1)[-1] for name, block in data["components"].items()}

@@ -40,7 +40,7 @@ ALLOWLIST_VARIABLE = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
 
 
 def trust_modules(*names: str) -> None:
-    """Trust these modules, because Haystack 3 builds only the components of trusted ones."""
+    """Add modules to Haystack's allowlist, because Haystack 3 builds components only from the modules listed there."""
     listed = [name for name in os.environ.get(ALLOWLIST_VARIABLE, "").split(",") if name]
     os.environ[ALLOWLIST_VARIABLE] = ",".join(dict.fromkeys([*listed, *names]))
 
@@ -49,7 +49,7 @@ trust_modules("prefrag", "duckduckgo_api_haystack")
 
 
 class PipelineMissing(Missing, ValueError):
-    """There is no such pipeline, or its YAML does not describe one."""
+    """There is no such pipeline, or its YAML does not describe a pipeline."""
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -62,7 +62,7 @@ _Loader.add_constructor(
 
 
 def folders() -> list[Path]:
-    """List the folders of pipelines; if several have a pipeline of the same name, the first folder counts."""
+    """List the folders with pipelines. If several contain a pipeline of the same name, the first folder is used."""
     return [*filter(None, [settings.pipelines_dir]), YAML_PIPELINES]
 
 
@@ -105,28 +105,28 @@ def read(path: Path) -> str:
 
 
 def load(pipeline: str | os.PathLike[str] = "prefrag", replace: Mapping[str, Any] | Change | None = None) -> Any:
-    """Load a pipeline from its YAML, with the given parts replaced.
+    """Load a pipeline from its YAML, and replace components or parameters of it.
 
     ```python
     load("prefrag", replace={"ChatModel": OpenAIChatGenerator(), "web.retriever": my_retriever, "start.top_k": 3})
     ```
 
     A key of ``replace`` is a path into the YAML. Its first word is the name of a component, or of a class, which stands
-    for all blocks of that class. Each further word is a parameter, a key of a mapping, or a position in a list, counted
-    from 0. Without further words the whole component is replaced.
+    for all objects of that class. Each further word is a parameter, a key of a mapping, or a position in a list,
+    counted from 0. Without further words the whole component is replaced.
 
-    If the YAML repeats all parameters of a component (``init_parameters: *web``), the repetition changes with it:
-    ``web.retriever`` also replaces the retriever of ``web_again``. A part that is repeated inside components does not
-    change with it: name its class, as in ``{"TantivyDocumentStore.index": "mine", "WebRetriever.local_index": "mine"}``
-    for an index of your own. The more specific key wins, whatever the order: a component over a class,
+    If another component of the YAML repeats all parameters of a component (``init_parameters: *web``), it changes too:
+    ``web.retriever`` also replaces the retriever of ``web_again``. Objects inside components do not change together. To
+    change all of them, name their class: ``{"TantivyDocumentStore.index": "mine", "WebRetriever.local_index": "mine"}``
+    sets an index of your own. The more specific key wins, whatever the order: a component over a class, and
     ``web_again.retriever`` over ``web.retriever``.
 
-    A value is a component or any object with ``to_dict``, a plain value, or a block with ``type`` and
+    A value is a component or another object with ``to_dict``, a plain value, or a mapping with ``type`` and
     ``init_parameters``. Objects are written as YAML and rebuilt, so the pipeline can be saved like any other.
 
     :param pipeline: The name of a pipeline in ``yaml_pipelines/``, or the path of a YAML file.
-    :param replace: New parts by their paths; or a function that is called with each block, the inner ones first, and
-        returns its replacement.
+    :param replace: The new values by their paths. Or a function that gets each mapping with a ``type``, inner mappings
+        first, and returns its replacement.
     :returns: The Haystack pipeline, not yet warmed up.
     :raises PipelineMissing: When the file is absent or cannot be read as a pipeline.
     :raises ValueError: When a key matches nothing, or a value cannot be written as YAML.
@@ -181,16 +181,16 @@ def build(block: Block, name: str) -> Any:
 
 
 def _explain(error: Exception) -> str:
-    # Haystack's message has the whole block between the component's name and what is wrong with it.
+    # Haystack's message contains all settings of the component. Keep only its name and what is wrong with it.
     match = re.search(r"component '(?P<name>[^']+)'.*Original error: (?P<reason>.*)", str(error), re.DOTALL)
     return f"component '{match['name']}': {match['reason'].strip()}" if match else str(error)
 
 
 def guard_web(pipeline: Any) -> None:
-    """Refuse web searches outside an external source, and give every source the indexes that must allow the web.
+    """Refuse web searches outside an external source, and tell every source which indexes must allow the web.
 
-    An index stores its user's choice. Those given are the indexes of all stores in the pipeline or, if it has none, the
-    embedded index that its web retriever names.
+    Each index stores whether its user allowed the web. The indexes of all stores in the pipeline count. If there is no
+    store, the embedded index that the web retriever names counts.
     """
     outside = list(walk_parts(pipeline, descend=lambda part: not _is_external_source(part)))
     sources = [part for _, part in outside if _is_external_source(part)]
@@ -220,7 +220,7 @@ def guard_web(pipeline: Any) -> None:
 
 
 def _each_once(stores: Iterable[Any]) -> list[Any]:
-    # A pipeline names the same index in several places.
+    # A pipeline may name the same index in several places.
     return list({json.dumps(store.to_dict(), sort_keys=True, default=str): store for store in stores}.values())
 
 
@@ -244,7 +244,7 @@ def _find_closed(sources: Sequence[RetrievalSource]) -> tuple[set[str], str]:
 def make_importable(folder: Path, types: Iterable[str]) -> None:
     """Make the modules and packages in a folder importable, and trust only them.
 
-    The folder goes to the end of the import path, so that nothing in it takes the place of an installed module.
+    The folder goes to the end of the import path, so that no module in it can replace an installed module.
     """
     files = {file.stem: file for file in folder.glob("*.py")}
     files |= {file.parent.name: file for file in folder.glob("*/__init__.py")}
@@ -267,6 +267,6 @@ def _find_module_file(name: str) -> Path | None:
     try:
         spec = importlib.util.find_spec(name)
     except ValueError:
-        # A loaded module without a spec, such as Hayhooks makes for its wrappers.
+        # The module is loaded but has no spec, like the modules that Hayhooks makes for its wrappers.
         return None
     return Path(spec.origin).resolve() if spec and spec.origin and spec.has_location else None

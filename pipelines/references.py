@@ -1,4 +1,4 @@
-"""Write the documents of a result as a numbered list, and the sentences that bear on its question."""
+"""Write the documents of a result as a numbered list, and the sentences that are relevant to the question."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -8,14 +8,14 @@ from prefrag.components.text.one_line import one_line
 
 HEADING = "Sources:"
 NOT_ANSWERED = "Found, not answered."
-# How sure a reader is of a sentence.
+# The words for how sure the extractive reader is of its answer.
 GIVEN = {"stated": "Stated", "probably": "Probably"}
 _MOST_CHARACTERS = 200
 _BRACKETS = re.compile(r"\[(\s{0,9}[ADW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[ADW]?\d{1,9})*\s{0,9})\]", re.IGNORECASE)
 
 
 def references(result: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """List the documents that the model was shown, each with its mark: ``1``, ``2``, ..., ``W1``, ... for the web."""
+    """List the documents that the model saw, each with its citation mark: ``1``, ``2``, ... or ``W1``, ... (web)."""
     return [(document.get("mark", ""), document) for document in result.get("documents") or ()]
 
 
@@ -25,16 +25,16 @@ def reference_text(mark: str, document: Mapping[str, Any]) -> str:
 
 
 def sentence_text(document: Mapping[str, Any]) -> str:
-    """Quote the sentence of a document that bears most on the answer or the query."""
+    """Quote the sentence of a document that is most relevant to the answer or the query."""
     if not (sentence := document.get("sentence")):
         return ""
-    # Drop the edges of a table row.
+    # Drop the bars at the edges of a table row.
     words = one_line(document["content"][sentence["start"] : sentence["end"]]).strip("| ")
     return f"\u201c{without_marks(_shorten(words))}\u201d" if words else ""
 
 
 def evidence_texts(result: Mapping[str, Any]) -> list[str]:
-    """Write the sentences that bear on the question, for a result without an answer."""
+    """Write the relevant sentences of a result without an answer."""
     documents, texts = dict(references(result)), list[str]()
     named: set[str] = set()
     for one in result.get("evidence") or ():
@@ -45,14 +45,14 @@ def evidence_texts(result: Mapping[str, Any]) -> list[str]:
 
 
 def given_parts(result: Mapping[str, Any]) -> list[str]:
-    """Split what a reader gives into the text before its answer, the answer, the text after it, and the place.
+    """Split the extractive reader's sentence into the text before the answer, the answer, the text after, the place.
 
-    The answer is empty if only a sentence is given. There are no parts if nothing is given, or if a model answered.
+    The answer is empty if the reader found only a sentence. The list is empty if it found nothing or a model answered.
     """
     if (word := GIVEN.get(result.get("certainty") or "")) is None:
         return []
     first = result["evidence"][0]
-    # The answer to a comparison of dates may stand only in the title.
+    # The answer to a comparison of dates may be only in the title, and not in the sentence.
     text, span = without_marks(first["sentence"]), first.get("answer") or {"start": 0, "end": 0}
     head = "" if first.get("answer") or not (answer := result.get("answer")) else without_marks(answer)
     begin, end = span["start"], span["end"]
@@ -64,7 +64,7 @@ def given_parts(result: Mapping[str, Any]) -> list[str]:
 
 
 def date_text(document: Mapping[str, Any]) -> str:
-    """Write the date of a document, or else when its file was changed."""
+    """Write the date of a document, or else the date when its file was changed."""
     changed = f"changed {document['modified']}" if document.get("modified") else ""
     where = " (from its name)" if document.get("date") and document.get("date_in") == "name" else ""
     return _shorten(str(document.get("date") or changed)) + where
@@ -82,7 +82,7 @@ def references_text(result: Mapping[str, Any]) -> str:
 
 
 def quoted_marks(result: Mapping[str, Any]) -> set[str]:
-    """Find the marks of the documents that are quoted above the list: just one if a reader gives a sentence."""
+    """Find the citation marks of documents that are quoted above the list. The extractive reader quotes only one."""
     evidence = result.get("evidence") or ()
     return {one["mark"] for one in (evidence[:1] if result.get("certainty") in GIVEN else evidence)}
 
@@ -107,7 +107,7 @@ def place_text(document: Mapping[str, Any], write_file: Callable[[str], str] = s
 
 
 def label_text(result: Mapping[str, Any]) -> str:
-    """Write how far an answer can be trusted."""
+    """Write the label of an answer, which says how far the answer can be trusted."""
     why = " (forced: the steps were used up)" if result.get("forced") else ""
     return f"Label: {result.get('label') or 'no label'}{why}"
 
@@ -129,5 +129,5 @@ def _shorten(text: str) -> str:
 
 
 def without_marks(text: str) -> str:
-    """Put bracketed numbers of a document's text in parentheses, so that they are not taken for passages' marks."""
+    """Replace brackets around numbers by parentheses, so that the numbers are not mistaken for citation marks."""
     return _BRACKETS.sub(r"(\1)", text)

@@ -1,4 +1,4 @@
-"""Replace parts of a pipeline before it is built."""
+"""Replace components and parameters of a pipeline before it is built."""
 
 import copy
 import inspect
@@ -13,20 +13,20 @@ from prefrag.pipelines.blocks import Block, Change, blocks, class_of, is_block, 
 
 
 def replace_parts(pipeline: Block, replace: Mapping[str, Any] | Change) -> Block:
-    """Replace parts of a pipeline.
+    """Replace components and parameters of a pipeline.
 
     The keys of a mapping are paths into the YAML; see :func:`prefrag.pipelines.load`.
     """
     if not isinstance(replace, Mapping):
         changed: Block = rewrite(pipeline, replace)
         return changed
-    # Blocks that YAML's anchors share stay shared in a deep copy.
+    # Where YAML anchors share a block (a mapping with a class), the deep copy shares its copy too.
     changed = copy.deepcopy(pipeline)
     names = list(changed["components"])
 
     def exactness(key: str) -> tuple[int, int]:
         first, *rest = key.split(".")
-        # Replace classes before components, a component before those that repeat it, and a whole before its parts.
+        # More specific keys come later and win: first classes, then components, components that repeat others, parts.
         return names.index(first) if first in names else -1, len(rest)
 
     for key in sorted(replace, key=exactness):
@@ -34,10 +34,10 @@ def replace_parts(pipeline: Block, replace: Mapping[str, Any] | Change) -> Block
         value = _as_yaml(replace[key], key)
         if not path and not is_block(value):
             raise ValueError(
-                f"'{key}' in `replace` is a whole component: give one, or its type and init_parameters, not {value!r}."
+                f"'{key}' in `replace` is a whole component: give an object or its type and parameters, not {value!r}."
             )
         for block in _find_blocks(changed, first, key):
-            # Change the block in place, so that the blocks that repeat it change too.
+            # Change the block itself, so that its repetitions change too.
             if not path:
                 block.clear()
                 block.update(copy.deepcopy(value))
@@ -66,7 +66,7 @@ def _find_blocks(pipeline: Block, name: str, key: str) -> list[Block]:
     owner = next(other for other, one in components.items() if one.get("init_parameters") is parameters)
     if owner == name:
         return [one for one in everywhere if one is block or one.get("init_parameters") is parameters]
-    # The component repeats another's parameters, but the key means this one alone.
+    # The component repeats the parameters of another. Copy them, because the key names only this component.
     components[name] = {**block, "init_parameters": dict(parameters)}
     return [components[name]]
 
@@ -95,7 +95,7 @@ def _set_value(holder: Any, path: Sequence[str], value: Any, key: str) -> Any:
 
 def _parameter_names(block: Block) -> list[str] | None:
     try:
-        # The class itself would give the signature of its metaclass.
+        # Inspect `__init__`, because the class itself has the signature of its metaclass.
         signature = inspect.signature(serialization.import_class_by_name(block["type"]).__init__)
     except (ImportError, DeserializationError, TypeError, ValueError):
         return None

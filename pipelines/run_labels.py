@@ -10,19 +10,19 @@ from prefrag.components.parts import TANTIVY_STORE, find_stores
 
 
 def label_run(pipeline: Any) -> dict[str, str]:
-    """Label a run with its id, its pipeline and, for the audit log, the collections that it searches."""
+    """Return the labels of a run: its id, its pipeline and, for the audit log, the collections that it searches."""
     labels = {"run": uuid.uuid4().hex, "pipeline": getattr(pipeline, "name", None) or "unnamed"}
     if audit_log() is None:
         return labels
     if not hasattr(pipeline, "searched_stores"):
-        # Kept, because finding the stores takes milliseconds, and they do not change.
+        # Remember the stores, because finding them takes milliseconds, and they do not change.
         pipeline.searched_stores = find_stores(pipeline)
     indexes = dict.fromkeys(map(name_index, pipeline.searched_stores))
     return {**labels, "collection": ",".join(indexes)}
 
 
 def name_index(store: Any) -> str:
-    """Find the name of a store's index; if the store was given a folder, the name of that folder."""
+    """Return the name of a store's index. If the store has a path instead, return the name of its folder."""
     if type(store).__name__ != TANTIVY_STORE:
         return str(store._index)
     if store.path is not None:

@@ -1,4 +1,4 @@
-"""State in words what a run sent to models on other machines, and to tracing."""
+"""Describe what a run sent to models on other machines, and to a tracing backend."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,13 +7,13 @@ from prefrag.components.text.counted import counted
 
 
 def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> list[str]:
-    """Write what a run sent to models that are neither on this machine nor on a host that counts as local."""
+    """Describe what a run sent to models that are neither on this machine nor on a host that counts as local."""
     has_replied = result.get("usage", {}).get("llm_calls", 1)
     passages = "Sent to a remote model: " if has_replied else "A remote model was unreachable or did not reply: tried "
     sums: dict[tuple[str, str], tuple[int, int]] = {}
     for sent in result.get("sent_to_models") or ():
         if sent["remote"]:
-            # A query embedder is sent no passages.
+            # An embedder gets only queries, no passages.
             key = ("your queries" if sent["role"] == "embedder" else "your passages", sent.get("host") or "")
             calls, tokens = sums.get(key, (0, 0))
             sums[key] = calls + sent["calls"], tokens + sent["prompt_tokens"] + sent["completion_tokens"]

@@ -1,4 +1,4 @@
-"""Write the trace of a run in words: terminal, chat and page all show its events from one table."""
+"""Write the trace of a run in words. The terminal, the chat and the page all use the same table of sentences."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from typing import Any
 from prefrag.components.state.state import Event
 from prefrag.components.text.one_line import one_line
 
-# By kind of event. `<field?words>` is shown if the field has a value, `<!field?words>` if it has none.
+# A sentence for each kind of event. `<field?words>` shows the words if the field has a value, `<!field?words>` if not.
 SENTENCES = {
     "answer": "<forced?Forced answer><!forced?Answer>: {text}<label? [{label}]>",
     "asked_back": "Asked back: {text}",
@@ -64,7 +64,7 @@ SENTENCES = {
     ),
     "review": "Review: {status}<supplement?, so one more search follows><explanation?. {explanation}>.",
     "rewritten": "Read as: {question}",
-    "not rewritten": "Follow-up: could not be rewritten to stand alone, so it is used as it is",
+    "not rewritten": "Follow-up: could not be rewritten to stand alone, so it is used unchanged",
     "search": "Search {source}: {query}",
     "selection": "Selected by {method}<pairs? (pairs classified: {pairs}, positive: {positive})>: {documents}",
     "steered": "Steered to {source}, although the model named {named} ({reason})",
@@ -87,7 +87,7 @@ SENTENCES = {
     "written again": "Written again: {text}",
 }
 _SECTION = re.compile(r"<(?P<without>!?)(?P<field>\w+)\?(?P<words>[^>]*)>")
-# A query that is held back may be a whole conversation.
+# A query that was not sent may be a whole conversation, so cut it.
 _SHOWN_CHARACTERS = 200
 _JUDGED_BY = {
     "model": "by the model",
@@ -97,7 +97,7 @@ _JUDGED_BY = {
     "nothing_found": "nothing was found",
     "no_other_source": "no other source may be searched",
 }
-# What to write instead of names that have just been listed.
+# These words replace names that have just been listed.
 _SAME = {"found": "all of them", "selection": "what was selected"}
 _SUPPORT = {"fully": "fully supported", "partially": "partially supported"}
 _CLASSES = {"no_retrieval": "no retrieval", "single_step": "one retrieval", "multi_step": "several retrievals"}
@@ -199,7 +199,7 @@ def _join(titles: Iterable[Any]) -> str:
 
 
 def _join_documents(data: Mapping[str, Any], field: str) -> str:
-    """Name documents; those with the same title stand together, each with what tells it apart."""
+    """Name documents. Documents with the same title are grouped, and their places tell them apart."""
     groups: dict[str, list[str]] = {}
     for title, place in zip_longest(data.get(field) or (), data.get("places") or (), fillvalue=""):
         groups.setdefault(str(title), []).append(str(place))

@@ -1,9 +1,9 @@
-"""Write the pipelines that differ from another one in a few blocks: `python -m prefrag.pipelines.variants`.
+"""Write the pipelines that are variants of another pipeline: `python -m prefrag.pipelines.variants`.
 
-`variants.yaml` beside this file gives the base of each, the comment at its head, and what is replaced. A path is one as
-in :func:`prefrag.pipelines.load`, `connections`, or `NEW after OLD`, which puts a new part after an old one. A value is
-the text of the new block, with its comments; null leaves the part out. In a text, `@local.retriever` stands for that
-block of the base, and `@prefrag_dense:local.retriever` for that of another pipeline.
+`variants.yaml` names for each variant its base, the comment at its head, and what to replace. A key is a path as in
+:func:`prefrag.pipelines.load`, or `connections`, or `NEW after OLD` to insert NEW behind OLD. A value is YAML text with
+comments, or null to leave the part out. In this text, `@local.retriever` stands for the retriever of `local` in the
+base, and `@prefrag_dense:local.retriever` for the same path in another pipeline.
 """
 
 import re
@@ -46,7 +46,7 @@ def text_of(name: str) -> str:
 
 
 def _fill(block: list[str], base: str) -> list[str]:
-    """Insert the blocks that are named with `@`, together with what stands after their keys."""
+    """Insert the parts that are named with `@`, including the text after their keys."""
     filled: list[str] = []
     for line in block:
         if match := _OTHER.match(line):
@@ -62,7 +62,7 @@ def _fill(block: list[str], base: str) -> list[str]:
 
 
 def _replace(lines: list[str], path: str, value: str | None, base: str) -> list[str]:
-    """Replace a part with a block, insert a block after a part, or leave the part out."""
+    """Replace a part, insert a new part after it, or leave it out."""
     path, _, neighbour = path.partition(" after ")
     *parents, name = path.split(".")
     first, last, indent = _find(lines, ".".join([*parents, neighbour or name]))
@@ -82,7 +82,7 @@ def _replace(lines: list[str], path: str, value: str | None, base: str) -> list[
 
 
 def _find(lines: list[str], path: str) -> tuple[int, int, int]:
-    """Find the lines of a part, from its key to the line after its last, and the key's indentation."""
+    """Return the first line of a part, the line after its last line, and the indentation of its key."""
     words = path.split(".")
     first, last, indent = -1, len(lines), -2
     for word in words if words[0] == "connections" else ["components", *words]:
@@ -97,7 +97,7 @@ def _find(lines: list[str], path: str) -> tuple[int, int, int]:
 
 
 def _parts(lines: list[str], first: int, last: int, indent: int) -> dict[str, tuple[int, int]]:
-    """Find the keys at this indentation, each with the lines of its part."""
+    """Find the keys with this indentation, each with the first line of its part and the line after its last line."""
     parts, key = {}, ""
     for number in range(first, last):
         line = lines[number].lstrip(" ")

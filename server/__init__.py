@@ -1,1 +1,1 @@
-"""The secured Hayhooks application."""
+"""The web application that serves the pipelines: Hayhooks, protected by API keys and limits."""

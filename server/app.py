@@ -1,4 +1,4 @@
-"""The served application: Hayhooks with the pipelines of ``yaml_pipelines/``, behind keys and limits."""
+"""The web application that ``prefrag serve`` runs: Hayhooks with our pipelines, protected by API keys and limits."""
 
 import asyncio
 import importlib.util
@@ -60,8 +60,8 @@ def create_app() -> FastAPI:
     files, lenient = served_pipelines.choose_pipelines(), served_pipelines.skips_broken()
     listed_collections()
     hide_stand_ins(files.values())
-    # Hayhooks itself would load the wrappers in its folder, and only log failures. So its folder begins empty, and
-    # receives only wrappers that are deployed later.
+    # If Hayhooks found pipelines in its folder, it would load them itself and only log failures. So give it an empty
+    # folder. Only pipelines that are deployed later go there.
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
     _configure_hayhooks(deployed_later.name)
     configure_log()
@@ -76,8 +76,8 @@ def create_app() -> FastAPI:
 
     app = _create_hayhooks()
     app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
-    # Inside the middleware of Hayhooks, so that refusals also carry its CORS headers and request id; `add_middleware`
-    # would put ours outside.
+    # Our middleware runs inside Hayhooks' middleware, so that refusals also carry CORS headers and a request id.
+    # `add_middleware` would put it outside.
     app.user_middleware += [
         Middleware(OpenWebUIRoutes),
         Middleware(ErrorForm),
@@ -91,7 +91,7 @@ def create_app() -> FastAPI:
     ]
     app.add_exception_handler(Refusal, _refuse)
     app.add_exception_handler(RequestValidationError, refuse_wrong_shape)
-    # Covers all pipelines, including those deployed later.
+    # The routes of all pipelines use this class, including those of pipelines that are deployed later.
     app.router.route_class = StrictRoute
     _describe_open_routes_only(app)
     mcp_sessions = _add_mcp(app)
@@ -106,7 +106,7 @@ def create_app() -> FastAPI:
     app.include_router(page_routes(served))
 
     async def find_unreachable() -> dict[str, str]:
-        """Find the pipelines whose index or server does not answer, each with advice, and log any change."""
+        """Return advice for each pipeline whose index or model server does not answer, and log what has changed."""
         found = await find_outages(served(), STORES if settings.ready == "index" else EVERYTHING)
         for name in sorted(found.keys() - down):
             log.error("Not ready: {}. {}", name, one_line(found[name].details))
@@ -128,10 +128,10 @@ def create_app() -> FastAPI:
                 await find_unreachable()
                 await asyncio.to_thread(end_all_changes)
                 if settings.state == "elasticsearch":
-                    # In a thread, because it waits for a sign of life from the server that began a change.
+                    # In a thread, because this waits to see whether servers with unfinished changes are still alive.
                     threading.Thread(target=end_shared_changes, daemon=True).start()
                 if open_deploy:
-                    log.warning("The deploy routes are open: whoever may call them can run any code here.")
+                    log.warning("The deploy routes are open: whoever may call them can run any code on this server.")
                 page_token.show()
                 if followed:
                     followed.start()
@@ -139,14 +139,14 @@ def create_app() -> FastAPI:
         finally:
             if followed:
                 followed.stop()
-            # A cancelled run still sends its client the error.
+            # Wait for cancelled requests, because each of them still sends an error to its client.
             if in_flight:
                 await asyncio.wait(in_flight, timeout=_LAST_SECONDS)
             indexing.stop()
             if at_work:
-                # Files that have not been indexed by now are discarded.
+                # Give uploads time to clean up: files that have not been indexed by now are discarded.
                 await asyncio.wait(at_work, timeout=_LAST_SECONDS)
-            # Both are global to the process, and the registry would refuse the same names for a second application.
+            # Clear what is global to the process. Otherwise a second application could not register the same names.
             registry.clear()
             hide_stand_ins(())
             deployed_later.cleanup()
@@ -204,22 +204,22 @@ def _configure_hayhooks(pipelines_dir: str) -> None:
 
 
 def _create_hayhooks() -> FastAPI:
-    """Create the Hayhooks application; without `auto_trace`, hide from it OTLP endpoints set for other programs."""
+    """Create the Hayhooks application. Without `auto_trace`, it must not see OTLP endpoints set for other programs."""
     endpoints = {"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} & os.environ.keys()
     hidden = {} if settings.auto_trace else {name: os.environ.pop(name) for name in endpoints}
     app = create_hayhooks()
     os.environ.update(hidden)
-    # FastAPI accepts these only at construction.
+    # These options belong to FastAPI's constructor, which Hayhooks calls, so change them afterwards.
     if telemetry := vars(app).get("_telemetry"):
         telemetry |= {"logs": settings.trace_content, "exclude": lambda _: not settings.auto_trace}
     return app
 
 
 class StrictRoute(APIRoute):
-    """A route that refuses fields that its request model does not have.
+    """A route that refuses a request with unknown fields.
 
-    A misspelt option, such as ``source`` for ``sources``, would otherwise be ignored silently, and the question sent to
-    the web. Hayhooks makes the request models and cannot be set to refuse unknown fields.
+    Otherwise a misspelt option would be ignored silently: with ``source`` instead of ``sources``, the question could go
+    to the web. Hayhooks makes the request models, and has no setting that refuses unknown fields.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any):
@@ -256,15 +256,15 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
         except PipelineModeError:
             raise
         except Exception as error:
-            # The error of Hayhooks says which of its steps failed; the error's cause says why.
+            # Hayhooks' error says which of its steps failed. The cause of that error says why.
             failed[name] = str(error.__cause__ or error) or type(error).__name__
 
-    # Load one after the other, because the imports of one wrapper can disturb another's.
+    # Load one pipeline after another, because wrappers that import modules at the same time can disturb each other.
     for name, path in files.items():
         with record_failure(name):
             prepared[name] = served_pipelines.prepare_pipeline(name, path)
     if lenient:
-        # Only a store that does not answer counts: all pipelines share the model server, which may come back.
+        # Leave out pipelines whose document store does not answer. The model server is ignored: it may come back.
         loaded = _haystack_pipelines({name: each.wrapper for name, each in prepared.items()})
         found = await find_outages(loaded, STORES)
         failed |= {name: outage.details for name, outage in found.items()}
@@ -282,7 +282,7 @@ def _haystack_pipelines(wrappers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _describe_open_routes_only(app: FastAPI) -> None:
-    """Leave closed routes out of the OpenAPI schema, through FastAPI's hook for changing it."""
+    """Keep the OpenAPI schema free of routes that are not served, by wrapping FastAPI's `openapi` method."""
     describe = app.openapi
 
     def openapi() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Open the page in this machine's browser as soon as it is served."""
+"""Open the web page in this machine's browser as soon as the server answers."""
 
 import os
 import socket
@@ -12,7 +12,7 @@ _SECONDS = 60.0
 
 
 def open_page(address: str, fragment: str) -> None:
-    """Open a page once its server accepts connections. Without a browser, print the address if no terminal shows it."""
+    """Open a page when its server answers. If no browser opens and no terminal shows the address, print the address."""
     threading.Thread(target=_open, args=(address, fragment), daemon=True).start()
 
 
@@ -29,5 +29,5 @@ def _open(address: str, fragment: str) -> None:
 
 
 def _has_screen() -> bool:
-    """Check whether a window can be opened: without a display, a text browser would take over the terminal."""
+    """Check whether a window can be opened. Without a display, Python could start a text browser in the terminal."""
     return sys.platform in ("win32", "darwin") or bool({"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"} & os.environ.keys())

@@ -1,4 +1,4 @@
-"""Write a result for a chat, in Markdown whose layout untrusted text cannot change."""
+"""Write the result of a run as Markdown for a chat. Untrusted text in the result cannot change the layout."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,22 +15,23 @@ from prefrag.pipelines.trace_text import one_line, trace_text
 
 NOTE = "Note:"
 _OWN_HEADING = re.compile(rf"(?m)^[ \t]{{0,9}}({HEADING}|{NOTE})")
-# Control characters, and those that reverse or hide the text around them, but not the joiners that some scripts need.
+# Control characters, and characters that reverse or hide text. Joiners are left out, because some scripts need them.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e0fff]")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-# The answer's own words are in bold, and Markdown signs in them are escaped.
+# The answer in a "Stated" line: it is in bold, and its Markdown characters are escaped.
 _STATED = re.compile(r"(?m)^Stated: [^\n]*?(?<!\\)\*\*((?:[^*\\\n]|\\.)+)\*\*")
 _DRAWN_CODE = re.compile(
     r"((?<!`)`{3,}+|(?<!~)~{3,}+)(?:[^\S\n]*+(?:html|svg|xml|css|js|javascript|jsx|tsx|mermaid|vega)\b|(?=[^\n`]{0,200}&))",
     re.IGNORECASE,
 )
+# The marks of cited passages in square brackets, such as [1], [W2] (a web page) or [1, A1] (an attached text).
 MARKS = re.compile(r"\[\s{0,9}([AW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[AW]?\d{1,9})*)\s{0,9}\]")
 _MARK = re.compile(r"[AW]?\d+")
 
 
 def disarm(text: str) -> str:
-    """Disarm what a Markdown renderer would load, or hide from the reader: images, HTML, and the targets of links."""
-    # An inline link or image needs `](`, and a link by reference needs a definition with `]:`.
+    """Turn images, HTML and links into plain text, so that a Markdown renderer neither loads nor hides anything."""
+    # An inline link or image needs `](`, and a reference link needs a definition with `]:`.
     text = strip_controls(without_userinfo(text))
     plain = _TAG.sub("&lt;", text.replace("](", "] (").replace("]:", "] :"))
     # Front ends would run or draw code blocks in the languages that `_DRAWN_CODE` names.
@@ -38,7 +39,7 @@ def disarm(text: str) -> str:
 
 
 def strip_controls(text: str) -> str:
-    """Remove invisible characters, and those that hide or reverse the text around them."""
+    """Remove control characters, and characters that hide or reverse the text around them."""
     return _CONTROLS.sub("", text)
 
 
@@ -46,17 +47,17 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
     """Write the content of the assistant's message."""
     if parts := given_parts(result):
         before, span, behind, where = (_without_emphasis(part) for part in parts)
-        # On one line and after a word of our own, so that no untrusted sentence starts a heading or a list.
+        # The line begins with a word of ours, such as "Stated", so that no untrusted text starts a heading or a list.
         parts = [rename_marks(f"{before}{span and f'**{span}**'}{behind}{where}", marks)]
     elif answer := result.get("answer_with_citations") or result.get("answer"):
-        # A passage may have led the model to write a list of sources of its own.
+        # Change headings like ours: a passage may have led the model to write its own list of sources.
         parts = [_OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))]
     elif evidence := evidence_texts(result):
-        # Each sentence is a quotation of its own, so that none starts a heading or a list.
+        # Each text is one line that begins with a mark, so no text can start a heading or a list.
         parts = [NOT_ANSWERED, "\n>\n".join(f"> {rename_marks(disarm(text), marks)}" for text in evidence)]
     else:
         parts = [disarm(one_line(result.get("asked_back") or "No answer was found."))]
-    # If the reader did not read for this question, say why before showing sentences that merely share its words.
+    # Without the extractive reader, the sentences only share words with the question. Then the note comes first.
     is_not_read = NOT_READ in (result.get("without_model") or ())
     parts.insert(0 if is_not_read else len(parts), write_note(result, cites))
     if search_failures(result):
@@ -64,7 +65,7 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
         parts.insert(0, f"{NOTE} no source could be searched{rests}.")
     if lists_sources:
         sources = rename_marks(disarm(references_text(result)), marks).splitlines()
-        # Several passages of an attached file give the same line, which is shown once.
+        # All passages of an attached file give the same line. Show the line once.
         parts.append("\n".join(dict.fromkeys(sources)))
     return "\n\n".join(filter(None, parts))
 
@@ -81,7 +82,7 @@ def write_failure(reason: str) -> str:
 
 @dataclass(frozen=True)
 class TextChat:
-    """A streamed answer for any OpenAI client: the steps as reasoning, and the sources in words."""
+    """Streams an answer to any OpenAI client: steps are sent as reasoning, and sources are listed in the text."""
 
     marks: Mapping[str, str]
     cites: bool
@@ -105,7 +106,7 @@ def strip_notes(content: str) -> str:
     """Remove from an earlier answer what :func:`write_content` added to it."""
     paragraphs = content.partition(f"\n\n{HEADING}\n")[0].split("\n\n")
     if NOT_ANSWERED in paragraphs or any(one.startswith("Probably: ") for one in paragraphs):
-        # The rest quotes passages and is not the assistant's own words.
+        # The rest of the answer only quotes passages.
         return NOT_ANSWERED
     if stated := _STATED.search(content):
         return re.sub(r"\\(.)", r"\1", stated[1])
@@ -113,7 +114,7 @@ def strip_notes(content: str) -> str:
 
 
 def rename_marks(text: str, marks: Mapping[str, str]) -> str:
-    """Rename the marks of passages so that a front end does not take them for its own attached files."""
+    """Rename the marks of passages, so that a front end does not take [1] for the first file attached to the chat."""
     if not marks:
         return text
 
@@ -130,12 +131,12 @@ def read_marks(inner: str) -> list[str]:
 
 
 def write_note(result: Mapping[str, Any], cites: bool) -> str:
-    """Write the note below an answer: what the user should know about it."""
+    """Write the note that says what the user should know about an answer."""
     says = []
     if (read := result.get("question")) and read != result.get("asked", read):
         says.append(f"read as \u201c{disarm(one_line(read))}\u201d")
     if given_parts(result):
-        says.append("a reader found this without a language model")
+        says.append("the extractive reader found this without a language model")
     elif (guess := result.get("guess")) and result.get("probability") is None:
         says.append(f"*a guess: {_without_emphasis(one_line(guess))}*")
     elif result.get("label") == Label.INCORRECT:

@@ -1,4 +1,4 @@
-"""Find the pipeline for a request that names a collection."""
+"""Find the pipeline that searches the collection named in a request. A collection is an index."""
 
 import asyncio
 from collections import OrderedDict
@@ -21,15 +21,15 @@ from prefrag.server.collections import (
 )
 from prefrag.server.keys import current_access
 
-# A pipeline takes at most a megabyte, because all pipelines of a process share readers, trees and indexes.
+# How many pipelines for other collections stay loaded. Each takes at most a megabyte: they share models and indexes.
 MOST_LOADED = 16
 
 
 class CollectionPipelines:
     """Finds the pipeline for the collection of a request.
 
-    The pipeline that the server has loaded searches its own collection. For any other one it is loaded again, with that
-    index in its document store and in its web retriever (`local_index`), and kept while it is in use or recently used.
+    The pipeline that is loaded when the server starts searches its own collection. For another collection, a copy is
+    loaded, with that index in its document store and its web retriever (`local_index`). Recently used copies are kept.
     """
 
     def __init__(self, name: str, pipeline: Any):
@@ -41,7 +41,7 @@ class CollectionPipelines:
         self._kinds, self._own, self._others = _find_indexes(pipeline)
 
     async def find(self, collection: str | None) -> Any:
-        """Find the pipeline over a collection, loaded if need be; None means the default or a key's only collection."""
+        """Return the pipeline that searches a collection. None means the default, or else the key's only collection."""
         allowed = current_access.get().collections
         if allowed is not None and not self._others <= allowed:
             raise BadInput("This key may not use this pipeline: it also searches documents outside its collections.")
@@ -50,7 +50,7 @@ class CollectionPipelines:
                 return self.pipeline
             searched = [name for name in allowed or () if is_listed(name)]
             if len(searched) != 1:
-                raise BadInput("Name the collection to search (`index`): GET /collections lists those of this key.")
+                raise BadInput("Name the collection to search (`index`): GET /collections shows what this key may use.")
             [collection] = searched
         if self._own is None:
             raise BadInput("This pipeline searches fixed indexes: leave `index` out.")
@@ -62,7 +62,7 @@ class CollectionPipelines:
         if (pipeline := self._loaded.get(collection)) is None:
             if (loading := self._loading.get(collection)) is None:
                 loading = self._loading[collection] = asyncio.create_task(self._load_once(collection))
-            # Loading continues even if the first client waiting for it disconnects.
+            # The pipeline is loaded even if the first client that waits for it disconnects.
             return await asyncio.shield(loading)
         self._keep(collection, pipeline)
         return pipeline

@@ -50,22 +50,22 @@ logger = logging.getLogger(__name__)
 
 MAY_NOT_WRITE = (
     "Adding and deleting documents needs an API key that may write; the administrator makes one with: "
-    "prefrag keys add NAME --write. On the server's own machine you need none: open the page by the address that the "
-    "terminal of `prefrag serve` shows"
+    "prefrag keys add NAME --write. On the server's own machine you need no key: open the address that the terminal "
+    "of `prefrag serve` shows"
 )
 _COMES_BACK = (
-    "The file is still in the folder that this collection follows: it is indexed again at the next start, or when it "
-    "changes. Delete or move the file itself to keep it out."
+    "The file is still in the folder that this collection follows. It is indexed again when it changes or the server "
+    "starts again. To keep it out of the collection, delete or move the file itself."
 )
-# Each change may convert files, which keeps a whole core busy.
+# Adding documents may convert files, which keeps a whole core busy.
 _CHANGES_AT_ONCE = 2
-# More uploads than changes, because uploaded files can wait on disk until they are indexed.
+# More uploads than changes are allowed, because uploaded files can wait on disk until they are indexed.
 _UPLOADS_AT_ONCE = 16
 _MOST_WAITING = 64
-_READERS = 2
+_READS_AT_ONCE = 2
 _RETRY_SECONDS = 10
 T = TypeVar("T")
-# Browsers download an untrusted file instead of showing it. If one shows it anyway, nothing in it can run.
+# Users' files are untrusted. With these headers, a browser that shows a file instead of saving it runs nothing in it.
 _ORIGINAL_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "X-Content-Type-Options": "nosniff",
@@ -95,7 +95,7 @@ def make_routes(
     served: Callable[[], Mapping[str, Any]],
     followed: FollowedFolder | None = None,
 ) -> APIRouter:
-    """Make the routes; ``are_shared`` tells whether several keys share the places, ``served`` gives the pipelines."""
+    """Make the routes. ``are_shared`` says whether several keys share the server; ``served`` returns its pipelines."""
     router = APIRouter(tags=["collections"])
     uploading = Places("uploads", _UPLOADS_AT_ONCE, _MOST_WAITING, are_shared)
     places = Places("changes of documents", _CHANGES_AT_ONCE, _MOST_WAITING, are_shared)
@@ -105,8 +105,8 @@ def make_routes(
         f"This server process accepts {a_day:,} bytes of uploads per key and day (PREFRAG_UPLOAD_BYTES_A_DAY).",
     )
     suggested = SuggestedQuestions(served)
-    # Threads apart from those that answer questions, so that no question waits for them.
-    reading, changing, drawing = CapacityLimiter(_READERS), CapacityLimiter(_CHANGES_AT_ONCE), CapacityLimiter(1)
+    # Questions are answered in other threads, so that they do not wait for this work.
+    reading, changing, drawing = CapacityLimiter(_READS_AT_ONCE), CapacityLimiter(_CHANGES_AT_ONCE), CapacityLimiter(1)
 
     async def read(work: Callable[[], T], limiter: CapacityLimiter = reading) -> T:
         async with asyncio.timeout(journal.WAIT_SECONDS):
@@ -127,10 +127,10 @@ def make_routes(
             return await change(request, partial(indexing.index, collection, incoming, shared))
 
     def are_in_elasticsearch() -> bool:
-        """Check whether all served pipelines search only Elasticsearch, so that documents belong there."""
+        """Check whether all served pipelines search only Elasticsearch. If so, documents are stored there."""
         kinds = {type(store).__name__ for pipeline in served().values() for store in find_stores(pipeline)}
         if not kinds and settings.state == "elasticsearch":
-            raise HTTPException(503, "No pipeline that searches documents is served: see `/ready`, and start again.")
+            raise HTTPException(503, "No served pipeline searches documents: see `/ready`, and start the server again.")
         return kinds == {ELASTICSEARCH_STORE}
 
     @router.get("/collections", summary="The collections that may be searched")
@@ -147,7 +147,7 @@ def make_routes(
         with _refuse_errors():
             shared = are_in_elasticsearch()
             check_collection(name, by_name=shared)
-            # As a ready response, because FastAPI would take a second to check 20,000 entries.
+            # Return a response, because FastAPI would take a second to validate a list of 20,000 documents.
             return JSONResponse(await read(partial(describe_documents, name, shared)))
 
     @router.get("/collections/{name}/questions", summary="Questions that the documents of a collection answer")
@@ -157,7 +157,7 @@ def make_routes(
             check_collection(name, by_name=shared)
             return {"questions": [], "pending": False} if shared else await read(partial(suggested.find, name))
 
-    @router.get("/collections/{name}/documents/{document}", summary="A document, as the text that was read from it")
+    @router.get("/collections/{name}/documents/{document}", summary="The text that was read from a document")
     async def read_document(name: str, document: str, request: Request) -> dict[str, Any]:
         return await open_text(request, name, document=document)
 
@@ -178,7 +178,7 @@ def make_routes(
             path = await read(partial(find_original, name, document, check_original(request, name)))
         return FileResponse(path, media_type="application/octet-stream", filename=path.name, headers=_ORIGINAL_HEADERS)
 
-    @router.get("/collections/{name}/documents/{document}/pages/{page}", summary="A page of a PDF, drawn")
+    @router.get("/collections/{name}/documents/{document}/pages/{page}", summary="A picture of a page of a PDF")
     async def read_page(
         name: str, document: str, page: int, request: Request, sentence: Annotated[str, Query(max_length=2_000)] = ""
     ) -> dict[str, Any]:
@@ -250,7 +250,7 @@ def _check_writing(name: str, shared: bool) -> None:
 def _check_shared(name: str) -> None:
     if settings.state != "elasticsearch":
         raise BadInput(
-            "The served pipelines search only Elasticsearch, and the uploaded files could not be kept there: set "
+            "The served pipelines search only Elasticsearch, but uploaded files are not stored there: set "
             "PREFRAG_STATE=elasticsearch on each server, or add the documents with prefrag index FILES "
             f"--store elasticsearch --index {name}."
         )
@@ -259,7 +259,7 @@ def _check_shared(name: str) -> None:
 
 
 def gives_originals(scope: Scope) -> bool:
-    """Check whether a request may get original files: it comes from this machine, or the administrator allows it."""
+    """Check whether a request may get original files: it comes from this machine, or the settings allow it."""
     return settings.originals or stays_on_this_machine(scope)
 
 
@@ -300,7 +300,7 @@ def _describe_collections(shared: bool) -> list[dict[str, Any]]:
             # The collection has just been deleted.
             continue
         except DocumentStoreError as error:
-            logger.error("The collection %s is left out. %s", name, error)
+            logger.error("The collection %s is left out of the list. %s", name, error)
             failure = error
             continue
         setting = web_setting()
@@ -321,7 +321,7 @@ def _describe_collections(shared: bool) -> list[dict[str, Any]]:
             }
         )
     if shared and failure is not None and not described:
-        # An empty list would say that there are no collections, although Elasticsearch is merely down.
+        # An empty list would mean that there are no collections, but Elasticsearch is merely down.
         raise failure
     return described
 

@@ -1,4 +1,4 @@
-"""The collections that may be searched over HTTP: those the administrator lists, narrowed by the key."""
+"""The collections (indexes) that requests may search: the settings list them, and a key may allow only some."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -18,28 +18,28 @@ from prefrag.server.keys import current_access
 
 WEB_RETRIEVER = "WebRetriever"
 _ALL = frozenset({"*", "all"})
-_stand_ins: set[str] = set()
+_stand_ins: set[str] = set()  # indexes that a pipeline searches in place of the web
 
 
 class NoSuchCollection(Missing):
-    """Refuse a collection, in the same words whether it does not exist or the key may not search it."""
+    """Refuse a collection. The message does not reveal whether the collection is missing or the key may not use it."""
 
     http_status = 404
 
     def __init__(self) -> None:
         super().__init__(
-            "There is no such collection, or you may not use it: GET /collections lists those you may use, and the "
-            "administrator adds others with PREFRAG_COLLECTIONS."
+            "There is no such collection, or you may not use it. GET /collections lists all that you may use. The "
+            "administrator can add others with PREFRAG_COLLECTIONS."
         )
 
 
 def served_collection() -> str:
-    """Find the collection that is searched if a request names none."""
+    """Return the default collection, which is searched if a request names none."""
     return settings.index or DEFAULT_INDEX
 
 
 def listed_collections() -> frozenset[str]:
-    """Read the collections that requests may name besides the one that is served."""
+    """Read from the settings which collections requests may name, besides the default collection."""
     names = frozenset(settings.collections)
     for name in names - _ALL:
         try:
@@ -50,9 +50,9 @@ def listed_collections() -> frozenset[str]:
 
 
 def is_listed(name: str, by_name: bool = False) -> bool:
-    """Check whether requests may name a collection, even if it does not exist.
+    """Check whether requests may name a collection, which need not exist.
 
-    If the setting is ``all``, an index that stands in for the web is still not listed; see :func:`hide_stand_ins`.
+    The setting ``all`` does not count with ``by_name``. It covers no index that pipelines search in place of the web.
     """
     listed = listed_collections()
     if name in listed - _ALL or name == served_collection():
@@ -67,7 +67,7 @@ def is_listed(name: str, by_name: bool = False) -> bool:
 
 
 def hide_stand_ins(files: Iterable[Path]) -> None:
-    """Keep out of the list every index that one of these pipelines searches in place of the web."""
+    """Exclude every index that one of these pipelines searches in place of the web."""
     _stand_ins.clear()
     for file in files:
         # A broken pipeline is reported when it is loaded.
@@ -83,13 +83,13 @@ def check_collection(name: str, by_name: bool = False) -> None:
 
 
 def is_allowed(name: str) -> bool:
-    """Check whether the key of the request may search a collection, leaving aside whether it is listed."""
+    """Check whether the key of the request may search a collection, whether or not the settings list it."""
     allowed = current_access.get().collections
     return allowed is None or name in allowed
 
 
 def existing_collections(shared: bool = False) -> list[str]:
-    """List the collections that the key of the request may search; in Elasticsearch, only those listed by name."""
+    """List the collections that the request's key may search. In Elasticsearch, the setting ``all`` does not count."""
     if shared:
         named = sorted(listed_collections() - _ALL - {served_collection()})
         return [name for name in (served_collection(), *named) if is_allowed(name)]

@@ -1,4 +1,4 @@
-"""Take a chat request apart: the question, the earlier turns, and the files that its front end attached."""
+"""Split a chat request into the question, the earlier turns, and the files that the front end attached."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from prefrag.components.state.citations import read_citations
 from prefrag.server.chat_text import strip_notes
 from prefrag.server.front_end_prompts import Attachment, drop_tools, take_apart
 
-# The most characters that are kept of an earlier answer; the follow-up rewriter reads fewer.
+# The maximum length of an earlier answer in characters. The rewriter of follow-up questions reads even less.
 _MAX_ANSWER_CHARACTERS = 4_000
 SYSTEM_ROLES = ("system", "developer")
 _BLANKS = re.compile(r"\s{3,}")
@@ -65,7 +65,7 @@ def _add_earlier(attached: list[Attachment], earlier: Sequence[Attachment]) -> l
 
 
 def read_text(message: Mapping[str, Any]) -> str:
-    """Get the text of a message, whose content may be a list of parts."""
+    """Get the text of a message. Its content may be a text or a list of parts."""
     content = message.get("content")
     if isinstance(content, list):
         parts = (part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text")
@@ -74,6 +74,6 @@ def read_text(message: Mapping[str, Any]) -> str:
 
 
 def _read_answer(content: str) -> str:
-    # Cut first: a client may send a text of any length as an answer, and finding citations in it takes time.
+    # Shorten the answer first: it may have any length, and finding citations takes time.
     answer = _BLANKS.sub("\n\n", strip_notes(content)[:_MAX_ANSWER_CHARACTERS])
     return read_citations(answer)[0]

@@ -1,4 +1,4 @@
-"""List the documents of a collection as a client may see them, and the files that could not be read."""
+"""List the documents of a collection for clients, and the files that could not be read."""
 
 import os
 from contextlib import closing
@@ -22,19 +22,19 @@ _KNOWN = {"kind": str, "date": str, "date_in": str, "modified": str, "standing":
 def describe_documents(collection: str, shared: bool = False) -> dict[str, Any]:
     """List the documents of a collection, and its files that were skipped.
 
-    :param collection: The collection; whether it may be read has been checked.
-    :param shared: Whether the collection lies in Elasticsearch.
-    :returns: `documents`, each with `id`, `name`, `folder` (relative to the collection), `kind`, `size` (in bytes, or
-        null), `passages`, `uploaded`, and `date`, `date_in`, `modified` and `standing` where they are known; `failed`,
-        the skipped files, each with `name`, `folder` and `reason`, or null for Elasticsearch, which keeps no such list.
+    :param collection: The collection. The caller has checked that the request may read it.
+    :param shared: Whether the collection is in Elasticsearch.
+    :returns: `documents` and `failed`. Each document has `id`, `name`, `folder` (relative to the collection), `kind`,
+        `size` (in bytes, or null), `passages`, `uploaded` and, if known, `date`, `date_in`, `modified` and `standing`.
+        `failed` lists the skipped files with `name`, `folder` and `reason`. Elasticsearch keeps no such list (null).
     """
     listed = list_uploads(collection, shared)
     known = _read_known(collection, shared) if shared else _known_at(*index_version(collection), collection)
     failed = {} if shared else read_skipped(resolve_index(collection))
     uploads = uploaded_path(collection) if shared else uploads_folder(collection)
     paths = [each.entry.path or "" for each in listed]
-    # A folder's name depends on all paths that are named together. Filters know only the indexed documents, so the
-    # folders of documents are named without the failed files.
+    # How `name_folders` names a folder depends on all paths that it gets. Filters call it with the paths of documents
+    # only, so the folders of documents must be named without the failed files.
     folders = {**(name_folders([*paths, *failed], uploads) if failed else {}), **name_folders(paths, uploads)}
     documents = []
     for each, path in zip(listed, paths, strict=True):
@@ -47,24 +47,23 @@ def describe_documents(collection: str, shared: bool = False) -> dict[str, Any]:
         {"name": PurePath(path).name, "folder": folders[path], "reason": hide_folders(reason)}
         for path, reason in sorted(failed.items())
     ]
-    # The list of skipped files is in the folder of an index, which an index in Elasticsearch does not have.
     return {"documents": documents, "failed": None if shared else skipped}
 
 
 def index_version(collection: str) -> tuple[Path, int]:
-    """Find the folder of an index, and a number that changes whenever the index does."""
+    """Return the folder of an index, and a number that changes whenever the index changes."""
     path = resolve_index(collection)
     return path, os.stat(path / "meta.json").st_mtime_ns
 
 
 @lru_cache(maxsize=4)
 def _known_at(path: Path, version: int, collection: str) -> dict[str, dict[str, Any]]:
-    # Cached, because it takes a second for 20,000 files.
+    # Cached, because reading takes a second for 20,000 files.
     return _read_known(collection, shared=False)
 
 
 def _read_known(collection: str, shared: bool) -> dict[str, dict[str, Any]]:
-    """Read what the first passage of each file says about the file."""
+    """Read the metadata of each file from its first passage."""
     with closing(open_passages("elasticsearch" if shared else "tantivy", collection)) as store:
         return {
             str(passage.meta.get("file_path")): {

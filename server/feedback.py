@@ -1,4 +1,4 @@
-"""Feedback on answers: the route that takes it, and where it is kept."""
+"""Users' feedback on answers: the route that receives it, and its storage."""
 
 import asyncio
 import errno
@@ -27,7 +27,7 @@ from prefrag.server.public_result import hide_addresses
 logger = logging.getLogger(__name__)
 
 MOST_BYTES = 100_000_000
-# Used by servers that share their state; it may hold about as many entries as the file.
+# Servers that share their state use this index instead of a file. It may hold about as many entries as the file.
 FEEDBACK_INDEX = "prefrag-feedback"
 _MOST_DOCUMENTS = 100_000
 router = APIRouter(tags=["feedback"])
@@ -35,7 +35,7 @@ router = APIRouter(tags=["feedback"])
 Word = Annotated[str, Field(max_length=200)]
 Text = Annotated[str, Field(max_length=4_000)]
 Name = Annotated[str, Field(max_length=1_000)]
-# A long title is cut, not refused: the user who likes an answer cannot shorten it.
+# A long title is cut instead of refused, because the user who gives feedback cannot shorten it.
 Title = Annotated[str, AfterValidator(lambda title: title[:1_000])]
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
 
@@ -47,7 +47,7 @@ class FeedbackNotKept(PrefragError):
 
 
 class _Part(BaseModel):
-    # The client sends back its whole result. Fields not listed here, such as passage texts and the trace, are dropped.
+    # The client sends back the whole result. Fields not listed below, such as passage texts and the trace, are dropped.
     model_config = ConfigDict(extra="ignore")
 
 
@@ -61,7 +61,7 @@ class Passage(_Part):
 
 
 class SentQuery(_Part):
-    """A query that was sent out."""
+    """A query that was sent to an external source, such as the web."""
 
     source: Word = ""
     query: Text = ""
@@ -107,7 +107,7 @@ class Feedback(BaseModel):
 
 
 class KeptFeedback(Feedback):
-    """Feedback as it is stored, with its time, key and collection."""
+    """Feedback as it is stored: with the time, the name of the key, and the collection."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -118,21 +118,21 @@ class KeptFeedback(Feedback):
 
     @property
     def right_answer(self) -> str:
-        """The answer that the user typed in, or else the answer that the user liked; empty without either."""
+        """The right answer: what the user typed, or else the answer that the user liked. Empty without either."""
         if self.answer and self.answer.strip():
             return self.answer.strip()
         return self.result.answer.strip() if self.rating == "up" else ""
 
     @property
     def supporting_ids(self) -> list[str]:
-        """The ids of the user's own passages that a liked answer cites; a disliked answer gives none."""
-        # The mark `W1` is of a web page and `A1` of a text that came with the question: neither is in an index.
+        """The ids of the indexed passages that a liked answer cites; empty for a disliked answer."""
+        # `W1` marks a web page, and `A1` a text that came with the question. Neither is in an index.
         own = [each.id for each in self.result.citations if each.mark.isascii() and each.mark.isdecimal() and each.id]
         return list(dict.fromkeys(own)) if self.rating == "up" else []
 
 
 def feedback_file() -> Path:
-    """Find the path of the feedback file, whether it exists or not."""
+    """Return the path of the feedback file, which may not exist."""
     return data_directory() / "feedback.jsonl"
 
 
@@ -155,15 +155,15 @@ def keep_feedback(given: Feedback, key: str | None, collection: str) -> str:
         append_line(path, json.dumps(record), MOST_BYTES)
     except OSError as error:
         if error.errno == errno.EFBIG:
-            reason = f"Its file has reached {MOST_BYTES:,} bytes: export the feedback and move the file away"
+            reason = f"The file has reached {MOST_BYTES:,} bytes: export the feedback and move the file away"
         else:
             reason = f"{path} cannot be written ({error.strerror})"
-        raise FeedbackNotKept(f"No feedback can be kept. {reason}.") from error
+        raise FeedbackNotKept(f"Feedback cannot be stored. {reason}.") from error
     return number
 
 
 def read_feedback() -> Iterator[KeptFeedback | None]:
-    """Read the stored feedback, oldest first; an entry that cannot be read is None."""
+    """Read the stored feedback, oldest first. Yield None for an entry that cannot be read."""
     if settings.state == "elasticsearch":
         yield from map(_read, _read_shared())
         return
@@ -190,10 +190,10 @@ def _keep_shared(record: dict[str, Any]) -> None:
             make_index(client, FEEDBACK_INDEX, {"enabled": False}, number_of_shards=1, hidden=True)
             if client.count(index=FEEDBACK_INDEX)["count"] >= _MOST_DOCUMENTS:
                 reason = f"There are {_MOST_DOCUMENTS:,} entries: export them and delete the index {FEEDBACK_INDEX}"
-                raise FeedbackNotKept(f"No feedback can be kept. {reason}.")
+                raise FeedbackNotKept(f"Feedback cannot be stored. {reason}.")
             client.create(index=FEEDBACK_INDEX, id=record["id"], document=record)
     except DocumentStoreError as error:
-        raise FeedbackNotKept(f"No feedback can be kept. {error}") from error
+        raise FeedbackNotKept(f"Feedback cannot be stored. {error}") from error
 
 
 def _read_shared() -> Iterator[str]:
@@ -204,7 +204,6 @@ def _read_shared() -> Iterator[str]:
     with connect_elasticsearch() as client:
         if client.indices.exists(index=FEEDBACK_INDEX):
             client.indices.refresh(index=FEEDBACK_INDEX)
-            # Oldest first.
             query = {"sort": ["_seq_no"]}
             for hit in helpers.scan(client, index=FEEDBACK_INDEX, query=query, preserve_order=True):
                 yield json.dumps(hit["_source"])
@@ -214,13 +213,13 @@ def _read_shared() -> Iterator[str]:
 async def give_feedback(given: Feedback, request: Request) -> dict[str, str]:
     """Store a user's feedback on an answer."""
     if not request.headers.get("content-type", "").lower().startswith("application/json"):
-        # Other types need no preflight request, so a page of another site could make a browser post them here.
+        # Browsers send some other types without asking this server first, so any website could post feedback with them.
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send the feedback as application/json.")
     access = current_access.get()
     try:
         if given.index is not None:
             check_collection(given.index)
-            # A collection that the administrator names may be in Elasticsearch.
+            # A collection that the settings name may be in Elasticsearch, so do not look for it on this machine.
             if not is_listed(given.index, by_name=True) and not index_exists(index_path(given.index)):
                 raise NoSuchCollection
             collection = given.index

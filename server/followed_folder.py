@@ -1,4 +1,4 @@
-"""Follow the changes in a folder while the server runs: `prefrag FOLDER`."""
+"""Keep the collection of a folder up to date while the server runs, for `prefrag FOLDER`."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from prefrag.indexing.report import IndexReport, group_by_reason
 from prefrag.server.collections import served_collection
 from prefrag.server.indexing_process import IndexingProcess
 
-# Passed from the command to the serving process; not a setting.
+# The environment variable in which the command passes the folder to the serving process. Users do not set it.
 FOLDER_VARIABLE = "_SERVE_FOLDER"
 # Changes are collected until nothing has changed for `_QUIET_MS`, but never for longer than `_MOST_MS`.
 _QUIET_MS, _MOST_MS = 300, 2_000
-# How often the folder is checked and a retry may begin. The first indexing waits as long, so that questions go first.
+# The time between two checks of the folder. A retry waits for a check. So does the first indexing: questions go first.
 _LOOK_MS = 1_000
 _AWAY_SECONDS = 2.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0
 _POLL_MS = 5_000
-# If more changes than this come at once, the system may have lost some, so the whole folder is scanned.
+# If more files than this change at once, the system may have lost some changes, so the whole folder is scanned.
 _MOST_CHANGES = 2_000
 _MOST_NAMED = 5
 
 
 class FollowedFolder:
-    """Watches a folder, and has an indexing process bring the collection up to date."""
+    """Watches a folder. When its files change, an indexing process updates the collection."""
 
     def __init__(self, folder: Path, collection: str, indexing: IndexingProcess) -> None:
         self.collection = collection
@@ -47,7 +47,7 @@ class FollowedFolder:
 
     @classmethod
     def offered(cls, indexing: IndexingProcess) -> FollowedFolder | None:
-        """Follow the folder that `prefrag FOLDER` has named to this process; None under `prefrag serve`."""
+        """Make the watcher if `prefrag FOLDER` passed a folder to this process. Under `prefrag serve`, return None."""
         folder = os.environ.pop(FOLDER_VARIABLE, "")
         return cls(Path(folder), served_collection(), indexing) if folder else None
 
@@ -56,11 +56,11 @@ class FollowedFolder:
         threading.Thread(target=self._run, daemon=True).start()
 
     def stop(self) -> None:
-        """Ask the thread to end; this does not wait for it."""
+        """Ask the thread to end, without waiting for it."""
         self._stopped.set()
 
     def describe(self) -> dict[str, Any]:
-        """Describe the progress: `state` is `reading`, `following`, `away`, or `failed` until the next try."""
+        """Describe the progress. `state` is `reading`, `following`, `failed` (tries again) or `away` (no folder)."""
         return {key: value for key, value in self._state.items() if key != "problem"}
 
     def _run(self) -> None:
@@ -74,7 +74,7 @@ class FollowedFolder:
                     self._fail(f"The folder cannot be watched ({error}), so it is scanned regularly instead.")
             except Exception as error:
                 # For example, a file name that is not UTF-8 stops the watcher.
-                self._fail(f"Watching the folder broke off and starts again. {error}")
+                self._fail(f"Watching the folder failed and starts again. {error}")
             if not self._is_there():
                 if self._state["state"] != "away":
                     log.warning("{} is not there, or cannot be read. Nothing is deleted from the index.", self._folder)
@@ -94,7 +94,7 @@ class FollowedFolder:
             return False
 
     def _follow(self, drives: Drives) -> None:
-        """Index the whole folder, then follow its changes until it is gone."""
+        """Index the whole folder, then its changes, until the folder is gone or the server stops."""
         waiting, pause, next_try = {str(self._folder)}, _FIRST_PAUSE, 0.0
         for changes in watch(
             self._folder,
@@ -121,12 +121,12 @@ class FollowedFolder:
             elif self._stopped.is_set():
                 return
             else:
-                # Whatever failed is tried again with the next changes.
+                # The changes stay in `waiting`, so that they are tried again after the pause.
                 self._fail(problem)
                 next_try, pause = time.monotonic() + pause, min(2 * pause, _LONGEST_PAUSE)
 
     def _index(self, changed: set[str], drives: Drives) -> str | None:
-        """Have changes indexed; return what went wrong, or None."""
+        """Index changes in the indexing process; return what went wrong, or None."""
 
         def show(done: int, total: int) -> None:
             if self._state["state"] != "failed":
@@ -146,7 +146,7 @@ class FollowedFolder:
         return None
 
     def _concerns(self, change: Change, path: str) -> bool:
-        """Check whether a change matters: hidden files, and folders that programs fill, are not indexed."""
+        """Check whether a change matters. Hidden files and folders that programs fill are not indexed."""
         return not any(map(is_passed_over, os.path.relpath(path, self._folder).split(os.sep)))
 
 

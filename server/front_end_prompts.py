@@ -1,7 +1,7 @@
 """Recognise what a front end writes in the user's name: the prompts of its own tasks, and attached files.
 
-Open WebUI, LibreChat and others have the chat's model write titles, tags, follow-up questions and search queries, and
-wrap the texts of attached files around a question. All of it arrives as a user message.
+Front ends such as Open WebUI and LibreChat ask the chat's model for titles, tags, follow-up questions and search
+queries. They also put the texts of attached files around a question. All of this arrives as messages of the user.
 """
 
 import json
@@ -15,21 +15,21 @@ from prefrag.components.web.query_origin import is_question
 _TEMPLATE = "### task:"
 _CONTEXT, _CONTEXT_END = "<context>", "</context>"
 _QUERY, _QUERY_END = "<user_query>", "</user_query>"
-# The example of JSON that a task shows, and whether its value is a list. Turns, a list of objects, do not match.
+# The JSON example in a task's prompt, and whether its value is a list. A list of objects, as in a chat, does not match.
 _SHAPE = re.compile(r'(?<!\[)(?<!\[\s)(?<!,)(?<!,\s)\{{1,2}\s{0,20}"(?P<key>\w{1,40})"\s{0,9}:\s{0,9}(?P<list>\[)?')
-# The beginning of a certain turn of a conversation. A text whose speakers have other names counts as a question.
+# The beginning of a turn in a quoted conversation. Conversations between speakers with other names do not match.
 _TURN = re.compile(
     r"(?im)^\W{0,9}(?:user|human|person|assistant|ai|bot)\b\W{0,3}[:\uff1a|\]>]|\"role\"\s?:|</?(?:chat|conv|hist)\w*>"
 )
-# Words for "title" in several languages: some tasks for titles show no JSON.
+# Words for "title" in several languages, because some prompts that ask for titles show no JSON.
 _TITLE = re.compile(
     r"(?i)titl|titre|titel|título|titolo|tytuł|заголов|عنوان|शीर्षक|标题|標題|題名|タイトル|제목|\bname\b|benenn"
 )
-# A turn of a speaker with any name, and what the speaker says.
+# The beginning of a turn of a speaker with any name, and what the speaker says.
 _SAID = re.compile(r"(?m)^(?:\W{0,9}[^\W_][^:\uff1a\n{}]{0,24}[:\uff1a]|<[^<>\n]{1,30}>)[^\S\n]*([^\s<{\"][^\n<]*)")
-# A list of attached files before the question, which is meant for tools that read files.
+# A list of attached files that some front ends put before the question, for tools that read files.
 _FILE_TAGS = re.compile(r"\A\s{0,9}<attached_files>\n(?:<file [^\n]{0,4000}/>\n)*+</attached_files>\s*+")
-# The tags around what Open WebUI adds to the system message about its tools.
+# Open WebUI adds texts about its tools to the system message, between these tags.
 _TOOLS = ("available_skills", "available_tools", "attached_knowledge")
 _LINE_TAG = re.compile(r"(?m)^<([\w-]{1,40})>")
 _SOURCE = re.compile(r"<source\b([^<>\n]{0,1000})>")
@@ -48,9 +48,9 @@ class Attachment(NamedTuple):
 
 
 def find_task(messages: Sequence[Mapping[str, Any]], metadata: Any = None) -> bool:
-    """Check whether the last message is certainly a front end's task for the model, not a question to the documents.
+    """Check whether the last message is a front end's task for the model. In doubt, it counts as a question.
 
-    Such a message holds another conversation. It asks for JSON or a title, or only the system prompt says what to do.
+    A task quotes a conversation, and asks for JSON or a title. If it only quotes, a system message says what to do.
     """
     if isinstance(metadata, Mapping) and metadata.get("task"):
         return True
@@ -83,7 +83,7 @@ def _last_asked(messages: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _first_words(asked: str) -> str:
-    """Find the first words that are said in the conversation inside a prompt."""
+    """Return the first words that somebody says in the conversation that a prompt quotes."""
     turns = asked[found.start() :] if (found := _TURN.search(asked)) else asked
     try:
         spoken = max(map(str, json.JSONDecoder().raw_decode(asked, asked.index("[{"))[0][0].values()), key=len)
@@ -106,7 +106,7 @@ def take_apart(text: str) -> tuple[str, list[Attachment]]:
     template = max(before.casefold().rfind(_TEMPLATE), before.rfind("Use the following context"))
     attached = _read_sources(context)
     if not attached and template < 0:
-        # A user may have typed the tag.
+        # The user may have typed `<context>`.
         return text, []
     opening, query, rest = after.partition(_QUERY)
     if query:
@@ -121,7 +121,7 @@ def take_apart(text: str) -> tuple[str, list[Attachment]]:
 
 
 def drop_tools(text: str) -> str:
-    """Remove what a system message says about tools, because this service calls none of them."""
+    """Remove what a system message says about tools, because this service calls no tools."""
     for name in _TOOLS:
         before, _, rest = text.partition(f"<{name}>")
         _, end, after = rest.partition(f"</{name}>")

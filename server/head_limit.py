@@ -1,4 +1,4 @@
-"""A time limit for the head of a request: its first line and headers. uvicorn has no such limit."""
+"""A time limit for receiving the head of a request: its first line and headers. uvicorn has no such limit."""
 
 import asyncio
 from typing import Any
@@ -23,7 +23,7 @@ class HeadLimit(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         self._timer = self.loop.call_later(self.seconds, self._close)
 
     def data_received(self, data: bytes) -> None:
-        """Take in data: the timer stops when a head is complete, and starts with the first part of the next head."""
+        """Receive data. Stop the timer when a head is complete, and start it when the next head begins."""
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
@@ -31,7 +31,7 @@ class HeadLimit(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             self._timer = self.loop.call_later(self.seconds, self._close)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
+        """Stop the timer."""
         self._stop_waiting()
         super().connection_lost(exc)
 
@@ -41,6 +41,6 @@ class HeadLimit(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             self._timer = None
 
     def _close(self) -> None:
-        # Unless a WebSocket has taken over the connection.
+        # Do nothing if a WebSocket has taken over the connection.
         if self.transport.get_protocol() is self:
             self.transport.close()

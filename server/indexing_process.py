@@ -1,4 +1,4 @@
-"""Index files in separate processes, which can be stopped and whose failures do not affect questions."""
+"""Index files in separate processes. They can be stopped, and if they fail, the server goes on answering questions."""
 
 import json
 import os
@@ -31,13 +31,13 @@ from prefrag.server.collections import served_collection
 
 # A file may take five minutes of processor time, and an upload may hold several large files.
 INDEX_SECONDS = 900.0
-# A waiting process saves the seconds that its imports take, but keeps their memory.
+# An idle process saves the seconds that its imports took, but occupies memory.
 IDLE_SECONDS = 300.0
-# A converter may need up to a hundred times the size of a file.
+# Converting a file may take up to a hundred times its size in memory.
 _MOST_BYTES = 4_000_000_000
 _NICENESS = 5
 _SECONDS_BETWEEN_SIGNS = 0.5
-# Called with the number of bytes read so far, and of all bytes.
+# Called with the number of bytes that have been read, and the number of bytes to read in total.
 OnBytes = Callable[[int, int], None]
 
 
@@ -50,10 +50,10 @@ class IndexingFailed(PrefragError):
 
 
 class IndexingProcess:
-    """Runs indexing processes: each does one order at a time, is kept for the next one, and ends with the server.
+    """Runs indexing processes. Each carries out one order at a time, then waits idle for the next order.
 
-    A process reads orders from its input, a line of JSON each. It may report progress in lines of its own, and ends
-    each order with a line of reply. For an upload, the process itself holds the lock of the collection. A process ends
+    A process reads orders from its standard input, one line of JSON for each. It may write lines that report progress,
+    and its last line for an order is the reply. For an upload, the process locks the collection itself. A process ends
     when its input ends, which also happens when the server is killed.
     """
 
@@ -64,7 +64,7 @@ class IndexingProcess:
         self._has_stopped = False
 
     def index(self, collection: str, incoming: Path, shared: bool = False) -> IndexReport:
-        """Index the uploaded files in a folder, and wait; they are moved to where uploads are kept."""
+        """Index the uploaded files in a folder, move them to the collection's uploads, and wait for the end."""
         if not list_arrived(incoming):
             return IndexReport()
         return self._carry_out({"collection": collection, "incoming": str(incoming), "shared": shared})
@@ -72,7 +72,7 @@ class IndexingProcess:
     def follow(
         self, collection: str, folder: Path, changed: Iterable[str], drives: Drives, on_bytes: OnBytes
     ) -> IndexReport:
-        """Apply the changes in a folder to its collection, and wait."""
+        """Apply the changes in a folder to its collection, and wait for the end."""
         order = {"collection": collection, "folder": str(folder), "changed": list(changed), "drives": dict(drives)}
         return self._carry_out(order, on_bytes)
 
@@ -89,7 +89,7 @@ class IndexingProcess:
         return IndexReport(**{**reply, **lists, "other_kinds": Counter(reply["other_kinds"])})
 
     def stop(self) -> None:
-        """Kill the running processes, and any that is started later."""
+        """Kill all indexing processes, including any that is started later."""
         self._has_stopped = True
         for process in list(self._running):
             process.kill()
@@ -119,7 +119,7 @@ class IndexingProcess:
         except (OSError, ValueError) as error:
             self._end(process)
             if "incoming" in order:
-                # Entering this finishes or undoes the change that the process had begun.
+                # Entering this context finishes or undoes the change that the dead process had begun.
                 with change_documents(order["collection"], order["shared"]):
                     pass
             if late.is_set():
@@ -129,7 +129,7 @@ class IndexingProcess:
 
     def _start(self) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            # -P: import nothing from the current folder, which may hold anybody's modules.
+            # -P: import nothing from the current folder, because anybody may have put modules there.
             [sys.executable, "-P", "-m", __name__],
             env={**without_secrets(), **_elasticsearch(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdin=subprocess.PIPE,
@@ -176,7 +176,7 @@ class IndexingProcess:
 
 
 def index_files(collection: str, incoming: str, shared: bool = False) -> dict[str, Any]:
-    """Index files in this process; the reply holds the report, or the error with its status."""
+    """Index files in this process. Return the report, or the error with its HTTP status."""
 
     def add() -> IndexReport:
         language = describe_index(served_collection())[0] if shared else _choose_language(collection)
@@ -188,7 +188,7 @@ def index_files(collection: str, incoming: str, shared: bool = False) -> dict[st
 def _describe(work: Callable[[], IndexReport]) -> dict[str, Any]:
     try:
         report = work()
-        # `asdict` rebuilds a Counter from its pairs, which makes keys that JSON does not allow.
+        # `asdict` would turn each pair of key and count in a Counter into a key, which JSON does not allow.
         return {**asdict(report), "other_kinds": report.other_kinds}
     except Exception as error:
         status = getattr(error, "http_status", error_kind(error).http_status)
@@ -197,7 +197,7 @@ def _describe(work: Callable[[], IndexReport]) -> dict[str, Any]:
 
 def main() -> None:
     """Carry out the orders on standard input until the input ends, and reply on standard output."""
-    # What libraries print goes to standard error, because standard output is for replies alone.
+    # Redirect what libraries print to standard error, because the server reads replies from standard output.
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as replies:
         os.dup2(2, 1)
         _spare_the_server()
@@ -229,29 +229,29 @@ def _follow(order: dict[str, Any], write: Callable[[dict[str, Any]], None]) -> d
 def _read_orders(orders: queue.SimpleQueue[str]) -> None:
     for line in sys.stdin:
         orders.put(line)
-    # The server is gone, so end at once: nothing may be written once the next server has begun to tidy up. Until its
-    # end, this process holds the lock of the collection.
+    # The server is gone, so end at once. The next server waits for this process's lock on the collection, then finishes
+    # or undoes the change. After that, this process must not write anything.
     os._exit(0)
 
 
 def _spare_the_server() -> None:
-    """Give questions priority, and limit memory, so that a file that needs too much of it ends only this process."""
+    """Lower the priority and limit the memory of this process. A file that needs more memory ends only this process."""
     # Ctrl-C reaches all processes of a terminal, but the server decides when this one ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(ImportError, AttributeError, OSError, ValueError):
         import resource
 
         os.nice(_NICENESS)
-        # This limits what the process allocates; mapped index files do not count.
+        # This limits the memory that the process allocates. Index files that are mapped into memory do not count.
         resource.setrlimit(resource.RLIMIT_DATA, (_MOST_BYTES, _MOST_BYTES))
 
 
 def _elasticsearch() -> dict[str, str]:
-    """Return the environment variables with which the process reaches Elasticsearch, if it has to."""
+    """Return the environment variables that the process needs to reach Elasticsearch, if uploads are stored there."""
     if settings.state != "elasticsearch":
         return {}
     own = {name: value for name, value in os.environ.items() if re.match("PREFRAG_(?=ELASTICSEARCH_)", name)}
-    # Leave out variables that this process has set from a secrets file: the other process reads that file itself.
+    # Leave out variables that this process has set from a secrets file. The other process reads the file itself.
     return {name: value for name, value in own.items() if not own.get(f"{name}_FILE")}
 
 

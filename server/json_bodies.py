@@ -1,4 +1,4 @@
-"""Read request bodies whole, and refuse those that no route can use before the frameworks parse and copy them."""
+"""Read each request body whole. Bodies that no route can use are refused before the frameworks parse and copy them."""
 
 import asyncio
 import json
@@ -19,17 +19,17 @@ from prefrag.server.security import path_of, refuse
 
 MAX_BODY_BYTES = 1_000_000
 BODY_SECONDS = 30.0
-# The upload route reads its body as it arrives, with limits of its own.
+# The upload route reads its body as it arrives, and has its own limits.
 _UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")
 MAX_DEPTH = 64
 MAX_VALUES = 20_000
-# Far more turns than a run reads. Some clients send the whole conversation every time, however long it gets.
+# A run reads far fewer turns, but some clients send the whole conversation every time, however long it gets.
 MAX_TURNS = 200
 _CONVERSATIONS = ("messages", "history")
 _TOO_DEEP = f"The body is nested more than {MAX_DEPTH} deep."
 _NO_TEXT = "The body holds half of a surrogate pair, which is not a character: send valid UTF-8."
 _INTEGERS = range(-(2**63), 2**64)
-# The first problems are enough if everything in a body is wrong.
+# How many problems are named. If everything in a body is wrong, the first ones are enough.
 _NAMED_PROBLEMS = 20
 _NAME_CHARACTERS = 100
 
@@ -37,10 +37,9 @@ _NAME_CHARACTERS = 100
 class BodyLimit:
     """Read the whole body of a request before anything else happens, unless it is too large or too slow.
 
-    A JSON body is refused with 422 if it is not valid JSON, is nested too deeply, has too many values, or holds what
-    Python's parser accepts and JSON does not allow: NaN, infinity, huge numbers and half surrogate pairs. With these, a
-    run would fail late, or its response could not be written. Of a long conversation, only the newest turns and the
-    system message at its beginning are kept.
+    A JSON body is refused with 422 if it is not valid JSON, is nested too deeply, or has too many values. So are bodies
+    with NaN, infinity, huge numbers or half surrogate pairs. Python's parser accepts these, but a run would fail later.
+    A long conversation is cut to its newest turns and the system message at its beginning.
     """
 
     def __init__(self, app: ASGIApp, limit: int = MAX_BODY_BYTES, seconds: float = BODY_SECONDS):
@@ -98,7 +97,7 @@ def _is_json(scope: Scope) -> bool:
 
 
 async def refuse_wrong_shape(request: Request, error: Exception) -> JSONResponse:
-    """Answer 422 to a body of the wrong shape: name the place of each problem, but repeat nothing that was sent."""
+    """Answer 422 to a body of the wrong shape: say where each problem is, but repeat no value that was sent."""
     assert isinstance(error, RequestValidationError)
     problems = [
         {

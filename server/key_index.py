@@ -1,4 +1,4 @@
-"""The hashes of the keys in Elasticsearch, shared by all servers: one document, read and replaced as a whole."""
+"""Store the hashes of API keys in one Elasticsearch document, which all servers share and replace as a whole."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 KEY_INDEX = "prefrag-keys"
 _ID = "keys"
-# Short, because a request waits for it.
+# Short, because requests wait while the keys are read.
 _SECONDS = 2.0
 
 
@@ -29,19 +29,19 @@ class KeysUnread(PrefragError):
 class KeyIndex:
     """Reads and replaces the document that holds the keys.
 
-    If the index has lost its document, no key works, as after the last key was revoked.
+    If the index exists but the document does not, no key works, just as if all keys had been revoked.
     """
 
     def __init__(self) -> None:
         self._client: Elasticsearch | None = None
 
     def read(self) -> tuple[dict[str, Any] | None, dict[str, int]]:
-        """Read the document and its version for `replace`; the document is None if nobody has made a key yet."""
+        """Read the document, and its version for `replace`. The document is None if nobody has made a key yet."""
         from elasticsearch import NotFoundError
 
         with self._connect() as client:
             try:
-                # A get by id sees the newest document without a refresh.
+                # Unlike a search, getting a document by its id finds the newest version without a refresh.
                 found = client.get(index=KEY_INDEX, id=_ID)
             except NotFoundError as error:
                 if error.error == "index_not_found_exception":
@@ -60,7 +60,7 @@ class KeyIndex:
         from prefrag.indexing.stores import make_index
 
         with self._connect() as client:
-            # Make a hidden index: one that Elasticsearch makes by itself shows up in everybody's lists and searches.
+            # Make a hidden index. If Elasticsearch made it by itself, everybody's lists and searches would include it.
             make_index(client, KEY_INDEX, {"enabled": False}, number_of_shards=1, hidden=True)
             try:
                 condition: dict[str, Any] = {**version} or {"op_type": "create"}
@@ -89,7 +89,7 @@ class KeyIndex:
 
 
 def is_open_to_others() -> bool:
-    """Check whether Elasticsearch lets anybody read the keys' index, without a key, password or certificate."""
+    """Check whether Elasticsearch lets anybody read the index of keys without a key, password or certificate."""
     from elastic_transport import TransportError
     from elasticsearch import ApiError, Elasticsearch
 

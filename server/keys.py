@@ -1,4 +1,4 @@
-"""Store, find and require the keys of the service: they are in the environment, and in a file or an index."""
+"""Store, look up and require API keys. They are in the environment, and in a file or an Elasticsearch index."""
 
 import hashlib
 import hmac
@@ -40,17 +40,17 @@ _NAME = r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"
 _COLLECTION = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _MOST_BYTES = 1_000_000
 _LOCK_SECONDS = 10.0
-# A server reads the index at most once in this time.
+# A server reads the index of keys at most once in this time.
 _INDEX_SECONDS = 1.0
 _ATTEMPTS = 10
-# Probes, and a browser that opens the page, have no key. Their routes tell whether the service works, but no data.
+# Probes, and a browser that opens the page, send no key. Their routes reveal whether the service works, but no data.
 _PROBES = re.compile(r"/(ready|live)")
 PUBLIC_PATHS = re.compile(rf"/(|page/[\w-]+\.\w+)|{_PROBES.pattern}")
 
 
 @dataclass(frozen=True)
 class Access:
-    """What a key allows, or, without keys, what a caller on this machine may do."""
+    """What a request may do, either because of its key or, without keys, because it comes from this machine."""
 
     key: str = ""
     collections: frozenset[str] | None = None
@@ -62,19 +62,19 @@ class Access:
 ANYONE = Access(deploys=True)
 # What the page's cookie allows. No stored key can have this name, because of the colon.
 AT_TERMINAL = Access("page:token", writes=True)
-# Set for each request before anything reads it; the tasks that a request starts inherit it.
+# Set for each request before anything reads it. The tasks that a request starts inherit the value.
 current_access: ContextVar[Access] = ContextVar("current_access", default=ANYONE)
 
 
 class Key(BaseModel):
-    """A key as it is stored: what it allows, and a hash by which it is recognised."""
+    """A stored key: what the key allows, and the hash that identifies it."""
 
-    # A field of a later version is refused, because it may restrict the key.
+    # Refuse unknown fields, because a field of a later version may restrict the key.
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     name: Annotated[str, Field(pattern=_NAME)]
-    # SHA-256 without salt or stretching: a key is 256 random bits, which nobody can guess. Functions such as bcrypt
-    # protect weak passwords, and would only slow down each request here.
+    # SHA-256 without salt or stretching is enough, because a key is 256 random bits, which nobody can guess. Functions
+    # such as bcrypt protect weak passwords. Here they would only slow down each request.
     hash: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     ending: str
     made: datetime
@@ -103,7 +103,7 @@ class _KeysFile(BaseModel):
 
 
 def keys_file() -> Path:
-    """Find the path of the key file, whether it exists or not."""
+    """Return the path of the key file, which may not exist."""
     return settings.keys_file.absolute() if settings.keys_file else data_directory() / "keys.json"
 
 
@@ -138,7 +138,7 @@ def add_key(
     writes: bool = False,
     expires: date | None = None,
 ) -> str:
-    """Make a key, store its hash, and return the key."""
+    """Make a key, store its hash, and return the key itself, which is stored nowhere."""
     secret = _PREFIX + secrets.token_urlsafe(_KEY_BYTES)
     try:
         key = Key(
@@ -153,8 +153,8 @@ def add_key(
         )
     except ValidationError as error:
         raise BadInput(
-            "Keys and collections have names of up to 64 letters, digits, '.', '-' and '_' (a key's also '@'), "
-            "beginning with a letter or digit."
+            "Keys and collections have names of up to 64 letters, digits, '.', '-' and '_', beginning with a letter or "
+            "digit. The names of keys may also contain '@'."
         ) from error
     if key.has_expired:
         raise BadInput(f"{expires} is past: give the last day on which the key works, such as 2030-12-31.")
@@ -169,7 +169,7 @@ def add_key(
 
 
 def revoke_key(name: str) -> int:
-    """Revoke a key, so that running servers refuse its next request; return how many keys are left."""
+    """Revoke a key, so that running servers refuse further requests with it. Return how many keys are left."""
 
     def remove(keys: tuple[Key, ...]) -> tuple[Key, ...]:
         left = tuple(each for each in keys if each.name != name)
@@ -183,9 +183,9 @@ def revoke_key(name: str) -> int:
 class Keyring:
     """The keys that a server knows.
 
-    Keys are required as soon as there is one in the environment, in a key file or in a key index; if a setting names a
-    key file or requires keys; and while the index does not answer. Once required, they stay required while the process
-    runs, so that losing a file does not open the service.
+    Requests need a key as soon as there is one in the environment, in a key file or in the index. They also need one if
+    a setting says so or names a key file, and while the index does not answer. If a key file is lost while the process
+    runs, requests still need a key, so that the loss does not open the service.
     """
 
     def __init__(self) -> None:
@@ -194,14 +194,14 @@ class Keyring:
         self._index = KeyIndex() if are_shared() else None
         self._one_at_a_time = CapacityLimiter(1)
         self._until = 0.0
-        # Keys in the environment get names that no stored key can have, because of the colon.
+        # Keys in the environment get names with a colon, which no stored key can have.
         self._of_environment = [
             (_hash(key), Access(f"environment:{number}", deploys=True))
             for number, key in enumerate(settings.api_keys, start=1)
         ]
         self._kept: tuple[Key, ...] = ()
         self._seen: object = None
-        # A key file on this machine makes keys required even if the keys are in Elasticsearch by now.
+        # If there is a key file on this machine, requests need a key even if the keys are in Elasticsearch now.
         self._has_place = settings.keys_file is not None or (self._index is not None and self.path.exists())
         self._always = settings.require_key
         self._read_again()
@@ -218,16 +218,16 @@ class Keyring:
 
     @property
     def is_shared(self) -> bool:
-        """Whether more than one key works, so that each may take only its share of the server."""
+        """Whether more than one key works. If so, each may use only its share of the server."""
         return self._count_keys() > 1
 
     def find(self, secret: str) -> Access | None:
-        """Find out what a key allows, after rereading keys that may have changed; None for an unknown key."""
+        """Reread the keys if they may have changed, and return what a key allows; None for an unknown key."""
         self._read_again()
         return self._look_up(secret)
 
     async def find_async(self, secret: str) -> Access | None:
-        """Find out the same as :meth:`find`, without blocking the event loop while the index is read."""
+        """Do the same as :meth:`find`, without blocking the event loop while the index is read."""
         if self._index is not None and time.monotonic() >= self._until:
             await to_thread.run_sync(self._read_again, limiter=self._one_at_a_time)
         elif self._index is None:
@@ -283,15 +283,15 @@ class Keyring:
         except BadInput as error:
             self._has_place = True
             if isinstance(error.__cause__, OSError):
-                # The file may become readable again without a change, for example if too many files were open.
+                # Read the file again at the next request, even if it is unchanged: perhaps too many files were open.
                 self._seen = None
             logger.error("%s Until then, all of its keys are refused.", error)
 
 
 class ApiKeys:
-    """Require a key as a bearer token, or the page's cookie; without any key, serve only this machine.
+    """Require an API key as a bearer token, or the page's cookie. While there are no keys, serve only this machine.
 
-    For the rest of the request, :data:`current_access` says what the key allows.
+    For the rest of the request, :data:`current_access` says what the request may do.
     """
 
     def __init__(self, app: ASGIApp, keyring: Keyring, page_token: PageToken):
@@ -311,8 +311,8 @@ class ApiKeys:
             access = AT_TERMINAL
         if access is None and not self.keyring.is_required and not is_local:
             message = (
-                "As long as there are no keys (`prefrag keys add NAME`, PREFRAG_API_KEYS), this service only answers "
-                "requests from its own machine, sent to one of that machine's own names and through no proxy."
+                "This service has no API keys: make one with `prefrag keys add NAME`, or set PREFRAG_API_KEYS. Without "
+                "keys, it only answers requests from its own machine, to a name such as localhost and without a proxy."
             )
             await refuse(scope, receive, send, 403, message)
         elif path == "/access" and scope.get("method") == "POST":
@@ -320,7 +320,7 @@ class ApiKeys:
             if cookie is not None:
                 await cookie(scope, receive, send)
                 return
-            message = "This address has been used, or is from an earlier start: open the one in the terminal."
+            message = "This address has been used, or the server was started again: open the address in the terminal."
             await refuse(scope, receive, send, 403, message)
         elif PUBLIC_PATHS.fullmatch(path):
             await self.app(scope, receive, send)
@@ -335,7 +335,7 @@ class ApiKeys:
         else:
             access = access or ANYONE
             current_access.set(access)
-            # Set here, where every request passes, so that it holds for all routes.
+            # Close the web here, where every request passes, so that it is closed on all routes.
             web_closed_by.set("" if access.web else CLOSED_BY_KEY)
             label_audit(key=access.key or None)
             await self.app(scope, receive, send)
@@ -360,7 +360,7 @@ def _read(path: Path) -> tuple[Key, ...]:
     except FileNotFoundError:
         raise
     except (OSError, ValueError) as error:
-        # A validation error would quote values from the file.
+        # Do not repeat a validation error, because it quotes values from the file.
         reason = error.strerror if isinstance(error, OSError) else "it is damaged"
         raise BadInput(
             f"The key file {path} cannot be read ({reason}): restore it, or delete it and make new keys with "
@@ -380,7 +380,7 @@ def _read_document(document: dict[str, object]) -> tuple[Key, ...]:
 
 
 def _change(change: Callable[[tuple[Key, ...]], tuple[Key, ...]]) -> tuple[Key, ...]:
-    """Change the stored keys, one process at a time; readers see either the old keys or the new ones."""
+    """Change the stored keys, one process at a time. Other processes read either the old keys or the new keys."""
     if are_shared():
         index = KeyIndex()
         for _ in range(_ATTEMPTS):
@@ -388,7 +388,7 @@ def _change(change: Callable[[tuple[Key, ...]], tuple[Key, ...]]) -> tuple[Key, 
             keys = change(_read_document(found or {}))
             if index.replace(_KeysFile(keys=keys).model_dump(mode="json"), version):
                 return keys
-        raise Busy("Somebody else is changing the keys right now: run it again.")
+        raise Busy("Somebody else is changing the keys right now: run the command again.")
     path = keys_file()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -403,7 +403,7 @@ def _change(change: Callable[[tuple[Key, ...]], tuple[Key, ...]]) -> tuple[Key, 
 
 
 def _write(path: Path, text: str) -> None:
-    # mkstemp makes the file with mode 0600.
+    # mkstemp makes a file that only its owner can read (mode 0600).
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

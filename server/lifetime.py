@@ -1,4 +1,4 @@
-"""Limit how many runs there are at once, and stop a run whose client has gone."""
+"""Limit how many questions are answered at once, and stop answering when the client disconnects."""
 
 import asyncio
 import contextlib
@@ -20,14 +20,14 @@ RUN_PATHS = re.compile(r"/([\w.-]+/run|(v1/)?chat/completions)")
 
 # A call over MCP is a run too, although its reply does not end with `[DONE]`.
 _LIMITED_PATHS = re.compile(rf"{RUN_PATHS.pattern}|/mcp")
-# A client that has read nothing for this long counts as gone, even if its connection is open.
+# A client that reads nothing for this long counts as gone, even if its connection is open.
 _SEND_SECONDS = 60.0
 
 
 class CancelWhenGone:
-    """Stop the work on a request whose client has gone: a run costs model calls that nobody would read.
+    """Stop the work on a request when its client disconnects, because nobody would read the results of model calls.
 
-    After its drain time, the server cancels whatever is still running, and answers such a request with 503.
+    When the server stops, requests have some time to end. Whatever still runs then is cancelled and answered with 503.
     """
 
     def __init__(self, app: ASGIApp, in_flight: set[asyncio.Task[None]] | None = None):
@@ -87,7 +87,7 @@ class CancelWhenGone:
 
 
 class RunLimit:
-    """Limit how many questions are answered at once; let some wait for their turn, and refuse the rest."""
+    """Limit how many questions are answered at once. Some more may wait for their turn; the rest are refused."""
 
     def __init__(self, app: ASGIApp, keyring: Keyring):
         self.app = app

@@ -1,4 +1,4 @@
-"""The log of the service, without the words of questions: in the format of Hayhooks, or one JSON object per line."""
+"""The log of the service, in the format of Hayhooks or as lines of JSON. It leaves out the words of questions."""
 
 import json
 import logging
@@ -20,7 +20,7 @@ _COUNTED |= {"gen_ai.usage.output_tokens": "output_tokens", "prefrag.status": "s
 
 
 def configure_log() -> None:
-    """Log as Hayhooks does, but leave out the questions, and the values of variables in tracebacks."""
+    """Log as Hayhooks does, but without questions, and without the values of variables in tracebacks."""
     is_json, level = settings.log == "json", (os.environ.get("HAYHOOKS_LOG_LEVEL") or "INFO").upper()
 
     def strip(record: Any) -> None:

@@ -1,4 +1,4 @@
-"""Offer the served pipelines as MCP tools. The tools answer questions; nothing else can be called."""
+"""Offer the served pipelines as MCP tools, which answer questions. Nothing else can be called."""
 
 import json
 import logging
@@ -48,9 +48,9 @@ _DESCRIPTION = (
     "It returns the answer with the marks of its sources, a label or a word for how far to trust it, and each source "
     "with the sentence that matters. Without an answer, it says so and returns the sentences that it found."
 )
-# A model writes complete questions, so it has no need to pass on a conversation or texts.
+# Options that the tools do not offer. A model writes complete questions, so it need not send a conversation or texts.
 _HIDDEN = frozenset({"history", "documents", "stream"})
-# How many characters of a passage are shown if none of its sentences stands out.
+# How many characters of a passage are shown if no sentence of it was chosen.
 _BEGINNING = 300
 _PROBLEMS = 5
 _NAME_CHARACTERS = 100
@@ -61,14 +61,14 @@ _MALFORMED = (
 
 
 def create_server() -> Server[Any, Any]:
-    """Create an MCP server that offers the pipelines in the registry of Hayhooks, over any transport."""
+    """Create an MCP server for the pipelines in the registry of Hayhooks. Any transport can be connected to it."""
     server: Server[Any, Any] = Server("prefrag", find_version(), _INSTRUCTIONS)
 
     @server.list_tools()
     async def list_tools() -> list[Tool]:
         return [_describe(name) for name in registry.get_names() if _find_arguments(name) is not None]
 
-    # The arguments are checked below, by the same rules as on the other routes.
+    # The arguments are checked below instead, by the same rules as on the other routes.
     @server.call_tool(validate_input=False)
     async def call_tool(name: str, arguments: dict[str, Any]) -> CallToolResult:
         known = _find_arguments(name)
@@ -91,14 +91,14 @@ def create_server() -> Server[Any, Any]:
 
 def add_route(app: Starlette) -> AbstractAsyncContextManager[None]:
     """Serve the tools over streamable HTTP without sessions, so that any worker can answer any request."""
-    # The reply is a stream, which keeps the connection alive during a run. If the connection ends, so does the run.
+    # The reply is a stream, which keeps the connection alive during a run. If the connection breaks, the run stops.
     sessions = StreamableHTTPSessionManager(create_server(), stateless=True)
 
     class Endpoint:
         async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
             await sessions.handle_request(scope, receive, send)
 
-    # Stateless requests have no session to GET or DELETE.
+    # Only POST, because there are no sessions to GET or DELETE.
     app.router.routes.append(Route(_PATH, Endpoint(), methods=["POST"], include_in_schema=False))
 
     @asynccontextmanager
@@ -117,11 +117,11 @@ async def serve_stdio(files: Mapping[str, Path], lenient: bool, output: TextIO) 
             commit_prepared_pipeline(prepare_pipeline(name, path))
         except Exception as error:
             if not lenient:
-                # The error of Hayhooks says which of its steps failed; the error's cause says why.
+                # Hayhooks' error says which of its steps failed. The cause of that error says why.
                 raise (error.__cause__ if isinstance(error.__cause__, Exception) else error) from None
             logger.error("Left out: %s. %s", name, one_line(str(error.__cause__ or error)))
     server = create_server()
-    # Wrapped as the library itself wraps standard input.
+    # The MCP library wraps standard input in the same way.
     lines = anyio.wrap_file(TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace"))
     replies = anyio.wrap_file(output)
     sound: Any = read_sound(lines, replies)
@@ -130,13 +130,13 @@ async def serve_stdio(files: Mapping[str, Path], lenient: bool, output: TextIO) 
 
 
 def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
-    """Write a result for the model that asked for it; untrusted text is quoted, as in every prompt."""
+    """Write a result for the model that called the tool. Untrusted text is quoted, as in every prompt."""
     evidence = result.get("evidence") or ()
     certainty = result.get("certainty")
     if certainty == "stated":
         parts = [f"Stated: {disarm(break_tokens(result['answer_with_citations']))}"]
     elif answer := result.get("answer_with_citations") or result.get("answer"):
-        # The answer may repeat parts of a passage, and the client may render them.
+        # The answer may repeat parts of a passage, and the client may render them as Markdown.
         parts = [f"Answer: {disarm(break_tokens(answer))}\n{label_text(result)}"]
     elif evidence:
         head = f"{NOT_ANSWERED} There is no answer; these sentences were found:"
@@ -146,7 +146,7 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
         parts = ["No answer was found."]
     parts.append(break_tokens(write_note(result, cites)))
     cited = {citation["mark"] for citation in result.get("citations") or ()}
-    # Below an answer, each source shows its sentence. Without an answer, the sentences stand above already.
+    # Below an answer, the sources are listed with their best sentences. Without an answer, the sentences come first.
     sources = [
         _write_source(mark, document, quotes=(not evidence or certainty == "stated") and (mark in cited or not cited))
         for mark, document in references(result)
@@ -201,7 +201,7 @@ async def _call(name: str, arguments: dict[str, Any], context: RequestContext[An
     run: Any = await wrapper.run_api_async(**values, stream=True)
     result: dict[str, Any] = {}
     steps = count(1)
-    # Close the stream as soon as the client disconnects, or the run would go on until garbage collection.
+    # Close the stream as soon as the client disconnects, so that the run does not go on unread.
     async with aclosing(run.stream) as outputs:
         async for output in outputs:
             if "error" in output:
@@ -210,14 +210,14 @@ async def _call(name: str, arguments: dict[str, Any], context: RequestContext[An
                 await _report(next(steps), output["event"]["text"], context)
             elif "result" in output:
                 result = output["result"]
-    # The trace is left out: it is for people who inspect a run, and many times as long as the rest.
+    # Leave out the trace: it is for people who inspect a run, and many times as long as the rest.
     content = {key: value for key, value in result.items() if key != "trace"}
     text = write_for_model(result, wrapper.cites)
     return CallToolResult(content=[TextContent(type="text", text=text)], structuredContent=content)
 
 
 async def _report(number: int, text: str, context: RequestContext[Any, Any, Any]) -> None:
-    """Report progress to a client that asked for it; many clients wait longer if progress is reported."""
+    """Report progress to a client that asked for reports. Many clients wait longer if they receive some."""
     token = None if context.meta is None else context.meta.progressToken
     if token is not None:
         message = disarm(break_tokens(text))[:_TEXT_CHARACTERS]
@@ -236,7 +236,7 @@ def _describe_problems(error: ValidationError) -> str:
 
 
 async def read_sound(lines: AsyncIterable[str], replies: Any) -> AsyncIterator[str]:
-    """Pass on the lines that are valid messages, and answer the others, to which the library would not reply."""
+    """Pass on the lines that are valid messages. Answer other lines with an error, because the library would not."""
     async for line in lines:
         try:
             JSONRPCMessage.model_validate_json(line)

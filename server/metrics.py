@@ -1,6 +1,6 @@
-"""Metrics for Prometheus, by pipeline, role of the model and kind of source; they name no keys and no indexes.
+"""Metrics for Prometheus, by pipeline, role of the model, and kind of source. They reveal no names of keys or indexes.
 
-Each worker writes its counts to files in a folder that ``prefrag serve`` makes, so any worker can report for them all.
+Each worker writes its metrics to files in a folder that ``prefrag serve`` makes, so any worker can report the totals.
 """
 
 import os
@@ -16,7 +16,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _RUN_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600)
 _PART_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120)
 
-# A registry of our own, because the default one holds whatever else runs in the process.
+# Use a separate registry, because other libraries in the process put their own metrics into the default one.
 _registry = CollectorRegistry()
 _RUNS = Counter("prefrag_runs", "Runs that have ended.", ["pipeline", "status"], registry=_registry)
 _RUN_SECONDS = Histogram(
@@ -24,7 +24,7 @@ _RUN_SECONDS = Histogram(
 )
 _CALL_SECONDS = Histogram(
     "prefrag_model_call_seconds",
-    "How long calls of a model took, retries included.",
+    "How long calls of models took, including retries.",
     ["role", "failed"],
     buckets=_PART_BUCKETS,
     registry=_registry,
@@ -36,9 +36,9 @@ _SEARCH_SECONDS = Histogram(
     buckets=_PART_BUCKETS,
     registry=_registry,
 )
-_TOKENS = Counter("prefrag_tokens", "Tokens as model servers count them.", ["role", "kind"], registry=_registry)
+_TOKENS = Counter("prefrag_tokens", "Tokens, counted by the model servers.", ["role", "kind"], registry=_registry)
 _HELD_BACK = Counter("prefrag_queries_held_back", "Queries that were not sent to the web.", registry=_registry)
-REFUSED = Counter("prefrag_refused", "Questions refused for lack of a place.", ["status"], registry=_registry)
+REFUSED = Counter("prefrag_refused", "Questions refused because of a limit.", ["status"], registry=_registry)
 WAITING = Gauge(
     "prefrag_waiting", "Requests that wait for their turn.", multiprocess_mode="livesum", registry=_registry
 )
@@ -46,7 +46,7 @@ RUNNING = Gauge("prefrag_running", "Requests being answered.", multiprocess_mode
 
 
 def count(measured: Measured) -> None:
-    """Count a measurement."""
+    """Add a measurement to the metrics."""
     tags, failed = measured.tags, "yes" if measured.error else "no"
     if measured.name == "prefrag.run":
         pipeline = tags["prefrag.pipeline"]
@@ -86,6 +86,6 @@ def _gather() -> CollectorRegistry:
 
 
 def forget_process(pid: int) -> None:
-    """Stop counting the waiting and running requests of a dead process."""
+    """Stop counting the waiting and running requests of a process that has ended."""
     if FOLDER_VARIABLE in os.environ:
         mark_process_dead(pid)

@@ -1,4 +1,4 @@
-"""Serve Open WebUI under a base URL of its own, where the steps and sources of a run become events of the chat."""
+"""Serve Open WebUI under a separate base URL, where it receives the steps and sources of a run as chat events."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,9 +18,9 @@ from prefrag.server import chat_text
 from prefrag.server.security import path_of
 
 PREFIX = "/open-webui"
-# Set for each request, before its pipeline runs.
+# Whether the current request gets chat events. Set before its pipeline runs.
 shows_events: ContextVar[bool] = ContextVar("shows_events", default=False)
-# Events without a status line: the answer follows anyway, and an observation repeats what was found.
+# Events that get no status line: the answer follows anyway, and an observation repeats what was found.
 _NOT_SHOWN = ("answer", "observation")
 _THOUGHTS = ("thought", "look_ahead")
 _MAX_STATUS_CHARACTERS = 300
@@ -41,17 +41,17 @@ class OpenWebUIRoutes:
             marked = path.startswith(f"{PREFIX}/v1/")
             shows_events.set(marked)
             if marked:
-                # As if an application were mounted at the prefix: everything further in sees only the rest of the path.
+                # Do as if the application were mounted at the prefix, so that it sees only the rest of the path.
                 scope = {**scope, "root_path": scope["path"].removesuffix(path) + PREFIX}
         await self.app(scope, receive, send)
 
 
 @dataclass(frozen=True)
 class EventChat:
-    """A streamed answer for Open WebUI: the steps as status lines, and the cited passages as its sources."""
+    """Streams an answer to Open WebUI: steps become status lines, and cited passages become sources."""
 
     marks: Mapping[str, str]
-    listed: int
+    listed: int  # the highest number that Open WebUI has given to an attached file
     cites: bool
 
     def write_step(self, event: Event) -> Iterator[dict[str, Any]]:
@@ -99,7 +99,7 @@ def number_sources(
     files: Mapping[str, str] = MappingProxyType({}),
     listed: int = 0,
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Replace the marks of passages by Open WebUI's, where ``[1]`` is the first source; also return the sources."""
+    """Replace the marks of passages by the numbers that Open WebUI gives to sources. Also return the sources."""
     known = {document["mark"]: document for document in documents}
     numbers: dict[str, str] = {}
     cites = False
@@ -114,7 +114,7 @@ def number_sources(
             return f"({found[0][1:-1]})"
         cites = True
         shown = [files.get(mark) or numbers.setdefault(mark, str(listed + len(numbers) + 1)) for mark in marks]
-        # Only marks that are separated by spaces become separate chips.
+        # Open WebUI shows numbers as separate chips only if spaces separate them.
         adjacent = " " * content.endswith("]", 0, found.start())
         return adjacent + " ".join(f"[{number}]" for number in dict.fromkeys(shown))
 
@@ -123,7 +123,7 @@ def number_sources(
 
 
 def hide_marks(text: str) -> str:
-    """Put the marks of passages into round brackets, so that Open WebUI does not take them for its own numbers."""
+    """Put the marks of passages into round brackets, so that Open WebUI does not take them for numbers of sources."""
     return chat_text.MARKS.sub(r"(\1)", text)
 
 
@@ -134,7 +134,7 @@ def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
     position = document.get("position") or {"of": 1}
     passage = f", passage {position['number']}" if position["of"] > 1 else ""
     name = f"{title}{passage} ({where})"
-    # For a name that begins like an address, Open WebUI would fetch an icon from a third party.
+    # If a name begins like a web address, Open WebUI fetches an icon from a third party.
     name = f"page {name}" if _ADDRESS.match(name) else name
     page = {"page": document["page"] - 1} if isinstance(document.get("page"), int) else {}
     return create_source_event(

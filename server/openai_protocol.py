@@ -1,4 +1,4 @@
-"""End streams and write errors as the OpenAI protocol asks, because Hayhooks does neither."""
+"""End streams and write errors as the OpenAI protocol requires, because Hayhooks does neither."""
 
 import asyncio
 import json
@@ -14,12 +14,12 @@ from prefrag.server.lifetime import RUN_PATHS, STOPPING
 from prefrag.server.security import path_of
 
 DONE = b"data: [DONE]"
-# Proxies close connections after 60 silent seconds, and a model may think longer. Clients skip this SSE comment.
+# Sent while a model thinks, because proxies close connections after 60 silent seconds. Clients skip this SSE comment.
 _KEEP_ALIVE = b": the run goes on\n\n"
 _SILENT_SECONDS = 10.0
-# A client that has stopped reading may delay the last event only for so long.
+# How long a client that has stopped reading can delay the last event.
 _LAST_SECONDS = 1.0
-# Hayhooks answers 404 with this text for an unknown model. Any other 404 of a chat is ours: an unknown collection.
+# Hayhooks answers 404 with this text for an unknown model. Any other 404 in a chat means an unknown collection.
 _NO_MODEL = re.compile(r"Pipeline '(?P<name>.*)' not found.*", re.DOTALL)
 _COMPLETIONS = ("/v1/chat/completions", "/chat/completions")
 
@@ -52,7 +52,7 @@ class StreamEnd:
                         await spoken.wait()
                 except TimeoutError:
                     async with turn:
-                        # Only between two events, because a chunk can end anywhere.
+                        # Send it only between two events: a chunk can end in the middle of an event.
                         if streams and (not tail or tail.endswith(b"\n\n")):
                             await send({"type": "http.response.body", "body": _KEEP_ALIVE, "more_body": True})
 
@@ -61,11 +61,11 @@ class StreamEnd:
             if message["type"] == "http.response.start":
                 streams = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
                 if streams:
-                    # Otherwise a buffering proxy would show the steps only together with the answer.
+                    # Forbid buffering: otherwise a proxy would pass on the steps only together with the answer.
                     message["headers"] = [*message["headers"], (b"x-accel-buffering", b"no")]
             elif streams and message["type"] == "http.response.body":
                 body = message.get("body", b"")
-                # Chunks may cut ``[DONE]`` or the blank line after an event in two.
+                # A chunk may end within ``[DONE]`` or the blank line after an event, so keep the end of the stream.
                 tail = (tail + body)[-2 * len(DONE) :]
                 if not message.get("more_body"):
                     streams = False
@@ -81,7 +81,7 @@ class StreamEnd:
             await self.app(scope, receive, send_end)
         except BaseException as error:
             if streams:
-                # A run is cancelled if the server stops, or if the client is gone, and then nobody reads this.
+                # A run is cancelled if the server stops or the client has gone. In the second case, nobody reads this.
                 stopping = isinstance(error, asyncio.CancelledError)
                 message, status = (STOPPING, 503) if stopping else ("The stream broke off. Ask again.", 500)
                 error_event = {"error": {"message": message, "status": status}, "result": None}
@@ -93,8 +93,8 @@ class StreamEnd:
         finally:
             if breaker is not None:
                 breaker.cancel()
-                # Do not wait for the task: the client has its answer, and the run's place must be freed. The exception
-                # of the task is read only to keep asyncio from logging it.
+                # Do not wait for the task: the client has its answer, and another run may be waiting. The task's
+                # exception is read only to keep asyncio from logging it.
                 breaker.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
 
@@ -118,7 +118,7 @@ class ErrorForm:
             if message["type"] == "http.response.start":
                 begun = True
                 if message["status"] >= 400:
-                    # Wait for the whole body, because the headers state the length of the rewritten one.
+                    # Wait for the whole body: the headers come first, and state the length of the rewritten body.
                     start = message
                     return
             elif start is not None and message["type"] == "http.response.body":
@@ -158,7 +158,7 @@ async def _send_error(start: Message, body: bytes, scope: Scope, send: Send) -> 
 def _describe_error(detail: Any, status: int, path: str | None) -> dict[str, Any]:
     message, param, code = str(detail), None, None
     if isinstance(detail, list):
-        # For a body of the wrong shape, the detail lists the place and the message of each problem.
+        # For a body of the wrong shape, the detail lists problems, each with its place in the body and a message.
         fields = [".".join(str(part) for part in each["loc"] if part != "body") for each in detail]
         message = "; ".join(f"{field}: {each['msg']}" for field, each in zip(fields, detail, strict=True))
         param = fields[0] or None
@@ -166,7 +166,7 @@ def _describe_error(detail: Any, status: int, path: str | None) -> dict[str, Any
         code = "invalid_api_key"
     elif status == 404 and path in _COMPLETIONS:
         if unknown := _NO_MODEL.fullmatch(message):
-            message = f"Model '{unknown['name']}' not found: GET /v1/models lists those that are served."
+            message = f"Model '{unknown['name']}' not found: GET /v1/models lists the served models."
             param, code = "model", "model_not_found"
         else:
             param = "index"

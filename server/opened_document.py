@@ -1,4 +1,4 @@
-"""Open a document: the text that was read from it, its file, or a page of it as a picture."""
+"""Open a document: the text that was read from it, its file, or a picture of one of its pages."""
 
 import atexit
 import os
@@ -19,24 +19,24 @@ from prefrag.indexing.report import CannotRead
 from prefrag.indexing.stores import open_passages, origin_of
 from prefrag.server.uploads import PATH_FIELDS, UploadedFile, document_id, list_uploads
 
-# A book has thousands of passages; the web page shows only those around the one that was found.
+# A book has thousands of passages, so the web page shows only those around the passage that was found.
 MOST_PASSAGES = 1_000
-# Short, because somebody is waiting for the picture, and only one is drawn at a time.
+# Short, because somebody is waiting for the picture of a page, and only one page is drawn at a time.
 _MOST_SECONDS = 20.0
 _NOT_THERE = "The collection has no such document."
 _SHOWN = ("title", "line", "attachment", "mail")
 
 
 def open_document(collection: str, document: str = "", passage: str = "", shared: bool = False) -> dict[str, Any]:
-    """Read the passages of a document in order; find the document by its id, or by the id of one of its passages.
+    """Read the passages of a document in order. Find the document by its id, or by the id of one of its passages.
 
-    :param collection: The collection; whether it may be read has been checked.
-    :param document: The id of the document, as the list of documents gives it.
+    :param collection: The collection. The caller has checked that the request may read it.
+    :param document: The id of the document from the list of documents.
     :param passage: The id of a passage, if the id of the document is not known.
-    :param shared: Whether the collection lies in Elasticsearch.
-    :returns: `id`, `name`, `title`, `kind`, `date` and `modified` where they are known, `file` (`same`, `changed`,
-        `gone`, or null where nobody can tell), `hash` (a filter on `meta.file_hash` finds only this file), `of` (how
-        many passages the document has), `passages`, and `first` (the number of the first of these, from 1).
+    :param shared: Whether the collection is in Elasticsearch.
+    :returns: `id`, `name`, `title`, `kind` and, if known, `date` and `modified`; `file` (`same`, `changed`, `gone`, or
+        null if this cannot be checked); `hash` (for a filter on `meta.file_hash`); `passages`; `of` (how many passages
+        the document has); and `first` (the number of the first returned passage in the document, counted from 1).
     :raises Missing: When there is no such document or passage.
     """
     with closing(open_passages("elasticsearch" if shared else "tantivy", collection)) as store:
@@ -48,7 +48,7 @@ def open_document(collection: str, document: str = "", passage: str = "", shared
         else:
             entry = _find(collection, document, shared).entry
             kind, path = entry.kind, entry.path
-        # The lines of a corpus are unrelated to each other, so only the one passage is shown.
+        # A corpus is a file with one passage on each line. They are unrelated, so only the wanted passage is shown.
         whole = store.where(PATH_FIELDS[kind], [path]) if path and kind == "file" else filter(None, [found])
         passages = sorted(whole, key=_place)
     if not passages:
@@ -107,8 +107,8 @@ def _find(collection: str, document: str, shared: bool) -> UploadedFile:
 
 
 def _is_elsewhere(path: Path) -> bool:
-    """Check whether a link has replaced the file or a folder above it, and so leads to something never indexed."""
-    # A link in the path of the data directory itself is the administrator's choice.
+    """Check whether a link has replaced a file or a folder above it, and may lead to a file that was never indexed."""
+    # Links in the path of the data directory itself are allowed: the administrator chose that path.
     folder = Path(os.path.realpath(data_directory())) if path.is_relative_to(data_directory()) else None
     expected = folder / path.relative_to(data_directory()) if folder else path
     return os.path.realpath(path) != str(expected)

@@ -11,7 +11,7 @@ from starlette.staticfiles import StaticFiles
 from prefrag.components.state.state_builder import StateBuilder
 
 FOLDER = Path(__file__).parent / "page"
-# Stated here, because operating systems give different types to the same suffix.
+# The content types are stated here, because operating systems give different types to the same suffix.
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -19,8 +19,8 @@ _TYPES = {
     ".svg": "image/svg+xml",
 }
 HEADERS = {
-    # No inline scripts or styles, nothing from other hosts, and no markup made from text. `data:` is for the pages of
-    # a PDF.
+    # Browsers allow no inline scripts or styles, nothing from other hosts, and no markup made from text. The pictures
+    # of PDF pages are `data:` addresses.
     "Content-Security-Policy": (
         "default-src 'self'; img-src 'self' data:; base-uri 'none'; object-src 'none'; form-action 'none'; "
         "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -28,7 +28,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
-    # Makes the browser check every time whether its copy is current.
+    # Browsers must check every time whether their copy is current.
     "Cache-Control": "no-cache",
 }
 
@@ -53,7 +53,7 @@ def page_routes(pipelines: Callable[[], Mapping[str, Any]]) -> APIRouter:
 
     @router.get("/pipelines", tags=["pipelines"], summary="The pipelines that are served, and what each can search")
     async def list_pipelines() -> dict[str, Any]:
-        # In threads, because whether the web is open may have to be read from Elasticsearch.
+        # In threads, because Elasticsearch may have to be asked whether the web may be searched.
         starts = [(name, _find_start(pipeline)) for name, pipeline in sorted(pipelines().items())]
         described = [asyncio.to_thread(_describe, name, start) for name, start in starts if start is not None]
         return {"pipelines": await asyncio.gather(*described)}
@@ -62,7 +62,7 @@ def page_routes(pipelines: Callable[[], Mapping[str, Any]]) -> APIRouter:
 
 
 def _find_start(pipeline: Any) -> StateBuilder | None:
-    """Find the `start` of a pipeline; one without it is not offered, because the page could not show its result."""
+    """Find a pipeline's `start` component. A pipeline without it is not listed: the page could not show its results."""
     return next((part for _, part in pipeline.walk() if isinstance(part, StateBuilder)), None)
 
 

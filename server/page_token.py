@@ -1,7 +1,7 @@
-"""Tokens with which the user at the server's terminal opens the page without a key, as in Jupyter.
+"""Tokens that let the user at the server's terminal open the page without a key, as in Jupyter.
 
-`prefrag serve` makes a secret for as long as it runs. Its workers show an address with a token in the fragment, which
-appears in no request and no log. Each token works once: the page exchanges it for a cookie.
+When `prefrag serve` starts, it makes a secret. Its workers show an address with a token in the fragment, the part after
+`#`, which appears in no request and no log. Each token works once: the page exchanges it for a cookie.
 """
 
 import hashlib
@@ -22,16 +22,16 @@ from starlette.types import Scope
 from prefrag.server.browser import open_page
 from prefrag.server.security import is_loopback
 
-# Passed from `serve` to its workers; not a setting.
+# The environment variable in which `serve` passes the secret to its workers. Users do not set it.
 _VARIABLE = "_SERVE_PAGE_TOKEN"
 _FIRST = "first"
 
 
 @contextmanager
 def offer_tokens(host: str, port: int, opens_page: bool = False) -> Iterator[None]:
-    """Let workers that start in this context show tokens, if there is a terminal and this machine can reach the server.
+    """Let workers that start in this context show tokens, if there is a terminal and the server listens on localhost.
 
-    With `opens_page`, the first token goes to a browser instead, and no terminal is needed.
+    With `opens_page`, the first token is passed to a browser instead, and no terminal is needed.
     """
     os.environ.pop(_VARIABLE, None)
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
@@ -49,28 +49,28 @@ def offer_tokens(host: str, port: int, opens_page: bool = False) -> Iterator[Non
 
 
 class PageToken:
-    """The valid token, which all workers of a server share, and the cookie for which it is exchanged."""
+    """The valid token, which all workers of a server share, and the cookie that the page gets for it."""
 
     def __init__(self) -> None:
-        """Take over the secret of `serve`, if there is one, and hide it from the processes that this one starts."""
+        """Read the secret of `serve`, if there is one, and hide it from the processes that this process starts."""
         secret, folder, self._address, self._opens_page = json.loads(os.environ.pop(_VARIABLE, '["", "", "", false]'))
         self._folder = Path(folder) if folder else None
         self._cookie = hmac.new(secret.encode(), b"cookie", hashlib.sha256).hexdigest() if secret else ""
 
     def show(self, used: str = _FIRST) -> bool:
-        """Replace a token by a new one and show it; return False if the old token is not valid."""
+        """Replace a used token by a new one, and show the new token. Return False if the used token is not valid."""
         if self._folder is None:
             return False
         token = secrets.token_urlsafe()
         try:
-            # The folder holds one empty file, named after the hash of the valid token. Only one worker can rename it.
-            # If the folder has been deleted, no token is valid.
+            # The folder holds one empty file, whose name is the hash of the valid token. Only one worker can rename the
+            # file. If the folder has been deleted, no token is valid.
             os.rename(self._folder / used, self._folder / _hash(token))
         except OSError:
             return False
         if self._opens_page and used == _FIRST:
             open_page(self._address, f"#token={token}")
-        # Printed only at a terminal, because anything else could store the token. The server may outlive its terminal.
+        # Print the token only at a terminal, because a file would store it. The server may outlive its terminal.
         with suppress(OSError):
             if sys.stdout.isatty():
                 print(f"Open the page on this machine, once: {self._address}#token={token}", flush=True)
@@ -91,7 +91,7 @@ class PageToken:
 
 
 def _cookie_name(scope: Scope) -> str:
-    """Name the cookie after the port: browsers do not keep the cookies of two ports apart."""
+    """Name the cookie after the server's port, because browsers do not separate the cookies of two ports."""
     return f"prefrag-{(scope.get('server') or ('', 0))[1]}"
 
 

@@ -1,4 +1,4 @@
-"""Write results as clients may see them: without the addresses and paths of this installation."""
+"""Remove from results what clients must not see: addresses and paths of this installation."""
 
 import os
 import re
@@ -15,7 +15,7 @@ WITHHELD = "(withheld)"
 _URL = re.compile(r"\b[a-z]{2,10}://[^\s'\"<>()\[\],;]+", re.IGNORECASE)
 _IP_ADDRESS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?![\d.]*\d)")
 _PATH = re.compile(r"(?<![\w/.:~])~?/(?:[^\s/'\"]+/)+([^\s/'\"]*)")
-# On Windows, the name of a folder may have spaces, and Python doubles the backslashes where it quotes a path.
+# On Windows, folder names may have spaces, and Python doubles the backslashes of a path that it quotes.
 _WINDOWS_PATH = re.compile(
     r"""(?:(?<![A-Za-z\d])[A-Za-z]:[\\/]+|(?<!\\)\\{2,}[^\s\\/:*?"<>|]+\\+)"""
     r"""(?:[^\\/:*?"<>|\r\n]+(?<!\s)\\+|[^\s\\/:*?"<>|]+/)*"""
@@ -24,12 +24,12 @@ _PARTS_OF_ERRORS = ("error", "message")
 
 
 class Installation:
-    """Withholds from clients the addresses of the servers behind a pipeline, the names of their models, and secrets."""
+    """Removes secrets, the addresses of a pipeline's servers, and the names of models from what clients receive."""
 
     def __init__(self, pipeline: Any):
         self.pipeline = pipeline
         parts: dict[str, Any] = {}
-        # A user's own component may not be serialisable, and is served all the same.
+        # Components that users have written may not be serialisable. The pipeline is served all the same.
         with suppress(Exception):
             parts = pipeline.to_dict()
         variables = {name: value for name, value in os.environ.items() if name.startswith("PREFRAG_")}
@@ -40,14 +40,14 @@ class Installation:
         self._names = re.compile(rf"(?<![\w.-])(?:{found})(?::\d+)?(?![\w-])") if found else None
 
     def withhold(self, text: str) -> str:
-        """Rewrite an error message for a client."""
+        """Remove from an error message what clients must not see."""
         text = _hide_hosts(text)
         if self._names is not None:
             text = self._names.sub(WITHHELD, text)
         return hide_folders(text)
 
     def publish(self, result: Mapping[str, Any]) -> dict[str, Any]:
-        """Rewrite a result for a client."""
+        """Remove from a result what clients must not see."""
         public = hide_model_hosts(result)
         if "errors" in public:
             public["errors"] = [self.withhold(error) for error in public["errors"]]
@@ -58,7 +58,7 @@ class Installation:
         return public
 
     def publish_event(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Rewrite the details of an event for a client."""
+        """Remove from the details of an event what clients must not see."""
         errors = {key: self.withhold(text) for key in _PARTS_OF_ERRORS if isinstance(text := event.get(key), str)}
         return {**event, **errors}
 

@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, walk_parts
 
 DEADLINE_SECONDS = 3.0
-# Probes are frequent, so a model server is asked at most this often.
+# Probes are frequent, so a model server is asked at most once in this time.
 _MODEL_SECONDS = 5.0
 STORES = (ELASTICSEARCH_STORE, TANTIVY_STORE)
 _MODEL = "ChatModel"
 EVERYTHING = (*STORES, _MODEL)
-# Set once the process is told to stop.
+# Set when the process is told to stop.
 leaving = threading.Event()
 _ADVICE = {
     "unreachable": "Elasticsearch does not answer: start it, or set PREFRAG_ELASTICSEARCH_URL to where it runs.",
     "no_index": "Elasticsearch has no such index: make it with prefrag index YOUR_FILES --store elasticsearch.",
     "refused": "Elasticsearch refuses the search: check PREFRAG_ELASTICSEARCH_API_KEY.",
-    "missing": "The index does not exist (the server's log names it): make it with prefrag index YOUR_FILES.",
+    "missing": "The index that the server's log names does not exist: make it with prefrag index YOUR_FILES.",
     "damaged": "The index cannot be searched: delete it and index the documents again.",
     "no_model": "The model server does not answer: start it, or set {prefix}BASE_URL to where it runs.",
     "no_key": "The model server refuses the key: check {prefix}API_KEY.",
@@ -106,7 +106,7 @@ async def _call_model_server(server: Any) -> Outage | None:
         return Outage(unreachable, f"{server.address}: {str(error) or type(error).__name__}")
     if status in (401, 403):
         return Outage(_ADVICE["no_key"].format(prefix=server.prefix), f"{server.address} answers {status}")
-    # A server that does not list its models answers with a status below 500, so it is running.
+    # A server that cannot list its models answers with a status such as 404. It is running all the same.
     return Outage(unreachable, f"{server.address} answers {status}") if status >= 500 else None
 
 
@@ -119,10 +119,10 @@ async def _find_elasticsearch_outage(store: Any) -> Outage | None:
 
     try:
         with explain_failures(store):
-            # A client of its own, because nothing would close the store's client in this event loop.
+            # Make a separate client, because nothing would close the store's client in this event loop.
             async with asyncio.timeout(DEADLINE_SECONDS), store._create_async_client() as client:
                 once = client.options(request_timeout=DEADLINE_SECONDS, max_retries=count_other_nodes(store._hosts))
-                # A search, because the key may allow nothing else.
+                # Try a search, because the key may allow nothing else.
                 await once.search(index=store._index, size=0, terminate_after=1)
     except TimeoutError:
         return Outage(_ADVICE["unreachable"], f"no answer within {DEADLINE_SECONDS:g} s")
@@ -131,6 +131,6 @@ async def _find_elasticsearch_outage(store: Any) -> Outage | None:
         kind = "no_index" if isinstance(cause, NotFoundError) else "refused" if isinstance(cause, ApiError) else ""
         return Outage(_ADVICE[kind or "unreachable"], str(error))
     except Exception as error:
-        # A probe must be answered even if the settings are broken.
+        # The probe must get an answer even if the settings are broken.
         return Outage(_ADVICE["unreachable"], str(error) or type(error).__name__)
     return None

@@ -1,4 +1,4 @@
-"""Hide the routes that are not meant to be served, and recognise requests from this machine."""
+"""Hide routes that are not meant to be served, and recognise requests that come from this machine."""
 
 import ipaddress
 import re
@@ -9,13 +9,13 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-# Routes that a later Hayhooks adds stay closed until they are listed here.
+# If a later version of Hayhooks adds routes, they stay closed until they are listed here.
 _OPEN_PATHS = re.compile(
     r"/(|page/[\w-]+\.\w+|pipelines|ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
     r"|collections|collections/[\w.-]+(/documents(/[\w-]+(/original|/pages/\d+)?)?|/passages/.+|/questions)?"
     r"|access|feedback|mcp|metrics|openapi\.json)"
 )
-# What proxies and tunnels add: X-Forwarded-For, Forwarded, Via, X-Real-IP, True-Client-IP, CF-Connecting-IP, CF-Ray.
+# Headers of proxies and tunnels: X-Forwarded-For, Forwarded, Via, X-Real-IP, True-Client-IP, CF-Connecting-IP, CF-Ray.
 _FORWARDING = re.compile(r".*forwarded.*|via|(.*-)?(real|client|connecting)-ip|(cf|x-original|x-envoy)-.*")
 DEPLOY_PATHS = re.compile(r"/(deploy_files|deploy-yaml|undeploy/[\w.-]+)")
 
@@ -46,7 +46,7 @@ def path_of(scope: Scope) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Check whether only this machine can reach a host."""
+    """Check whether a host name or address can only be reached from this machine."""
     if host == "localhost":
         return True
     try:
@@ -56,17 +56,17 @@ def is_loopback(host: str) -> bool:
 
 
 def stays_on_this_machine(scope: Scope) -> bool:
-    """Check whether a request came directly from this machine, over the loopback interface and to one of its names.
+    """Check whether a request came directly from this machine, and was sent to one of this machine's names.
 
-    The name is checked because an attacker can make a website's name resolve to this machine, and browsers would then
-    send requests here. A proxy that adds no headers is recognised only by HTTP/1.0, which nginx 1.22 uses by default.
+    The name is checked because an attacker can make a website's name resolve to this machine. Browsers would then send
+    requests here. A proxy that adds no headers is recognised only by HTTP/1.0, which nginx 1.22 uses by default.
     """
     client, address = (scope.get("client") or ("",))[0], (scope.get("server") or ("localhost",))[0]
     headers = Headers(scope=scope)
     if not client or scope.get("http_version") == "1.0" or any(_FORWARDING.fullmatch(name) for name in headers):
         return False
     for end in (client, address):
-        # If both ends are in one process, they have names instead of addresses.
+        # If client and server are in one process, as in tests, they have names instead of addresses.
         with suppress(ValueError):
             if not ipaddress.ip_address(end).is_loopback:
                 return False
@@ -78,7 +78,7 @@ def stays_on_this_machine(scope: Scope) -> bool:
 
 
 def comes_from_own_page(scope: Scope) -> bool:
-    """Check whether a browser says that this server's own page sent the request; other programs say nothing."""
+    """Check whether a browser's headers say that this server's own page sent the request."""
     headers = Headers(scope=scope)
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     if origin is None and site is None:
@@ -89,7 +89,7 @@ def comes_from_own_page(scope: Scope) -> bool:
 async def refuse(
     scope: Scope, receive: Receive, send: Send, status: int, message: str, headers: dict[str, str] | None = None
 ) -> None:
-    """Answer a request without passing it on."""
+    """Answer a request with an error status and a message, without passing it on."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": message})
         return

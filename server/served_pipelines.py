@@ -30,15 +30,15 @@ from prefrag.server.wrapper import ServedPipeline, TaskModel
 
 _STORE = "TantivyDocumentStore"
 ALL = "all"
-# The other methods are for comparisons, and some need more than the core install.
+# The other pipelines are for comparisons, and some need packages beyond the core install.
 DEFAULT = "prefrag"
 
 
 def choose_pipelines() -> dict[str, Path]:
     """Choose the pipelines to serve.
 
-    ``PREFRAG_SERVE`` lists them, separated by commas: names of pipelines, paths of YAML files, or ``all``. Without it,
-    the wrappers in ``HAYHOOKS_PIPELINES_DIR`` are served if that is set, and otherwise ``prefrag``.
+    ``PREFRAG_SERVE`` is ``all``, or names of pipelines and paths of YAML files, separated by commas. If it is not set,
+    the wrappers in ``HAYHOOKS_PIPELINES_DIR`` are served or, if that is not set either, ``prefrag``.
     """
     wrappers = _find_wrappers()
     chosen = settings.serve
@@ -58,7 +58,7 @@ def choose_pipelines() -> dict[str, Path]:
 
 
 def check_index(files: Iterable[Path]) -> None:
-    """Choose the index to serve, and refuse pipelines whose index does not exist; the demo never stands in for it."""
+    """Choose the index to serve, which is never the demo, and refuse pipelines whose index does not exist."""
     parts = [one for file in files if not file.is_dir() for one in blocks(read_block(file))]
     stores = [parameters_of(one) for one in parts if class_of(one) == _STORE]
     names = {store.get("index") for store in stores if not store.get("path")}
@@ -68,7 +68,7 @@ def check_index(files: Iterable[Path]) -> None:
 
 
 def skips_broken() -> bool:
-    """Check whether pipelines that cannot be served are skipped: only if ``all`` was chosen instead of names."""
+    """Check whether to skip pipelines that cannot be served. They are skipped only if ``all`` was chosen."""
     return settings.serve == (ALL,)
 
 
@@ -91,14 +91,14 @@ def prepare_task_model(prepared: PreparedPipeline) -> PreparedPipeline | None:
 
 
 def keep_modules_apart() -> None:
-    """Load the modules of wrappers under package names of their own.
+    """Load the modules of wrappers, the classes that serve pipelines, under separate package names.
 
     Hayhooks imports a wrapper as a package with the pipeline's name. A wrapper deployed as ``prefrag`` would replace
-    this package in ``sys.modules``, and undeploying it would remove this package. The loader of Hayhooks accepts other
-    package names, but its deploy routes pass none. So this replaces the three functions with which they load, list and
-    unload modules, and nothing else of Hayhooks. Tried with 2.1.0, the newest version.
+    this package in ``sys.modules``, and undeploying it would remove this package. Hayhooks' loader accepts other
+    package names, but its deploy routes do not pass any. So this replaces the three functions that load, list and
+    unload modules for these routes. Tried with Hayhooks 2.1.0, the newest version.
 
-    A wrapper that is not ours may search anything, so a key that is bound to collections may not use it.
+    A wrapper of somebody else may search anything, so keys that are bound to collections may not use it.
     """
 
     def package(name: str) -> str:
@@ -133,7 +133,7 @@ def _keep_bound_keys_out(wrapper: Any) -> None:
         return run
 
     for name in dir(BasePipelineWrapper):
-        # Hayhooks detects overridden methods by comparing them with its own.
+        # Change only overridden methods, which Hayhooks detects by comparing them with its own.
         if name.startswith("run_") and (method := getattr(wrapper, name)) is not getattr(BasePipelineWrapper, name):
             setattr(wrapper, name, guard(method))
 
@@ -145,5 +145,5 @@ def _find_wrappers() -> dict[str, Path]:
     if not path.is_dir():
         raise Missing(f"There is no folder {path}: set HAYHOOKS_PIPELINES_DIR to one, or unset it.")
     found = (wrapper.parent for wrapper in sorted(path.glob("*/pipeline_wrapper.py")))
-    # Editors keep copies in hidden folders, which must not be run.
+    # Editors keep copies of files in hidden folders. These copies must not be run.
     return {wrapper.name: wrapper for wrapper in found if not wrapper.name.startswith((".", "__"))}

@@ -1,6 +1,6 @@
-"""Limit how much of a server one key may use: places (while there are other keys), and requests per minute.
+"""Limit how much of a server one key may use: how many requests per minute, and how many at the same time.
 
-Everything here is counted per process, and forgotten when the process ends.
+Each server process counts for itself, and its counts are lost when it ends.
 """
 
 import asyncio
@@ -18,17 +18,17 @@ from prefrag.components.settings import settings
 from prefrag.server.keys import PUBLIC_PATHS, current_access
 from prefrag.server.security import path_of, refuse
 
-# How long clients are asked to wait if nobody knows when there will be room.
+# How many seconds clients are asked to wait if nobody knows when the server will be less busy.
 RETRY_SECONDS = 5
 
 
 def holder_of(scope: Scope) -> str:
-    """Name the holder to whose share a request counts: its key or, if it needs no key, the client's address."""
+    """Return the holder, whose share a request uses: the name of its key or, without a key, the client's address."""
     return current_access.get().key or (scope.get("client") or ("",))[0]
 
 
 class Busy(Exception):
-    """Refuse a request: with 503 if there is no place for anybody, with 429 if the holder has used its share."""
+    """Refuse a request: with 503 if the server is too busy for anybody, with 429 if the holder has used its share."""
 
     def __init__(self, status: int, message: str, wait: int = RETRY_SECONDS):
         super().__init__(message)
@@ -37,12 +37,12 @@ class Busy(Exception):
 
 
 class Places:
-    """A limited number of places, with a queue for them.
+    """A limited number of places for running work, and a queue for them.
 
-    While several keys share the places, a holder gets no more of them once it has as many as are free (with
-    `PREFRAG_SHARE` at 50%). So a single holder gets half of the places, two get a third each, and the next one still
-    finds a free place. This reserve is needed because running work is never stopped for somebody else. Those who wait
-    are served in turn, one holder after another.
+    If there are several keys, a holder gets another place only while it holds fewer places than are free (for
+    `PREFRAG_SHARE` at 50%). So one holder gets half of the places, two holders get a third each, and the next holder
+    still finds a free place. This is needed because running work is never stopped for somebody else. Holders that wait
+    take turns.
     """
 
     def __init__(self, what: str, most: int, most_waiting: int, are_shared: Callable[[], bool]):
@@ -51,11 +51,11 @@ class Places:
         self._what = what
         self._are_shared = are_shared
         self._held: Counter[str] = Counter()
-        # In the order of their turns.
+        # The waiting requests of each holder. The first holder in this dictionary has the next turn.
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
 
     async def take(self, holder: str, seconds: float) -> None:
-        """Take a place, or queue for one."""
+        """Take a place, or wait for one in the queue. Raise :class:`Busy` if the queue is full or time runs out."""
         if holder not in self._waiting and self._fits(self._held[holder], self._free):
             self._held[holder] += 1
             return
@@ -77,7 +77,7 @@ class Places:
             raise
 
     def leave(self, holder: str) -> None:
-        """Free a place for whoever is next."""
+        """Give back a place, and pass free places on to those who wait."""
         self._held -= Counter([holder])
         while fitting := [each for each in self._waiting if self._fits(self._held[each], self._free)]:
             turn = self._waiting[fitting[0]][0]
@@ -100,7 +100,7 @@ class Places:
     def _remove(self, holder: str, turn: asyncio.Future[None]) -> None:
         turns = self._waiting.pop(holder, deque())
         if left := deque(each for each in turns if each is not turn):
-            # The holder's next turn comes after those of all other holders.
+            # Put the holder at the end, so that all other holders have their turns first.
             self._waiting[holder] = left
 
     def _refusal(self, holder: str, by_share: bool) -> Busy:
@@ -116,7 +116,7 @@ class Places:
 
 
 class Rate:
-    """A limit per minute or per day for each holder; 0 means no limit."""
+    """A limit per minute or per day on what each holder uses. An amount of 0 means no limit."""
 
     def __init__(self, limit: RateLimitItem, message: str):
         self._limit = limit
@@ -124,7 +124,7 @@ class Rate:
         self._limiter = FixedWindowRateLimiter(MemoryStorage())
 
     def spend(self, holder: str, cost: int = 1) -> None:
-        """Count what a holder uses, or raise :class:`Busy` without counting it."""
+        """Add a cost to what a holder has used. Above the limit, raise :class:`Busy` and add nothing."""
         if not self._limit.amount:
             return
         if not self._limiter.test(self._limit, holder, cost=cost):
@@ -134,7 +134,7 @@ class Rate:
 
 
 class RequestRate:
-    """Answer 429, before the body is read, to a holder that has sent too many requests in a minute."""
+    """Answer 429 to a holder that has sent too many requests in a minute, before the body is read."""
 
     def __init__(self, app: ASGIApp):
         self.app = app

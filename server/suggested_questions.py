@@ -1,4 +1,4 @@
-"""Suggest first questions that the reader can answer, made from sentences of the user's documents."""
+"""Suggest questions to begin with: made from sentences of the documents, and answered by the extractive reader."""
 
 import hashlib
 import re
@@ -20,12 +20,12 @@ from prefrag.components.text.sentences import shown_sentences
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 from prefrag.server.document_list import index_version
 
-MOST, _MOST_TRIED, _MOST_SECONDS = 4, 24, 30.0
-_MOST_FILES, _FIRST_PASSAGES, _MOST_PASSAGES = 500, 6, 3_000
-_MOST_SENTENCE, _MOST_QUESTION, _MOST_NAME, _READ = 250, 100, 80, 5
-# Seconds between two rounds while an index keeps changing, and before each try, so that users' questions go first.
+MOST, _MOST_TRIED, _MOST_SECONDS = 4, 24, 30.0  # questions to suggest and to try, and the time for trying
+_MOST_FILES, _FIRST_PASSAGES, _MOST_PASSAGES = 500, 6, 3_000  # files, passages of each file, and passages in all
+_MOST_SENTENCE, _MOST_QUESTION, _MOST_NAME, _READ = 250, 100, 80, 5  # lengths in characters, and passages to read
+# Pauses in seconds: before questions are made again for a changed index, and before each question is tried.
 _PAUSE, _BETWEEN = 60.0, 0.1
-# Only words and spaces, so that a document cannot put an address or markup into a question.
+# Questions repeat only words and spaces of a document, so that no address or markup gets into them.
 _WORD = r"[^\W\d_][\w'\u2019-]{0,30}"
 _OF = rf"(?: (?:of|for|at|in) (?:the )?{_WORD}(?: [A-Z][\w'\u2019-]{{0,30}}){{0,3}})?"
 _THING = rf"(?P<thing>(?:The|An?) {_WORD}(?: {_WORD}){{0,3}}?{_OF}|{_WORD}(?: {_WORD}){{0,5}})"
@@ -40,7 +40,7 @@ _DONE = (
     "founded|built|opened|bought|sold|signed|introduced|released|launched|published|written|designed|invented|installed"
 )
 _DONE += "|renamed|replaced|repaired|adopted|elected|appointed|born|completed|developed|held|paid|due|closed"
-# Patterns for the beginning of a sentence, each with the question that such a sentence answers.
+# Patterns for the beginnings of sentences, each with the question that such a sentence answers.
 _FORMS = [
     (rf"{_THING} {_IS} {_PERSON}", "Who {verb} {thing}?"),
     (rf"(?!An? ){_THING} {_IS} {_NUMBER}", "What {verb} {thing}?"),
@@ -62,7 +62,7 @@ _PREFIX = re.compile(r"^(?:(?:(?:chapter|section|part|slide)\s+)?[\d.]+[.:)]*|th
 
 
 def make_questions(passage: Document) -> Iterator[str]:
-    """Make questions, good or bad, from sentences about the document's title, a heading, or something with a name."""
+    """Make questions from sentences about the document's title, a heading, or a named thing. Some of them are bad."""
     names = [str(passage.meta.get("title") or ""), (heading_of(passage.meta) or "").rpartition(" > ")[2]]
     names = [_PREFIX.sub("", name.strip()) for name in names]
     for sentence in shown_sentences((passage.content or "")[:5_000]):
@@ -78,12 +78,12 @@ def make_questions(passage: Document) -> Iterator[str]:
 
 
 def _name(thing: str, names: list[str]) -> str:
-    """Name what a sentence is about so that the name can be understood alone; empty if that is not possible."""
+    """Return a name for a thing that is clear without its sentence, or an empty text if there is none."""
     article, _, rest = thing.partition(" ") if re.match(r"(?:the|an?) ", thing, re.IGNORECASE) else ("", "", thing)
     words = rest.split()
     if words[0].lower() in _VAGUE or words[-1].lower() in FUNCTION_WORDS:
         return ""
-    # In the document "Pellhaven Calibration Hall", "the hall" is replaced by that name.
+    # In the document "Pellhaven Calibration Hall", replace "the hall" by the whole name.
     whole = next((name for name in names if name.lower().endswith(f" {rest.lower()}")), "")
     if article and len(words) == 1 and re.fullmatch(rf"{_WORD}(?: {_WORD}){{0,5}}", whole):
         return f"the {whole}"
@@ -95,16 +95,16 @@ def _name(thing: str, names: list[str]) -> str:
 
 
 class SuggestedQuestions:
-    """Makes the questions of a collection in a thread, once for each state of its index, with a pipeline's reader."""
+    """Makes the questions of a collection in a thread, once for each version of its index."""
 
     def __init__(self, served: Callable[[], Mapping[str, Any]]):
         self._served = served
         self._made: dict[str, tuple[tuple[Path, int], list[dict[str, str]]]] = {}
-        self._ended: dict[str, float] = {}  # by collection, when its thread ended; infinite while the thread runs
+        self._ended: dict[str, float] = {}  # when the thread of a collection ended; infinite while it runs
         self._one_at_a_time = Lock()
 
     def find(self, collection: str) -> dict[str, Any]:
-        """Find the `questions` of a collection, each with a file's `name`, and whether they are `pending`."""
+        """Return the `questions` of a collection, each with its file's `name`, and whether they are still `pending`."""
         version, made = index_version(collection), self._made.get(collection)
         if made is not None and made[0] == version:
             return {"questions": made[1], "pending": False}
@@ -126,9 +126,9 @@ class SuggestedQuestions:
 
 
 def find_questions(store: TantivyDocumentStore, reader: ExtractiveReader) -> list[dict[str, str]]:
-    """Find questions that the reader is sure to answer, each from the document that it was made from."""
+    """Find questions that the reader answers confidently from the same document that the question was made from."""
     made = {question: one for one in _sample(store) if not one.meta.get("standing") for question in make_questions(one)}
-    # The order is the same each time, and no document can influence it.
+    # Order by a hash: the order is always the same, and no document can push its questions to the front.
     order = sorted(made, key=lambda question: hashlib.blake2b(question.encode(), digest_size=8).digest())
     found: dict[str, dict[str, str]] = {}
     deadline = time.monotonic() + _MOST_SECONDS

@@ -1,4 +1,4 @@
-"""Run workers under a parent process, which holds the listening socket and replaces a worker killed by a signal."""
+"""Run worker processes. Their parent process holds the listening socket, and replaces workers that are killed."""
 
 import gc
 import importlib
@@ -40,7 +40,7 @@ _CAUSES = {
 
 def run(app: str, **options: Any) -> None:
     """Serve with ``workers`` processes until a signal stops them."""
-    _listen((options["host"], options["port"]), "--port").close()
+    _listen((options["host"], options["port"]), "--port").close()  # reports at once if the port is taken
     if sys.platform == "win32":
         uvicorn.run(app, **options)
         return
@@ -54,12 +54,12 @@ def run(app: str, **options: Any) -> None:
         jobs.append((metrics, _listen(address, "PREFRAG_METRICS_PORT")))
     opened = ExitStack()
     if len(jobs) > 1:
-        opened.enter_context(_count_together())
-    # Only Linux can safely fork a process that has loaded system libraries. There, everything is imported once, before
-    # the forks: a new process is ready at once and shares memory with the others.
+        opened.enter_context(_share_metrics())
+    # Only Linux can safely fork a process that has loaded system libraries. There, import everything once before the
+    # forks, so that a new process is ready at once and shares memory with the others.
     forks = sys.platform == "linux"
     if forks:
-        # Imported modules stay in memory, so garbage collection would find nothing.
+        # Imported modules stay in memory, so do not spend time on collecting garbage.
         gc.disable()
         importlib.import_module(app.partition(":")[0])
         gc.freeze()
@@ -74,7 +74,7 @@ def run(app: str, **options: Any) -> None:
             worker.terminate()
 
     def start(job: tuple[uvicorn.Config, socket.socket]) -> None:
-        # Signals wait until `stop` knows this worker, and the worker lets them in once its handlers are set.
+        # Block signals until `stop` knows this worker. The worker itself unblocks them when its handlers are set.
         signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
         worker = context.Process(target=_work, args=job)
         worker.start()
@@ -121,25 +121,25 @@ def _listen(address: tuple[str, int], setting: str) -> socket.socket:
 
 
 @contextmanager
-def _count_together() -> Iterator[None]:
+def _share_metrics() -> Iterator[None]:
     """Make the folder for the processes' metrics, and remove folders that killed servers have left behind."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
-        # A new folder may not be locked yet by the server that made it.
+        # Leave new folders alone, because the server that made one may not have locked it yet.
         with suppress(OSError):
             if time.time() - folder.stat().st_mtime > _SECONDS:
-                with _open_folder(folder) as is_left:
+                with _lock_folder(folder) as is_left:
                     if is_left:
                         shutil.rmtree(folder, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=_FOLDER) as made, _open_folder(made):
-        # The Prometheus client reads this when the application is imported.
+    with tempfile.TemporaryDirectory(prefix=_FOLDER) as made, _lock_folder(made):
+        # The Prometheus client reads this variable when the application is imported.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = made
         yield
         del os.environ["PROMETHEUS_MULTIPROC_DIR"]
 
 
 @contextmanager
-def _open_folder(path: str | Path) -> Iterator[bool]:
-    """Lock a folder while this process or a child of it lives; yield False if another server holds the lock."""
+def _lock_folder(path: str | Path) -> Iterator[bool]:
+    """Lock a folder for this process and its children; yield False if another server holds the lock."""
     file = os.open(path, os.O_RDONLY)
     try:
         yield take_lock(file)
@@ -148,7 +148,7 @@ def _open_folder(path: str | Path) -> Iterator[bool]:
 
 
 def _report(dead: BaseProcess) -> None:
-    """Log which signal killed a process; a process that exited by itself could not start, so the server ends too."""
+    """Log which signal killed a process. If the process exited by itself, it failed to start, so end the server."""
     if (code := dead.exitcode or 0) >= 0:
         sys.exit(code)
     from hayhooks.server.logger import log
@@ -160,14 +160,14 @@ def _report(dead: BaseProcess) -> None:
     forget_process(dead.pid or 0)
     name = signal.Signals(-code).name
     cause = f" ({_CAUSES[name]})" if name in _CAUSES else ""
-    log.error("Process {} was killed by {}{}. A new one takes its place; its runs are lost.", dead.pid, name, cause)
+    log.error("Process {} was killed by {}{}. Its runs are lost. A new process replaces it.", dead.pid, name, cause)
 
 
 def _work(config: uvicorn.Config, listening: socket.socket) -> None:
     for number in _STOPPING:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
-    threading.Thread(target=_follow_parent, daemon=True).start()
+    threading.Thread(target=_stop_with_parent, daemon=True).start()
     server = _Server(config)
     server.run(sockets=[listening])
     if not server.started:
@@ -175,28 +175,28 @@ def _work(config: uvicorn.Config, listening: socket.socket) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Accepts requests for a while after it is told to stop, so that load balancers notice first."""
+    """Still accepts requests for a while after it is told to stop, so that load balancers notice first."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Load everything and exempt it from garbage collection, which would block the event loop."""
+        """Load everything, and exclude it from garbage collection, which would block the event loop."""
         await super().startup(sockets)
         gc.collect()
         gc.freeze()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Let the readiness probe fail first, and stop ``lame_duck_seconds`` later; Ctrl-C stops at once."""
+        """On SIGTERM, let the readiness probe fail, and stop ``lame_duck_seconds`` later. Ctrl-C stops at once."""
         if sig != signal.SIGTERM or not (seconds := settings.lame_duck_seconds):
             super().handle_exit(sig, frame)
         elif not leaving.is_set():
-            # After a signal to the whole process group, the parent sends one more.
+            # Only the first SIGTERM counts: if the whole process group gets one, the parent sends each worker another.
             leaving.set()
             timer = threading.Timer(seconds, super().handle_exit, (sig, frame))
             timer.daemon = True
             timer.start()
 
 
-def _follow_parent() -> None:
-    """Stop when the parent is gone, so that no orphan keeps the port."""
+def _stop_with_parent() -> None:
+    """Stop this process when its parent has ended. Otherwise it would keep the port."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

@@ -1,4 +1,4 @@
-"""Receive uploaded documents straight to disk, list the documents of a collection, and delete them."""
+"""Write uploaded documents to disk as they arrive, list the documents of a collection, and delete them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 FIELD = "files"
 MOST_FILES = 100
 RECEIVE_SECONDS = 300.0
-# Fewer than the 255 that file systems allow, because some of them count differently.
+# Fewer than the 255 bytes that file systems allow, because some file systems count differently.
 _NAME_BYTES = 200
 # For each kind of document, the metadata field that holds its path.
 PATH_FIELDS = {kind: field for field, kind in ORIGIN_FIELDS.items()}
@@ -45,13 +45,13 @@ _one_listing = threading.Lock()
 
 
 def read_name(sent: bytes) -> str:
-    """Turn the name of an uploaded file into one that can be kept; raise ValueError, with the reason, if none can."""
+    """Turn the name of an uploaded file into a name that can be stored, or raise ValueError with the reason."""
     try:
         name = unicodedata.normalize("NFC", sent.decode("utf-8"))
     except UnicodeDecodeError:
         raise ValueError("its name is not UTF-8: rename it") from None
     name = name.replace("\\", "/").rpartition("/")[2]
-    # Category C: control and format characters, such as those that reverse text, surrogates, unassigned characters.
+    # Category C has control characters, surrogates, unassigned characters, and format characters that may reverse text.
     if any(unicodedata.category(character).startswith("C") for character in name):
         raise ValueError("its name has a control character: rename it")
     # Unusual spaces and line separators become plain spaces.
@@ -64,7 +64,7 @@ def read_name(sent: bytes) -> str:
 
 
 def check_room(collection: str, arriving: int, shared: bool = False) -> None:
-    """Refuse an upload if its collection is full, or if it would make one collection too many."""
+    """Refuse an upload if its collection is full, or if it needs a new collection and there are too many."""
     room, most = find_room(collection) if shared else _find_room_here(collection), settings.max_collection_bytes
     if room.bytes + arriving > most or room.files >= settings.max_collection_files:
         message = (
@@ -169,7 +169,7 @@ class _Form:
             name = read_name(sent)
             if not has_read_name(Path(name)):
                 raise ValueError(why_left_out(Path(name).suffix.lower()))
-            # Mode x: of several files with the same name, the first is kept.
+            # Mode x refuses a second file with the same name.
             self._file = self.open_file.enter_context((self._folder / name).open("xb"))
         except FileExistsError:
             self.refused.append((shown, "another file in the form has the same name: rename one of them"))
@@ -204,17 +204,17 @@ class UploadedFile:
 
 
 def document_id(kind: str, path: str) -> str:
-    """Make the id by which clients name a document; it does not reveal the document's path."""
+    """Make the id that clients use for a document. It does not reveal the document's path."""
     return hashlib.blake2b(f"{kind}\0{path}".encode(), digest_size=12).hexdigest()
 
 
 def uploaded_id(collection: str, name: str, shared: bool = False) -> str:
-    """Make the id of a file that will be uploaded and is not a corpus."""
+    """Make the id that an uploaded file gets, unless the file is a corpus."""
     return document_id("file", str((uploaded_path if shared else uploads_folder)(collection) / name))
 
 
 def list_uploads(collection: str, shared: bool = False) -> list[UploadedFile]:
-    """List the documents of a collection on this machine, or of one that servers share in Elasticsearch."""
+    """List the documents of a collection, which is on this machine or, if it is shared, in Elasticsearch."""
     folder = uploaded_path(collection) if shared else uploads_folder(collection)
     return [
         UploadedFile(
@@ -234,7 +234,7 @@ def count_documents(collection: str, shared: bool = False) -> tuple[int, int]:
 
 
 def delete_upload(collection: str, document_id: str, shared: bool = False) -> tuple[int, UploadedFile]:
-    """Delete a document, and its file if that was uploaded; return the number of deleted passages and the document."""
+    """Delete a document, and its file if it was uploaded. Return the number of deleted passages, and the document."""
     with change_documents(collection, shared) as changes:
         document = next((each for each in list_uploads(collection, shared) if each.id == document_id), None)
         if document is None or document.entry.path is None:
@@ -246,7 +246,7 @@ def delete_upload(collection: str, document_id: str, shared: bool = False) -> tu
 
 
 def delete_collection(collection: str, shared: bool = False) -> int:
-    """Delete an index that was made by an upload, with all documents uploaded to it; return its number of passages."""
+    """Delete an index that an upload made, with all documents uploaded to it. Return how many passages it had."""
     with change_documents(collection, shared) as changes:
         _, deleted = count_documents(collection, shared)
         if not (describe_index(collection)[1] if shared else was_made_by_upload(collection)):

@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 
 def take_options(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a method the options of a run as parameters, from which Hayhooks makes the request model of its route."""
+    """Add the options of a run to a method's parameters, so that Hayhooks adds them to the route's request model."""
     fields = {name: field for name, field in RunOptions.model_fields.items() if name in REST}
     parameters = [
         Parameter(
@@ -65,7 +65,7 @@ def take_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Refusal(HTTPException):
-    """Report a failure to a client. It is an HTTPException, because Hayhooks keeps the status only for these."""
+    """Report a failure to a client. It is an HTTPException, because Hayhooks ignores the status of other errors."""
 
     def __init__(self, status: int, detail: str, result: dict[str, Any] | None, retry_after: float | None = None):
         headers = None if retry_after is None else {"Retry-After": str(math.ceil(retry_after))}
@@ -111,10 +111,10 @@ class ServedPipeline(BasePipelineWrapper):
 
     @take_options
     async def run_api_async(self, question: str, stream: bool = False, **options: Any) -> dict[str, Any]:
-        """Answer a question from documents, the preferred source first.
+        """Answer a question from documents. The preferred source is searched first.
 
-        :returns: The answer or, if there is none, the sentences found; the answer's label, the documents used, every
-            step, counts, usage, errors and the trace.
+        :returns: The answer or, if there is none, the sentences that were found. Also the answer's label, documents,
+            steps, counts, usage, errors and the trace.
         """
         with self.refuse_errors():
             options["deadline"] = limit_deadline(options.get("deadline"))
@@ -122,7 +122,7 @@ class ServedPipeline(BasePipelineWrapper):
             if stream:
                 # Refuse a bad request before the stream begins, because a stream sends its status code first.
                 await pipelines.begin(pipeline, question, **options)
-                # Hayhooks recognises a stream by its class, and describes the result by this method's annotation.
+                # Hayhooks recognises a stream by its class. It describes the result by the annotation of this method.
                 return cast(dict[str, Any], SSEStream(self._stream_run(pipeline, question, options)))
             return self._publish(pipelines.refuse_unsearched(await pipelines.ask_async(pipeline, question, **options)))
 
@@ -131,7 +131,7 @@ class ServedPipeline(BasePipelineWrapper):
     ) -> AsyncGenerator[dict[str, Any] | str, None]:
         try:
             with self.refuse_errors():
-                # Close the stream as soon as the client disconnects, or the run would go on until garbage collection.
+                # Close the stream as soon as the client disconnects, so that the run does not go on unread.
                 async with aclosing(pipelines.stream(pipeline, question, **options)) as outputs:
                     async for output in outputs:
                         if isinstance(output, Event):
@@ -182,7 +182,7 @@ class ServedPipeline(BasePipelineWrapper):
         installation = self._installation
         chunk = _Chunks(model)
         try:
-            # Close the stream as soon as the client disconnects, or the run would go on until garbage collection.
+            # Close the stream as soon as the client disconnects, so that the run does not go on unread.
             async with aclosing(pipelines.stream(pipeline, question, **options)) as outputs:
                 async for output in outputs:
                     if isinstance(output, Event):
@@ -195,7 +195,7 @@ class ServedPipeline(BasePipelineWrapper):
         except RunFailed as error:
             _log_failure(error)
             result = installation.publish(error.result)
-            # The protocol does not know "error", but "stop" would present the message as an answer.
+            # The protocol has no "error", but with "stop" a client would take the message for an answer.
             ending, reason = chat.write_failure(installation.withhold(str(error)), result), "error"
         *fields_before, last = ending
         for fields in fields_before:
@@ -207,10 +207,10 @@ class ServedPipeline(BasePipelineWrapper):
     def _complete(
         self, model: str, body: Mapping[str, Any], include_usage: bool, content: str, result: dict[str, Any]
     ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
-        """Send a reply that is already complete, whole or as a stream."""
+        """Send a reply that is already complete, as one message or as a stream."""
         usage = _count_usage(result)
         if not body.get("stream"):
-            # What was sent to models is no part of the answer, which a client may store, so it goes in the reasoning.
+            # List in the reasoning what was sent to models, so that it does not become part of a stored answer.
             reasoning = "\n".join(write_sent_to_models(result, with_host=False)) or None
             message = Message(role="assistant", content=content, reasoning_content=reasoning)
             choice = Choice(index=0, message=message, finish_reason="stop")
@@ -284,7 +284,7 @@ class ServedPipeline(BasePipelineWrapper):
 
 
 class TaskModel(BasePipelineWrapper):
-    """The model of a pipeline alone, for the titles, tags and summaries of front ends: it searches nothing."""
+    """Serves only the model of a pipeline, for the titles, tags and summaries of front ends. It searches nothing."""
 
     def __init__(self, served: ServedPipeline):
         super().__init__()
@@ -307,7 +307,7 @@ class _Chunks:
         self._empty = _make_completion(model, "chat.completion.chunk", [])
 
     def write(self, finish_reason: str | None = None, **fields: Any) -> ChatCompletion:
-        # Fields that are not part of a message go beside the choices, where clients of the plain protocol do not look.
+        # Put fields that are not part of a message beside the choices, where clients of the plain protocol ignore them.
         delta = {name: fields.pop(name) for name in Message.model_fields.keys() & fields.keys()}
         choice = Choice(index=0, delta=Message(role="assistant", **delta), finish_reason=finish_reason)
         return self._empty.model_copy(update={"choices": [choice], **fields})

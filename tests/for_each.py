@@ -1,4 +1,4 @@
-"""Tests with a table of cases: one pytest item checks all rows."""
+"""Tests with a table of cases. A single pytest item checks all rows of the table."""
 
 import functools
 import inspect
@@ -14,16 +14,16 @@ from tests.fakes import CALLS
 def for_each(names: str, *rows: Any) -> Callable[[Any], Any]:
     """Run a test on each row, and show every row that fails.
 
-    An item of `pytest.mark.parametrize` costs more than most of our rows. Use this only if rows leave nothing behind,
-    because all rows share the fixtures of the test.
+    `pytest.mark.parametrize` makes a pytest item of each row, which takes longer than checking most of our rows. All
+    rows here share the fixtures of the test, so use this only if no row leaves anything behind.
     """
     columns = names.split(", ")
     table = [ParameterSet.extract_from(row, force_tuple=len(columns) == 1) for row in rows]
     assert table, "a table without a row checks nothing"
-    assert not any(row.marks for row in table), "a row is checked whatever its mark says"
+    assert not any(row.marks for row in table), "marks of a row would be ignored"
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
-        assert not inspect.iscoroutinefunction(test), "nobody would wait for it"
+        assert not inspect.iscoroutinefunction(test), "the coroutine would never be awaited"
 
         @functools.wraps(test)
         def check(*args: Any, **fixtures: Any) -> None:

@@ -1,4 +1,4 @@
-"""Imports go one way: from a room to the rooms below it."""
+"""A package imports only packages below it, and a part of `components` only parts below it. Here, both are "rooms"."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.for_each import for_each
 
 CHECKOUT = Path(__file__).parent.parent
 
-# From the roof to the floor.
+# Both tuples are in order. A package or a room imports only from those that come after it.
 PACKAGES = ("cli", "server", "training", "evaluation", "indexing", "pipelines", "components")
 ROOMS = (
     *("dr_rag", "sources", "web", "rankers", "mspr", "crag", "self_rag", "flare", "adaptive_rag", "loop", "reasoner"),
@@ -21,12 +21,12 @@ ROOMS = (
     *("both_ways", "parts", "recording", "block", "trees", "tracing", "audit_log", "file_lock", "worker_options"),
     *("settings", "errors"),
 )
-# Only files whose text may contain such an import are parsed, because parsing all takes a second.
+# Parsing all files takes a second. So only files are parsed whose text may have an import without the prefix `prefrag`.
 OWN = (*PACKAGES, "yaml_pipelines", "demo")
 OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|import .*,)", re.MULTILINE)
 
 
-# The most lines of Python in a folder, counting all lines. It only falls: a change that adds lines must remove others.
+# The maximum number of lines of Python in a folder. Only lower these numbers: a change that adds lines removes others.
 BUDGET = {
     "cli": 2_328,
     "components": 18_677,
@@ -40,7 +40,7 @@ BUDGET = {
 
 
 def git(*arguments: str) -> str:
-    """The output of git, or nothing if there is no git or no repository."""
+    """Return the output of git, or an empty text without git or without a repository."""
     try:
         return subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=60).stdout
     except OSError:
@@ -53,7 +53,7 @@ def modules(*folders: str) -> list[Path]:
 
 @cache
 def imports(code: str) -> list[tuple[int, str]]:
-    """The line and the full name of each import, wherever it stands."""
+    """Return the line and the full name of each import, also inside functions."""
     found = []
     inside: list[ast.AST] = [ast.parse(code)]
     while inside:
@@ -63,14 +63,14 @@ def imports(code: str) -> list[tuple[int, str]]:
         elif isinstance(node, ast.ImportFrom):
             module = "." * node.level + (node.module or "")
             found += [(node.lineno, f"{module}.{name.name}") for name in node.names]
-        # Look only at statements, because no import can be inside an expression.
+        # Look only into statements, because an expression cannot contain an import.
         for field in ("body", "orelse", "finalbody", "handlers", "cases"):
             inside += getattr(node, field, ())
     return sorted(found)
 
 
 def upward(code: str, here: str, order: tuple[str, ...], above: str) -> list[tuple[int, str]]:
-    """The imports of rooms that come above this one in the order, or that are not in the order."""
+    """Return the imports of rooms that come before the room ``here`` in the order, or are not in the order."""
     found = []
     for line, name in imports(code):
         if name.startswith(f"{above}."):

@@ -1,1 +1,1 @@
-"""Train the small learned parts."""
+"""Train the components that learn: decision trees, the extractive reader, and the judge's language model."""

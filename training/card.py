@@ -9,7 +9,7 @@ CARD = "card.json"
 
 
 def write_card(output: Path, title: str, *parts: str, facts: dict[str, Any] | None = None) -> None:
-    """Write the card beside the file ``output``; with ``facts``, write both into the folder ``output``."""
+    """Write the card next to the file ``output``. If there are ``facts``, write both into the folder ``output``."""
     text = "\n\n".join([f"# {title}", *parts]) + "\n"
     if facts is None:
         output.with_suffix(".card.md").write_text(text, encoding="utf-8")

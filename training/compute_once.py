@@ -7,7 +7,7 @@ from typing import Any
 
 
 def compute_once(file: Path, compute: Callable[[], Any]) -> Any:
-    """Compute a value and keep it in a file; if the file exists, read it instead."""
+    """Compute a value and save it in a file. If the file exists, read the value instead."""
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         part = file.with_suffix(".part")

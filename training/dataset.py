@@ -1,4 +1,4 @@
-"""Read the questions and the corpus of a training."""
+"""Read the questions and the corpus to train on."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Dataset:
     @classmethod
     def parse(cls, text: str) -> Dataset:
         """Parse the argument ``QUESTIONS:CORPUS`` or ``QUESTIONS:INDEX``."""
-        # A path may contain colons, so the text is split at a colon with an existing file before and after it.
+        # Paths may contain colons. So each colon is tried, until a file (or an index) exists on both sides of it.
         places = [place for place, sign in enumerate(text) if sign == ":" and 0 < place < len(text) - 1]
         if not places:
             raise ValueError(
@@ -44,8 +44,8 @@ class Dataset:
                 return cls(questions, None, str(corpus))
         absent = next(path for path in halves[0] if not path.exists())
         raise FileNotFoundError(
-            f"There is no file {absent}, nor an index of that name: '{text}' must be QUESTIONS.jsonl:CORPUS.jsonl, "
-            "or QUESTIONS.jsonl:INDEX."
+            f"There is no file and no index {absent}: '{text}' must be QUESTIONS.jsonl:CORPUS.jsonl, or "
+            "QUESTIONS.jsonl:INDEX."
         )
 
     @property
@@ -54,7 +54,7 @@ class Dataset:
         return f"{self.questions.absolute().parent.name}/{self.questions.stem}"
 
     def read(self, at_least: int = 1) -> tuple[list[Question], list[Document]]:
-        """Read the questions and the passages; raise ValueError if gold passages or questions are missing."""
+        """Read the questions and the passages. Raise ValueError if questions or gold passages are missing."""
         questions = self._questions(at_least)
         if self.corpus is None:
             passages = list(TantivyDocumentStore(index=self.index).iterate_documents())
@@ -62,13 +62,13 @@ class Dataset:
             passages = list(read_passages(self.corpus))
             twice = next((key for key, count in Counter(passage.id for passage in passages).items() if count > 1), None)
             if twice is not None:
-                raise ValueError(f"{self.corpus} holds two passages with the id '{twice}': give each its own.")
+                raise ValueError(f"{self.corpus} holds two passages with the id '{twice}': give each its own id.")
         self._check(questions, {passage.id for passage in passages})
         return questions, passages
 
     @contextmanager
     def open_index(self, at_least: int = 1) -> Iterator[tuple[list[Question], TantivyDocumentStore]]:
-        """Read the questions, and index the passages in a temporary index unless the dataset has one."""
+        """Read the questions and open the index. If the dataset has only a corpus file, index it temporarily."""
         if self.corpus is None:
             questions, store = self._questions(at_least), TantivyDocumentStore(index=self.index)
             gold = {passage for question in questions for passage in question.supporting_ids}
@@ -96,7 +96,7 @@ class Dataset:
             question, passage = absent[0]
             place = f"The index '{self.index}'" if self.corpus is None else str(self.corpus)
             raise ValueError(
-                f"{place} lacks {len(absent)} gold passages of {self.questions}, the first of them '{passage}' "
+                f"{place} lacks {len(absent)} gold passages of {self.questions}. The first of them is '{passage}' "
                 f"of question '{question}': give the corpus of these questions."
             )
 

@@ -1,4 +1,4 @@
-"""Train a network, with checkpoints from which an interrupted training continues."""
+"""Train a neural network. Checkpoints let an interrupted training continue."""
 
 import random
 import time
@@ -20,8 +20,8 @@ class Phase:
     name: str  # the name in the log
     epochs: float  # how often each example is seen
     rate: float  # the highest learning rate
-    minutes: float  # the most minutes, at the end of which the rate is almost zero
-    batch_tokens: int = 3200  # about how many tokens a step has
+    minutes: float  # the maximum number of minutes; the learning rate falls to almost zero by then
+    batch_tokens: int = 3200  # the approximate number of tokens in a batch
     warm_up: int = 60  # the number of steps over which the rate rises
 
 
@@ -34,7 +34,7 @@ def train_phase(
     checkpoint: Path,
     on_progress: Callable[[str], None] = print,
 ) -> int:
-    """Train for one phase, from its checkpoint if there is one, and return the number of steps.
+    """Train for one phase and return the number of its steps. If there is a checkpoint, continue from it.
 
     :param lengths: The number of tokens of each example.
     :param loss_of: Computes the loss from the indices of a batch's examples and the number of the step.

@@ -1,4 +1,4 @@
-"""The parts that all trainings of trees share: the start, the held-back questions and the output file."""
+"""Train boosted decision trees with XGBoost. The commands of `prefrag train` that train trees share this code."""
 
 import importlib
 import json
@@ -22,18 +22,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Training(Generic[T]):
-    """The results of a training of trees on all questions, and of the measurement on held-back questions before it."""
+    """What a training of trees returns: the trained trees, and how well such trees do on questions new to them."""
 
     output: Path  # the file of the trees
     questions: int
     examples: int  # the number of steps, pairs or questions that the trees learnt from
-    held_back: tuple[T, ...]  # one per dataset
+    held_back: tuple[T, ...]  # for each dataset, how well trees do on questions that they were not trained on
     seconds: float
-    measured: tuple[Any, ...] = ()  # measurements of the trees on further questions, one per dataset
+    measured: tuple[Any, ...] = ()  # for each dataset that is not trained on, how well the final trees do
 
 
 class TreeTraining:
-    """A running training of trees."""
+    """Check the arguments of a training of trees, report its progress, and write its output file."""
 
     def __init__(self, datasets: Sequence[Dataset], output: Path, on_progress: Callable[[str], None] | None):
         import_xgboost()
@@ -47,8 +47,8 @@ class TreeTraining:
         twice = next((name for name, count in Counter(one.name for one in datasets).items() if count > 1), None)
         if twice is not None:
             raise ValueError(
-                f"Two datasets are called '{twice}' (folder and file of their questions): give each once, under a name "
-                "of its own."
+                f"Two datasets are called '{twice}', after the folder and the file of their questions: give a dataset "
+                "only once, or rename one of the files."
             )
 
     @property
@@ -57,12 +57,12 @@ class TreeTraining:
         return time.perf_counter() - self._started
 
     def report(self, progress: str) -> None:
-        """Report what is done now."""
+        """Pass a line of progress to the caller of the training, if the caller wants it."""
         if self._on_progress is not None:
             self._on_progress(progress)
 
     def keep(self, booster: Any) -> None:
-        """Write the trees to the output file, which is replaced only when the new file is complete."""
+        """Write the trees to the output file. An older file is replaced only when the new file is complete."""
         part = self.output.with_name(f".{self.output.stem}.{os.getpid()}.json")
         try:
             booster.save_model(part)
@@ -72,14 +72,14 @@ class TreeTraining:
 
 
 def mean_of_trees(first: Path, second: Path, output: Path) -> None:
-    """Write trees whose scores (log odds) are the mean of those of two files, which must have the same features."""
+    """Combine two files of trees with the same features. The new trees give the mean of both scores (log odds)."""
     learners = [json.loads(file.read_text(encoding="utf-8"))["learner"] for file in (first, second)]
-    # Some releases of XGBoost write a number here, others a list of one.
+    # Some releases of XGBoost write `base_score` as a number, others as a list with one number.
     shares = [np.atleast_1d(json.loads(one["learner_model_param"]["base_score"]))[0] for one in learners]
     base = sum(math.log(share / (1 - share)) for share in shares) / 2
     trees: list[dict[str, Any]] = []
     for tree in (tree for one in learners for tree in one["gradient_booster"]["model"]["trees"]):
-        # For a leaf, `split_conditions` holds its value, for an inner node the threshold.
+        # `split_conditions` holds the value of each leaf and the threshold of each inner node. Only values are halved.
         ends = zip(tree["split_conditions"], tree["left_children"], strict=True)
         halved = [value / 2 if left < 0 else value for value, left in ends]
         weights = [weight / 2 for weight in tree["base_weights"]]
@@ -99,7 +99,7 @@ def import_xgboost() -> Any:
         return importlib.import_module("xgboost")
     except ImportError as error:
         raise TreesMissing(
-            "Trees are trained with XGBoost, which is not installed: make install EXTRAS=trees (or pip install "
+            "Training trees needs XGBoost, which is not installed: run make install EXTRAS=trees (or pip install "
             "'prefrag[trees]')."
         ) from error
 
@@ -107,18 +107,18 @@ def import_xgboost() -> Any:
 def fit_trees(
     settings: Mapping[str, Any], rounds: int, rows: Any, names: Sequence[str], objective: Any = None, **labels: Any
 ) -> Any:
-    """Train trees on rows of features; only one thread is used, so that the same rows give the same trees."""
+    """Train trees on rows of features. Only one thread is used, so that the same rows give the same trees."""
     xgboost = import_xgboost()
     matrix = xgboost.DMatrix(rows, feature_names=list(names), nthread=1, **labels)
     return xgboost.train(dict(settings), matrix, rounds, obj=objective)
 
 
 def read_booster(booster: Any) -> BoostedTrees:
-    """Convert trained XGBoost trees to the form that is otherwise loaded from a file."""
+    """Convert trained XGBoost trees to the class that runs trees, without a file."""
     return BoostedTrees(json.loads(booster.save_raw("json"))["learner"])
 
 
 def leave_out(everything: Iterable[T], held_back: Iterable[T], question: Callable[[T], str]) -> list[T]:
-    """Leave out the held-back examples, and all others with the same questions, in any dataset."""
+    """Return the examples that ask none of the held-back questions, whatever dataset they belong to."""
     unseen = {fold_words(question(one)) for one in held_back}
     return [one for one in everything if fold_words(question(one)) not in unseen]

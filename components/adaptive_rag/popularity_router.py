@@ -13,7 +13,7 @@ from prefrag.components.text.term_statistics import passage_text
 from prefrag.components.text.title_mentions import comparable
 
 EVENT = "popularity"
-# Each name costs a search, and a question of 4,000 characters could hold hundreds of names.
+# Each name costs a search, and a question of 4,000 characters could contain hundreds of names.
 _MOST_NAMES = 8
 
 
@@ -21,9 +21,9 @@ _MOST_NAMES = 8
 class PopularityRouter(Block):
     """Retrieve only if the question's entity is less popular than a threshold (Adaptive Retrieval).
 
-    Popularity is the number of passages that name the entity. If a question names several, the least popular of the
-    first eight counts. For a question that names nothing, passages are always retrieved. The passages counted here are
-    never shown.
+    Popularity is the number of passages that name the entity. If a question names several entities, the least popular
+    among the first eight decides. If it names none, the run always retrieves. The passages found here are only counted:
+    the answer does not use them.
 
     ```python
     from prefrag.components.adaptive_rag.popularity_router import PopularityRouter
@@ -38,10 +38,10 @@ class PopularityRouter(Block):
         """Set up the component.
 
         :param retriever: Any keyword retriever, such as BM25.
-        :param threshold: The least popularity, in passages, at which retrieval is skipped; 0 skips it for every
-            question that names something.
-        :param depth: How many passages to retrieve for each name; only those that contain the name are counted.
-        :raises ValueError: When a number is out of range, or the threshold exceeds the depth and so is never reached.
+        :param threshold: Retrieval is skipped if at least this many passages contain the name. With 0, it is skipped
+            for every question with a name.
+        :param depth: How many passages to retrieve for each name. Only passages that contain the name are counted.
+        :raises ValueError: When a number is out of range, or the threshold is above the depth and can never be reached.
         """
         check_whole(0, threshold=threshold)
         check_whole(1, depth=depth)
@@ -67,7 +67,7 @@ class PopularityRouter(Block):
         try:
             found = await gather(*(self._find(name, state.settings.filters) for name in names))
         except Exception as error:
-            # The source that is searched next will report the error.
+            # Retrieve as usual: the source that is searched next will report the error.
             return {"retrieve": state.with_event(EVENT, counts={}, retrieves=True, error=str(error))}
         counts = {name: count_naming(name, documents) for name, documents in zip(names, found, strict=True)}
         known = bool(counts) and min(counts.values()) >= self.threshold

@@ -11,7 +11,7 @@ CLASSES: tuple[QuestionClass, ...] = get_args(QuestionClass)
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a classifier says about a question."""
+    """A classifier's estimate for one question."""
 
     probabilities: Mapping[str, float]  # from 0 to 1, for each class that the classifier knows
     doubt: str = ""  # why the probabilities are only a guess; empty if they are reliable
@@ -30,4 +30,4 @@ class QuestionClassifier(Protocol):
         """Do the same as :meth:`classify`, without blocking the event loop."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the classifier as a block of the pipeline's YAML."""
+        """Return the class and settings of the classifier, as Haystack writes them into a pipeline's YAML."""

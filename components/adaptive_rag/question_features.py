@@ -5,7 +5,7 @@ import re
 from prefrag.components.reader.question_form import ASKED_FEATURES, asked_for, asks_beyond_spans, asks_to_compare
 from prefrag.components.text.title_mentions import comparable
 
-# A question that begins with any other word counts as `first_other`.
+# Each word is a feature, set if the question begins with it. For any other word, the feature `first_other` is set.
 _FIRST = ("who", "what", "when", "where", "which", "how", "why", "in", "are", "is", "do", "did", "was", "were", "can")
 _COMPARISON_WORDS = (
     "more less fewer older younger longer shorter larger smaller bigger higher lower taller earlier later sooner first "
@@ -30,7 +30,7 @@ _NAME = re.compile(
 _POSSESSIVE = re.compile(r"\w['\u2019]s?(?=\s|$)")
 _NUMBER = re.compile(r"\d+")
 _YEAR = re.compile(r"\b1\d{3}\b|\b20\d\d\b")
-# No quotation marks inside, so that matching takes linear time.
+# The pattern allows no quotation marks inside a quotation, so that matching takes linear time.
 _QUOTED = re.compile(r"[\"\u201c\u00ab][^\"\u201c\u201d\u00ab\u00bb]+[\"\u201d\u00bb]")
 
 _COUNTS = (
@@ -43,13 +43,13 @@ FEATURES = (*_COUNTS, *(f"first_{word}" for word in _FIRST), "first_other", *ASK
 
 def names_in(question: str) -> list[str]:
     """List the names in a question, recognised by their capital letters."""
-    # The first word is capitalised even if it is no name.
+    # Skip the first word, which is capitalised even if it is no name.
     _, _, rest = question.strip().partition(" ")
     return [match[0] for match in _NAME.finditer(rest)]
 
 
 def question_features(question: str) -> list[float]:
-    """Compute the :data:`FEATURES` of an English question from its text, all that Adaptive-RAG's classifier sees."""
+    """Compute the :data:`FEATURES` of an English question from its text alone, as Adaptive-RAG's classifier does."""
     words = comparable(question).split() or [""]
     names = [name.split() for name in names_in(question)]
     in_names = sum(map(len, names))

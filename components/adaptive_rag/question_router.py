@@ -15,8 +15,8 @@ EVENT = "question_class"
 class QuestionRouter:
     """Send a question to the branch of its class: no retrieval, one search or several (section 3.2 of Adaptive-RAG).
 
-    The likeliest of the allowed classes is chosen. If it is not likely enough, the next class with more retrieval is
-    chosen. If the classifier doubts its estimate, the class with the most retrieval is chosen.
+    The likeliest of the allowed classes is chosen. If its probability is too low, the next class with more retrieval is
+    tried. If the classifier doubts its estimate, the class with the most retrieval is chosen.
 
     ```python
     from prefrag.components.adaptive_rag.question_router import QuestionRouter
@@ -35,8 +35,8 @@ class QuestionRouter:
         """Set up the component.
 
         :param classifier: The classifier of questions, such as a ``TreeQuestionClassifier``.
-        :param classes: The allowed classes, from ``no_retrieval``, ``single_step`` and ``multi_step``.
-        :param least_probability: For each class, the least probability at which it may be chosen, from 0 to 1; by
+        :param classes: The allowed classes: some or all of ``no_retrieval``, ``single_step`` and ``multi_step``.
+        :param least_probability: For each class, the minimum probability that it needs to be chosen, from 0 to 1; by
             default 0. The probabilities of the allowed classes add up to 1.
         :raises ValueError: For an unknown class, no class, or a probability out of range.
         """

@@ -1,4 +1,4 @@
-"""The question classifier that uses small boosted trees."""
+"""The question classifier that uses small boosted decision trees."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ NOT_ENGLISH = "the classifier was trained on English questions only"
 
 
 class TreeQuestionClassifier(Block):
-    """Classify a question with boosted trees, in less than a millisecond.
+    """Classify a question with boosted decision trees, in less than a millisecond.
 
     ```python
     from prefrag.components.adaptive_rag.tree_question_classifier import TreeQuestionClassifier
@@ -26,15 +26,15 @@ class TreeQuestionClassifier(Block):
     def __init__(self, trees: str | None = None):
         """Set up the classifier.
 
-        :param trees: A file written by ``prefrag train questions``; by default the shipped trees.
+        :param trees: A file written by ``prefrag train questions``; by default the file shipped with this package.
         :raises ValueError: When the path is empty.
         """
         if trees is not None and not trees:
-            raise ValueError("trees is empty: give the file of the trees, or null for the shipped ones.")
+            raise ValueError("trees is empty: give the file of the trees, or null for the shipped file.")
         self.trees = trees
 
     def warm_up(self) -> None:
-        """Load the trees; raises TreesMissing if there are none, ValueError if the file holds trees of another kind."""
+        """Load the trees. Raises TreesMissing if there is no file, and ValueError if it contains other trees."""
         self._load()
 
     def classify(self, question: str) -> Estimate:
@@ -49,6 +49,6 @@ class TreeQuestionClassifier(Block):
         trees = load_trees(file, FEATURES)
         if not trees.classes or not set(trees.classes) <= set(CLASSES):
             raise ValueError(
-                f"{file} holds no trees that classify questions: train them with `prefrag train questions`."
+                f"{file} contains no decision trees for questions: train them with `prefrag train questions`."
             )
         return trees

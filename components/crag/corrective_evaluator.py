@@ -21,13 +21,13 @@ from prefrag.components.text.sentences import split_strips
 MAX_QUERY_CHARACTERS = 200
 _SCHEMA = object_schema(query={"type": "string", "minLength": 3, "maxLength": MAX_QUERY_CHARACTERS})
 NOT_REWRITTEN = "The second search used the question itself, because writing keywords needs a language model."
-# A line that stands for dropped strips.
+# This line replaces dropped strips.
 _DROPPED = "..."
 
 
 @dataclass(frozen=True)
 class _Strip:
-    """A few sentences of a passage."""
+    """A few consecutive sentences of a passage."""
 
     place: int
     text: str
@@ -36,14 +36,14 @@ class _Strip:
 
 @component
 class CorrectiveEvaluator:
-    """Score the passages of a search, refine them into strips, and decide whether to search elsewhere (CRAG).
+    """Score the passages of a search, keep their relevant sentences, and decide whether to search elsewhere (CRAG).
 
-    If ``search_source`` is set, there are three outputs (sections 4.3 and 4.4 of CRAG): ``kept`` (Correct) if a passage
-    reaches the upper threshold, ``incorrect`` if all are under the lower one, and otherwise ``ambiguous``. The last two
-    add a step that searches the other source; only ``ambiguous`` also keeps what was found. The output is ``kept`` when
-    in doubt, and when the other source may not be searched.
+    If ``search_source`` is set, the score of the best passage decides the output (sections 4.3 and 4.4 of CRAG). It is
+    ``kept`` (Correct) from ``upper`` on, ``incorrect`` under ``lower``, and otherwise ``ambiguous``. The last two lead
+    to a search of the other source, and ``ambiguous`` also keeps the passages found so far. If the judge is in doubt,
+    or the other source may not be searched, the output is ``kept``.
 
-    Without ``search_source`` the component only refines what the last search found, and its only output is ``kept``.
+    Without ``search_source``, the component only drops irrelevant sentences, and its only output is ``kept``.
     """
 
     def __init__(
@@ -63,18 +63,18 @@ class CorrectiveEvaluator:
 
         :param judge: The retrieval evaluator, which scores passages and strips from -1 to 1.
         :param chat_generator: The model that rewrites the question into keywords.
-        :param search_source: The source to search if what was found does not suffice; None to refine only.
-        :param upper: The score at which one passage suffices.
+        :param search_source: The source to search if the passages are not good enough. None never searches.
+        :param upper: The minimum score of a passage that is good enough alone.
         :param lower: The score below which a passage is of no use.
-        :param strips: The most strips to keep per search; None keeps passages whole (the ablation without refinement).
+        :param strips: The maximum number of strips (groups of sentences) to keep per search; None keeps whole passages.
         :param strip_threshold: The score below which a strip is dropped.
-        :param strip_sentences: The most sentences in a strip.
+        :param strip_sentences: The maximum number of sentences in a strip.
         :param prompt: The prompt file for writing the keywords.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9, max_tokens 256.
         :raises ValueError: When the settings contradict each other, or the prompt file does not exist.
         """
         if not callable(getattr(judge, "score", None)):
-            raise ValueError(f"judge is {judge!r}: give the block of a judge, such as ModelJudge or TreeJudge.")
+            raise ValueError(f"judge is {judge!r}: give a judge that scores passages, such as TreeJudge.")
         if search_source is not None and chat_generator is None:
             raise ValueError(f"A search of '{search_source}' needs a model to write its query: set chat_generator.")
         check_range(-1, 1, lower=lower, upper=upper, strip_threshold=strip_threshold)
@@ -99,17 +99,17 @@ class CorrectiveEvaluator:
         component.set_output_types(self, **actions, kept=State)
 
     def warm_up(self) -> None:
-        """Prepare the judge and any model; raises TreesMissing if the judge needs trees and there are none."""
+        """Prepare the judge and the model. Raises TreesMissing if the judge's file of decision trees is missing."""
         self.judge.warm_up()
         if self._call is not None and not self._call.is_absent:
             self._call.warm_up()
 
     async def run_async(self, state: State) -> dict[str, State]:
-        """Evaluate what the last search found, and choose the output.
+        """Evaluate the passages of the last search, and choose the output.
 
         :param state: The state after a search.
         :returns: The state under ``kept``, ``ambiguous`` or ``incorrect``.
-        :raises RunError: When a model fails, or the judge ends the run when in doubt. The error holds the state.
+        :raises RunError: When a model fails, or the judge is set to end the run in doubt. The error contains the state.
         """
         if self.search_source is None:
             return await self._refine_last(state)
@@ -146,7 +146,7 @@ class CorrectiveEvaluator:
         return {action: state}
 
     async def _refine_last(self, state: State) -> dict[str, State]:
-        """Refine what the last search found; if it found nothing, show what an earlier one found."""
+        """Refine the passages of the last search. If there are none, observe the passages of an earlier search."""
         found = state.step.searches[-1]
         kept = found.documents
         if kept:
@@ -173,9 +173,9 @@ class CorrectiveEvaluator:
     async def _refine(
         self, state: State, found: Sequence[Document], scores: Sequence[float | None]
     ) -> tuple[tuple[Document, ...], State]:
-        """Cut passages into strips, and keep the best-scored ones (section 4.4, decompose-then-recompose).
+        """Cut passages into strips, and keep the strips with the best scores (section 4.4, decompose-then-recompose).
 
-        Strips without a score are always kept, and so is at least one scored strip.
+        All strips without a score are kept, and at least one strip with a score.
         """
         if self.strips is None:
             return tuple(found), state
@@ -189,7 +189,7 @@ class CorrectiveEvaluator:
         if unscored := [number for number, strip in enumerate(strips) if strip.score is None]:
             relevance, state = await self._score(state, [_as_document(found, strips[number]) for number in unscored])
             judged_by, parsed = relevance.judged_by, relevance.parsed
-            # If the reply was unreadable, these scores are only what the judge assumes in doubt: drop no strip.
+            # If the judge's reply could not be read, its scores are only defaults, so drop no strip because of them.
             for number, score in zip(unscored, relevance.scores, strict=True):
                 strips[number] = replace(strips[number], score=score if parsed else None)
         kept = self._select(strips)
@@ -208,7 +208,7 @@ class CorrectiveEvaluator:
     def _select(self, strips: Sequence[_Strip]) -> set[int]:
         assert self.strips is not None
         kept = {number for number, strip in enumerate(strips) if strip.score is None}
-        # Equal scores keep the order of the text.
+        # Strips with equal scores stay in the order of the text.
         best = sorted((-strip.score, number) for number, strip in enumerate(strips) if strip.score is not None)
         reaching = [number for score, number in best[: self.strips] if -score >= self.strip_threshold]
         return {*kept, *(reaching or [number for _, number in best[:1]])}
@@ -264,7 +264,7 @@ def _recompose(found: Sequence[Document], strips: Sequence[_Strip], kept: set[in
         elif any(is_kept):
             texts = [strip.text if number in kept else _DROPPED for number, strip in parts]
             content = "\n".join(text for text, _ in groupby(texts))
-            # A passage is identified by its whole text, so citations name the same passage whichever strips are shown.
+            # The whole text identifies a passage. Keep it, so that citations name the same passage for any strips.
             meta = {**document.meta, WHOLE_TEXT: document.content}
             recomposed.append(replace(document, content=content, meta=meta))
     return tuple(recomposed)

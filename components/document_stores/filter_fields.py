@@ -6,7 +6,7 @@ from typing import Any
 from haystack import Document
 from haystack.errors import FilterError
 
-# The most fields that a message lists.
+# The maximum number of fields that a message lists.
 _LISTED = 20
 
 
@@ -27,7 +27,7 @@ def named_fields(filters: Any) -> list[str]:
 
 
 def unknown_field(name: str, known: Iterable[str]) -> FilterError:
-    """Make the error for a filter on a field that no document has, with which a search would find nothing."""
+    """Make the error for a filter on a field that no document has. Without it, a search would just find nothing."""
     names = sorted(known)
     listed = ", ".join(f"meta.{known_name}" for known_name in names[:_LISTED]) + (
         ", ..." if len(names) > _LISTED else ""

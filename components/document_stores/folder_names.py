@@ -1,4 +1,4 @@
-"""The names that clients see for the folders of a collection, relative to the folder that holds all its files."""
+"""The folder names that clients see. They begin below the folder that holds all files of the collection."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -8,9 +8,9 @@ from pathlib import Path, PurePath
 def name_folders(paths: Iterable[str], uploads: Path | None = None) -> dict[str, str]:
     """Name the folder of each file, without revealing the folders of this machine above the collection.
 
-    A name is relative to the folder that holds all files, uses slashes, and is empty for that folder itself. If no
-    folder holds all files, they are grouped by the first two parts of their paths, and each name begins with the
-    name of the innermost folder that holds the whole group. Files in ``uploads`` get an empty name.
+    A name is relative to the folder that holds all files, and uses slashes. The name of that folder itself is empty. If
+    no folder but the root holds all files, files with the same first two parts of their paths form a group, and a name
+    begins with the name of the innermost folder that holds the whole group. Files in ``uploads`` get an empty name.
     """
     folders = {path: PurePath(path).parent for path in paths}
     groups: dict[tuple[str, ...], set[PurePath]] = defaultdict(set)

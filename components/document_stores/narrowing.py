@@ -1,4 +1,4 @@
-"""Make the filter that limits a run to the chosen folders, kinds and dates of files."""
+"""Make the filter that limits a question to the chosen folders, kinds and dates of files."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,12 +21,12 @@ _Values = Callable[[str], set[str]]
 
 
 def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: Any = None) -> dict[str, Any]:
-    """Make the filter for folders, kinds and dates that a user has written.
+    """Make the filter for the folders, kinds and dates that a user wrote.
 
-    Every condition lists values that the indexes hold. So Tantivy and Elasticsearch both look them up as terms, and a
-    condition that no document meets is noticed before any search. ``wanted`` may have the keys `folders`, `kinds`,
-    `since` and `until`. Documents must also match ``filters``. Raises :class:`BadInput` for an invalid date, and for a
-    condition that no document meets; the message names the condition.
+    ``wanted`` may have the keys `folders`, `kinds`, `since` and `until`. Documents must match ``filters`` too. Every
+    condition of the new filter lists values that occur in the indexes. So both Tantivy and Elasticsearch can look up
+    the values as exact terms, and a condition that no document meets is noticed before any search. Raises
+    :class:`BadInput` for such a condition, which the message names, and for an invalid date.
     """
     conditions: list[dict[str, Any]] = []
 
@@ -44,30 +44,30 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
         if not held:
             span = " ".join(f"{word} {each}" for word, each in (("since", since), ("until", until)) if each)
             such = "such document" if conditions else "document"
-            raise BadInput(f"No {such} is dated {span} in its first lines or name; other dates do not count.")
+            raise BadInput(f"No {such} has a date {span} in its name or first lines; other dates do not count.")
         conditions.append(_one_of("date", held))
     return {"operator": "AND", "conditions": conditions + ([filters] if filters else [])}
 
 
 def _in_folders(own: set[str], values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
     paths, folder_of_uploads = values("folder"), data_directory() / "uploads"
-    # A corpus file counts for finding the common folder, as in the list of documents. Its passages have no folder.
+    # Passages of a corpus file have no folder, but its folder counts for the common folder, as in the document list.
     every = paths | {str(PurePath(path).parent) for path in values("corpus")}
     uploads = {path for path in every if path.startswith("upload:") or PurePath(path).parent == folder_of_uploads}
     files = {str(PurePath(path, "file")): path for path in every - uploads}
     names = {files[file]: name for file, name in name_folders(files).items()} | dict.fromkeys(uploads, "")
     forms = {path: f"/{_fold(names[path])}/" for path in paths}
     found: list[str] = []
-    # The names leave out the common folder, so its own name means the whole collection.
+    # Names begin below the common folder. The name of the common folder itself means the whole collection.
     tops = {PurePath(path).parts[: -len(PurePath(names[path]).parts) or None] for path in every - uploads}
     own |= {_fold(top[-1]) for top in tops if top and len(tops) == 1}
     for folder in map(_fold, wanted):
-        # An empty name means the whole collection. So does the collection's own name, unless a folder in it has it too.
+        # An empty name means the whole collection. So does the collection's name, unless a folder in it has that name.
         below = [path for path, form in forms.items() if not folder or form.startswith(f"/{folder}/")]
         inside = [path for path, form in forms.items() if f"/{folder}/" in form]
         found += below or inside or (paths if folder in own else ())
     if not found:
-        raise _nothing("lies in the folder", wanted, (names[path] for path in paths))
+        raise _no_match("lies in the folder", wanted, (names[path] for path in paths))
     return _one_of("folder", found)
 
 
@@ -83,7 +83,7 @@ def _of_kinds(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
     endings = tuple(f".{each}" for each in folded - {kind.casefold() for kind in kinds})
     files = [name for name in values("file_name") if name.casefold().endswith(endings)] if endings else []
     if not kinds and not files:
-        raise _nothing("is of the kind", wanted, known)
+        raise _no_match("is of the kind", wanted, known)
     both = [_one_of(name, held) for name, held in (("kind", kinds), ("file_name", files)) if held]
     return {"operator": "OR", "conditions": both}
 
@@ -96,7 +96,7 @@ def _check_date(name: str, text: str | None) -> str | None:
 
 
 def _is_within(value: str, since: str | None, until: str | None) -> bool:
-    """Check whether a day, or some day of a year or a month, lies in a span."""
+    """Check whether a date lies in a span. A year or a month does if one of its days does."""
     held = match[0] if (match := _DATE.match(value)) else ""
     after, before = since or held, until or held
     return bool(held) and held[: len(after)] >= after[: len(held)] and held[: len(before)] <= before[: len(held)]
@@ -106,7 +106,7 @@ def _one_of(name: str, values: Sequence[str]) -> dict[str, Any]:
     return {"field": f"meta.{name}", "operator": "in", "value": list(values)}
 
 
-def _nothing(where: str, wanted: Sequence[str], names: Iterable[str]) -> BadInput:
+def _no_match(where: str, wanted: Sequence[str], names: Iterable[str]) -> BadInput:
     asked = " or ".join(f"{each!r:.80}" for each in wanted[:_LISTED])
     there = sorted({*names} - {""})
     listed = ", ".join([*there[:_LISTED], *(["..."] if there[_LISTED:] else [])]) or "none"

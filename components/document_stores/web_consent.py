@@ -1,4 +1,4 @@
-"""The user's answer, kept with an index, to whether questions about its documents may go to the web."""
+"""Read and store the user's answer to whether questions about the documents of an index may go to the web."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE
 
 
 def read_web_consent(store: Any) -> bool | None:
-    """Read the answer kept with an index; None if there is none, or if this kind of store cannot keep one."""
+    """Read the answer from an index; None if the index has no answer or is of a kind that cannot store answers."""
     if type(store).__name__ == TANTIVY_STORE:
         return store.read_web_consent()
     if type(store).__name__ == ELASTICSEARCH_STORE:
@@ -18,7 +18,7 @@ def read_web_consent(store: Any) -> bool | None:
 
 
 def keep_web_consent(store: Any, answer: bool) -> None:
-    """Keep the answer with an existing index, replacing any earlier one; ValueError if the store cannot keep it."""
+    """Store the answer in an index, replacing an earlier answer; raises ValueError for other kinds of indexes."""
     if type(store).__name__ == TANTIVY_STORE:
         store.keep_web_consent(answer)
     elif type(store).__name__ == ELASTICSEARCH_STORE:
@@ -30,7 +30,7 @@ def keep_web_consent(store: Any, answer: bool) -> None:
 
 
 def all_consent(stores: Sequence[Any]) -> bool:
-    """Check whether every index says yes; False if there is no index, or if one has no answer or cannot be read."""
+    """Check whether the answer in every index is yes. Without indexes, or if one cannot be read, this is False."""
     try:
         return bool(stores) and all(read_web_consent(store) is True for store in stores)
     except Exception:

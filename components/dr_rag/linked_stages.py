@@ -27,12 +27,12 @@ from prefrag.components.state.state import Identity, State, identity
 
 @component
 class LinkedStages(Block):
-    """Run both retrieval stages of DR-RAG, follow mentions of titles too, and select documents.
+    """Run both retrieval stages of DR-RAG, also follow mentions of titles, and select documents.
 
-    The first stage searches for the question, and reads the documents whose titles it mentions. Each document found
-    brings three kinds of candidates: results for the question and the document together (section 2.2.1 of DR-RAG),
-    results for the document's names and the question's words that it lacks, and documents whose titles it mentions,
-    even if they lack all words of the question. From all of these, a :class:`PairClassifier` selects the observation.
+    The first stage searches for the question, and finds documents whose titles the question mentions. The second stage
+    makes three searches for each of these documents: for the question joined with the document (section 2.2.1 of
+    DR-RAG), for the names in the document with the question words that are missing from it, and for other documents
+    whose titles the document mentions. From all results, a :class:`PairClassifier` selects the documents to observe.
     """
 
     def __init__(
@@ -45,23 +45,22 @@ class LinkedStages(Block):
         first_stage_depth: int = 6,
         second_stage_depth: int = 8,
     ):
-        """Set the parts and the depths.
+        """Set the components and the depths.
 
         :param source: The source that finds documents by words.
         :param links: The source that finds documents whose titles a text mentions. It has a
             :class:`TitleMentionRetriever` and the same name as ``source``.
-        :param classifier: The classifier that selects; by default trees with the selection ``fill``. With ``cis`` or
-            ``cfs``, the first stage is limited to half of ``top_k``, rounded up.
+        :param classifier: Selects documents; by default with boosted decision trees and the method ``fill``. With the
+            methods ``cis`` and ``cfs``, the first stage keeps at most half of ``top_k`` documents, rounded up.
         :param concat: Makes the second-stage queries of the paper.
         :param open_question: Makes further second-stage queries; None leaves them out.
-        :param first_stage_depth: How many documents the question retrieves by words, and how many by titles.
-        :param second_stage_depth: How many documents each document of the first stage retrieves with each query, and
-            how many by titles.
+        :param first_stage_depth: The number of documents that each search of the first stage retrieves.
+        :param second_stage_depth: The number of documents that each search of the second stage retrieves.
         :raises ValueError: When a source is not a RetrievalSource, or a number is under 1.
         """
         for name, part in (("source", source), ("links", links)):
             if not isinstance(part, RetrievalSource):
-                raise ValueError(f"`{name}` is not a source: put your retriever into a RetrievalSource.")
+                raise ValueError(f"`{name}` is not a RetrievalSource: put your retriever into a RetrievalSource.")
         check_whole(1, first_stage_depth=first_stage_depth, second_stage_depth=second_stage_depth)
         self.source = source
         self.links = links
@@ -82,8 +81,8 @@ class LinkedStages(Block):
 
         :param state: The state whose query is the question.
         :returns: ``state`` with the searches of both stages and the selected documents as its observation.
-        :raises RunError: When the classifier is missing or fails, or documents would leave this machine. The error
-            holds the state.
+        :raises RunError: When the classifier is missing or fails, or local documents would be sent to an external
+            source. The error contains the state.
         """
         state, documents, candidates = await self.gather_async(state)
         started = time.perf_counter()
@@ -99,7 +98,7 @@ class LinkedStages(Block):
         """Retrieve the documents and candidates for the classifier, in a run or for its training.
 
         :param state: The state whose query is the question.
-        :returns: The state with the searches, the documents of the first stage, and the candidates of each.
+        :returns: The state with the searches, the documents of the first stage, and the candidates of each document.
         """
         state, documents = self._first_stage(state, await search_all(self._first_calls(state)))
         state, candidates = self._second_stage(state, documents, await search_all(self._second_calls(state, documents)))
@@ -117,7 +116,7 @@ class LinkedStages(Block):
         documents = list(_unique(search.documents for search in state.step.searches[before:]).values())
         if self.classifier.selection == "fill":
             return state, documents
-        # CIS and CFS keep the whole first stage, so the first stage must leave room for the second.
+        # CIS and CFS select every document of the first stage, so that stage must leave room for the second one.
         return state, documents[: math.ceil(state.settings.top_k / 2)]
 
     def _second_calls(self, state: State, documents: list[Document]) -> list[SourceCall]:

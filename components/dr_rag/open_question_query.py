@@ -1,4 +1,4 @@
-"""Second-stage queries made of the words of the question that a document lacks, and the names in the document."""
+"""Second-stage queries made of the names in a document and the question words that are missing from the document."""
 
 import re
 
@@ -13,11 +13,11 @@ _WORD = re.compile(r"\w+")
 
 @component
 class OpenQuestionQuery:
-    """Make a query for the next hop from each document: its names, and the question's words that it does not contain.
+    """Make a query for the next hop from each document: its names, and the question words that are missing from it.
 
-    :class:`QueryDocConcat` searches for passages similar to question and document, and mostly finds more of the same.
-    This query leaves out the question's words that the document contains, and all words of the document but its names.
-    A word with a capital letter, or with a digit at its beginning, counts as a name.
+    The queries of :class:`QueryDocConcat` mostly find more passages that resemble the document. A query made here
+    leaves out question words that occur in the document, and contains only names from the document.
+    A word counts as a name if it has a capital letter or begins with a digit.
 
     ```python
     from haystack import Document
@@ -31,9 +31,9 @@ class OpenQuestionQuery:
     def __init__(self, term_statistics: TermStatistics | None = None, max_names: int | None = 128):
         """Set how words are compared, and the length of a query.
 
-        :param term_statistics: The Tantivy store or the Elasticsearch retriever, to recognise inflections of a word.
+        :param term_statistics: The Tantivy store or the Elasticsearch retriever, which reduces words to their stems.
             Without it, only equal words match.
-        :param max_names: The most names of a document in its query; None for all.
+        :param max_names: The maximum number of names from one document; None for all.
         :raises ValueError: When max_names is under 1.
         """
         check_whole(1, max_names=max_names)
@@ -46,13 +46,13 @@ class OpenQuestionQuery:
 
         :param query: The question.
         :param documents: The documents that the question found.
-        :returns: ``queries``, one per document in their order; the question itself in place of an empty query.
+        :returns: ``queries``, one for each document, in the same order. An empty query is replaced by the question.
         """
         question, texts = _WORD.findall(query), [passage_text(document) for document in documents]
         terms = [set(found) for found in analyze_texts([*question, *texts], self.term_statistics)]
         queries = []
         for text, held in zip(texts, terms[len(question) :], strict=True):
-            # Stop words and other words without a term are left out, because the index does not search for them.
+            # Stop words have no terms. They are left out, because the index cannot search for them.
             still_open = [word for word, meant in zip(question, terms, strict=False) if meant - held]
             names = [word for word in _WORD.findall(text) if word != word.lower() or word[0].isdigit()]
             queries.append(" ".join([*still_open, *dict.fromkeys(names[: self.max_names])]) or query)

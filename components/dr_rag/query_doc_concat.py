@@ -12,7 +12,7 @@ from prefrag.components.both_ways import at_once
 class QueryDocConcat:
     """Join the question with each document into one query (Query Document Concatenation, section 2.2.1 of DR-RAG).
 
-    A passage with few words of the question may have many words of a passage that the question finds.
+    A relevant passage may share few words with the question, but many with a passage that the question finds.
 
     ```python
     from haystack import Document
@@ -24,11 +24,11 @@ class QueryDocConcat:
     """
 
     def __init__(self, parts: Sequence[str] = ("title", "content"), max_words: int | None = 256):
-        """Set the parts of a query.
+        """Set what a query contains.
 
-        :param parts: The parts of a document in its query, in this order: ``content``, or a metadata field. If empty,
-            the question alone is searched again, as in the ablation of table 4 ("w/o QDC").
-        :param max_words: The most words of a document in its query; None for all. The question is never cut.
+        :param parts: The parts of a document to add to the question, in this order: ``content`` or metadata fields. An
+            empty list repeats the search with the question alone, as in the ablation of table 4 ("w/o QDC").
+        :param max_words: The maximum number of words from a document; None for all. The question is never cut.
         :raises ValueError: When parts is not a list, or max_words is under 1.
         """
         if isinstance(parts, str):
@@ -43,7 +43,7 @@ class QueryDocConcat:
 
         :param query: The question.
         :param documents: The documents that the question found.
-        :returns: ``queries``, one per document in their order; for a document without text, the question alone.
+        :returns: ``queries``, one for each document. For a document without text, the query is the question alone.
         """
         return {"queries": [" ".join([query.strip(), *self._words(document)]) for document in documents]}
 

@@ -20,7 +20,7 @@ from prefrag.components.state.observation import observe
 from prefrag.components.state.places import name_documents
 from prefrag.components.state.state import RunError, Search, State, identity
 
-# A source, and the state that holds the query.
+# A source, and the state with the query for it.
 SourceCall = tuple[RetrievalSource, State]
 
 
@@ -28,9 +28,9 @@ SourceCall = tuple[RetrievalSource, State]
 class SecondStage(Block):
     """Run the second retrieval stage of DR-RAG, and select documents (section 2.2, equations 1, 3 and 4).
 
-    The component comes after the source of the first stage. The question is joined with each of the first ``k1``
-    documents of that stage into a query, and all queries are searched in parallel. At most ``k`` documents are
-    selected, and become the observation; ``k`` is the ``top_k`` of the run.
+    The component follows the source of the first stage. It joins the question with each of the first ``k1`` documents
+    of that stage, and searches for all these queries in parallel. At most ``k`` documents are selected and become the
+    observation, where ``k`` is the ``top_k`` of the run.
     """
 
     def __init__(
@@ -41,12 +41,12 @@ class SecondStage(Block):
         k1: int | None = None,
         second_stage_depth: int = 10,
     ):
-        """Set the parts and the depths.
+        """Set the components and the depths.
 
         :param source: The source of the second stage, which may be the same as in the first stage.
         :param concat: Joins the question with a document into a query.
-        :param classifier: The classifier that selects by its method ``cis`` or ``cfs``; None selects by rank (QDC,
-            equation 1).
+        :param classifier: Selects documents with its method ``cis`` or ``cfs``. Without a classifier, they are selected
+            by rank (QDC, equation 1).
         :param k1: How many documents of the first stage are used, at most ``k``; by default half of ``k``, rounded up.
         :param second_stage_depth: The number of documents that each query retrieves.
         :raises ValueError: When the source is not a RetrievalSource, or a number is under 1.
@@ -72,8 +72,8 @@ class SecondStage(Block):
 
         :param state: The state after the first retrieval.
         :returns: ``state`` with the second stage's searches and with the selected documents as its observation.
-        :raises RunError: When the classifier is missing or fails, or documents would leave this machine. The error
-            holds the state.
+        :raises RunError: When the classifier is missing or fails, or local documents would be sent to an external
+            source. The error contains the state.
         """
         state, documents, candidates = await self.gather_async(state)
         started = time.perf_counter()
@@ -92,8 +92,8 @@ class SecondStage(Block):
         """Retrieve the candidates for the classifier, in a run or for its training.
 
         :param state: The state after the first retrieval.
-        :returns: The state with the searches, the documents of the first stage, and the candidates of each.
-        :raises RunError: When documents would leave this machine. The error holds the state.
+        :returns: The state with the searches, the documents of the first stage, and the candidates of each document.
+        :raises RunError: When local documents would be sent to an external source. The error contains the state.
         """
         documents = self._first_stage(state)
         found = await search_all([(self.source, one) for one in self._second_searches(state, documents)])
@@ -140,7 +140,7 @@ def keep_local(state: State, source: RetrievalSource, documents: Sequence[Docume
 
 
 async def search_all(calls: Sequence[SourceCall]) -> list[State]:
-    """Make several searches at the same time; their states are returned in the order of the calls."""
+    """Make several searches at the same time, and return their states in the order of the calls."""
     return await either(_search_in_threads, _search_async, calls)
 
 
@@ -183,6 +183,6 @@ def with_selection(
 
 
 def classifier_error(state: State, error: Exception) -> RunError:
-    """Make the error with which a run ends because the classifier failed."""
+    """Make the error that ends a run when the classifier fails."""
     state = state.with_event("error", caller="pair classifier", message=str(error))
     return RunError(str(error), state)

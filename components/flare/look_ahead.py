@@ -1,4 +1,4 @@
-"""The component that keeps a sentence if its tokens are likely, and otherwise starts a search."""
+"""The component that keeps a model's sentence if all tokens are likely, and otherwise starts a search."""
 
 import re
 
@@ -11,8 +11,8 @@ from prefrag.components.reasoner.reply_formats.fields import plain_query
 from prefrag.components.state.state import Action, RunError, State
 
 NO_PROBABILITIES = (
-    "The model gave no log probabilities of its tokens. This method needs them to decide when to search. Use a server "
-    "that gives them with `logprobs: true` (vLLM, llama.cpp, OpenAI), a GGUF file, or another method, such as ircot."
+    "The model returned no log probabilities of its tokens, which this method needs to decide when to search. Use a "
+    "server with `logprobs: true` (vLLM, llama.cpp, OpenAI), a GGUF file, or another method, such as ircot."
 )
 
 
@@ -21,10 +21,10 @@ class LookAhead:
     """Check the next sentence before it is kept (FLARE, Jiang et al. 2023, section 3.2).
 
     A sentence is kept if all its tokens are likely. If not, its unlikely tokens are masked, the rest becomes a search
-    query, and the model writes the sentence again. The second version is always kept. The answer is read from a kept
-    sentence with "the answer is".
+    query, and the model writes the sentence again. The second version is always kept. A kept sentence with the words
+    "the answer is" gives the answer.
 
-    The output is ``kept`` if the model is to write the next sentence, and otherwise ``state``, for the router.
+    The output is ``kept`` if the model must write the next sentence. Otherwise it is ``state``, for the router.
 
     ```python
     from prefrag.components.flare.look_ahead import LookAhead
@@ -36,9 +36,9 @@ class LookAhead:
     def __init__(self, threshold: float = 0.8, mask: float = 0.4):
         """Set up the component.
 
-        :param threshold: A sentence is not kept if the probability of a token is at most this (theta).
-        :param mask: A token is left out of the query if its probability is at most this (beta); 0 leaves out none.
-        :raises ValueError: When a probability is not from 0 to 1.
+        :param threshold: A sentence is kept if the probability of every token is above this number (theta).
+        :param mask: The query contains the tokens whose probability is above this number (beta); with 0, all tokens.
+        :raises ValueError: When a number is not between 0 and 1.
         """
         check_range(0, 1, threshold=threshold, mask=mask)
         self.threshold = threshold
@@ -49,12 +49,12 @@ class LookAhead:
         """Check the last sentence.
 
         :param state: The state after a reply in the format ``cot``, requested with ``logprobs``.
-        :returns: The state under ``kept`` if the model is to write the next sentence, else under ``state``.
-        :raises RunError: When the model gave no log probabilities. The error holds the state.
+        :returns: The state under ``kept`` if the model must write the next sentence, else under ``state``.
+        :raises RunError: When the model returned no log probabilities. The error contains the state.
         """
         step = state.step
         if not step.reply or step.action not in (Action.SEARCH, Action.NONE):
-            # The reply is empty or unreadable, or the reader took the step without a model.
+            # The reply is empty or unreadable, or there is no language model and the extractive reader took this step.
             return {"state": state}
         again = _is_written_again(state)
         if not step.tokens and not again:
@@ -73,7 +73,7 @@ class LookAhead:
             again=again,
         )
         if query:
-            # The chain of thought gets the search, but not the sentence.
+            # Leave the sentence out of the chain of thought, because the model writes it again after the search.
             return {"state": state.with_last(action=Action.SEARCH, reply="", thought=step.reply, query=query)}
         if ends_chain(step.reply):
             if answer := read_chain(step.reply).answer:

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class ModelMissing(Missing):
-    """Report that the environment names no model; the message states what to do."""
+    """The error when the environment names no model. The message says what to do."""
 
 
 Role = Literal["llm", "judge"]
@@ -34,13 +34,13 @@ _SERVER_CONTEXT_WINDOW = 8_192
 
 @component
 class ChatModel:
-    """Call the model that environment variables name; they are read when the component warms up.
+    """Call the model that environment variables name. The variables are read when the component warms up.
 
     ``PREFRAG_LLM_BASE_URL``, ``PREFRAG_LLM_MODEL`` and ``PREFRAG_LLM_API_KEY`` name any OpenAI-compatible server (vLLM,
-    Ollama, OpenAI and others); ``PREFRAG_LLM_GGUF`` names a file that runs in this process instead. If neither is set,
-    there is no model, and components that can work without one do so. The judge has its own model if
-    ``PREFRAG_JUDGE_BASE_URL`` or ``PREFRAG_JUDGE_GGUF`` is set, and then takes all its settings from the
-    ``PREFRAG_JUDGE_`` variables.
+    Ollama, OpenAI and others). Instead, ``PREFRAG_LLM_GGUF`` can name a model file that runs in this process. Without a
+    server or a file there is no model. Components that do not need a model still work. The judge has its own model if
+    ``PREFRAG_JUDGE_BASE_URL`` or ``PREFRAG_JUDGE_GGUF`` is set. All settings of this model have names that begin with
+    ``PREFRAG_JUDGE_``.
 
     ```python
     from haystack.dataclasses import ChatMessage
@@ -52,7 +52,7 @@ class ChatModel:
     ```
     """
 
-    # Further attempts after a failed connection, a time-out, or status 429 or 5xx.
+    # Further attempts after a failed connection or after status 408, 409, 429 or 5xx.
     retries = 2
 
     def __init__(
@@ -63,11 +63,11 @@ class ChatModel:
     ):
         """Check the settings; the model is chosen later.
 
-        :param role: Which variables are read: those of ``llm`` or of ``judge``.
+        :param role: Which variables are read: ``llm`` for ``PREFRAG_LLM_...``, ``judge`` for ``PREFRAG_JUDGE_...``.
         :param generation_kwargs: Parameters of every call by their OpenAI names. Parameters that only one server knows
             go under ``extra_body``.
-        :param timeout: Seconds that a call may take, including its retries. None takes ``PREFRAG_LLM_SECONDS`` (or
-            ``PREFRAG_JUDGE_SECONDS``), which is 120 by default.
+        :param timeout: Seconds that a call may take, including its retries. If None, ``PREFRAG_LLM_SECONDS`` (or
+            ``PREFRAG_JUDGE_SECONDS``) is used, which is 120 by default.
         :raises ValueError: For a value out of its range.
         """
         check_choice(get_args(Role), role=role)
@@ -108,7 +108,7 @@ class ChatModel:
 
     @property
     def context_window(self) -> int:
-        """The most tokens of prompt and reply together: as many as are set, but no more than the server states."""
+        """The maximum number of tokens of prompt and reply together: the setting, or the server's limit if smaller."""
         if self.is_embedded:
             return self._settings.context or embedded_chat_generator.CONTEXT_WINDOW
         stated = stated_window(self._chosen) if isinstance(self._chosen, ModelServer) else None
@@ -121,7 +121,7 @@ class ChatModel:
 
     @property
     def reply_limit(self) -> int | None:
-        """The most tokens of a reply, including its thinking; None if only the YAML limits them."""
+        """The maximum number of tokens of a reply, including thinking; None if only the YAML limits the reply."""
         return self._settings.max_tokens
 
     @property
@@ -166,7 +166,7 @@ class ChatModel:
             chosen.warm_up()
         else:
             chosen.connect()
-            # Haystack warms up at every run, in the event loop, so a server that did not answer is not asked again.
+            # Haystack warms up at every run, in the event loop. So a server that did not answer is not asked again.
             read_window(chosen, again=False)
 
     @component.output_types(replies=list[ChatMessage])
@@ -179,9 +179,9 @@ class ChatModel:
         """Call the model.
 
         :param messages: The conversation.
-        :param generation_kwargs: Parameters of this call, which override those of the component.
-        :param tools: The tools that the model of a server may call.
-        :returns: ``replies``, with the text as the model wrote it and its tool calls, without separate reasoning.
+        :param generation_kwargs: Parameters of this call, which override the component's parameters.
+        :param tools: The tools that the model may call. Only models on a server can call tools.
+        :returns: ``replies`` with the unchanged text and the tool calls, without reasoning sent in another field.
         :raises ModelServerError: When the model cannot be reached or gives no usable reply.
         :raises ValueError: For settings in the environment, or parameters, that cannot be used.
         """
@@ -261,7 +261,7 @@ class ChatModel:
             )
         own = self._settings
         if not own.api_key.isascii() or not own.api_key.isprintable():
-            raise ValueError(f"{self._prefix}API_KEY holds a line break or another character that no key may hold.")
+            raise ValueError(f"{self._prefix}API_KEY contains a line break or another character that is not allowed.")
         server = ModelServer(base_url, own.model, own.api_key, self._prefix, self.timeout, self.retries)
         if not server.model:
             raise ValueError(

@@ -24,15 +24,15 @@ _silent_until: dict[ModelServer, float] = {}
 
 
 def stated_window(server: ModelServer) -> int | None:
-    """Return the window that a server has stated; None if it was not asked, or did not state one."""
+    """Return the window, in tokens, that a server stated; None if it stated no window or was not asked."""
     return _stated.get(server)
 
 
 def read_window(server: ModelServer, again: bool = True) -> None:
-    """Ask a server for its window once per process; with ``again``, ask one that did not answer once more."""
+    """Ask a server for its window, once per process. With ``again``, a server that did not answer is asked again."""
     if not _is_due(server, again):
         return
-    # Set before asking, so that only the first call waits for a server that hangs.
+    # The time is set before the server is asked, so that only the first call waits for a server that hangs.
     _silent_until[server] = time.monotonic() + _AGAIN_SECONDS
     # An error is ignored, because the call to the model will report it.
     with suppress(Exception):
@@ -55,9 +55,9 @@ def is_too_long(error: Exception) -> bool:
 
 
 def learn_window(server: ModelServer, error: Exception) -> None:
-    """Remember the window stated in a refusal, if the server's list of models states none.
+    """Remember the window that a refusal states, unless the server's list of models has stated a window.
 
-    The list takes precedence, because a refusal may repeat the prompt, and with it the words of a passage.
+    The list takes precedence, because a refusal may repeat the prompt, whose passages may contain such a statement.
     """
     if stated_window(server) is None and is_too_long(error) and (stated := _STATED.search(str(error))):
         _stated[server] = int(stated[1])
@@ -68,29 +68,29 @@ def _find_window(server: ModelServer) -> int | None:
     listed = get_json(f"{root}/models", server.api_key)
     entries = {one.get("id"): one for one in listed.get("data") or () if isinstance(one, Mapping)}
     model = entries.get(server.model) or {}
-    # The entry of an adapter in vLLM has no window, but names the base model, whose entry has one.
+    # vLLM's entry for an adapter has no window, but it names the base model, whose entry has a window.
     for one in (model, entries.get(model.get("parent")) or {}):
-        if window := _count(one.get("max_model_len")):
+        if window := _positive(one.get("max_model_len")):
             return window
-    trained = _count((model.get("meta") or {}).get("n_ctx_train"))
+    trained = _positive((model.get("meta") or {}).get("n_ctx_train"))
     if not trained:
         return None
-    # llama.cpp lists the window that a model was trained with; a request gets only a share of the server's window.
+    # llama.cpp lists the window that the model was trained with. The window that one request gets is in `/props`.
     properties = get_json(f"{root.removesuffix('/v1')}/props", server.api_key)
-    return _count((properties.get("default_generation_settings") or {}).get("n_ctx"))
+    return _positive((properties.get("default_generation_settings") or {}).get("n_ctx"))
 
 
-def _count(value: Any) -> int | None:
+def _positive(value: Any) -> int | None:
     return value if type(value) is int and value > 0 else None
 
 
 def get_json(url: str, api_key: str = "", seconds: float = _SECONDS, uses_proxy: bool = True) -> dict[str, Any]:
-    """Get what a model server says about itself, such as its list of models; empty if the reply is not a JSON object.
+    """Get a JSON object from a model server, such as its list of models; empty if the reply is other JSON.
 
     Without ``uses_proxy``, the environment's proxy is ignored. Raises httpx.HTTPError when the server cannot be reached
-    or refuses, TimeoutError when the reply takes too long or is too long, and ValueError when it is not JSON.
+    or refuses, TimeoutError when the reply takes too long or is too long, and ValueError when the reply is not JSON.
     """
-    # An event loop can break off a reply whose headers trickle in. The thread is for callers that run a loop already.
+    # An event loop can stop a reply that arrives too slowly. It runs in a thread: the caller may have its own loop.
     body = call_in_thread(lambda: asyncio.run(_get(url, api_key, seconds, uses_proxy))).result(seconds)
     found = json.loads(body)
     return found if isinstance(found, dict) else {}

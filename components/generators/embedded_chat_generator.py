@@ -29,9 +29,9 @@ _CORRECT_PATH = "correct the path in PREFRAG_LLM_GGUF (for the judge, PREFRAG_JU
 _INSTEAD = "or set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to use a model server instead"
 # A call can be stopped only between two batches: 128 tokens take about a second.
 _BATCH_TOKENS = 128
-# The most tokens of a reply, unless the call sets a number.
+# The maximum number of tokens of a reply, unless the call sets another.
 _MAX_TOKENS = 512
-# Keeps a run's prompt for its next call while other runs call the model. This halves the time of three parallel runs.
+# With this cache, prompts that were already read stay in memory. Three questions at once then take half the time.
 _PROMPT_CACHE_MIB = 128
 _EXIT_SECONDS = 5.0
 
@@ -40,8 +40,8 @@ _EXIT_SECONDS = 5.0
 class EmbeddedChatGenerator(Block):
     """Call a model without a server: llama.cpp runs a GGUF file in this process.
 
-    The model is loaded once per process, however many instances have the same settings, and answers one call at a time,
-    because parallel calls would share the same processor.
+    In one process, all instances with the same settings share one loaded model. It answers one call at a time, because
+    parallel calls would share the same processor.
 
     ```python
     from haystack.dataclasses import ChatMessage
@@ -69,8 +69,8 @@ class EmbeddedChatGenerator(Block):
         :param model_path: A GGUF file.
         :param context_window: Tokens of prompt and reply together.
         :param timeout: Seconds that a call may take, including the wait in the queue and loading.
-        :param adapter_path: A LoRA adapter for that model, a GGUF file; None uses the model as it is. The adapter stays
-            a separate file, because merging it into 4-bit weights would lose the training.
+        :param adapter_path: The GGUF file of a LoRA adapter for this model, or None. The adapter stays in a separate
+            file, because merging it into 4-bit weights would lose the training.
         :raises ValueError: For a number that is not above zero.
         """
         check_whole(1, context_window=context_window)
@@ -84,7 +84,7 @@ class EmbeddedChatGenerator(Block):
         """Load the model, unless another instance has loaded it.
 
         :raises ImportError: When llama.cpp is not installed.
-        :raises FileNotFoundError: When there is no such file.
+        :raises FileNotFoundError: When the model or the adapter does not exist.
         :raises RuntimeError: When the file is not a model.
         :raises TimeoutError: When loading takes longer than ``timeout``.
         """
@@ -119,7 +119,7 @@ class EmbeddedChatGenerator(Block):
         except TimeoutError as error:
             raise self._timeout_error() from error
         finally:
-            # Stops a call that nobody is waiting for any more; a finished one is not affected.
+            # This stops the call if nobody waits for it any more. A finished call is not affected.
             future.cancel()
 
     async def _wait_async(self, future: Future[ChatMessage]) -> ChatMessage:
@@ -146,7 +146,7 @@ class EmbeddedChatGenerator(Block):
             "max_tokens": _MAX_TOKENS,
             **options,
             "messages": [message.to_openai_dict_format() for message in messages],
-            # A call can be stopped only between two chunks, which `return_progress` sends while the prompt is read too.
+            # A call can be stopped only between two chunks. With `return_progress`, chunks come while a prompt is read.
             "stream": True,
             "stream_options": {"include_usage": True},
             "return_progress": True,
@@ -162,8 +162,8 @@ class _Call:
 class _Model:
     """A loaded model and the one thread that calls it.
 
-    The thread is a daemon, so that a call in flight does not delay the end of the interpreter; :meth:`close` ends it
-    properly, while the interpreter still runs.
+    The thread is a daemon, so that a running call does not delay the end of the interpreter. Before the interpreter
+    ends, :meth:`close` ends the thread properly.
     """
 
     def __init__(self, path: str, adapter: str | None, context_window: int):
@@ -171,7 +171,7 @@ class _Model:
         self._adapter = adapter
         self._context_window = context_window
         # llama.cpp ends its threads only when this object is freed, and threads that outlive the interpreter crash it.
-        # So no local variable may hold the object, which the traceback of an error could then keep alive.
+        # So no local variable may hold the object, because the traceback of an error could keep it alive.
         self._server: Any = None
         self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._closing = threading.Event()
@@ -184,7 +184,7 @@ class _Model:
         return call.future
 
     def close(self) -> None:
-        """Stop the call in flight, drop the waiting calls, and free the model."""
+        """Stop the running call, drop the waiting calls, and free the model."""
         self._closing.set()
         self._calls.put(None)
         self._thread.join(_EXIT_SECONDS)
@@ -209,7 +209,7 @@ class _Model:
 
     def _reply(self, call: _Call) -> ChatMessage:
         if self._server is None:
-            # Loading is retried at the next call, because the user may have fixed the file.
+            # If loading fails, the next call tries again, because the user may have corrected the file.
             self._server = _load(self._path, self._adapter, self._context_window)
         if call.body is None:
             return ChatMessage.from_assistant("")
@@ -277,7 +277,7 @@ def _load(path: str, adapter: str | None, context_window: int) -> Any:
     params.cache_ram_mib = _PROMPT_CACHE_MIB
     params.warmup = False
     params.verbosity = -1
-    # llama.cpp always opens a port on the loopback interface; a random key keeps it unused.
+    # llama.cpp always opens a port on the loopback interface. With a random key, nobody else can use it.
     params.api_keys = [secrets.token_urlsafe()]
     params.ui = params.endpoint_slots = False
     try:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 MAX_REPLY_CHARACTERS = 100_000
 # An object begins with a brace before a quoted name or a closing brace. Braces in formulas and code are skipped.
 _START = re.compile(r"""\{(?=\s{0,99}["'}\u201c\u201d\u201e\u2018\u2019])""")
-# The model's own objects begin a line. An object within a line, or after the `|` of a passage, may be a quotation.
+# An object that begins a line is the model's own. An object within a line, or after a passage's `|`, may be quoted.
 _OWN_START = re.compile(
     rf"^[ \t>#*_-]{{0,20}}(?:`{{1,9}}(?:json)?[ \t]{{0,20}}|<[\w|]{{1,20}}>\s{{0,20}})?{_START.pattern}",
     re.IGNORECASE | re.MULTILINE,
@@ -22,15 +22,15 @@ _PAIR = re.compile(
 )
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
 _PLAIN_QUOTES = str.maketrans("\u201c\u201d\u201e\u2018\u2019", '"""\'\'')
-# Each brace that begins no valid object costs a pass over the text.
+# The maximum number of invalid objects that are read, because each of them costs a pass over the text.
 _MOST_ATTEMPTS = 20
 _MOST_LEVELS = 8
 
 
 class FoundObject(NamedTuple):
-    """An object in a reply."""
+    """A JSON object in a reply."""
 
-    values: dict[str, Any]  # by their names in lower case
+    values: dict[str, Any]  # the names are in lower case
     valid: bool
     end: int
     in_prose: bool  # whether words precede the object on its line, so that it may be a quotation
@@ -61,7 +61,7 @@ def object_schema(**properties: Any) -> dict[str, Any]:
 
 
 def read_objects(text: str, own: bool = False) -> list[FoundObject]:
-    """Read the JSON objects in a reply, even fenced or cut-off ones; ``own`` leaves out those that may be quoted."""
+    """Read the JSON objects that begin a line. If there are none, read objects within lines, unless ``own`` is true."""
     text = text[:MAX_REPLY_CHARACTERS]
     return _read_from(_OWN_START, text) or ([] if own else _read_from(_START, text))
 
@@ -94,7 +94,7 @@ def read_object(text: str, key: str = "") -> dict[str, Any] | None:
 
     :param text: The reply.
     :param key: A key that must be in the object, or in an object inside it.
-    :returns: The last object that holds the key, or the first object if no key is given; None when there is none.
+    :returns: The last object that has the key, or, without ``key``, the first object; None if there is none.
     """
     if not key:
         return next((found.values for found in read_objects(text)), None)
@@ -103,7 +103,7 @@ def read_object(text: str, key: str = "") -> dict[str, Any] | None:
 
 
 def _find_last(text: str, key: str) -> FoundObject | None:
-    # If a model quotes a passage or repeats the template, the quotation comes before its reply, or within a sentence.
+    # If a model quotes a passage or the template, the quotation comes before the model's own object, or in a sentence.
     latest_first = read_objects(text)[::-1]
     for found in sorted(latest_first, key=lambda one: one.in_prose):
         if (holder := _find_holder(found.values, key)) is not None:
@@ -112,7 +112,7 @@ def _find_last(text: str, key: str) -> FoundObject | None:
 
 
 def _find_holder(value: Any, key: str) -> dict[str, Any] | None:
-    """Find the object that holds a key: the value itself, else the last such object inside it."""
+    """Find the object that has a key: the value itself, or else the last object with the key inside the value."""
     parts: list[Any] = value if isinstance(value, list) else []
     if isinstance(value, dict):
         values = _with_lower_keys(value)
@@ -174,14 +174,14 @@ def _unescape(text: str) -> str:
 
 
 def read_field(text: str, key: str) -> tuple[Any, dict[str, Any]]:
-    """Read a field from the last object that holds it, or else from a line of its own.
+    """Read a field from the last object that has it, or else from a line such as `key: value`.
 
-    Returns the value (None if there is no such field), and the object that holds the field (empty if there is none).
+    Returns the value (None if there is no such field), and the object with the field (empty if no object has it).
     """
     found = _find_last(text, key)
     if found is not None and not found.in_prose:
         return found.values[key], found.values
-    # If the object is only quoted in a sentence, a later line may hold the field.
+    # If the object is only quoted in a sentence, a later line may have the field.
     pattern = rf"^[ \t>#*_\"'-]{{0,20}}{re.escape(key)}[ \t*_\"']{{0,20}}[:=\uff1a](?P<value>.{{0,1000}})"
     end = 0 if found is None else found.end
     lines = list(re.finditer(pattern, text[end:MAX_REPLY_CHARACTERS], re.IGNORECASE | re.MULTILINE))

@@ -1,4 +1,4 @@
-"""Call a component's chat generator: fit the prompt into the window, count the call, keep the trace of a failure."""
+"""Call a component's chat generator: fit the prompt into the window, count the call, keep the trace if it fails."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Prepared:
     :param generation_kwargs: The generation parameters.
     :param state: The state of the run, whose trace says what was cut from the prompt.
     :param tools: The tools that the model may call.
-    :param shorten: Fits the prompt again after the server refused it as too long; None if it was fitted again already.
+    :param shorten: Makes a shorter call if the server refuses the prompt as too long; None if this was done already.
     """
 
     messages: list[ChatMessage]
@@ -67,12 +67,12 @@ class Prepared:
 
 
 class ModelCall:
-    """Make a component's calls to its model: fit them into the window, count them, keep the trace when one fails.
+    """Make a component's calls to its model: fit them into the window, count them, keep the trace if a call fails.
 
     :param caller: The name under which the calls are counted.
     :param chat_generator: The model.
-    :param generation_kwargs: OpenAI-style parameters of every call, which override those of the model.
-    :param max_tokens: The most tokens of a reply, unless the model or ``generation_kwargs`` sets a number.
+    :param generation_kwargs: OpenAI-style parameters of every call, which override the model's parameters.
+    :param max_tokens: The maximum number of tokens of a reply, unless the model or ``generation_kwargs`` sets another.
     """
 
     def __init__(
@@ -89,8 +89,8 @@ class ModelCall:
 
     @property
     def generation_kwargs(self) -> dict[str, Any]:
-        """The parameters of every call: the given ones, else the model's, else the defaults."""
-        # The model's parameters are read only at a call, because before it the model may not be recorded yet.
+        """The parameters of every call: from the constructor, or else from the model, or else the defaults."""
+        # The model's parameters are read only at a call, because a recording may not contain the model before.
         models = getattr(self.chat_generator, "generation_kwargs", None) or {}
         chosen = {name: models.get(name, value) for name, value in self._defaults.items()}
         if models.get("max_completion_tokens") is not None:
@@ -114,7 +114,7 @@ class ModelCall:
 
     @property
     def context_window(self) -> int:
-        """The most tokens of prompt and reply together."""
+        """The maximum number of tokens of prompt and reply together."""
         return int(getattr(self.chat_generator, "context_window", None) or DEFAULT_CONTEXT_WINDOW)
 
     def calls_model_of(self, chat_generator: ChatGenerator) -> bool:
@@ -195,8 +195,8 @@ class ModelCall:
         """Make the call.
 
         :param call: See :meth:`prepare`.
-        :returns: The text of the reply without thinking blocks, empty if it was cut off; and the state with the call
-            counted.
+        :returns: The text of the reply without thinking blocks, empty if the reply was cut off; and the state, in which
+            the call is counted.
         :raises RunError: When the model fails.
         """
         message, state = await self.send_for_message_async(call)
@@ -207,12 +207,12 @@ class ModelCall:
     async def send_until_read_async(
         self, call: Prepared, read: Callable[[str], Reading | None]
     ) -> tuple[Reading | None, str, State]:
-        """Make the call, and once more if the reply cannot be read or was cut off.
+        """Make the call, and repeat it once if the reply cannot be read or was cut off.
 
         :param call: See :meth:`prepare`.
-        :param read: Reads the text of a reply; None when it cannot be read.
-        :returns: What was read, None if neither reply could be read; the text of the last reply; and the state with
-            the calls counted.
+        :param read: Reads the text of a reply, and returns None if that is not possible.
+        :returns: What ``read`` returned for the last reply, the text of this reply, and the state, in which the calls
+            are counted.
         :raises RunError: When the model fails.
         """
         message, state = await self.send_for_message_async(call)
@@ -232,10 +232,10 @@ class ModelCall:
         )
 
     async def send_for_message_async(self, call: Prepared) -> tuple[ChatMessage, State]:
-        """Make the call and keep the whole message.
+        """Make the call and return the whole message.
 
         :param call: See :meth:`prepare`.
-        :returns: The reply with its text and tool calls, without separate reasoning, and the state with the call
+        :returns: The reply with its text and tool calls, without reasoning; and the state, in which the call is
             counted.
         :raises RunError: When the model fails.
         """
@@ -284,7 +284,7 @@ class ModelCall:
 
     @cached_property
     def _host(self) -> str:
-        # Read only after the first call, when every generator knows its server.
+        # This is read only after the first call, because then every generator knows its server.
         return find_host(self.chat_generator)
 
     def _count_sent(self, state: State, meta: Mapping[str, Any]) -> State:
@@ -308,7 +308,7 @@ class ModelCall:
         if has_open_reasoning(text):
             meta["finish_reason"] = "length"
         text = strip_reasoning(text)
-        # A server that refuses or ignores `stop` keeps writing after the end of the reply.
+        # The reply is cut here too, because some servers refuse or ignore `stop`.
         ends = [place for stop in _stops(call.generation_kwargs) if (place := text.find(stop)) >= 0]
         if ends:
             text = text[: min(ends)]

@@ -26,7 +26,7 @@ UNKNOWN = "unknown"
 _SWITCH = "PREFRAG_REMOTE_MODEL"
 
 _HOST_NAME = re.compile(r"(?:\*\.)?[\w-]+(?:\.[\w-]+)*")
-# The attributes in which Haystack's chat generators, embedders and rankers keep their server's address.
+# The attributes in which Haystack's chat generators, embedders and rankers store the address of their server.
 _ADDRESSES = ("api_base_url", "azure_endpoint", "api_url", "base_url", "url")
 # Components of Haystack and its integrations that run in this process.
 _IN_PROCESS = re.compile(r"Transformers|HuggingFaceLocal|LlamaCpp|Fastembed|Optimum")
@@ -34,7 +34,7 @@ _ROLE_OF_NAME: dict[str, Role] = {"Generator": "llm", "Embedder": "embedder", "R
 
 
 class RemoteModelRefused(PrefragError, ValueError):
-    """Report a model that is not on this machine while ``PREFRAG_REMOTE_MODEL`` is off."""
+    """The error for a model that is not on this machine while ``PREFRAG_REMOTE_MODEL`` is off."""
 
     exit_code = 2
 
@@ -56,16 +56,16 @@ def read_host(url: str) -> str:
 
 
 def is_local(host: str) -> bool:
-    """Check whether a host is this machine, or one that ``PREFRAG_LOCAL_HOSTS`` names; names are not resolved."""
+    """Check whether a host is this machine or in ``PREFRAG_LOCAL_HOSTS``. Names are compared as text, without DNS."""
     return _is_local(host, settings.local_hosts)
 
 
 def find_models(part: Any) -> list[Model]:
     """Find the models that a component and its nested parts call.
 
-    A class says in its attribute ``model_host`` where its model runs. Other chat generators and embedders are searched
-    for the address of a server; without an address, the host is ``unknown``. A class that keeps a part both as YAML
-    and as an object lists the parts that it calls in ``model_parts``.
+    If a component has an attribute ``model_host``, this is the host of its model. In other chat generators and
+    embedders, a server's address is looked for; without an address, the host is ``unknown``. If a component has an
+    attribute ``model_parts``, only this list of its parts is searched.
     """
     found: list[tuple[str, Model]] = []
     unplaced: list[tuple[str, Model]] = []
@@ -74,10 +74,10 @@ def find_models(part: Any) -> list[Model]:
             found += [(path, model) for model in find_models(called)]
         elif model := _locate(inner):
             found.append((path, model))
-        # A ranker may work in this process without a model, but a generator or an embedder calls a model somewhere.
+        # A ranker may work without a model, but a generator or an embedder always calls a model somewhere.
         elif (role := _role(inner)) in ("llm", "embedder"):
             unplaced.append((path, Model(role, UNKNOWN)))
-    # A component that contains models only chooses among them, so it does not count as a model itself.
+    # If a component without an address contains models, it only passes calls on to them and is no model itself.
     places = [path for path, _ in [*found, *unplaced]]
     found += [(path, model) for path, model in unplaced if not any(_is_inside(place, path) for place in places)]
     return [model for _, model in found]
@@ -188,7 +188,7 @@ def _names(part: Any) -> list[str]:
 
 
 def _role(part: Any) -> Role | None:
-    """Find out whether a part is a model, from its inputs and outputs."""
+    """Find the kind of model that a component is, from its inputs and outputs; None if it is no model."""
     if _is_block(part):
         # Only the name of the class is read, because importing it may load PyTorch.
         return next((role for word, role in _ROLE_OF_NAME.items() if word in _names(part)[0]), None)
@@ -220,11 +220,11 @@ def _find_host(part: Any) -> str | None:
     if isinstance(values.get("api_params"), Mapping):
         addresses.append(values["api_params"].get("url"))
     for address in addresses:
-        # The address in a client is an object and not a string.
+        # A client stores its address as an object, not as a string.
         if address and (text := str(address)):
             return read_host(text)
     if any(name.startswith("OpenAI") for name in names):
         return read_host(os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com")
-    # A component that takes a key calls somebody's server.
+    # A component with an API key calls a server, although its address is not known.
     has_key = any(isinstance(one, Secret) or (isinstance(one, dict) and "env_vars" in one) for one in values.values())
     return UNKNOWN if has_key else None

@@ -1,4 +1,4 @@
-"""Send requests to model servers over kept connections, with limits of time and size, and with retries."""
+"""Send requests to model servers over connections that stay open, with limits of time and size and with retries."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from aiohttp import ClientSession
     from httpx import Client
 
-# The longest reply accepted: a server may send without end, whatever `max_tokens` is.
+# Longer replies are refused: a server may send without end, whatever `max_tokens` is.
 MAX_BODY_BYTES = 8_000_000
-# Uvicorn, and so vLLM, closes idle connections after five seconds. The client closes them first.
+# Uvicorn, and so vLLM, closes idle connections after five seconds. The client closes its connections before that.
 _KEPT_SECONDS = 4.0
 _LONGEST_PAUSE = 60.0
 _LONGEST_HEADER = 65_536
@@ -35,13 +35,13 @@ _BUSY = (408, 409, 429)
 
 
 class NoReply(ConnectionError):
-    """Report that a server could not be reached, or broke off its reply; ``attempts`` counts the attempts."""
+    """The error when a server cannot be reached or breaks off its reply. ``attempts`` counts the attempts."""
 
     attempts = 1
 
 
 class Refused(Exception):
-    """Report a reply with an error status; the message is the reply's text, and ``headers`` get lower-case names."""
+    """The error for a reply with an error status; its message is the reply's text. Header names are in lower case."""
 
     attempts = 1
 
@@ -52,12 +52,12 @@ class Refused(Exception):
 
     @property
     def retry_after(self) -> float | None:
-        """Seconds after which the server wants to be called again, if it gave them."""
+        """Seconds to wait before the next call; None if the server did not say."""
         return _read_seconds(self.headers.get("retry-after"))
 
 
 class TooLong(Exception):
-    """Report a reply longer than the limit."""
+    """The error for a reply that is longer than the limit."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Request:
 
 
 def find_address(base_url: str, path: str) -> tuple[str, dict[str, str]]:
-    """Find the URL of a request without user name and password, and the header that carries them instead."""
+    """Return the URL of a request without user name and password, and the header that carries them instead."""
     parts = urlsplit(base_url)
     url = parts._replace(netloc=parts.netloc.rpartition("@")[2], path=f"{parts.path.rstrip('/')}/{path}", fragment="")
     if not parts.username:
@@ -82,7 +82,7 @@ def find_address(base_url: str, path: str) -> tuple[str, dict[str, str]]:
 
 
 def connect(url: str) -> None:
-    """Import and prepare the clients, so that the first request need not wait for this."""
+    """Import and prepare the clients, so that the first request is not slower than others."""
     import aiohttp  # noqa: F401
 
     _client(*_route(url))
@@ -98,7 +98,7 @@ async def send_async(request: Request) -> bytes:
         "stop": tenacity.stop_after_attempt(request.max_retries + 1) | tenacity.stop_before_delay(request.timeout),
         "retry": tenacity.retry_if_exception(lambda error: _find_pause(error, 1) is not None),
         "wait": lambda state: _find_pause(state.outcome.exception(), state.attempt_number),
-        "after": _count,
+        "after": _note_attempts,
         "reraise": True,
     }
     return await either(
@@ -109,7 +109,7 @@ async def send_async(request: Request) -> bytes:
     )
 
 
-def _count(state: tenacity.RetryCallState) -> None:
+def _note_attempts(state: tenacity.RetryCallState) -> None:
     state.outcome.exception().attempts = state.attempt_number  # type: ignore[union-attr]
 
 
@@ -210,7 +210,7 @@ def _accept(status: int, headers: Mapping[str, str], body: bytearray) -> bytes:
 
 @lru_cache(maxsize=64)
 def _route(url: str) -> tuple[str | None, ssl.SSLContext | None]:
-    """Find the proxy for a URL, and the certificates; cached, because reading these takes longer than a request."""
+    """Find the proxy and certificates for a URL; cached, because reading certificates takes longer than a request."""
     parts = urlsplit(url)
     # The list of hosts without a proxy may hold a host with its port, or an IPv6 address without its brackets.
     passed_by = proxy_bypass(parts.netloc) or proxy_bypass(parts.hostname or "")
@@ -243,7 +243,7 @@ _sessions: dict[asyncio.AbstractEventLoop, tuple[ClientSession, AsyncGenerator[C
 
 
 async def _session() -> ClientSession:
-    """Return the client session of this event loop, because connections cannot outlive their loop."""
+    """Return the session of this event loop. Each loop has its own session, because connections end with their loop."""
     loop = asyncio.get_running_loop()
     if loop not in _sessions:
         for ended in [other for other in list(_sessions) if other.is_closed()]:
@@ -254,7 +254,7 @@ async def _session() -> ClientSession:
 
 
 async def _open(loop: asyncio.AbstractEventLoop) -> AsyncGenerator[ClientSession, None]:
-    # A generator, because an event loop that ends closes its generators. That is the last moment to close connections.
+    # An event loop closes its generators when it ends. This is a generator, so that the connections are closed then.
     import aiohttp
 
     session = aiohttp.ClientSession(

@@ -30,9 +30,9 @@ _PARAMETERS = frozenset((
 
 
 class ModelServerError(PrefragError, RuntimeError):
-    """Report that a model cannot be reached or gave no usable reply; the message states what to do.
+    """The error when a model cannot be reached or gives no usable reply. The message says what to do.
 
-    ``status`` and ``retry_after``, in seconds, are set if the server gave them.
+    ``status`` (HTTP) and ``retry_after`` (the seconds to wait) are set if the server sent them.
     """
 
     def __init__(self, message: str, status: int | None = None, retry_after: float | None = None):
@@ -54,7 +54,7 @@ class ModelServer:
 
     @property
     def address(self) -> str:
-        """The URL without its secret parts."""
+        """The URL without user name, password and query, which may be secret."""
         return without_userinfo(self.base_url).partition("?")[0].partition("#")[0].rstrip("/")
 
     def connect(self) -> None:
@@ -64,7 +64,7 @@ class ModelServer:
     async def call_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
     ) -> list[ChatMessage]:
-        """Call the model; the replies hold its unchanged text and its tool calls, without separate reasoning.
+        """Call the model. Replies have the unchanged text and the tool calls, without reasoning sent in another field.
 
         ``generation_kwargs`` must have OpenAI names; any other name raises ValueError. Raises
         :class:`ModelServerError` when the server cannot be reached or gives no usable reply.
@@ -72,7 +72,7 @@ class ModelServer:
         request = self._request(messages, generation_kwargs, tools)
         try:
             if not (replies := read_completion(await model_requests.send_async(request))):
-                raise self._error("answered without any choice: check its log.")
+                raise self._error("sent a completion without choices: look at the server's log.")
             return replies
         except PrefragError:
             raise
@@ -118,12 +118,12 @@ class ModelServer:
         )
 
     def _error(self, reason: str, status: int | None = None, retry_after: float | None = None) -> ModelServerError:
-        """Make the error to raise, without the key even if the server repeats it."""
+        """Make the error to raise. Its message never contains the API key, even if the server's reply repeats it."""
         message = f"The model server at {self.address} (model '{self.model}') {reason}"
         return ModelServerError(self._mask(message), status, retry_after)
 
     def _mask(self, text: str) -> str:
-        """Remove the secrets from a text. Do so before cutting it, because part of a key is secret too."""
+        """Remove the secrets from a text. Cut a text only after this call, because half a key would not be found."""
         query = urlsplit(self.base_url).query
         # A short value in the query, such as a version number, is not a secret.
         for secret in (self.api_key, query, *(value for _, value in parse_qsl(query) if len(value) > 7)):
@@ -158,18 +158,18 @@ class ModelServer:
 
     def _explain_status(self, status: int, text: str, attempts: str) -> str:
         if status in (401, 403):
-            return f"refused the key with status {status}: set {self.prefix}API_KEY to one that it accepts."
+            return f"refused the key with status {status}: set {self.prefix}API_KEY to a key that the server accepts."
         if status == 404:
             return (
                 f"does not know the model or the address: set {self.prefix}MODEL to a name that {self.address}/models "
                 f"lists; {self.prefix}BASE_URL usually ends in /v1 ({text})."
             )
         if status == 429:
-            return f"has no room for further calls, {attempts}: send fewer at once, or check your quota ({text})."
+            return f"accepts no more calls now, {attempts}: send fewer calls at once, or check your quota ({text})."
         if status < 400:
-            return f"redirects elsewhere, and redirects are not followed: set {self.prefix}BASE_URL to that address."
+            return f"sent a redirect, which is not followed: set {self.prefix}BASE_URL to the server's new address."
         if status >= 500:
-            return f"failed with status {status}, {attempts}: check its log ({text})."
+            return f"failed with status {status}, {attempts}: look at the server's log ({text})."
         return f"refused the call with status {status}: {text}"
 
 
@@ -178,7 +178,7 @@ def _name_attempts(attempts: int) -> str:
 
 
 def _read_message(error: model_requests.Refused) -> str:
-    """Read the text of a refusal, and undo JSON escapes, because they could hide a key from the masking."""
+    """Read the text of a refusal. JSON escapes are undone, because they could hide a key from the masking."""
     try:
         return str(json.loads(str(error)))
     except (ValueError, RecursionError):
@@ -189,7 +189,7 @@ _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens"
 
 
 def read_completion(body: bytes) -> list[ChatMessage]:
-    """Read the replies of a completion, without separate reasoning."""
+    """Read the replies of a chat completion, without reasoning sent in another field."""
     completion = json.loads(body.decode("utf-8", "replace"))
     usage = completion.get("usage")
     usage = usage if isinstance(usage, dict) else {}
@@ -210,7 +210,7 @@ def _read_choice(choice: Mapping[str, Any], meta: dict[str, Any]) -> ChatMessage
         finish_reason = "tool_calls"
     text = _read_content(message.get("content"))[:MAX_REPLY_CHARACTERS]
     if logprobs := read_logprobs(choice.get("logprobs")):
-        # Haystack's own generators use the same name.
+        # Haystack's own generators use the same key.
         meta["logprobs"] = {"content": logprobs}
     thought = message.get("reasoning") or message.get("reasoning_content")
     if thought and not text.strip() and not requested and finish_reason != "length":
@@ -224,7 +224,7 @@ def _read_content(content: Any) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, Sequence):
-        # A list of parts; only those with a text belong to the reply.
+        # The content is a list of parts, of which only parts with a text belong to the reply.
         texts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
         return "".join(text for text in texts if isinstance(text, str))
     return ""

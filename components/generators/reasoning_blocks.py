@@ -3,7 +3,7 @@
 import re
 
 FILED_AS_REASONING = (
-    "The server filed the whole reply as reasoning: check its --reasoning-parser, which is only for models that think."
+    "The server sent the whole reply as reasoning: check its --reasoning-parser, which is only for models that think."
 )
 _TAG = re.compile(r"<(?P<slash>/?)think(?:ing)?>", re.IGNORECASE)
 
@@ -11,8 +11,8 @@ _TAG = re.compile(r"<(?P<slash>/?)think(?:ing)?>", re.IGNORECASE)
 def strip_reasoning(text: str) -> str:
     """Remove the thinking of a reasoning model from its reply.
 
-    A block that is never closed extends to the end, because the model ran out of tokens. Everything before a closing
-    tag without an opening one is thinking too, because some chat templates put the opening tag into the prompt.
+    A block without a closing tag extends to the end, because the model ran out of tokens. If a closing tag has no
+    opening tag, everything before it is thinking, because some chat templates put the opening tag into the prompt.
     """
     return _split_reasoning(text)[0]
 
@@ -37,5 +37,5 @@ def _split_reasoning(text: str) -> tuple[str, bool]:
             thinking = True
     if not thinking:
         answer.append(text[start:])
-    # Without the space, the ends of two parts could join into a word or a tag.
+    # Without a space between them, two parts could join into a word or a tag.
     return " ".join(answer).strip(), thinking

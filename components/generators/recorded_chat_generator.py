@@ -16,10 +16,10 @@ from prefrag.components.recording import Entry, Recording
 
 @component
 class RecordedChatGenerator(Block):
-    """Record the replies of a chat generator, so that a run can be repeated without it.
+    """Record the replies of a chat generator, so that a pipeline can run again without the model.
 
-    A reply is found by the name of the model and by the messages, parameters and tools of the call. The window and the
-    parameters of the model, and whether it runs in this process, are recorded too, because `model_call` needs them.
+    A reply is looked up by the name of the model and by the messages, parameters and tools of the call. Some properties
+    of the model are recorded too, because `model_call` needs them: for example, its window and its parameters.
 
     ```python
     from haystack.dataclasses import ChatMessage
@@ -42,7 +42,7 @@ class RecordedChatGenerator(Block):
         :param recording: The file of the replies.
         :param name: The name of the model in the recording; models with different settings need different names.
         :param chat_generator: The model; not needed to replay.
-        :raises ValueError: When there is neither a model nor a recording that replays.
+        :raises ValueError: When there is no model, unless the recording is replayed.
         """
         if chat_generator is None and recording.mode != "replay":
             raise ValueError(f"A `chat_generator` is needed to {recording.mode} replies of '{name}': give one.")
@@ -79,17 +79,17 @@ class RecordedChatGenerator(Block):
 
     @property
     def context_window(self) -> int | None:
-        """The most tokens of prompt and reply together; None if the model does not report them."""
+        """The maximum number of tokens of prompt and reply together; None if the model does not report it."""
         return self._facts()["context_window"]
 
     @property
     def generation_kwargs(self) -> dict[str, Any]:
-        """The parameters of the model by their OpenAI names; empty if the recording is too old to hold them."""
+        """The parameters of the model by their OpenAI names; empty if the recording is too old to contain them."""
         return dict(self._facts().get("generation_kwargs") or {})
 
     @property
     def reply_limit(self) -> int | None:
-        """The most tokens of a reply, as set in the environment; None if only the parameters limit them."""
+        """The maximum number of tokens of a reply, set in the environment; None if only the parameters limit it."""
         return self._facts().get("reply_limit")
 
     @property
@@ -98,7 +98,7 @@ class RecordedChatGenerator(Block):
         return getattr(self.chat_generator, "limit_setting", None)
 
     def warm_up(self) -> None:
-        """Prepare the model, unless replies are replayed; refuse a recording of another model."""
+        """Prepare the model, unless replies are replayed. Raises ValueError if the recording is of another model."""
         warm_up = getattr(self.chat_generator, "warm_up", None)
         if warm_up is not None and self.recording.mode != "replay":
             warm_up()
@@ -111,13 +111,13 @@ class RecordedChatGenerator(Block):
         generation_kwargs: dict[str, Any] | None = None,
         tools: list[Tool] | None = None,
     ) -> dict[str, list[ChatMessage]]:
-        """Replay a reply, or call the model and record it.
+        """Replay a reply, or call the model and record its reply.
 
         :param messages: The conversation.
         :param generation_kwargs: Parameters of this call.
         :param tools: The tools that the model may call.
         :returns: ``replies``.
-        :raises NotRecorded: When the replayed recording does not hold the call.
+        :raises NotRecorded: When the replayed recording does not contain the call.
         :raises RuntimeError: When the recorded call failed.
         """
         request = _request(messages, generation_kwargs, tools)
@@ -169,7 +169,7 @@ class RecordedChatGenerator(Block):
 def _play_entry(kept: Entry) -> dict[str, list[ChatMessage]]:
     if kept.error is not None:
         raise RuntimeError(kept.error)
-    # Copied, because the caller may change the metadata of a message.
+    # The replies are copied, because the caller may change the metadata of a message.
     return {"replies": copy.deepcopy(list(kept.replies))}
 
 

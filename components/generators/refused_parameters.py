@@ -1,4 +1,4 @@
-"""The parameters that a model server refuses: find them in its message, leave them out, and remember them."""
+"""Find in a model server's error which parameters the server refuses, leave them out, and remember them."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -9,8 +9,8 @@ from prefrag.components.generators.model_server import ModelServer, ModelServerE
 
 # The statuses with which servers refuse a parameter that they do not know.
 _BAD_REQUEST = (400, 422)
-# Parameters that a call can do without, each with the setting that avoids a refused first call in every process.
-# `max_tokens` is sent under its other name, and `ModelCall` cuts a reply where `stop` would have ended it.
+# Parameters that a call can do without, and advice for users. If they follow the advice, no call is refused.
+# If refused, `max_tokens` is sent as `max_completion_tokens`. `ModelCall` cuts replies where `stop` would end them.
 _ADVICE = {
     "response_format": "set {prefix}STRUCTURED to json_object or off",
     "chat_template_kwargs": "unset {prefix}THINKING",
@@ -38,7 +38,7 @@ def remember(server: ModelServer, names: Iterable[str]) -> None:
 
 
 def find_refused(error: ModelServerError, request: dict[str, Any]) -> tuple[list[str], bool]:
-    """Find the parameters for which a server refused a call, and whether it named them."""
+    """Find the parameters that made a server refuse a call, and whether the server's message named them."""
     if error.status not in _BAD_REQUEST or is_too_long(error):
         return [], False
     sent = {**request, **(request.get("extra_body") or {})}

@@ -1,4 +1,4 @@
-"""Fit a prompt into the window of its model."""
+"""Fit a prompt into the context window of its model."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ class Fitted(Generic[Prompt]):
 
     prompt: Prompt
     documents_cut: int = 0  # the number of documents that were left out, oldest observations first
-    documents_shortened: int = 0  # the number of the newest documents that were shortened
+    documents_shortened: int = 0  # how many documents of the newest observation were shortened
 
 
 def fit_to_window(
@@ -43,11 +43,11 @@ def fit_to_window(
     """Render a prompt with as many documents as the window holds.
 
     Documents are left out one by one, beginning at the end of the oldest observation. When only the newest observation
-    with documents remains, its texts are shortened first, and then its documents are left out.
+    with documents remains, these documents are first shortened, and then left out one by one.
     """
     room = context_window - reply_tokens - OVERHEAD_TOKENS
     kept = [list(observation) for observation in observations]
-    # The newest observation is that of the last step with documents: an answer or an unreadable reply has none.
+    # Steps that end in an answer or an unreadable reply have no documents, so they are not the newest observation.
     last = max((number for number, observation in enumerate(kept) if observation), default=0)
     prompt = render(kept)
     cut = 0
@@ -85,6 +85,6 @@ def _shorten(document: Document, characters: int) -> Document:
     content = document.content or ""
     if len(content) <= characters:
         return document
-    # Prompts identify documents by their whole text, so `meta` keeps it, even if a document is shortened again.
+    # Prompts identify documents by their whole text, so `meta` keeps the text even if a document is shortened twice.
     meta = {WHOLE_TEXT: content, **document.meta}
     return replace(document, content=content[:characters].rstrip() + " ...", meta=meta)

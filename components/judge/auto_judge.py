@@ -1,4 +1,4 @@
-"""The judge that calls a model if one can judge, and trees otherwise."""
+"""The judge that uses a language model if a suitable one is set up, and boosted decision trees otherwise."""
 
 from collections.abc import Sequence
 
@@ -12,18 +12,18 @@ from prefrag.components.state.state import State, Verdict
 
 
 class AutoJudge(Block):
-    """Judge with a model if one can judge, and with trees otherwise.
+    """Judge with a language model if a suitable one is set up, and with boosted decision trees otherwise.
 
-    A model that is small enough to run in this process judges no better than chance, so the trees judge in its place,
-    unless ``PREFRAG_JUDGE_GGUF`` names it as the judge.
+    Any model on a server is suitable. A model that runs in this process is so small that it judges no better than
+    chance. It is used only if ``PREFRAG_JUDGE_GGUF`` names it as the judge.
     """
 
     def __init__(self, model_judge: ModelJudge, tree_judge: ScoringJudge):
         """Set up the judge.
 
-        :param model_judge: The judge that calls a model, if one is on a server or set by the judge's own variables.
-        :param tree_judge: The judge to use if there is no such model.
-        :raises ValueError: When ``model_judge`` has no ``can_judge``, which tells whether its model can judge.
+        :param model_judge: The judge that calls a language model. It is used if its ``can_judge`` is true.
+        :param tree_judge: The judge that is used otherwise.
+        :raises ValueError: When ``model_judge`` has no ``can_judge``.
         """
         if not hasattr(model_judge, "can_judge"):
             raise ValueError(f"model_judge is a {type(model_judge).__name__}: give a ModelJudge.")
@@ -31,7 +31,7 @@ class AutoJudge(Block):
         self.tree_judge = tree_judge
 
     def warm_up(self) -> None:
-        """Prepare the chosen judge; raises TreesMissing if it uses trees and their file is missing."""
+        """Prepare the chosen judge; raises TreesMissing if it is the tree judge and its file of trees is missing."""
         self._choose().warm_up()
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
@@ -49,5 +49,5 @@ class AutoJudge(Block):
     score = blocking(score_async)
 
     def _choose(self) -> ScoringJudge:
-        # Chosen at each call, because the environment, which names the model, may have changed.
+        # Chosen anew at each call, because the environment variables that name the model may have changed.
         return self.model_judge if self.model_judge.can_judge else self.tree_judge

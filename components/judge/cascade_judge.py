@@ -1,4 +1,4 @@
-"""The judge that calls trees, and a model if the trees are unsure."""
+"""The judge that asks boosted decision trees first, and a language model only if the trees are unsure."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,17 +13,17 @@ from prefrag.components.state.state import State, Verdict
 
 
 class CascadeJudge(Block):
-    """Judge with trees, and with a model if they are unsure; the verdict's score is always the trees' probability."""
+    """Judge with trees, and with a model if the trees are unsure. A verdict's score always comes from the trees."""
 
     def __init__(
         self, tree_judge: TreeJudge, model_judge: ScoringJudge, unsure_from: float = 0.2, unsure_to: float = 0.8
     ):
         """Set up the judge.
 
-        :param tree_judge: The judge that is called first.
+        :param tree_judge: The judge that is called first. It estimates the probability that a passage is needed.
         :param model_judge: The judge that is called if the trees are unsure.
-        :param unsure_from: The probability, 0 to 1, up to which the trees are sure that no passage is needed.
-        :param unsure_to: The probability, 0 to 1, from which on the trees are sure that a passage is needed.
+        :param unsure_from: Up to this probability, 0 to 1, the trees are sure that no passage is needed.
+        :param unsure_to: From this probability on, 0 to 1, the trees are sure that a passage is needed.
         :raises ValueError: When a bound is out of range, or ``unsure_from`` is above ``unsure_to``.
         """
         check_range(0, 1, unsure_from=unsure_from, unsure_to=unsure_to)
@@ -35,7 +35,7 @@ class CascadeJudge(Block):
         self.unsure_to = unsure_to
 
     def warm_up(self) -> None:
-        """Prepare the trees and the model; raises TreesMissing if there are no trees."""
+        """Load the trees and prepare the model; raises TreesMissing if there is no file of trees."""
         self.tree_judge.warm_up()
         self.model_judge.warm_up()
 
@@ -50,7 +50,7 @@ class CascadeJudge(Block):
     judge = blocking(judge_async)
 
     async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
-        """Score how relevant each passage is to the question; if the trees are unsure of one, the model scores all."""
+        """Score the relevance of each passage. If the trees are unsure of one passage, the model scores all of them."""
         by_trees, state = await either(self.tree_judge.score, self.tree_judge.score_async, state, passages)
         if not self._is_unsure_of_one(by_trees):
             return by_trees, state
@@ -60,11 +60,11 @@ class CascadeJudge(Block):
 
     def _is_unsure_of_one(self, relevance: Relevance) -> bool:
         return any(
-            # Scores go from -1 to 1; the bounds are probabilities.
+            # Turns the score, from -1 to 1, into a probability, because the bounds are probabilities.
             score is None or self.unsure_from < (score + 1) / 2 < self.unsure_to
             for score in relevance.scores
         )
 
     def _is_unsure(self, verdict: Verdict) -> bool:
-        # Without a score, the passages are unlike any that the trees were trained on.
+        # A verdict has no score if the passages are unlike those in training, or if the trees did not judge.
         return verdict.score is None or self.unsure_from < verdict.score < self.unsure_to

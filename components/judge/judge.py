@@ -13,7 +13,7 @@ from prefrag.components.state.state import State, Verdict
 class Relevance:
     """How relevant each passage of a list is to the question."""
 
-    scores: tuple[float | None, ...]  # a score for each passage, from -1 to 1; None where no score is reliable
+    scores: tuple[float | None, ...]  # a score from -1 to 1 for each passage; None for one without a reliable score
     judged_by: str  # ``model`` or ``classifier``
     parsed: bool = True  # False when the model's scores could not be read
     analysis: str = ""  # why scores are missing
@@ -29,7 +29,7 @@ class Judge(Protocol):
         """Judge the passages of the last search.
 
         :param state: The state after a search that found something.
-        :returns: The verdict, and the state with the calls counted.
+        :returns: The verdict, and the state, which also counts the judge's model calls.
         :raises RunError: When a model fails. The error holds the state.
         """
 
@@ -37,18 +37,18 @@ class Judge(Protocol):
         """Do the same as :meth:`judge`, without blocking the event loop."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the judge as a block of the pipeline's YAML: its class and its settings as plain values."""
+        """Describe the judge for the pipeline's YAML: its class, and its settings as plain values."""
 
 
 class ScoringJudge(Judge, Protocol):
-    """Also score passages one by one, like the retrieval evaluator of CRAG."""
+    """A judge that can also score single passages, like the retrieval evaluator of CRAG."""
 
     def score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
         """Score how relevant each passage is to the question.
 
         :param state: The state after a search.
         :param passages: Passages that the search found, or parts of them.
-        :returns: Their scores, and the state with the calls counted.
+        :returns: The scores of the passages, and the state, which also counts the judge's model calls.
         :raises RunError: When a model fails. The error holds the state.
         """
 

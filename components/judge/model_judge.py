@@ -1,4 +1,4 @@
-"""The judge that calls a language model, as in the paper."""
+"""The judge that calls a language model, as in the PrefRAG paper."""
 
 import math
 import re
@@ -21,11 +21,11 @@ from prefrag.components.state.state import RunError, State, Verdict, identity
 OnDoubt = Literal["keep", "end", "switch"]
 _PROMPT = "source_switch_judge"
 _SCHEMA = object_schema(analysis={"type": "string"}, status={"enum": ["True", "False"]})
-# The model scores in whole numbers from 0 to this: models write those more reliably than signs and fractions.
+# The highest score. The model scores in whole numbers, which models write more reliably than signs and fractions.
 _BEST_SCORE = 10
-# The tokens of a passage's number and its score, with the punctuation around them.
+# The number of tokens that the reply needs for each score: for the passage's number, the score and punctuation.
 _TOKENS_OF_SCORE = 12
-# A page may have thousands of strips, and their scores would leave no room for the prompt.
+# The maximum number of scores in a reply. A web page may have thousands of strips, which would leave no room for them.
 _MOST_SCORES = 100
 _LEADING = re.compile(r"(?:(?P<true>true|yes)|false|no)(?![^\W_])", re.IGNORECASE)
 _REASON_FOLLOWS = re.compile(r"\s*(?:$|[.,;:!()\n\u2013\u2014-]|because\b|since\b|as\b)", re.IGNORECASE)
@@ -33,7 +33,7 @@ _BOTH = re.compile(r"true\W{1,9}(?:or\W{1,9})?false|false\W{1,9}(?:or\W{1,9})?tr
 
 
 class ModelJudge(Block):
-    """Judge with a language model that compares new and observed passages (equation 3 and table 20 of PrefRAG)."""
+    """Judge with a language model, which compares new passages with earlier ones (PrefRAG, equation 3 and table 20)."""
 
     def __init__(
         self,
@@ -45,13 +45,14 @@ class ModelJudge(Block):
         """Set up the judge.
 
         :param chat_generator: The model, any Haystack chat generator.
-        :param prompt: The prompt file. Instead of using the shipped one, the judge asks in the reasoner's conversation
-            if both have the same model, ``prompts`` is ``product`` and the run has no ``instructions``.
+        :param prompt: The prompt file. If the judge and the reasoner call the same model, the judge does not use the
+            shipped prompt, but asks its question in the reasoner's conversation. It does so only in runs with
+            ``prompts: product`` and without ``instructions``.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
-        :param on_doubt: What happens when the verdict cannot be read in two attempts, or was cut off: ``keep`` keeps
-            the passages, so that no query is sent out without a verdict, ``end`` ends the run with an error, and
-            ``switch`` sends the query to another source, as in the authors' code. When each passage is to be scored,
-            ``keep`` leaves all of them without a score, and ``switch`` gives all of them the lowest.
+        :param on_doubt: What happens if two replies contain no readable verdict. ``keep`` keeps the passages, so the
+            query is not sent out. ``end`` ends the run with an error. ``switch`` sends the query to another source, as
+            in the authors' code. If the judge was scoring single passages, ``keep`` leaves all of them without a score,
+            and ``switch`` gives all of them the lowest score.
         :raises ValueError: When a setting is unknown or the prompt file does not exist.
         """
         check_choice(get_args(OnDoubt), on_doubt=on_doubt)
@@ -64,7 +65,7 @@ class ModelJudge(Block):
 
     @property
     def can_judge(self) -> bool:
-        """Whether there is a model on a server, or one in this process that the judge's own settings name."""
+        """Whether a suitable model is set up: any model on a server, or one in this process that is named as judge."""
         if self.call.is_absent:
             return False
         return not self.call.is_embedded or bool(getattr(self.chat_generator, "is_named_for_judging", False))
@@ -74,7 +75,7 @@ class ModelJudge(Block):
         self.call.warm_up()
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
-        """Judge the passages of the last search, in the reasoner's own conversation if both use the same model."""
+        """Judge the passages of the last search, if possible in the reasoner's conversation (see ``prompt``)."""
         call, known = self._continue(state) or (self.prepare(state), {})
         verdict, state = self._decide(*await self.call.send_until_read_async(call, read_judgement))
         return replace(verdict, analysis=without_codes(verdict.analysis, known)), state
@@ -89,11 +90,11 @@ class ModelJudge(Block):
     score = blocking(score_async)
 
     def prepare(self, state: State) -> Prepared:
-        """Prepare the call that judges the last search; training uses it too, to sample replies.
+        """Prepare the call that judges the last search. The training of judges also uses it, to sample replies.
 
         :param state: The state after a search that found something.
         :returns: The call, ready to be sent.
-        :raises RunError: When the prompt does not fit the window even without passages.
+        :raises RunError: When the prompt does not fit the model's window even without passages.
         """
         earlier = [state.attached, *(step.shown for step in state.steps[:-1])]
 
@@ -114,9 +115,9 @@ class ModelJudge(Block):
         )
 
     def _continue(self, state: State) -> tuple[Prepared, dict[str, str]] | None:
-        """Prepare the call that continues the reasoner's conversation, which its server has read already."""
+        """Prepare a call that continues the reasoner's conversation, which the model's server has already processed."""
         reasoner, settings = state.conversation, state.settings
-        # The instructions for an answer do not apply to a verdict.
+        # Instructions are part of the reasoner's conversation, but apply only to answers and not to verdicts.
         if reasoner is None or self.prompt != _PROMPT or settings.prompts != "product" or settings.instructions:
             return None
         if not self.call.calls_model_of(reasoner.chat_generator):
@@ -132,21 +133,21 @@ class ModelJudge(Block):
     def _prepare_scores(
         self, state: State, found: Sequence[Document]
     ) -> tuple[Prepared, Callable[[str], list[float | None] | None]]:
-        """Prepare the call that scores passages, which are numbered from 1; those after the 100th get no score."""
+        """Prepare the call that scores the first 100 passages, numbered from 1, and a function that reads the reply."""
         scored = found[:_MOST_SCORES]
-        # Equal passages, such as a sentence that a page repeats, share a number.
+        # Equal passages, such as a sentence that occurs twice on a page, share a number.
         marks = {key: str(number) for number, key in enumerate(dict.fromkeys(map(identity, scored)), start=1)}
         shown: list[str] = []
 
         def values(observations: Any) -> dict[str, Any]:
-            # Called again if passages had to be left out, and these get no score.
+            # Called again with fewer passages if not all fit into the window. Those left out get no score.
             shown[:] = dict.fromkeys(marks[identity(document)] for document in observations[0])
             return {"question": state.question, "passages": passages(observations[0], marks=marks)}
 
         def read(text: str) -> list[float | None] | None:
             reply = read_object(text, "1") or {}
             scores = {number: _read_score(reply.get(number)) for number in shown}
-            # If one score is unreadable, none is used, because it may be the one that matters.
+            # One unreadable score makes all scores unusable, because it may belong to the most relevant passage.
             if None in scores.values():
                 return None
             return [scores.get(marks.get(identity(document), "")) for document in found]
@@ -167,7 +168,7 @@ class ModelJudge(Block):
         self, number: int, scores: list[float | None] | None, text: str, state: State
     ) -> tuple[Relevance, State]:
         if scores is not None:
-            cut = "The passages without a score did not fit into the judge's window." if None in scores else ""
+            cut = "The passages without a score did not fit into the judge's call." if None in scores else ""
             return Relevance(tuple(scores), "model", analysis=cut), state
         in_doubt = self._decide(None, text, state)[0]
         score = None if in_doubt.status else -1.0
@@ -180,15 +181,15 @@ class ModelJudge(Block):
         if self.on_doubt == "end":
             raise RunError(
                 f"The judge's verdict could not be read, even when asked again: set on_doubt to keep, give the judge "
-                f"another model, or raise {self.call.limit_setting} if its replies are cut off (it replied: "
-                f"'{excerpt}').",
+                f"another model, or raise {self.call.limit_setting} if its replies are cut off. Its last reply was: "
+                f"'{excerpt}'.",
                 state,
             )
         return Verdict(self.on_doubt == "keep", "model", excerpt, parsed=False), state
 
 
 def read_judgement(text: str) -> Verdict | None:
-    """Read the verdict in a reply of the model; None when it cannot be read."""
+    """Read the verdict in a reply of the model; None if it cannot be read."""
     status, values = read_verdict(text, "status")
     return None if status is None else Verdict(status, "model", str(values.get("analysis") or ""))
 
@@ -202,7 +203,7 @@ def _read_score(value: Any) -> float | None:
 
 
 def read_boolean(value: Any) -> bool | None:
-    """Read a truth value, which models write in many ways."""
+    """Read a truth value in any of the ways in which models write it; None if it cannot be read."""
     if isinstance(value, bool):
         return value
     text = str(value)[:1_000].strip().strip("\"'`*. \u201c\u201d")
@@ -211,11 +212,11 @@ def read_boolean(value: Any) -> bool | None:
     word = _LEADING.match(text)
     if word is None or _BOTH.match(text):
         return None
-    # Only a reason may follow: "No doubt" or "True to its name" is not a verdict.
+    # After the word, only a reason may follow: "No doubt" and "True to its name" are not verdicts.
     return word["true"] is not None if _REASON_FOLLOWS.match(text[word.end() :].lstrip("\"'`*")) else None
 
 
 def read_verdict(text: str, key: str) -> tuple[bool | None, dict[str, Any]]:
-    """Read a verdict from an object, from a line such as ``Status: True``, or from the whole reply."""
+    """Read a verdict from a JSON object, from a line such as ``Status: True``, or from the whole reply."""
     field, values = read_field(text, key)
     return read_boolean(text if field is None else field), values

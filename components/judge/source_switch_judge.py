@@ -1,4 +1,4 @@
-"""The component that keeps the passages of a search or switches to another source, by a judge's verdict."""
+"""The component that asks a judge whether to keep the passages of a search or to switch to another source."""
 
 from collections.abc import Sequence
 from itertools import takewhile
@@ -16,17 +16,17 @@ from prefrag.components.state.state import Action, State, Verdict
 class SourceSwitchJudge:
     """Keep what the preferred source found, or send the query to another source (equation 3 of PrefRAG).
 
-    Each run gives exactly one output: ``kept``, or ``switch_<source>`` for one of the sources.
+    Each call has exactly one output: ``kept``, or ``switch_<source>`` for one of the sources.
 
     The verdict comes from a judge: :class:`ModelJudge`, :class:`TreeJudge`, :class:`CascadeJudge` or
     :class:`AutoJudge`. The judge is not called if there is nothing to compare: at the first search, if nothing was
     found, or if there is no other source.
 
-    With ``switch_at="next_step"`` everything is kept. The verdict on the preferred source's passages, which is MSPR's
-    retrieval adjustment label (section III.C), then tells a :class:`PreferenceSelector` which source to search next.
+    With ``switch_at="next_step"``, all passages are kept. The verdict is then MSPR's retrieval adjustment label
+    (section III.C): it tells a :class:`PreferenceSelector` which source to search in the next step.
 
-    With ``patience``, a first False verdict does not switch: the passages are shown, and the reasoner asks the
-    preferred source again in other words before a query goes to another source (not in the papers).
+    With ``patience=1``, the first False verdict does not switch. The passages are shown to the model, which can ask the
+    preferred source again in other words. A second False verdict switches. This is not in the papers.
     """
 
     def __init__(
@@ -40,37 +40,36 @@ class SourceSwitchJudge:
     ):
         """Set up the component and its outputs.
 
-        :param sources: The names of the sources: one ``switch_`` output each, tried in this order.
-        :param judge: The judge that compares the new passages with the observed ones.
-        :param judge_first_step: Judge the first search too. The authors do not, as nothing has been observed yet.
-        :param switch_at: Which search a False verdict sends to another source: this step's, as in PrefRAG, or the next
-            one's, as in MSPR.
-        :param enabled: False keeps everything without a verdict: an ablation.
-        :param patience: How many False verdicts in a row lead to another query to the preferred source; the next one
-            switches.
+        :param sources: The names of the sources, in the order in which they are tried. Each has a ``switch_`` output.
+        :param judge: The judge that compares the new passages with the passages observed before.
+        :param judge_first_step: Judge the first search too. The authors do not, because there are no earlier passages.
+        :param switch_at: ``this_step``: a False verdict sends the query to another source, as in PrefRAG.
+            ``next_step``: only the next step's query goes to another source, as in MSPR.
+        :param enabled: False keeps all passages without a verdict, as in an ablation study.
+        :param patience: The number of False verdicts in a row that do not switch yet.
         :raises ValueError: When the settings contradict each other.
         """
         if not sources:
             raise ValueError("`sources` is empty: name the sources to switch between.")
         if not callable(getattr(judge, "judge", None)):
-            raise ValueError(f"judge is {judge!r}: give the block of a judge, such as ModelJudge or TreeJudge.")
+            raise ValueError(f"judge is {judge!r}: set it to a judge, such as ModelJudge or TreeJudge.")
         check_choice(("this_step", "next_step"), switch_at=switch_at)
         check_whole(0, patience=patience)
         if patience and switch_at == "next_step":
-            raise ValueError("patience delays the switch of this step: set it to 0 with switch_at: next_step.")
+            raise ValueError("patience has no effect with switch_at: next_step. Set patience to 0.")
         self.sources = list(sources)
         self.judge = judge
         self.judge_first_step = judge_first_step
         self.switch_at = switch_at
         self.enabled = enabled
         self.patience = patience
-        # A verdict about the next step does not switch this one.
+        # With `next_step`, a verdict does not switch the current step, so there are no outputs for it.
         switches = self.sources if switch_at == "this_step" else []
         outputs: dict[str, Any] = {f"switch_{source}": State for source in switches}
         component.set_output_types(self, **outputs, kept=State)
 
     def warm_up(self) -> None:
-        """Prepare the judge; raises TreesMissing if it needs trees and there are none."""
+        """Prepare the judge; raises TreesMissing if the judge needs trees and their file is missing."""
         if self.enabled:
             self.judge.warm_up()
 
@@ -91,9 +90,9 @@ class SourceSwitchJudge:
     run = blocking(run_async)
 
     def _needs_no_verdict(self, state: State) -> bool:
-        """Check whether a verdict would change nothing, or the search has already switched."""
+        """Check whether a verdict would change nothing, or this step has already switched."""
         step = state.step
-        # After a switch, the documents are kept, whatever they are.
+        # After a switch, the documents of the other source are kept without another verdict.
         if not self.enabled or step.verdict is not None:
             return True
         steers_nothing = step.action is not Action.SEARCH or step.searches[-1].source != state.settings.preferred
@@ -105,11 +104,11 @@ class SourceSwitchJudge:
         alternative = self._alternative(state)
         if alternative is None:
             return Verdict(True, "no_other_source", "No other source may be searched.")
-        # If the other source gets the question, not this query, what counts is all the passages found for the question.
+        # If the other source would get the question and not this query, the passages of earlier searches count too.
         if not search.documents and not (state.observed and state.takes_question(alternative)):
-            return Verdict(False, "nothing_found", f"{search.source} gave no passages.")
+            return Verdict(False, "nothing_found", f"The source {search.source} found no passages.")
         if not self.judge_first_step and not any(earlier.searches for earlier in state.steps[:-1]):
-            return Verdict(True, "first_step", "Nothing has been observed to compare with.")
+            return Verdict(True, "first_step", "There are no earlier passages to compare with.")
         return None
 
     def _alternative(self, state: State) -> str | None:

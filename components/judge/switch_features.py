@@ -1,4 +1,4 @@
-"""The features from which trees judge whether the passages of a retrieval are worth keeping."""
+"""The features from which boosted trees judge whether the passages of a retrieval are worth keeping."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -68,7 +68,7 @@ _OF_PASSAGE = (
     "years",
     "words",
 )
-# For these, the difference from the best of the other passages not shown before is a feature too.
+# For each of these, another feature is the difference from the best other passage that was not shown before.
 _AHEAD = (
     "covers_query",
     "covers_question",
@@ -122,12 +122,12 @@ def switch_features(
     step: int,
     statistics: TermStatistics | None = None,
 ) -> list[dict[str, float]]:
-    """Compute the features of each retrieved passage; words are weighted by how rare they are.
+    """Compute the features of each retrieved passage; rare words weigh more than frequent words.
 
-    A passage observed at an earlier step may still hold what this query asks for, so it gets features too. No feature
-    depends on the scores of the retriever, which have a different meaning in each engine. For each passage found, in
-    order, there is a value for each of :data:`FEATURES`; shares are from 0 to 1, and a feature that does not apply is
-    -1. ``step`` counts the searches before this one; for ``statistics`` see :func:`term_weights`.
+    Passages that were already shown at an earlier step get features too, because they may contain what this query asks
+    for. No feature depends on the retriever's scores, whose meaning differs between search engines. Returns, for each
+    passage in ``new``, a value for each of :data:`FEATURES`. Shares are from 0 to 1; features that do not apply are -1.
+    ``step`` is the number of earlier searches. :func:`term_weights` explains ``statistics``.
     """
     texts = _Texts(question, query, new, observed, statistics)
     shown = {identity(document) for document in observed}
@@ -219,7 +219,7 @@ class _Texts:
             "observed_titles_in_question": float(sum(title in self.spoken_question for title in self.observed_titles)),
             "query_is_question": float(self.spoken_query == self.spoken_question),
             **{name: float(not wanted.isdisjoint(self.spoken_query.split())) for name, wanted in _ASKS.items()},
-            # Passages cut from one file share its title; those of an encyclopedia do not.
+            # Passages of one file have the same title; passages of an encyclopedia have different titles.
             "distinct_titles": len({*self.whole_titles}) / len(self.whole_titles) if self.titled else _ABSENT,
         }
 
@@ -266,14 +266,14 @@ class _Texts:
         }
 
     def _share_of_title(self, place: int) -> float:
-        """Compute the share of the other passages found that have the title of this one."""
+        """Compute which share of the other passages has the same title as this passage."""
         title = self.whole_titles[place]
         if not title.strip():
             return _ABSENT
         return (self.whole_titles.count(title) - 1) / max(1, len(self.whole_titles) - 1)
 
     def _share_of_pairs(self, place: int) -> float:
-        """Compute the share, by weight, of the query's pairs of neighbouring words that a passage contains."""
+        """Compute which share of the query's pairs of neighbouring words a passage contains, by weight."""
         weights = {pair: self.weights[pair[0]] + self.weights[pair[1]] for pair in sorted(self.query_pairs)}
         whole = sum(weights.values())
         return sum(weight for pair, weight in weights.items() if pair in self.pairs[place]) / whole if whole else 0.0
@@ -322,7 +322,7 @@ def _title(document: Document) -> str:
 
 
 def _normalise(text: str) -> str:
-    """Write a text as words in lower case with a blank around each, so that a title is found only as whole words."""
+    """Write a text as lower-case words with blanks around them, so that titles are found only as whole words."""
     return f" {' '.join(_WORD.findall(text.lower()))} "
 
 

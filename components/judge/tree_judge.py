@@ -1,4 +1,4 @@
-"""The judge that uses small boosted trees instead of a language model."""
+"""The judge that uses boosted decision trees, which are small and fast, instead of a language model."""
 
 import math
 import re
@@ -17,19 +17,19 @@ from prefrag.components.trees import BoostedTrees, load_trees
 
 COST_OF_LEAVING = 2.0
 _ROUNDING = 1e-6
-# With the default cost of leaving, 2, a passage has to hold 55% of the question's words.
+# With the default cost of 2, a passage has to contain 1.65 / (1 + 2) = 55% of the question's words.
 _HELD_AT_NO_COST = 1.65
 _NUMBER = re.compile(r"\w*\d\w*")
 SHIPPED_TREES = Path(__file__).parent / "switch_trees.json"
 
 
 def keep_probability(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -> float:
-    """Estimate the probability that at least one passage is needed, from each one's probability; 0 without passages."""
+    """Estimate the probability that at least one of the passages is needed; 0 if there are no passages."""
     return 1 - math.prod(1 - needed for needed in trees.probabilities([as_row(passage) for passage in features]))
 
 
 def find_unknown(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -> str | None:
-    """Find a feature whose value was not in the training data's range, which makes the trees' estimate a guess.
+    """Find a feature whose value is outside the range of the training data. The trees' estimate is then a guess.
 
     Returns a text with the feature, its value and the range; None if all values are in range.
     """
@@ -42,16 +42,16 @@ def find_unknown(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -
 
 
 def least_probability(cost_of_leaving: float) -> float:
-    """Compute the least probability of a needed passage with which the passages are kept."""
+    """Compute how likely it must at least be that one of the passages is needed, so that the passages are kept."""
     return 1 / (1 + cost_of_leaving)
 
 
 class TreeJudge(Block):
-    """Judge with boosted trees, in milliseconds, how likely one of the passages is needed.
+    """Judge by the probability that one of the passages is needed. Boosted trees estimate it within milliseconds.
 
-    The trees replace models that are too small to judge, or too slow. Passages unlike anything in the training are
-    kept. If the other source gets the question as it was typed, the trees do not judge: that source is searched only if
-    no passage of this run holds 55% of the question's words. Rare words count more.
+    The trees replace models that are too small or too slow to judge. Passages unlike those of the training are kept.
+    If another source is sent only the question as typed, the trees do not judge. The passages are then kept if one
+    passage of this run contains 55% of the question's words, where rare words count more.
 
     ```python
     from haystack import Document
@@ -74,22 +74,22 @@ class TreeJudge(Block):
         """Set up the judge.
 
         :param trees: A file written by ``prefrag train judge``; by default the shipped trees.
-        :param term_statistics: The Tantivy store or the Elasticsearch retriever, which analyses words and counts how
-            frequent they are. Without it, all words of at least four letters have the same weight.
-        :param cost_of_leaving: How many needless searches of the preferred source are as bad as one needless switch.
-            The run switches if the probability that no passage is needed is over ``cost / (1 + cost)``: at 0 upon any
-            doubt, at infinity never.
+        :param term_statistics: The Tantivy store or the Elasticsearch retriever, which analyses words and knows their
+            document frequencies. Without it, all words of at least four letters have the same weight.
+        :param cost_of_leaving: The cost of a needless switch, if a needless search of the preferred source costs 1. The
+            run switches if the probability that no passage is needed is over ``cost / (1 + cost)``. With 0 it switches
+            at any doubt, with infinity never.
         :raises ValueError: When a setting is out of range.
         """
         if trees is not None and not trees:
-            raise ValueError("trees is empty: give the file of the trees, or null for the shipped ones.")
+            raise ValueError("trees is empty: set it to the file of the trees, or to null for the shipped trees.")
         check_range(0, cost_of_leaving=cost_of_leaving)
         self.trees = trees
         self.term_statistics = term_statistics
         self.cost_of_leaving = cost_of_leaving
 
     def warm_up(self) -> None:
-        """Load the trees; raises TreesMissing if there are none, ValueError if the file holds trees of another kind."""
+        """Load the trees; raises TreesMissing if the file is missing, ValueError if it holds trees of another kind."""
         self._load()
 
     def judge(self, state: State) -> tuple[Verdict, State]:
@@ -101,14 +101,14 @@ class TreeJudge(Block):
         if unknown and self.cost_of_leaving:
             analysis = f"Kept, because the trees were not trained on passages like these: {unknown}."
             return Verdict(True, "classifier", analysis), state
-        analysis = f"It is {probability:.0%} likely that a needed passage is among these (kept from {least:.0%} on)."
+        analysis = f"It is {probability:.0%} likely that a needed passage is among these (kept at {least:.0%} or more)."
         return Verdict(probability >= least, "classifier", analysis, score=round(probability, 4)), state
 
     # In a thread, because the term statistics may come from a server.
     judge_async = in_thread(judge)
 
     def _judge_by_words(self, state: State) -> Verdict:
-        """Keep what was found if one passage of the run holds enough of the question's words."""
+        """Keep the passages if one passage of the run contains enough of the question's words."""
         passages = (*state.observed, *state.step.searches[-1].documents)
         asked = {*words(state.question), *_NUMBER.findall(state.question)}
         texts = [" ".join(sorted(asked)), *map(passage_text, passages)]
@@ -118,17 +118,17 @@ class TreeJudge(Block):
         whole, *parts = (sum(weights[term] for term in sorted(wanted & each)) for each in (wanted, *held))
         share = round(max(parts, default=0.0) / whole, 4) if whole else 1.0
         least = _HELD_AT_NO_COST * least_probability(self.cost_of_leaving)
-        analysis = f"The best passage holds {share:.0%} of the question's words, by weight (kept from {least:.0%} on)."
+        analysis = f"The best passage holds {share:.0%} of the question's words, by weight (kept at {least:.0%})."
         return Verdict(share >= least, "words", analysis)
 
     def estimate(self, state: State) -> tuple[float, str | None]:
-        """Estimate the probability that the last search found a needed passage, and say why if it is only a guess."""
+        """Estimate the probability that the last search found a needed passage, and say why if this is only a guess."""
         features = self._describe(state, state.step.searches[-1].documents)
         trees = self._load()
         return keep_probability(trees, features), find_unknown(trees, features)
 
     def score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
-        """Score each passage by the probability that it is needed; a passage unlike the training has no score."""
+        """Score each passage by the probability that it is needed; passages unlike those in training get no score."""
         features = self._describe(state, passages)
         trees = self._load()
         unknown = [find_unknown(trees, [passage]) for passage in features]

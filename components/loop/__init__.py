@@ -1,1 +1,1 @@
-"""Route, record and reflect: what the loops of the methods share."""
+"""Components that the loops of several methods share: they route steps, record observations and check answers."""

@@ -16,7 +16,7 @@ from prefrag.components.state.request_limits import MAX_QUESTION_CHARACTERS
 from prefrag.components.state.state import AskBack, State
 
 _SCHEMA = object_schema(question={"type": "string", "minLength": 3, "maxLength": 600})
-# Older turns rarely matter, and a long conversation must leave room in the window for passages.
+# Older turns rarely matter, and a long conversation must leave room for passages in the model's window.
 MAX_TURNS = 6
 MAX_TURN_CHARACTERS = 1_500
 ASKS_BACK = "What do you mean by \u201c{}\u201d? Please ask again and name it."
@@ -24,13 +24,13 @@ ASKS_BACK = "What do you mean by \u201c{}\u201d? Please ask again and name it."
 
 @component
 class FollowUpRewriter:
-    """Rewrite a question with the names from earlier turns; a first question stays as it is, without a model call.
+    """Rewrite a follow-up question, so that it contains the names from earlier turns to which it refers.
 
-    Without a model, rules rewrite it. If they find a reference but not what it refers to, the run ends with a question
-    to the user before anything is searched.
+    The first question of a conversation is not rewritten. Without a model, rules rewrite follow-up questions. If the
+    rules cannot tell what a question refers to, the run asks the user and ends before anything is searched.
 
-    Later components, such as a tree judge or the search after a rejected answer, use the words of the question, so a
-    follow-up has to contain the names that it refers to.
+    The names have to be in the question, because later components, such as the tree judge or the search after a
+    rejected answer, use only the question's words.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class FollowUpRewriter:
         )
 
     def _latest(self, history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Choose the last turns that fit into a quarter of the window, since the reasoner may have to read them too."""
+        """Choose the last turns that fit into a quarter of the window, because the reasoner may also read them."""
         turns: list[tuple[str, str]] = []
         room = self._call.context_window // 4
         for role, text in reversed(history[-MAX_TURNS:]):
@@ -93,7 +93,7 @@ class FollowUpRewriter:
             if estimate_tokens(text) > room:
                 if turns:
                     break
-                # A character has at most four bytes, and the estimate counts these as a token and a third.
+                # A character has at most four bytes, which the estimate counts as a token and a third.
                 text = text[: room * 3 // 4 - 1]
             room -= estimate_tokens(text)
             turns.insert(0, (role, text))

@@ -1,4 +1,4 @@
-"""Rewrite an English follow-up by rules, without a model: its pronoun is replaced by a name from an earlier turn."""
+"""Rewrite English follow-up questions by rules, without a model: replace the pronoun by a name from an earlier turn."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,9 +6,9 @@ from itertools import pairwise
 
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
-# The most words of an answer that only names a thing; a longer answer is prose.
-_MOST_ANSWER_WORDS = 8
-_MOST_LEFT_OUT_WORDS = 5
+# The maximum number of words of an answer that is only a name, and of a fragment such as "and in Vienna?".
+_MAX_NAME_WORDS = 8
+_MAX_FRAGMENT_WORDS = 5
 _CAPITAL = r"[^\W\d_a-z\u00df-\u00ff][\w'\u2019&-]*|\d+(?:\.\d+)+"
 _NAME = re.compile(
     r"[\"\u201c]([^\"\u201d]{2,60})[\"\u201d]|(?<![\w.])([/~][\w./-]{2,60}|[\w.+-]{1,40}@[\w.-]{3,60})"
@@ -35,7 +35,7 @@ _JOINS = re.compile(
 )
 _POSSESSIVE = re.compile(r"(?:his|its|their|her(?= (?!(?:and|as|at|by|for|from|in|on|or|to|with)\b)\w))\b", re.I)
 _LEADS = re.compile(r"\W*(?:(?:and|but|or|so|what about|how about)\b\W*)+", re.I)
-# The function words that can begin a fragment, such as "and in Vienna?"; others begin a whole question.
+# The function words that can begin a fragment, such as "in Vienna?". Other function words begin a whole question.
 _BEGIN = "a an at between by during for from in my of on our since the to until with your"
 _BEGINS = frozenset(_BEGIN.split())
 _ASKED_WHO = re.compile(r"\W*(?:\w+ )?who(?:m|se)?\b", re.I)
@@ -51,12 +51,12 @@ Turns = Sequence[tuple[str, str]]
 def find_reference(question: str) -> str:
     """Find the words of a question that refer to something which the question does not name.
 
-    Returns the pronoun as typed, or a fragment such as "and in Vienna?" without its "and"; empty if there is neither.
+    Returns the pronoun as typed, or a fragment: "in Vienna" of "and in Vienna?". Empty if there is neither.
     """
     lead = _LEADS.match(question)
     rest = question[lead.end() :] if lead else question
     words = re.findall(r"\w+", rest.casefold())
-    if lead and 0 < len(words) <= _MOST_LEFT_OUT_WORDS and words[0] in _BEGINS | (set(words) - _BUILDING):
+    if lead and 0 < len(words) <= _MAX_FRAGMENT_WORDS and words[0] in _BEGINS | (set(words) - _BUILDING):
         return rest.strip(" ?.!")
     if words and set(words) <= _BUILDING and not _PERSON.search(question) and not _THING.search(question):
         return question.strip(" ?.!")
@@ -65,9 +65,9 @@ def find_reference(question: str) -> str:
 
 
 def rewrite_by_rules(question: str, turns: Turns) -> str | None:
-    """Rewrite a follow-up so that it can be understood alone.
+    """Rewrite a follow-up, with the help of the turns before it (oldest first), so that it can be understood alone.
 
-    Returns a question without references unchanged, and None if the turns, oldest first, do not show what is meant.
+    A question without references is returned unchanged. Returns None if the turns do not name what is meant.
     """
     reference, found = find_reference(question), _find_pronoun(question)
     if not (reference and turns):
@@ -79,7 +79,7 @@ def rewrite_by_rules(question: str, turns: Turns) -> str | None:
     noun = re.match(r" (\w+)", question[found.end() :]) if pronoun in _DEMONSTRATIVES else None
     if noun and noun[1].casefold() in _BUILDING:
         noun = None
-    # "This ship" refers to the thing in the last question only if that question calls it a ship.
+    # "This ship" is replaced only if the last question contains the word "ship".
     if not meant or (noun and noun[1].casefold() not in turns[-1][0].casefold()):
         return None
     before, after = question[: found.start()], question[found.end() :]
@@ -113,14 +113,14 @@ def _names(text: str) -> Iterator[str]:
         words = match.group().strip('"\u201c\u201d').split()
         while words and words[0].casefold() in _BUILDING:
             del words[0]
-        # The first word of a sentence is capitalised anyway.
+        # A capitalised word alone at the beginning of a sentence is not taken for a name.
         begins = not text[: match.start()].strip() or text[: match.start()].rstrip()[-1:] in (".", "?", "!")
         if words and not (begins and len(words) == 1 and words[0].istitle() and words[0].isalpha()):
             yield " ".join(words).strip(".,;:!?").removesuffix("'s").removesuffix("\u2019s")
 
 
 def _phrases(text: str) -> Iterator[str]:
-    """List the phrases of a text that begin with "the" or "our", up to the next function word."""
+    """List the phrases of a text that begin with "the", "our", "my" or "your" and end before a function word."""
     for match in _PHRASE.finditer(text):
         words = []
         for word in match[1].split():
@@ -135,9 +135,9 @@ def _phrases(text: str) -> Iterator[str]:
 
 
 def _answered(answer: str) -> list[str]:
-    """List the names in a short answer; a single capitalised word counts as a name."""
+    """List the names in a short answer; an answer of one capitalised word is a name."""
     words = answer.split()
-    return list(_names(f"- {answer}" if len(words) == 1 else answer)) if len(words) <= _MOST_ANSWER_WORDS else []
+    return list(_names(f"- {answer}" if len(words) == 1 else answer)) if len(words) <= _MAX_NAME_WORDS else []
 
 
 def _find_person(turns: Turns, pronoun: str) -> str:
@@ -145,7 +145,7 @@ def _find_person(turns: Turns, pronoun: str) -> str:
         if _ASKED_WHO.match(asked) and (found := _answered(answer)):
             return found[0] if len(found) == 1 else ""
         if found := list(_names(asked)):
-            # The subject is named before the object.
+            # The first name is more likely the subject of the question.
             return found[0]
     return next((phrase for asked, _ in reversed(turns) for phrase in _phrases(asked)), "")
 
@@ -167,7 +167,7 @@ def _is_label(name: str, text: str) -> bool:
 
 
 def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
-    """Yield the turns, last first, without those whose question has the same pronoun, which means the same thing."""
+    """Yield the turns, last first, but skip those whose question also has the pronoun instead of a name."""
     same = next((each for each in _SAME if pronoun.casefold() in each), frozenset())
     for asked, answer in reversed(turns):
         if not same.intersection(re.findall(r"\w+", asked.casefold())):
@@ -175,7 +175,7 @@ def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
 
 
 def _complete(rest: str, turns: Turns) -> str | None:
-    """Repeat the last question, with its last name or phrase replaced by the one in the fragment."""
+    """Repeat the last question, but replace its last name or phrase by the name or phrase in the fragment."""
     asked = turns[-1][0]
     for find in (_names, _phrases):
         old, new = list(find(f"- {asked}")), list(find(f"- {rest}"))

@@ -1,6 +1,6 @@
-"""The component that turns the documents of a retrieval into an observation."""
+"""The component that turns the documents of a retrieval into an observation, which is shown to the model."""
 
-# Annotations are not postponed here, because Haystack would not recognise a Variadic that is only a string.
+# `from __future__ import annotations` is not used, because Haystack does not recognise Variadic in a string.
 from functools import reduce
 
 from haystack import Document, component
@@ -16,16 +16,16 @@ from prefrag.components.state.state import Search, State, identity
 class ObservationRecorder:
     """Write the documents of a retrieval into the transcript (section 3.2, *Retrieval Source Observation*).
 
-    The observation of a step consists of the documents of its last retrieval: after a switch, only those of the
-    other source. After a supplement, it has the documents of all sources, the preferred source first (section 3.3).
+    A step's observation consists of the documents of its last retrieval; after a switch, this is the other source's
+    retrieval. After a supplementary retrieval, it consists of the documents of all sources, the preferred source first.
     """
 
     def __init__(self, merge: bool = False, max_documents: int | None = None):
         """Set up the component.
 
-        :param merge: Show the documents of all searches of the step (for a supplement), not only those of the last.
-        :param max_documents: The most documents to show in a whole run, each only once (15 in IRCoT). None shows
-            everything that each retrieval found.
+        :param merge: Show the documents of all searches of the step, as after a supplementary retrieval, instead of
+            those of the last search.
+        :param max_documents: The maximum number of documents to show in a run, each once (15 in IRCoT). None: no limit.
         :raises ValueError: When ``max_documents`` is less than 1.
         """
         check_whole(1, max_documents=max_documents)
@@ -36,7 +36,7 @@ class ObservationRecorder:
     def run(self, states: Variadic[State]) -> dict[str, State]:
         """Make an observation of the documents of the last search, or of all searches.
 
-        :param states: The state, once for each source that was searched at the same time.
+        :param states: The state of each source that was searched at the same time.
         :returns: ``state`` with the observation.
         """
         state = reduce(State.merge, states)

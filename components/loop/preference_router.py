@@ -13,9 +13,9 @@ from prefrag.components.state.state import Action, State
 class PreferenceRouter:
     """Route each step by its action, and limit the number of steps (section 3.2 and appendix B.3 of PrefRAG).
 
-    Each run gives exactly one output: ``search_<source>`` for each source, ``answered``, ``retry`` (an unreadable reply
-    or an unknown action) or ``exhausted`` (the steps are used up, or the model wants no further search, so it must
-    answer now). With ``ask_all`` there is one ``search_all`` for all sources.
+    Each call has exactly one output: ``search_<source>``, ``answered``, ``retry`` after an unreadable reply or an
+    unknown action, or ``exhausted``. After ``exhausted``, the model must answer, because the steps are used up or the
+    model wants no further search. With ``ask_all``, the output of a search is ``search_all``.
 
     ```python
     from prefrag.components.loop.preference_router import PreferenceRouter
@@ -27,16 +27,16 @@ class PreferenceRouter:
     def __init__(self, sources: Sequence[str], follow_model: bool = False, ask_all: bool = False):
         """Set up the component.
 
-        :param sources: The names of the sources, with one output each.
-        :param follow_model: Search the source that the model names, even if it is not the preferred one: the ablation
-            without preference-driven retrieval (table 2).
+        :param sources: The names of the sources. Each has an output ``search_<source>``.
+        :param follow_model: Search the source that the model names, even if it is not the preferred source. This is the
+            ablation without preference-driven retrieval (table 2).
         :param ask_all: Send each search to every source at the same time (ReAct-Mix, table 1).
-        :raises ValueError: When there is no source, or both settings are chosen.
+        :raises ValueError: When there is no source, or both ``follow_model`` and ``ask_all`` are true.
         """
         if not sources:
             raise ValueError("`sources` is empty: name at least one source.")
         if follow_model and ask_all:
-            raise ValueError("follow_model searches the source that the model names, ask_all every source: choose one.")
+            raise ValueError("follow_model and ask_all contradict each other: set only one of them to true.")
         self.sources = list(sources)
         self.follow_model = follow_model
         self.ask_all = ask_all
@@ -54,7 +54,7 @@ class PreferenceRouter:
             return {"answered": state}
         if step.action is Action.NONE:
             return {"exhausted": state.with_event("no_further_search", replies=state.replies)}
-        # A supplement grants one more reply.
+        # Each supplementary retrieval allows the model one more reply.
         if state.replies >= settings.max_steps + 1 + state.supplements:
             return {"exhausted": state.with_event("exhausted", replies=state.replies)}
         if step.action is Action.SEARCH:

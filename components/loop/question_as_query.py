@@ -10,15 +10,15 @@ from prefrag.components.state.state import Action, State, Step
 
 @component
 class QuestionAsQuery:
-    """Make the question the query of a first step, without calling a model: the retrieval of single-step RAG.
+    """Make the question the query of the first step, as in single-step RAG. No model is called.
 
-    The component comes before the sources in pipelines that retrieve without reasoning first.
+    Pipelines that retrieve before any reasoning have this component before their sources.
     """
 
     def __init__(self, sources: Sequence[str] | None = None):
         """Set up the component.
 
-        :param sources: The names of the sources to search; None for all that the run may search.
+        :param sources: The names of the sources to search; None searches all sources that the run may search.
         """
         self.sources = None if sources is None else list(sources)
 
@@ -27,7 +27,7 @@ class QuestionAsQuery:
         """Add a step that searches for the question.
 
         :param state: The state at the start of a run.
-        :returns: ``state`` with a step that searches for the question, and with each of these searches in the trace.
+        :returns: ``state`` with the new step, and with an event in the trace for each source to search.
         """
         state = state.with_step(Step(Action.SEARCH, query=state.question))
         for source in state.settings.sources:

@@ -1,4 +1,4 @@
-"""The component that accepts an answer by its label, or searches every source once more."""
+"""The component that reads the label of an answer, and accepts the answer or has the sources searched once more."""
 
 from dataclasses import replace
 from typing import Any, Literal
@@ -28,7 +28,7 @@ Reflection = Literal["reply", "call", "off"]
 class SelfReflector:
     """Accept an answer, or search every source once more with the original question (section 3.3 of PrefRAG).
 
-    Each run gives exactly one output: ``accepted`` or ``supplement``.
+    Each call has exactly one output: ``accepted`` or ``supplement``.
     """
 
     def __init__(
@@ -41,14 +41,14 @@ class SelfReflector:
     ):
         """Set up the component.
 
-        :param reflection: ``reply`` reads the label from the reply that holds the answer, as in the paper; ``call``
-            calls the model separately, for small models, which leave the label out of their replies; ``off`` takes the
-            first answer as final (an ablation of table 2).
+        :param reflection: Where an answer's label comes from. ``reply`` reads the label in the reply with the answer,
+            as in the paper. ``call`` asks the model for the label in a separate call, because small models leave it out
+            of their replies. ``off`` uses no label, so the first answer is final (an ablation of table 2).
         :param chat_generator: The model; needed for ``call``.
         :param prompt: The prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
-        :param supplement: The sources that are searched once more: ``every`` one, as in the paper; or ``others``, which
-            leaves out the preferred one, because the model has read its passages, unless no other one is allowed.
+        :param supplement: Which sources are searched once more. ``every`` is all of them, as in the paper. ``others``
+            leaves out the preferred source, whose passages the model has read, if there is another source.
         :raises ValueError: When the settings contradict each other.
         """
         if reflection is False:
@@ -57,7 +57,7 @@ class SelfReflector:
         check_choice(("reply", "call", "off"), reflection=reflection)
         check_choice(("every", "others"), supplement=supplement)
         if reflection == "call" and chat_generator is None:
-            raise ValueError("reflection is 'call', which needs a `chat_generator`: give one, or set it to reply.")
+            raise ValueError("reflection: call needs a `chat_generator`: set one, or set reflection to reply.")
         prompt_path(prompt)
         self.reflection = reflection
         self.chat_generator = chat_generator
@@ -67,7 +67,7 @@ class SelfReflector:
         self._call = ModelCall("reflector", chat_generator, generation_kwargs) if chat_generator is not None else None
 
     def warm_up(self) -> None:
-        """Prepare the model, if it is called."""
+        """Prepare the model, if this component calls it."""
         if self._call is not None and self.reflection == "call" and not self._call.is_absent:
             self._call.warm_up()
 
@@ -98,7 +98,7 @@ class SelfReflector:
 
     def _label(self, reflection: dict[str, Any] | None, _: str, state: State) -> State:
         if reflection is None:
-            # The label in the answer's own reply, if any, is kept. An unreadable label is no reason to search again.
+            # If the reply with the answer had a label, it is kept. An unreadable label is no reason to search again.
             return state.with_event("unreadable", caller="reflector")
         return state.with_last(reply=with_evaluation(state.step.reply, **reflection), **reflection)
 
@@ -107,7 +107,7 @@ class SelfReflector:
         if self.reflection == "off" or state.step.certainty is not None:
             return {"accepted": state}
         known = known_marks(state)
-        # No label counts as no doubt about the answer; the trace shows that the label is missing.
+        # An answer without a label is accepted; the trace shows that the label is missing.
         negative = label in (Label.INCORRECT, Label.PARTIALLY_CORRECT)
         supplement = negative and state.supplements < state.settings.max_supplements
         state = state.with_event(

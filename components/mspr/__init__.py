@@ -1,1 +1,1 @@
-"""The components of MSPR: selection of the source, summaries of observations, review of the answer."""
+"""The components of MSPR: they select the source, summarise observations and review the answer."""

@@ -29,8 +29,8 @@ NOT_REVIEWED = "The answer was not reviewed, because that needs a language model
 class AnswerReviewer:
     """Accept an answer, or search a source with the original question (MSPR, III.D: CAR).
 
-    Each run gives exactly one output: ``accepted``, or ``search_<source>`` for one of the sources. A positive review
-    labels the answer CORRECT, a negative one INCORRECT.
+    Each run returns exactly one output: ``accepted``, or ``search_<source>`` for one of the sources. After a positive
+    review the answer is labelled CORRECT, after a negative review INCORRECT.
     """
 
     def __init__(
@@ -45,13 +45,13 @@ class AnswerReviewer:
     ):
         """Set up the component.
 
-        :param sources: The names of the sources, with one ``search_`` output each.
+        :param sources: The names of the sources. Each source has an output ``search_<source>``.
         :param chat_generator: The model that reviews.
-        :param supplement_source: The source to search after a negative review; if not allowed, the preferred source.
-        :param enabled: False accepts every answer without a review: the ablation without CAR (table II).
-        :param on_doubt: What happens if two reviews cannot be read or are cut off: ``keep`` accepts the answer without
-            a label, because the paper's runs stop unless the label is False; ``end`` ends the run with an error. Doubt
-            never starts a search.
+        :param supplement_source: The source to search after a negative review. If the run may not search it, the
+            preferred source is searched.
+        :param enabled: False accepts every answer without a review, as in the ablation without CAR (table II).
+        :param on_doubt: What to do if two replies contain no complete review. ``keep`` accepts the answer without a
+            label, because the paper's runs go on only after the label False. ``end`` ends the run with an error.
         :param prompt: The prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :raises ValueError: When the settings contradict each other, or the prompt file does not exist.
@@ -72,7 +72,7 @@ class AnswerReviewer:
         component.set_output_types(self, **outputs, accepted=State)
 
     def warm_up(self) -> None:
-        """Prepare the model, if it is called."""
+        """Prepare the model, if reviews are enabled."""
         if self.enabled and not self._call.is_absent:
             self._call.warm_up()
 
@@ -81,7 +81,8 @@ class AnswerReviewer:
 
         :param state: The state after an answer.
         :returns: The state under ``accepted`` or ``search_<source>``.
-        :raises RunError: When the model fails, or in doubt with ``on_doubt: end``. The error holds the state.
+        :raises RunError: When the model fails, or no review can be read and ``on_doubt`` is ``end``. The error
+            contains the state.
         """
         if not self.enabled:
             return {"accepted": state}
@@ -112,8 +113,8 @@ class AnswerReviewer:
         passed, explanation = review or (None, " ".join(text[:300].split()))
         if passed is None and self.on_doubt == "end":
             raise RunError(
-                f"The review of the answer could not be read, even when asked again: set on_doubt to keep, give "
-                f"the reviewer another model, or raise {self._call.limit_setting} if its replies are cut off (it "
+                f"The model's review could not be read, even when asked again: set on_doubt to keep, give the "
+                f"reviewer another model, or raise {self._call.limit_setting} if replies are cut off (the model "
                 f"replied: '{explanation}').",
                 state,
             )
@@ -121,7 +122,6 @@ class AnswerReviewer:
             label = Label.CORRECT if passed else Label.INCORRECT
             reply = with_evaluation(state.step.reply, label, explanation)
             state = state.with_last(reply=reply, label=label, explanation=explanation)
-        # An unreadable review never starts a search.
         supplement = passed is False and state.supplements < state.settings.max_supplements
         state = state.with_event(
             "review",

@@ -17,11 +17,11 @@ from prefrag.components.state.state import SUMMARY, State, Step
 
 @component
 class ObservationRefiner:
-    """Summarise the previous observation if it is too long, but never the current one (MSPR, III.B: ORS).
+    """Summarise the passages that the previous search found, if they are too long (MSPR, III.B: ORS).
 
-    The component runs after a retrieval. The passages just found stay as they are, because the next action depends on
-    their details. The summary of the previous passages keeps everything that may bear on the question or on the current
-    query. Only prompts show the summary instead of the passages; the result of the run keeps the documents.
+    The component runs after a retrieval. It does not summarise the passages just found, because the next action depends
+    on their details. The summary of the previous passages keeps everything that may matter for the question or for the
+    current query. It replaces these passages only in prompts: the result of the run still contains the documents.
     """
 
     def __init__(
@@ -35,10 +35,10 @@ class ObservationRefiner:
         """Set up the component.
 
         :param chat_generator: The model that summarises.
-        :param threshold: Tokens, as :func:`estimate_tokens` counts them, above which an observation is too long. The
-            paper gives no number, and says only that HotpotQA's passages stay below it. At top-k 5, about 3% of the
-            observations on HotpotQA exceed this default, and 11% of those on 2WikiMultiHopQA.
-        :param enabled: False leaves all observations as they are: the ablation without ORS (table II).
+        :param threshold: The number of tokens above which an observation is too long (see :func:`estimate_tokens`). The
+            paper gives no number, and says only that HotpotQA's passages are shorter. At top-k 5, about 3% of the
+            observations on HotpotQA are longer than this default, and 11% of the observations on 2WikiMultiHopQA.
+        :param enabled: False summarises nothing, as in the ablation without ORS (table II).
         :param prompt: The prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :raises ValueError: When the threshold is under 1, or the prompt file does not exist.
@@ -53,7 +53,7 @@ class ObservationRefiner:
         self._call = ModelCall("refiner", chat_generator, generation_kwargs)
 
     def warm_up(self) -> None:
-        """Prepare the model, if it is called."""
+        """Prepare the model, if summaries are enabled."""
         if self.enabled and not self._call.is_absent:
             self._call.warm_up()
 
@@ -61,9 +61,9 @@ class ObservationRefiner:
     async def run_async(self, state: State) -> dict[str, State]:
         """Summarise the previous observation if it is too long.
 
-        :param state: The state after a retrieval, whose documents are not yet an observation.
-        :returns: ``state``, with a summary of the previous observation if that was too long.
-        :raises RunError: When the model fails. The error holds the state.
+        :param state: The state after a retrieval, before the documents found become an observation.
+        :returns: ``state``, with a summary of the previous observation if that observation was too long.
+        :raises RunError: When the model fails. The error contains the state.
         """
         number = self._over_long(state)
         if number is None:
@@ -96,7 +96,7 @@ class ObservationRefiner:
 
     def _record(self, number: int, text: str, state: State) -> State:
         step = state.steps[number]
-        # The summary has no mark of its own: an answer cites the passages, whose marks the summary keeps.
+        # The summary has no citation mark. It repeats the marks of the passages, so an answer can cite the passages.
         summary = Document(
             id=f"refined-{number + 1}",
             content=text.strip(),
@@ -104,7 +104,7 @@ class ObservationRefiner:
         )
         shortened = replace(step, refined=summary)
         before, after = _tokens(step), _tokens(shortened)
-        # An empty summary, or one as long as the passages, would only lose information.
+        # If the summary is empty, or not shorter than the passages, it would only lose information.
         used = bool(summary.content) and after < before
         if used:
             state = replace(state, steps=(*state.steps[:number], shortened, *state.steps[number + 1 :]))
@@ -112,7 +112,7 @@ class ObservationRefiner:
 
 
 def _tokens(step: Step) -> int:
-    """Count the tokens of an observation as plain text, so that its length does not depend on the form of prompts."""
+    """Count an observation's tokens as plain text, so that the number does not depend on the form of the prompts."""
     shown = ((number, one.meta, one.content or "") for number, one in enumerate(step.shown, start=1))
     texts = [f"[{number}] {meta.get('title')} ({meta.get('source')})\n{text}" for number, meta, text in shown]
     return estimate_tokens("\n\n".join(texts))

@@ -10,11 +10,11 @@ from prefrag.components.state.state import Action, State
 
 @component
 class PreferenceSelector:
-    """Select the source of a search (MSPR, III.C); it belongs between a reasoner that names sources and the router.
+    """Select the source of a search (MSPR, III.C). Place it between a reasoner that names sources and the router.
 
-    The first search goes to the preferred source. After a search there whose verdict is False (see
-    :class:`SourceSwitchJudge` with ``switch_at="next_step"``), the next search goes to another source. In every other
-    case the model chooses; a source that this run may not search is replaced by the preferred one.
+    The first search goes to the preferred source. If a :class:`SourceSwitchJudge` with ``switch_at="next_step"`` gives
+    a search the verdict False, the next search goes to another source. In every other case the model chooses. If the
+    run may not search the source that the model chose, the preferred source is searched.
 
     ```python
     from prefrag.components.mspr.preference_selector import PreferenceSelector
@@ -30,7 +30,7 @@ class PreferenceSelector:
         """Set up the component.
 
         :param sources: The names of the sources, in the order in which they are tried after a False verdict.
-        :param enabled: False leaves every choice among the allowed sources to the model: the ablation without PRS
+        :param enabled: False leaves every choice among the allowed sources to the model, as in the ablation without PRS
             (table II).
         :raises ValueError: When there is no source.
         """
@@ -44,7 +44,7 @@ class PreferenceSelector:
         """Select the source of the search in the last step.
 
         :param state: The state after a reply.
-        :returns: ``state``; if its last step is a search, that step names the source to search.
+        :returns: ``state``. If its last step is a search, this step names the source to search.
         """
         if state.step.action is not Action.SEARCH:
             return {"state": state}

@@ -27,11 +27,11 @@ _ENGINES = get_args(Engine)
 
 @component
 class PairClassifier:
-    """Select documents in pairs: a pair is positive when both are needed to answer (section 2.2.2 of DR-RAG).
+    """Select documents in pairs. A pair is positive if both documents are needed to answer (section 2.2.2 of DR-RAG).
 
-    *Classifier Inverse Selection* fills the context to ``k`` documents and then drops the redundant ones; *Classifier
-    Forward Selection* adds to the first stage only what the classifier accepts. Both may select fewer than ``k``.
-    Beyond the paper, *fill* ranks each document of both stages by its best pair, and selects the first ``k``.
+    *Classifier Inverse Selection* (``cis``) fills the context to ``k`` documents, then drops redundant documents.
+    *Classifier Forward Selection* (``cfs``) adds to the first stage only documents that the classifier accepts. Both
+    may select fewer than ``k``. ``fill``, which is not in the paper, selects the ``k`` documents with the best pairs.
 
     ```python
     from haystack import Document
@@ -56,23 +56,23 @@ class PairClassifier:
     ):
         """Set the engine and the method of selection.
 
-        :param engine: The scorer of pairs: ``trees`` (the shipped ones), ``transformer``, or any object with the method
-            of :class:`PairScorer`.
+        :param engine: The scorer of pairs: ``trees`` (the shipped decision trees), ``transformer``, or any object with
+            the method of :class:`PairScorer`.
         :param selection: ``cis``, ``cfs`` or ``fill``.
-        :param k: The most documents to select, those of the first stage included.
-        :param threshold: The score, from 0 to 1, at which a pair is positive; ``fill`` does not need it. Scores assume
-            the prior of the engine's training. The shipped trees of ``label: pair`` assume as many positive as negative
-            pairs, as in DR-RAG (appendix A.1), so with them 0.5 means that both are equally likely. In use, far fewer
-            pairs are positive (3 to 23%), so a score is not a probability there.
-        :param drop: What ``cis`` may drop: ``second_stage`` documents that are positive with none of the first stage
-            (equation 3), or ``any`` document that is positive with no other (the prose of 2.2.2).
-        :param accept: What ``cfs`` takes from a second-stage list: the ``first`` document accepted (equation 4), or
-            ``all`` accepted ones (algorithm 1). Both stop at ``k``.
-        :param lookahead: The number of documents of each second-stage list that ``cfs`` scores together: a larger
-            number makes fewer and larger batches, and more pairs. An engine with ``together`` gets all pairs at once.
-        :param rank_weight: The score that ``fill`` adds to the first document of the first stage; half of it is added
-            to the second, a third to the third. If no pair is likely, as in a corpus unlike those of the training, the
-            order of the first stage decides; if a pair is likely, the weight is negligible.
+        :param k: The maximum number of documents to select, including those of the first stage.
+        :param threshold: A pair is positive if its score, from 0 to 1, is at least this number; ``fill`` does not use
+            it. The shipped trees with ``label: pair`` were trained on as many positive as negative pairs, as in DR-RAG
+            (appendix A.1), and 0.5 means that both are equally likely among such pairs. In use, only 3 to 23% of the
+            pairs are positive, so there a score is not a probability.
+        :param drop: What ``cis`` may drop: ``second_stage``, only second-stage documents without a positive pair with
+            the first stage (equation 3), or ``any``, all documents without a positive pair (the text of 2.2.2).
+        :param accept: What ``cfs`` adds from each second-stage list: the ``first`` accepted document (equation 4), or
+            ``all`` accepted documents (algorithm 1). It stops at ``k`` documents.
+        :param lookahead: How many documents of each second-stage list ``cfs`` scores at the same time. A larger number
+            means fewer batches but more pairs. An engine whose ``together`` is true always gets all pairs at once.
+        :param rank_weight: The bonus that ``fill`` gives to the first document of the first stage. The second document
+            gets half of it, the third a third, and so on. If all pairs score low, as in a corpus unlike the training
+            data, the order of the first stage decides. If a pair scores high, the bonus hardly matters.
         :raises ValueError: When a setting is invalid.
         """
         if isinstance(engine, str):
@@ -100,7 +100,7 @@ class PairClassifier:
         self.rank_weight = rank_weight
 
     def warm_up(self) -> None:
-        """Load the classifier; raises FileNotFoundError if there is none."""
+        """Load the classifier; raises FileNotFoundError if there is no trained classifier."""
         if hasattr(self.engine, "warm_up"):
             self.engine.warm_up()
 
@@ -113,10 +113,10 @@ class PairClassifier:
         :param query: The question.
         :param documents: The documents of the first stage, best first.
         :param candidates: For each of ``documents``, the list of its second-stage documents, best first.
-        :param k: The most documents to select, by default the component's own number.
-        :returns: ``documents``: the selected ones, those of the first stage first; with ``fill`` the best first.
-            ``pairs``: the verdicts of the classifier, as ``documents`` (two ids), ``score`` and ``positive``.
-        :raises ValueError: When a document lacks its list, ``k`` is under 1, or a pair gets no finite score.
+        :param k: The maximum number of documents to select, by default the component's own number.
+        :returns: ``documents``: the selected documents, the first stage before the second; with ``fill``, best first.
+            ``pairs``: the verdicts of the classifier, each with ``documents`` (two ids), ``score`` and ``positive``.
+        :raises ValueError: When a document has no list, ``k`` is under 1, or a pair gets no finite score.
         :raises FileNotFoundError: When there is no trained classifier.
         """
         k = self.k if k is None else k
@@ -124,7 +124,7 @@ class PairClassifier:
             raise ValueError(f"k is {k}: set it to at least 1.")
         if len(candidates) != len(documents):
             raise ValueError(
-                f"There are {len(candidates)} lists of candidates for {len(documents)} documents: give one list each."
+                f"There are {len(candidates)} lists of candidates for {len(documents)} documents: give a list for each."
             )
         unique: dict[Identity, tuple[Document, list[Document]]] = {}
         for document, found in zip(documents, candidates, strict=True):
@@ -149,12 +149,12 @@ class PairClassifier:
         first = [document for document in context if identity(document) in first_stage]
         second = [document for document in context if identity(document) not in first_stage]
         pairs = list(product(first, second)) if self.drop == "second_stage" else list(combinations(context, 2))
-        # Scores that are relative to the other pairs of the question need all pairs in one call.
+        # An engine whose scores depend on the question's other pairs needs all pairs in one call.
         verdicts.score_pairs([*pairs, *all_pairs(documents, candidates)] if self._together else pairs)
         wanted = {identity(document) for pair in pairs if verdicts.is_positive(*pair) for document in pair}
         if self.drop == "second_stage":
             return [*first, *(document for document in second if identity(document) in wanted)]
-        # Without any positive pair the classifier cannot distinguish redundant documents, so the first stage stays.
+        # Without any positive pair, the classifier cannot tell which documents are redundant, so the first stage stays.
         return [document for document in context if identity(document) in wanted] or first
 
     def _forward(
@@ -189,7 +189,7 @@ class PairClassifier:
                 if identity(second) in context:
                     continue
                 if not verdicts.is_known(first, second):
-                    # Go on with the other documents' lists, so that their next pairs are in the same batch.
+                    # Continue with the lists of the other documents, so that their next pairs are in the same batch.
                     behind = (one for one in second_stage[position:] if identity(one) not in context)
                     ahead = (one for one in behind if not verdicts.is_known(first, one))
                     unknown += [(first, document) for document in islice(ahead, self.lookahead)]
@@ -215,7 +215,7 @@ def all_pairs(documents: Sequence[Document], candidates: Sequence[Sequence[Docum
 def by_best_pair(
     documents: Sequence[Document], pairs: Sequence[Pair], scores: Sequence[float], rank_weight: float
 ) -> list[Document]:
-    """Rank the documents of both stages by their best pairs, best first; ``PairClassifier`` explains the weight."""
+    """Rank the documents of both stages by their best pairs, best first. For ``rank_weight``, see `PairClassifier`."""
     found = {identity(document): document for document in documents}
     best = dict.fromkeys(found, 0.0)
     for pair, score in zip(pairs, scores, strict=True):
@@ -229,7 +229,7 @@ def by_best_pair(
 
 
 class _Verdicts:
-    """The scores of the pairs of a question, each scored once."""
+    """The scores of a question's pairs. Each pair is scored only once."""
 
     def __init__(self, question: str, engine: PairScorer, threshold: float):
         self._question = question

@@ -1,4 +1,4 @@
-"""The features of a question and two passages from which trees judge whether both passages are needed."""
+"""The features of a question and two passages. Decision trees judge from them whether both passages are needed."""
 
 import re
 from collections import defaultdict
@@ -13,7 +13,7 @@ from prefrag.components.state.state import Identity, identity
 from prefrag.components.text.term_statistics import TermStatistics, analyze_texts, term_weights
 from prefrag.components.text.title_mentions import comparable, title_key
 
-# A: the passage of the first stage; B: the other. "Below best" compares with the best pair or passage of the question.
+# A is the first-stage passage, B the other passage. "Below best" compares with the question's best pair or passage.
 FEATURES = (
     "covered_a",
     "covered_b",
@@ -69,11 +69,11 @@ FEATURES = (
 
 # The parameters of BM25 in a `TantivyDocumentStore`.
 _K1, _B, _TITLE_BOOST = 1.2, 0.75, 1.25
-# A word of the question, other than the first, or a number.
+# A word or a number in a question, except at its beginning.
 _NAME = re.compile(r"(?<!^)\b(?:[^\W\d_]\w*|\d[\d.,]*)")
-# In characters. Shorter titles also occur in texts that do not mean them.
+# In characters. Shorter titles are not searched for, because texts may contain them without meaning the title.
 _SHORTEST_TITLE = 3
-# B is chained to A if it is among this many passages that best fit the question and A together.
+# B is chained to A if B is among this many passages that best fit the question and A together.
 _NEAREST = 8
 _ALMOST_NOTHING = 1e-3
 
@@ -83,12 +83,12 @@ Values = np.ndarray[Any, np.dtype[Any]]
 def pair_features(
     question: str, pairs: Sequence[tuple[Document, Document]], statistics: TermStatistics | None = None
 ) -> Values:
-    """Compute the features of pairs: what the passages cover of the question and of each other.
+    """Compute the features of pairs: how much the passages cover of the question and of each other.
 
-    Words are weighted by how rare they are. No feature depends on the scores or ranks of a retriever, which have a
-    different meaning in each engine: how well a passage fits is computed from its text. Some values are relative to the
-    best pair or passage, so all pairs of a question must be passed together. There is a row per pair, and a column for
-    each of :data:`FEATURES`; for ``statistics`` see :func:`term_weights`.
+    Rare words have larger weights. How well a passage fits is computed from its text, because the scores and ranks of
+    retrievers have a different meaning in each engine. Some features compare a pair or passage with the best, so all
+    pairs of a question must be passed together. The result has a row for each pair, and a column for each of
+    :data:`FEATURES`. For ``statistics``, see :func:`term_weights`.
     """
     if not pairs:
         return np.zeros((0, len(FEATURES)), np.float32)
@@ -114,7 +114,7 @@ def pair_features(
 def _measure(
     question: str, pool: Sequence[Document], a: Any, b: Any, statistics: TermStatistics | None
 ) -> Mapping[str, Any]:
-    # Only first-stage passages come first in a pair, so the matrices that compare passages have rows only for these.
+    # Only first-stage passages come first in a pair, so the matrices that compare passages have rows only for them.
     front, row = np.unique(a, return_inverse=True)
     texts = _Texts(question, pool, statistics)
     weights, in_question, holds, titles = texts.weights, texts.in_question, texts.holds, texts.titles
@@ -151,7 +151,7 @@ def _measure(
     chained = np.maximum(holds[front], in_question) @ texts.bm25.T
     chained[np.arange(len(front)), front] = 0
     chained_rank = _ranks(chained)
-    # How well b fits the question's words that a lacks, and how well it fits both these and a's other words.
+    # open_fit: how well b fits the question's words that a lacks. led_on: how well b fits them and a's other words.
     open_fit = (in_question * (1 - holds[front])) @ texts.bm25.T
     led_on = np.sqrt(open_fit * ((other[front] * weights) @ texts.bm25.T))
     for passages in (open_fit, led_on):
@@ -224,13 +224,13 @@ class _Texts:
         self.spoken = [f" {comparable(document.content or '')} " for document in pool]
         self.spoken_question = f" {comparable(question)} "
         numbers = {key: number for number, key in enumerate(dict.fromkeys(key for key in self.keys if key))}
-        # A passage without a title has a number of its own.
+        # Every passage without a title gets a different number.
         self.key_numbers = np.array([numbers.get(key, -1 - place) for place, key in enumerate(self.keys)])
 
         texts = [question, *names, *(document.content or "" for document in pool), *_find_names(question)]
         in_question, *rest = analyze_texts(texts, statistics)
         titles, contents, named = rest[: len(pool)], rest[len(pool) : 2 * len(pool)], rest[2 * len(pool) :]
-        # The column of each term; a new term gets the next one.
+        # The column of each term; a new term gets the next column.
         column: defaultdict[str, int] = defaultdict(count().__next__)
         question_numbers = [column[term] for term in in_question]
         title_words, content_words = _number_words(titles, column), _number_words(contents, column)
@@ -238,7 +238,7 @@ class _Texts:
         holds = (in_title + in_content) > 0
         is_in_question = np.zeros(len(column), bool)
         is_in_question[question_numbers] = True
-        # Words of the question, of titles and of several passages are kept; others tell nothing about pairs.
+        # Only words of the question, of titles and of several passages are used. Others say nothing about pairs.
         kept = np.flatnonzero(is_in_question | in_title.any(axis=0) | (holds.sum(axis=0) > 1))
         terms = list(column)
         kept_terms = [terms[number] for number in kept]
@@ -258,7 +258,7 @@ class _Texts:
         self._count_phrases(question_numbers, *content_words, len(pool), len(column))
 
     def _count_phrases(self, in_question: Sequence[int], row: Values, word: Values, passages: int, size: int) -> None:
-        """Count the phrases of two words that are in the question, or in several passages."""
+        """For each passage, count the question's two-word phrases, and mark others that several passages have."""
         wanted = np.unique([first * size + second for first, second in pairwise(in_question)])
         follows = row[1:] == row[:-1]
         # One number encodes a phrase and a passage, and each number is counted once.
@@ -277,7 +277,7 @@ class _Texts:
 
 
 class _Mentions:
-    """Which titles the question and first-stage passages mention, and which passages mention theirs."""
+    """Which titles the question and the first-stage passages mention, and which passages mention first-stage titles."""
 
     def __init__(self, in_question: Values, by_front: Values, of_front: Values):
         self.in_question = in_question
@@ -303,7 +303,7 @@ def _mentions(texts: _Texts, front: Values) -> _Mentions:
 
 
 def _find_names(question: str) -> list[str]:
-    """Find the words of a question with a capital letter or a digit, after its first word."""
+    """Find the words of a question that have a capital letter or begin with a digit, except the first word."""
     found = [match.group() for match in _NAME.finditer(question)]
     return [word for word in found if word != word.lower() or word[0].isdigit()]
 
@@ -327,14 +327,14 @@ def _begins_run(values: Values) -> Values:
 
 
 def _saturate(counts: Values, texts: Sequence[Sequence[str]]) -> Values:
-    """Saturate counts as BM25 does: each further occurrence adds less, and less in long texts."""
+    """Saturate counts as BM25 does: each further occurrence adds less, and occurrences in long texts count less."""
     lengths = np.array([len(text) for text in texts], np.float32)
     long = _K1 * (1 - _B + _B * lengths / max(lengths.mean(), 1))
     return counts * (_K1 + 1) / (counts + long[:, None])
 
 
 def _ranks(values: Values) -> Values:
-    """Rank each value in its row, the highest as 0; of equal values, the first has the lower rank."""
+    """Rank each value in its row. The highest gets rank 0; of equal values, the first gets the lower rank."""
     order = np.argsort(-values, axis=1, kind="stable")
     ranks = np.empty_like(order)
     np.put_along_axis(ranks, order, np.arange(values.shape[1])[None, :].repeat(len(values), 0), 1)

@@ -12,21 +12,21 @@ Pair = tuple[Document, Document]
 class PairScorer(Protocol):
     """Estimate whether two documents are needed together; ``warm_up``, ``to_dict`` and ``from_dict`` are optional.
 
-    ``together`` is optional too: true if scores are cheap, or relative to the other pairs of the question. Such a
-    scorer gets all pairs of a question in one call; other scorers get as few pairs as possible.
+    The attribute ``together`` is optional too. It is true if scores are cheap or depend on the question's other pairs.
+    The scorer then gets all pairs of a question in one call; other scorers get as few pairs as possible.
     """
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:
         """Score all pairs of a question.
 
         :param question: The question.
-        :param pairs: Two documents each; if only one is from the first stage, it comes first.
+        :param pairs: The pairs of documents. If only one document of a pair is from the first stage, it comes first.
         :returns: For each pair, in order, the probability from 0 to 1 that both are needed (equation 2 of DR-RAG).
         """
 
 
 class ClassifierMissing(Missing):
-    """Report that there is no trained classifier, or no package that runs it; the message states what to do."""
+    """The error if there is no trained classifier, or no package that runs it. The message says what to do."""
 
     def __init__(self, reason: str):
         super().__init__(

@@ -15,15 +15,15 @@ from prefrag.components.text.term_statistics import passage_text
 
 # The number of pairs that are scored at once.
 _BATCH = 32
-# The most tokens of a question.
+# The maximum number of tokens of a question.
 QUESTION_TOKENS = 60
 
 
 class TransformerPairScorer(Block):
     """Score pairs with a sequence-classification model of Hugging Face: BigBird as in the paper, or a small one.
 
-    The model reads the question as its first text and the two documents, with a separator between them, as its second.
-    Both documents are read whole if they fit; if not, each is cut, so that a long one leaves room for the other.
+    The first text that the model reads is the question. The second is the two documents, with a separator between them.
+    Both documents are read whole if they fit. If not, the longer document is cut, or both are cut to the same length.
 
     ```python
     from haystack import Document
@@ -44,12 +44,12 @@ class TransformerPairScorer(Block):
     ):
         """Set the model; it is not loaded yet.
 
-        :param model: The folder, or the name on the hub, of a model trained to classify pairs; by default the one in
+        :param model: A model trained to classify pairs: its folder, or its name on the Hugging Face hub; by default
             ``PREFRAG_PAIR_CLASSIFIER``.
         :param backend: ``torch``, or ``onnx`` for the exported ``model.onnx`` in that folder.
         :param device: ``cpu``, ``cuda`` or another device of PyTorch; by default a GPU if there is one.
-        :param document_tokens: The most tokens of each document; by default both are read whole, or share the model's
-            window.
+        :param document_tokens: The maximum number of tokens of each document. By default, only the model's window
+            limits the documents.
         :raises ValueError: When a setting is invalid.
         """
         check_choice(("torch", "onnx"), backend=backend)
@@ -63,7 +63,7 @@ class TransformerPairScorer(Block):
         self._lock = threading.Lock()
 
     def warm_up(self) -> None:
-        """Load the model once; raises ClassifierMissing without it or its package, ValueError for too many tokens."""
+        """Load the model once. Raises ClassifierMissing without model or package, ValueError for too many tokens."""
         with self._lock:
             if self._forward is not None:
                 return
@@ -115,7 +115,7 @@ class TransformerPairScorer(Block):
 
     def _check_length(self, tokenizer: Any, model: str) -> None:
         needed = QUESTION_TOKENS + 2 * (self.document_tokens or 1) + tokenizer.num_special_tokens_to_add(pair=True) + 1
-        # Tokenizers without a limit report a very large one.
+        # Tokenizers without a limit report a very large number.
         if needed > tokenizer.model_max_length:
             raise ValueError(
                 f"The pair classifier '{model}' reads {tokenizer.model_max_length} tokens, but the settings need "
@@ -139,8 +139,8 @@ def encode_pairs(
 ) -> dict[str, Any]:
     """Encode questions and pairs of texts for the classifier, in the same way for training and for serving.
 
-    The arrays have a row per pair, padded to the longest. Without ``document_tokens`` both documents are read whole if
-    the model has room; if not, the longer one is cut, or both are cut to the same length.
+    The arrays have a row per pair, padded to the longest row. Without ``document_tokens``, both documents are read
+    whole if the model has room. If not, the longer document is cut, or both are cut to the same length.
     """
     texts = (text for question, pair in zip(questions, pairs, strict=True) for text in (question, *pair))
     # Each text is tokenised once, however many pairs it is in.
@@ -166,9 +166,9 @@ def encode_pairs(
 
 
 def fewest_tokens(config: Any) -> int:
-    """Find the fewest tokens with which BigBird's sparse attention stays sparse; 0 for a model without it.
+    """Return the minimum number of tokens with which BigBird's attention stays sparse; 0 for all other models.
 
-    With fewer tokens, it becomes full attention, without an error and for all later calls.
+    With fewer tokens, BigBird switches to full attention, without an error and for all later calls.
     """
     if config.model_type != "big_bird" or config.attention_type != "block_sparse":
         return 0
@@ -176,7 +176,7 @@ def fewest_tokens(config: Any) -> int:
 
 
 def pad_inputs(inputs: dict[str, Any], fewest: int, padding: int) -> dict[str, Any]:
-    """Pad the inputs of a model to the fewest tokens."""
+    """Pad the inputs of a model to at least ``fewest`` tokens, with the token ``padding``."""
     missing = fewest - inputs["input_ids"].shape[1]
     if missing <= 0:
         return inputs

@@ -1,4 +1,4 @@
-"""The pair scorer that uses boosted trees."""
+"""The pair scorer that uses boosted decision trees."""
 
 from pathlib import Path
 from typing import Literal, get_args
@@ -14,12 +14,12 @@ SHIPPED_TREES: dict[str, Path] = {label: Path(__file__).parent / f"{label}_trees
 
 
 class TreePairScorer(Block):
-    """Score pairs with boosted trees, in place of BigBird in equation 2 of DR-RAG.
+    """Score pairs with boosted decision trees. They replace BigBird in equation 2 of DR-RAG.
 
-    The features are what two passages cover of the question and of each other (`pair_features`). The trees take some
-    milliseconds per question, need no PyTorch, and are trained in a minute on questions about your own corpus. Two
-    files are shipped. The trees for a selection by threshold learnt whether a pair is positive, as in equation 2, from
-    as many positive as negative pairs. The trees for a ranking learnt whether a passage is needed, from its best pair.
+    The features are how much two passages cover of the question and of each other (`pair_features`). The trees take
+    some milliseconds per question and need no PyTorch. You can train them on your own corpus in a minute. Two files are
+    shipped. ``pair`` learnt from as many positive as negative pairs whether a pair is positive, as in equation 2; use
+    it with a threshold. ``passage`` learnt from a passage's best pair whether the passage is needed; use it to rank.
 
     ```python
     from haystack import Document
@@ -31,7 +31,7 @@ class TreePairScorer(Block):
     ```
     """
 
-    # Several features compare a pair with the best one of the question.
+    # Several features compare a pair with the question's best pair.
     together = True
 
     def __init__(
@@ -41,21 +41,21 @@ class TreePairScorer(Block):
 
         :param model: A file written by ``prefrag train pairs``; by default the shipped trees.
         :param term_statistics: The Tantivy store or the Elasticsearch retriever, which analyses words and counts how
-            frequent they are. Without it, all words of at least four letters have the same weight, and the trees judge
-            worse, because they were trained with it.
+            frequent they are. Without these counts, all words of at least four letters have the same weight, and the
+            trees judge worse, because they were trained with counts.
         :param label: What the shipped trees have learnt: ``pair`` for ``cis`` and ``cfs``, ``passage`` for ``fill`` and
-            the linked retrievals. It has no effect on a file of your own.
+            the linked retrievers. It has no effect if ``model`` is set.
         :raises ValueError: When the path is empty, or there are no trees of that label.
         """
         if model is not None and not model:
-            raise ValueError("model is empty: give the file of the trees, or null for the shipped ones.")
+            raise ValueError("model is empty: give the file of the trees, or null for the shipped trees.")
         check_choice(SHIPPED_TREES, label=label)
         self.model = model
         self.term_statistics = term_statistics
         self.label = label
 
     def warm_up(self) -> None:
-        """Load the trees; raises TreesMissing if there are none, ValueError if the file holds trees of another kind."""
+        """Load the trees; raises TreesMissing if there are no trees, ValueError if they are of another kind."""
         self._trees()
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:

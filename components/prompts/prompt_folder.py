@@ -9,26 +9,26 @@ from jinja2.meta import find_undeclared_variables
 
 from prefrag.components.prompts.render_prompt import CANNOT_BE_FILLED, ENVIRONMENT, MODES, PASSAGE, PROMPTS
 
-# Prompts that a folder cannot replace: one is used only with `product`, the other holds an operator's instructions.
+# The prompts that a folder cannot replace: the first is used only with `product`, the second adds `instructions`.
 _OURS_ALONE = {"source_switch_question", "instructions"}
 _FROM_ELSEWHERE = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
-# Stands for a stranger's words when the template of a passage is checked.
+# Stands for the words of a passage when the template of passages is checked.
 _WORDS = "\0"
 
 
 def check_prompts(prompts: Any) -> None:
-    """Check that ``prompts`` is ``product``, ``plain``, or a folder of prompts under the names of the shipped ones.
+    """Check that ``prompts`` is ``product``, ``plain``, or a folder whose files have the names of shipped prompts.
 
-    Raises ValueError for anything else, and for a folder with a file that is not a prompt, that cannot be read as a
-    template, or that uses a variable which the prompt of that name does not have.
+    Raises ValueError for any other value. A folder is also refused if one of its files does not have the name of a
+    prompt, is not a valid template, or uses a variable that the prompt of this name does not have.
     """
     if prompts in MODES:
         return
     if prompts == "paper":
-        raise ValueError("prompts is 'paper': write plain, as it is called now, or name a folder of your own prompts.")
+        raise ValueError("prompts is 'paper', which is now called plain: write plain, or the folder of your prompts.")
     if not isinstance(prompts, str) or not prompts or not (folder := Path(prompts).expanduser()).is_dir():
         raise ValueError(f"prompts is {prompts!r}: set it to {', '.join(MODES)} or a folder of prompts.")
-    # The folder may also hold notes.
+    # Markdown files are notes, and hidden files belong to the system.
     files = [file for file in sorted(folder.iterdir()) if file.suffix != ".md" and not file.name.startswith(".")]
     if not files:
         raise ValueError(f"The folder {folder} holds no prompt: add {PASSAGE}.jinja, or a file named as in {PROMPTS}.")
@@ -37,7 +37,7 @@ def check_prompts(prompts: Any) -> None:
 
 
 def own_names() -> list[str]:
-    """List the prompts that a folder may hold."""
+    """List the names of the prompts that a folder may contain."""
     return sorted({PASSAGE, *(file.stem for file in PROMPTS.glob("*.jinja"))} - _OURS_ALONE)
 
 
@@ -64,11 +64,11 @@ def _check(file: Path) -> None:
         unknown = find_undeclared_variables(tree) - variables_of(file.stem) - ENVIRONMENT.globals.keys()
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise ValueError(f"{file}, line {line}: it is not written in UTF-8.") from error
+        raise ValueError(f"{file}, line {line}: the file is not written in UTF-8.") from error
     except TemplateSyntaxError as error:
         raise ValueError(f"{file}, line {error.lineno}: {error.message}") from error
     if (taken := next(tree.find_all(_FROM_ELSEWHERE), None)) is not None:
-        raise ValueError(f"{file}, line {taken.lineno}: a prompt may use no other file.")
+        raise ValueError(f"{file}, line {taken.lineno}: a prompt may not use another file.")
     used = [name for name in tree.find_all(nodes.Name) if name.name in unknown]
     if used:
         known = ", ".join(sorted({"quoted", *variables_of(file.stem)}))
@@ -78,8 +78,8 @@ def _check(file: Path) -> None:
 
 
 def _check_form(file: Path, text: str) -> None:
-    """Refuse a passage template that lets a stranger's words begin a line, which could pass for the prompt's own."""
-    # The text is long, because a template may wrap it; the passages are three, because it may depend on their number.
+    """Refuse a passage template in which a line can begin with words of the passage, which may be untrusted."""
+    # Filled with a long text, because the template may wrap it, and with three numbers, on which lines may depend.
     words = " ".join([_WORDS] * 100)
     form = ENVIRONMENT.from_string(text)
     try:

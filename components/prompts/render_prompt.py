@@ -11,11 +11,11 @@ from prefrag.components.prompts.quotation import QUOTED, QUOTED_IN_OWN_FORM, bre
 
 PROMPTS = Path(__file__).parent
 MODES = ("product", "plain")
-# The errors that a template can raise, whoever wrote it.
+# The errors that can occur while a template is rendered.
 CANNOT_BE_FILLED = (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError)
-# The template of a single passage, which only a folder of the user can hold.
+# The template of a single passage. No such file is shipped, but a user's folder can contain one.
 PASSAGE = "passage"
-# Every value passes through `finalize`: a question, an earlier turn or a reply may repeat what a stranger wrote.
+# `finalize` is applied to every value, because a question, an earlier turn or a reply may repeat an untrusted text.
 ENVIRONMENT = SandboxedEnvironment(
     undefined=StrictUndefined,
     trim_blocks=True,
@@ -33,7 +33,7 @@ def _compile(path: Path, modified: int) -> Template:
 
 
 def own_file(prompt: str, prompts: str) -> Path | None:
-    """Find a prompt in a folder of the user; None if it is not there."""
+    """Find a prompt in the user's folder of prompts; None if the folder does not contain it."""
     if prompts in MODES:
         return None
     path = Path(prompts).expanduser() / f"{prompt}.jinja"
@@ -44,7 +44,7 @@ def prompt_path(prompt: str, prompts: str = "product") -> Path:
     """Find a prompt file.
 
     :param prompt: The name of a shipped prompt (``reasoner_text``) or the path of a file of your own.
-    :param prompts: ``product``, ``plain``, or a folder whose files take the place of the shipped ones.
+    :param prompts: ``product``, ``plain``, or a folder whose files replace the shipped prompts.
     :returns: The file.
     :raises ValueError: When there is no such file.
     """
@@ -52,7 +52,7 @@ def prompt_path(prompt: str, prompts: str = "product") -> Path:
     path = (own_file(prompt, prompts) or shipped) if shipped.is_file() else Path(prompt).expanduser()
     if not path.is_file():
         names = ", ".join(sorted(file.stem for file in PROMPTS.glob("*.jinja")))
-        raise ValueError(f"No prompt '{prompt}': give the path of a .jinja file, or one of the shipped ones ({names}).")
+        raise ValueError(f"No prompt '{prompt}' exists: name a .jinja file by its path, or a shipped prompt ({names}).")
     return path
 
 
@@ -69,5 +69,5 @@ def render_prompt(prompt: str, prompts: str = "product", /, **values: Any) -> st
 
 
 def put_instructions(prompt: str, instructions: str) -> str:
-    """Put instructions before a prompt."""
+    """Put an operator's instructions, if there are any, before a prompt."""
     return f"{render_prompt('instructions', instructions=instructions)}\n\n{prompt}" if instructions else prompt

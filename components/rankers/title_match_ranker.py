@@ -12,17 +12,17 @@ from prefrag.components.text.unicode_form import normalize_unicode
 # People search for "Million Dollar Legs (1932 film)" as Million Dollar Legs.
 _PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 
-# The paper's factors for a title, or its core, that equals the query, differs from it only in case, or occurs in it.
-_WHOLE = (1.5, 1.2, 1.1)
-_CORE = (1.2, 1.1, 1.05)
+# The paper's factors for three cases: the text equals the query, differs from it only in case, or occurs in it.
+_WHOLE = (1.5, 1.2, 1.1)  # if the text is the title
+_CORE = (1.2, 1.1, 1.05)  # if the text is the title without a parenthesis at its end
 
 
 @component
 class TitleMatchRanker:
-    """Raise the scores of documents whose title equals the query or occurs in it, then keep the best.
+    """Raise the scores of documents whose title equals the query or occurs in it, then return the best documents.
 
-    These are the title boosts of PrefRAG's retrieval, for the candidates (50 in the paper) of any retriever. The first
-    factor that applies is used. The whole title is tried first, then its core, without a parenthesis at its end. A
+    These are the title boosts of PrefRAG's retrieval, for the candidates (50 in the paper) of any retriever. The whole
+    title is tried first, then the title without a parenthesis at its end. The first factor that applies is used. A
     title is in the query if it occurs there as whole words, in any case: "Art" is not in "party".
 
     ```python
@@ -38,20 +38,20 @@ class TitleMatchRanker:
     """
 
     def __init__(self, top_k: int = 5) -> None:
-        """Set how many documents are kept.
+        """Set how many documents are returned.
 
-        :param top_k: The most documents to return.
+        :param top_k: The maximum number of documents to return.
         :raises ValueError: When top_k is under 1.
         """
         self.top_k = wanted_top_k(top_k)
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
-        """Boost, sort and cut the candidates.
+        """Raise the scores of matching candidates, sort all candidates and return the best.
 
         :param query: The query that found the candidates.
         :param documents: The candidates; a missing score counts as 1, and a document without a title is not boosted.
-        :param top_k: The most documents to return, by default the ranker's own number.
+        :param top_k: The maximum number of documents to return, by default the ranker's own number.
         :returns: `documents` with their new scores, best first; equal scores keep their order.
         :raises ValueError: When top_k is under 1.
         """
@@ -78,7 +78,7 @@ class TitleMatchRanker:
                 return exact
             if name.casefold() == folded:
                 return case_insensitive
-            # The test with `in` comes first, because it is quick and almost always negative.
+            # The test with `in` comes first, because it is quick and almost always false.
             named = name.casefold()
             if named in folded and re.search(rf"(?<!\w){re.escape(named)}(?!\w)", folded):
                 return inside

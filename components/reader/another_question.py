@@ -1,9 +1,9 @@
-"""Tells whether an answer is about another time or thing than the question, or affirms what the question denies."""
+"""Tell whether an answer is about another time or thing than the question, or affirms what the question denies."""
 
 import re
 
 _ORDINALS = re.findall(r"\w+", "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
-# Words that tell one of several things of the same name from the others; those with the same value mean the same.
+# Words that distinguish several things of the same name. Words with the same value mean the same.
 _STAGES = {
     **{"old": "old", "former": "old", "previous": "old", "new": "new", "present": "new", "current": "new"},
     **{"original": "1", "last": "last", "latest": "last", "next": "next"},
@@ -22,10 +22,10 @@ _TIMES = (
     re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day", re.IGNORECASE),
 )
 _MEANT = {**_STAGES, **{word: str(number) for number, word in enumerate(_ORDINALS, start=1)}}
-# Words that tell an age, a name or a place instead.
+# Phrases such as "how old", in which one of these words has another meaning.
 _IDIOMS = re.compile(r"\b(?:how old|years?[ -]old|last names?|next to|present at)\b", re.IGNORECASE)
 _DENIES = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
-# A case or a reason, as in "What helps if it does not start?", is not what the question asks for.
+# A condition or a reason. A "not" in it does not count: "What helps if it does not start?" denies nothing.
 _CASE = re.compile(r"\s(?:if|when|because|although|though)\s.*", re.DOTALL)
 _DENIED = re.compile(rf"{_DENIES.pattern}|\b(?:no|none|nobody|nothing|neither|nor|without)\b", re.IGNORECASE)
 _CLAUSE_ENDS = re.compile(r"[,;](?!\d)|[()]|\s(?:but|while|whereas|and (?:in|on))\s")
@@ -36,9 +36,9 @@ _ASIDE = re.compile(r"\([^)]*\)")
 def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bool:
     """Check whether the clause around an answer names another year, ordinal, month or weekday than the question.
 
-    Words such as "old", "new" and "original" are compared too. A time or word counts only if question and clause have
-    none of its kind in common, and the answer itself (``sentence[begin:end]``) contains none. A question about what
-    something is, without such a word, is not about the first or a former one.
+    Words such as "old", "new" and "original" are compared too. If the question and the clause contain years, for
+    example, they must share a year, unless the answer itself (``sentence[begin:end]``) contains a year. "Who is the
+    chair?" asks for the present chair, so a clause about a former chair or the first chair is about another time.
     """
     ends = [0, *(match.end() for match in _CLAUSE_ENDS.finditer(sentence)), len(sentence)]
     clause = sentence[max(one for one in ends if one <= begin) : min(one for one in ends if one >= end)]
@@ -46,7 +46,6 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
         asked, said = _values(pattern, _ASIDE.sub(" ", question)), _values(pattern, clause)
         if asked and said and not asked & said and not pattern.search(sentence[begin:end]):
             return True
-    # "Who is the chair?" asks for the present one.
     is_open = bool(_IS.search(question)) and not _values(_WHICH, question)
     return is_open and not set(_EARLIER.findall(clause)).isdisjoint(re.findall(r"\w+", question.lower()))
 

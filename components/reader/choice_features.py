@@ -1,4 +1,4 @@
-"""The features from which the trees choose one of the best answers, after the encoder has looked at each again."""
+"""The features from which trees choose one of the best answers, after the encoder has read each of them again."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from prefrag.components.reader.span_features import FEATURES as SPAN_FEATURES
 from prefrag.components.reader.span_features import Spans
 from prefrag.components.text.title_mentions import comparable
 
-#: How many of the best answers are looked at again.
+#: How many of the best answers the encoder reads a second time.
 MOST = 5
 _WH = ("who", "when", "where", "which", "what", "how", "or")
 # The span features that are used here too.
@@ -33,10 +33,10 @@ FEATURES = (
 
 
 def choice_features(question: str, spans: Spans, ranked: Sequence[tuple[int, float]], look: SecondLook) -> Values:
-    """Compute the features of the best answers, a row each; see :data:`FEATURES`.
+    """Compute the features of the best answers, one row per answer; see :data:`FEATURES`.
 
-    :param ranked: The index and the score of each answer's best span, the best answer first. There is at least one, and
-        only the first :data:`MOST` get a row.
+    :param ranked: For each answer, the best answer first: the index and the score of its best span. Must not be empty.
+        Only the first :data:`MOST` answers get a row.
     """
     shares = answer_shares([score for _, score in ranked])
     ranked = ranked[:MOST]

@@ -1,4 +1,4 @@
-"""Answers questions about which of two things is earlier or later, from the dates in their passages."""
+"""Answer questions that ask which of two things is earlier or later, by the dates in their passages."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -27,9 +27,9 @@ _OF_ANOTHER = frozenset(
 )
 _BIRTHS = frozenset(("born", "older", "younger", "oldest", "youngest", "birth"))
 _DEATHS = frozenset(("died", "die", "death"))
-# The words do not tell what a "not" applies to, so a question with a negation is not decided here.
+# Single words do not show what a "not" applies to, so questions with a negation are not answered here.
 _NEGATION = re.compile(r"\b(?:not|never|neither|nor|cannot|except)\b|n['\u2019]t\b", re.IGNORECASE)
-# A passage about a person gives both dates of the life in its first brackets, near its beginning.
+# A passage about a person states the dates of birth and death in its first brackets, near its beginning.
 _BEGINNING = 400
 _NEAR = 60
 
@@ -38,11 +38,11 @@ Passage = tuple[str, str]
 
 @dataclass(frozen=True)
 class DatedChoice:
-    """The one of two things that a question asks for."""
+    """The answer to a question that offers two things to choose from."""
 
-    name: str  # its title, without brackets
+    name: str  # the title of the thing, without brackets
     place: int  # the index of its passage
-    dated: int  # the index of the passage that states the date: its own or, for example, its director's
+    dated: int  # the index of the passage that states the date: the same or, for example, the passage of its director
     begin: int  # the character of that passage's text at which the date begins
 
 
@@ -62,8 +62,8 @@ class _Dates:
 def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | None:
     """Choose one of the two things that a question in English offers, by their dates.
 
-    None if the question does not offer the titles of two passages, contains a negation, or does not ask which is
-    earlier or later. None also if a date is missing or both are the same.
+    Returns None if the question does not offer the titles of two passages, contains a negation, or does not ask which
+    is earlier or later. Also returns None if a date is missing or if both dates are the same.
     """
     places = find_offered(question, passages)
     if places is None:
@@ -86,7 +86,7 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
 
 
 def find_offered(question: str, passages: Sequence[Passage]) -> tuple[int, int] | None:
-    """Find the indices of the two passages whose titles stand before and after an "or"; None unless there are two."""
+    """Find the two passages whose titles stand before and after an "or"; returns their indices, or None."""
     places = {
         key: place
         for place, (title, _) in reversed(list(enumerate(passages)))
@@ -105,7 +105,7 @@ def find_offered(question: str, passages: Sequence[Passage]) -> tuple[int, int] 
 def _find_date(
     place: int, offered: tuple[int, int], passages: Sequence[Passage], asked: set[str]
 ) -> tuple[int, _Date] | None:
-    """Find the date of a thing (or of its director or the like, if the question asks for that), and its passage."""
+    """Find the date of a thing or, if the question asks for it, of its director or the like; and the date's passage."""
     for other in _find_mentioned(place, offered, passages) if asked & _OF_ANOTHER else [place]:
         dates = _read_dates(passages[other][1])
         date = dates.death if asked & _DEATHS else dates.birth if asked & _BIRTHS else dates.first

@@ -25,7 +25,7 @@ class Scored:
     encoded: ReaderInput
     start: Values  # each token's score as the start of the answer
     end: Values  # each token's score as the end of the answer
-    kind: Values  # the scores of the four kinds of answer: a span, yes, no and none
+    kind: Values  # the scores of the four kinds of answer: a span, yes, no, and no answer at all
 
 
 class EncoderScores:
@@ -34,7 +34,7 @@ class EncoderScores:
     def __init__(self, parts: Sequence[Scored]):
         self._parts = parts
         self.texts = [text for part in parts for text in part.encoded.texts]
-        # The probabilities of the four kinds, from the input that is likeliest to hold an answer.
+        # The probabilities of the four kinds, from the input that most likely contains an answer.
         kinds = [np.exp(_log_shares(part.kind, np.ones(len(part.kind), bool))) for part in parts]
         self.kinds = min(kinds, key=lambda shares: float(shares[3]))
 
@@ -74,7 +74,7 @@ class EncoderScores:
         return {place: token for token, place in enumerate(zip(self._passage.tolist(), self._end, strict=True))}
 
     def scores_of(self, candidates: Sequence[SpanCandidate]) -> Values:
-        """Find each span's log probabilities of start and end; :data:`LEAST` where it begins or ends inside a token."""
+        """Find the log probabilities of each span's start and end; :data:`LEAST` for a position inside a token."""
         starts = np.array([self._starts_at.get((one.passage, one.begin), -1) for one in candidates], np.intp)
         ends = np.array([self._ends_at.get((one.passage, one.end), -1) for one in candidates], np.intp)
         both = [np.where(starts < 0, LEAST, self.start[starts]), np.where(ends < 0, LEAST, self.end[ends])]
@@ -87,7 +87,7 @@ class EncoderScores:
 
     @cached_property
     def _likeliest(self) -> list[tuple[int, int]]:
-        """The first and last token of each span that begins at one of the likeliest starts, likeliest span first."""
+        """The spans that begin at one of the likeliest starts, the likeliest first, as their first and last tokens."""
         firsts = np.argsort(-self.start, kind="stable")[:_STARTS]
         lasts = firsts[:, None] + np.arange(_LONGEST_SPAN)
         # A passage's tokens are contiguous, so a span with both ends in one passage lies within it.

@@ -1,4 +1,4 @@
-"""The shipped reader: a small encoder and boosted trees that find the answer in the text of documents."""
+"""The shipped reader: a small encoder and boosted decision trees that find the answer in the text of documents."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ SPAN_TREES, CHOICE_TREES, YES_NO_TREES, SURE_TREES = (
     f"{name}_trees.json" for name in ("span", "choice", "yes_no", "sure")
 )
 _PASSAGES_TOGETHER = 5
-# The most documents to read, as in training. If there are more, `choose_documents` chooses them by their pairs.
+# The maximum number of documents to read, as in training. If there are more, `choose_documents` chooses among them.
 _MOST_DOCUMENTS = 5
 _MOST_CANDIDATES = 5
-# The most encodings at once; the process keeps the 35 MB that each takes. More would gain little: the other work
-# on a question takes a third as long as its encodings, and runs in one thread at a time.
+# The maximum number of encodings at once. Each takes 35 MB, which the process keeps. More encodings would gain little,
+# because the other work on a question takes a third as long and runs in one thread at a time.
 _MOST_AT_ONCE = 4
-# How many encoder inputs with their scores (some 20 kB each), and how many readings, are kept for runs in progress.
+# The sizes of the caches for runs in progress: of encoder inputs with their scores (some 20 kB each), and of readings.
 _KEPT, _KEPT_READINGS = 256, 64
 
 Passage = tuple[str, str]
@@ -53,15 +53,15 @@ Passage = tuple[str, str]
 
 @dataclass(frozen=True)
 class ReaderCard:
-    """The thresholds of a reader and its success rates, as measured by its training."""
+    """The thresholds of a reader and its success rates, as measured at the end of its training."""
 
     # The defaults are for a reader in training, which has no card yet: only its candidates are used.
-    threshold: float = 1.0  # the least probability at which an answer is given
-    probable: float = 0.5  # the least probability at which the sentence of an answer is given
-    dated_choice: float = 1.0  # the share of choices by date that are right, used as their probability
-    other_choice: float = 1.0  # the share of other choices of two things that are right, which limits their probability
+    threshold: float = 1.0  # the minimum probability at which an answer is given
+    probable: float = 0.5  # the minimum probability at which only the sentence of an answer is given
+    dated_choice: float = 1.0  # the share of choices by date that are right; it is used as their probability
+    other_choice: float = 1.0  # the share of other choices that are right; it limits the probability of such choices
     comparison: float = 1.0  # the same share and limit for yes-or-no questions that compare anything but countries
-    other_time: float = 1.0  # the same share and limit for answers about another time or thing, or without a denial
+    other_time: float = 1.0  # the same share and limit for answers that belong to another question
 
 
 class _Parts:
@@ -72,7 +72,7 @@ class _Parts:
         self.card = card
         self._tokenizer, self._session = tokenizer, session
         self._free = threading.Semaphore(min(_MOST_AT_ONCE, os.cpu_count() or 1))
-        # A run reads its passages again at each step, and only the new ones have to be encoded.
+        # Cached, because a run reads all its passages at each step, and only the new passages have to be encoded.
         self.score = lru_cache(maxsize=_KEPT)(self._score)
 
     def _score(self, question: str, passages: tuple[Passage, ...]) -> Scored:
@@ -88,7 +88,7 @@ class _Parts:
 
 
 class _Reading:
-    """Documents to read for a question, as a key of the cache: the same objects, if unchanged, make equal keys."""
+    """A question and the documents to read, as a key of the caches. The same, unchanged documents make equal keys."""
 
     def __init__(self, reader: ExtractiveReader, question: str, documents: Sequence[Document]):
         self.reader, self.question, self.documents = reader, question, documents
@@ -103,11 +103,11 @@ class _Reading:
 
 
 class ExtractiveReader(Block):
-    """Answer a question with a span of a document, or with yes or no, and estimate how likely that is right.
+    """Answer a question with a span of a document, or with yes or no, and estimate how likely the answer is right.
 
-    An encoder (MiniLM, six layers, int8, ONNX) reads question and documents together. Boosted trees rank its proposals
-    together with names, dates, numbers and phrases; other trees estimate the probability. It needs no PyTorch and no
-    network.
+    An encoder (MiniLM, six layers, int8, ONNX) reads question and documents together. Boosted trees rank the spans that
+    the encoder proposes, and the names, dates, numbers and phrases in the documents. Other trees estimate the
+    probability. No PyTorch and no network are needed.
 
     ```python
     from haystack import Document
@@ -119,15 +119,15 @@ class ExtractiveReader(Block):
     """
 
     def __init__(self, model: str | None = None, threshold: float | None = None):
-        """Set the model; it is not loaded yet.
+        """Choose the model, without loading it.
 
         :param model: A folder that ``prefrag train reader`` has written; by default the shipped reader.
-        :param threshold: The least probability at which an answer is given, from 0 to 1; by default the one on the
-            model's card.
+        :param threshold: The minimum probability, from 0 to 1, at which an answer is given; by default the threshold on
+            the model's card.
         :raises ValueError: When a setting is invalid.
         """
         if model is not None and not model:
-            raise ValueError("model is empty: give the folder of the reader, or null for the shipped one.")
+            raise ValueError("model is empty: set it to the folder of a reader, or to null for the shipped reader.")
         check_range(0, 1, threshold=threshold)
         self.model = model
         self._threshold = threshold
@@ -141,19 +141,19 @@ class ExtractiveReader(Block):
 
     @property
     def threshold(self) -> float:
-        """The least probability at which an answer is given, from 0 to 1."""
+        """The minimum probability, from 0 to 1, at which an answer is given."""
         return self._loaded().card.threshold if self._threshold is None else self._threshold
 
     @property
     def probable(self) -> float:
-        """The least probability at which the sentence of an answer is given, from 0 to 1."""
+        """The minimum probability, from 0 to 1, at which only the sentence of an answer is given."""
         return self._loaded().card.probable
 
     def warm_up(self) -> None:
         """Load the encoder and the trees, once.
 
-        :raises ReaderMissing: When a file or a package is absent.
-        :raises ValueError: When a file does not fit.
+        :raises ReaderMissing: When a file or a package is missing.
+        :raises ValueError: When a file of trees is unreadable or made for other features.
         """
         self._loaded()
         for file, features in (
@@ -165,7 +165,7 @@ class ExtractiveReader(Block):
             load_trees(self._folder / file, features)
 
     def read(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
-        """Find the possible answers of a question in documents."""
+        """Find the possible answers to a question in documents."""
         documents = [one for one in documents if (one.content or "").strip()]
         if not documents or not question_form.looks_english(question) or question_form.asks_beyond_spans(question):
             return []
@@ -177,7 +177,7 @@ class ExtractiveReader(Block):
         if question_form.asks_yes_no(question):
             return self._read_yes_no(question, documents, passages)
         if (choice := choose_by_date(question, passages)) is not None:
-            # The date may stand in another passage, such as that of the chosen film's director.
+            # The date may be in another passage, such as the passage about the chosen film's director.
             begin = choice.begin if choice.dated == choice.place else -1
             sentence = self._find_sentence(question, passages[choice.place][1], begin)
             probability = self._loaded().card.dated_choice
@@ -185,7 +185,7 @@ class ExtractiveReader(Block):
         found = _read_spans(_Reading(self, question, documents))
         if not question_form.asks_how_to(question):
             return found
-        # The sentence that says what to do comes before the steps, and the span may be in one of the steps.
+        # The sentence that says what to do comes before the list of steps, and the span may be in the list.
         texts = [one.document.content or "" for one in found]
         steps = [with_list(text, self._find_sentence(question, text, -1)) for text in texts]
         return [replace(one, kind="steps", sentence=each) for one, each in zip(found, steps, strict=True)]
@@ -196,7 +196,7 @@ class ExtractiveReader(Block):
         """Let the encoder read passages, a few at a time.
 
         :param question: The question.
-        :param passages: Title and text of each.
+        :param passages: The title and the text of each passage.
         :returns: The encoder's scores, normalised over all passages.
         :raises ReaderMissing: See :meth:`warm_up`.
         """
@@ -231,14 +231,14 @@ class ExtractiveReader(Block):
         elif answers_another_question(chosen[0][0], spans, look):
             sure = min(sure, self._loaded().card.other_time)
         shares = answer_shares([score for _, score, _ in chosen])
-        # The other answers share the remaining probability by their scores; none gets more than the first.
+        # The other answers share the remaining probability by their scores. None gets more than the first answer.
         left = (1 - sure) / max(1e-9, 1 - shares[0])
         found: list[Candidate] = []
         for (place, _, _), share in zip(chosen[:_MOST_CANDIDATES], shares, strict=False):
             span = spans.candidates[_stating_place(place, spans, look, documents)]
             if not found and (is_contradicted or standing_of(documents[span.passage].meta)):
-                # Given as "probably" at most, if a newer document may contradict the answer, or if the answer's own
-                # document calls itself superseded, a draft or old.
+                # The answer is at most "probably" right: a newer document may contradict it, or its own document calls
+                # itself superseded, a draft or old.
                 sure = min(sure, self.probable)
             probability = sure if not found else min(sure, share * min(1.0, left))
             title, text = passages[span.passage]
@@ -262,7 +262,7 @@ class ExtractiveReader(Block):
         row = yes_no_features.yes_no_features(question, passages, self.weight)
         [yes] = self._trees(YES_NO_TREES, yes_no_features.FEATURES).probabilities(row)
         if question_form.asks_to_compare(question):
-            # The trees learnt to compare countries, which teaches them nothing about, say, shipyards.
+            # The trees learnt from comparisons of countries, so they may be too sure about comparisons of other things.
             limit = self._loaded().card.comparison
             yes = min(max(yes, 1 - limit), limit)
         place, sentence = _best_sentence(question, passages, self.weight)
@@ -279,11 +279,11 @@ class ExtractiveReader(Block):
 
     def _loaded(self) -> _Parts:
         with _loading:
-            # A forked process does not have its parent's threads, so it needs an encoder of its own.
+            # A forked process does not have its parent's threads, so it loads another encoder.
             return _load(self._folder, os.getpid())
 
 
-# Cached, because the last step has the documents of the step before, and few new documents are among those chosen.
+# Cached, because the last step has the same documents as the step before, and few new documents are chosen in a step.
 _read = lru_cache(maxsize=_KEPT_READINGS)(lambda one: one.reader._read(one.question, one.documents))
 _read_spans = lru_cache(maxsize=_KEPT_READINGS)(lambda one: one.reader._read_spans(one.question, one.documents))
 
@@ -293,9 +293,9 @@ def _passages(documents: Sequence[Document]) -> list[Passage]:
 
 
 def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, documents: Sequence[Document]) -> int:
-    """Find the span that states an answer best: of its equal spans, the one whose sentence covers most of the question.
+    """Find the span that states an answer best: of equal spans, the one whose sentence covers most of the question.
 
-    If several cover as much, one of a current document is preferred, then one of a newer document.
+    If several sentences cover the same share, spans of current documents are preferred, then spans of newer documents.
     """
 
     def rank(other: int) -> tuple[float, bool, str, bool]:
@@ -307,7 +307,7 @@ def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, doc
 
 
 def answers_another_question(place: int, spans: span_features.Spans, look: SecondLook) -> bool:
-    """Check whether an answer, where the text states it best, is to another question (see `another_question`)."""
+    """Check whether the sentence that states an answer best answers another question (see `another_question`)."""
     return look.answers_another_question(
         max((spans.candidates[other] for other in _same_answers(place, spans)), key=look.holds_of)
     )
@@ -324,7 +324,7 @@ _loading = threading.Lock()
 def _load(folder: Path, process: int) -> _Parts:
     for file in (ENCODER, TOKENIZER):
         if not (folder / file).is_file():
-            raise ReaderMissing(f"There is no reader in {folder} ({file} is absent): train one (prefrag train reader).")
+            raise ReaderMissing(f"{folder} holds no reader ({file} is missing): train one with `prefrag train reader`.")
     try:
         import onnxruntime
 
@@ -351,7 +351,7 @@ def read_card(file: Path) -> ReaderCard:
         card = {**defaults, **json.loads(file.read_text(encoding="utf-8"))}
         return ReaderCard(**{one.name: float(card[one.name]) for one in fields(ReaderCard)})
     except (ValueError, KeyError, TypeError) as error:
-        raise ReaderMissing(f"{file} is not the card of a reader: train one anew (prefrag train reader).") from error
+        raise ReaderMissing(f"{file} is not the card of a reader: train one with `prefrag train reader`.") from error
 
 
 def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeight) -> tuple[int, str]:
@@ -361,9 +361,9 @@ def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeigh
     return max(sentences, key=lambda one: held_weight(asked, stems_of(one[1])))
 
 
-# How many documents are compared: all their pairs are scored in some milliseconds.
+# The maximum number of documents that are compared. All their pairs are scored in some milliseconds.
 _MOST = 20
-# The weight of the documents' order, as in the linked retrieval; so small that it decides only if no pair is likely.
+# The weight of the documents' order, as in the linked retrieval. The order decides only if no pair is likely.
 _RANK_WEIGHT = 0.05
 
 

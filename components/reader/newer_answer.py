@@ -1,4 +1,4 @@
-"""Checks whether a newer document of the same source states another answer than the one that was found."""
+"""Check whether a newer document of the same source states another answer than the best answer."""
 
 import re
 from collections.abc import Sequence
@@ -10,15 +10,15 @@ from prefrag.components.reader.span_candidates import YEAR
 from prefrag.components.reader.span_features import Spans
 from prefrag.components.state.places import standing_of
 
-# A question with one of these words may ask about the past, so it keeps the best answer. Other wordings are missed.
+# A question with one of these words may ask about the past, so its best answer is kept. Other wordings are overlooked.
 _BEFORE = re.compile(
     r"\b(?:first|original(?:ly)?|previous(?:ly)?|former(?:ly)?|earlier|before|until|old(?:er)?|used to)\b",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+")
-# The sentence of the best answer must cover _LEAST of the question. A passage is about the same thing if its best
-# sentence covers at least _SHARE as much as that sentence. A candidate counts only if its score is within _MARGIN of
-# the best one.
+# The sentence of the best answer must cover at least _LEAST of the question. A passage is about the same thing if its
+# best sentence covers at least _SHARE of what that sentence covers. A candidate counts only if its score is at most
+# _MARGIN below the best score.
 _SHARE, _LEAST, _MARGIN = 0.8, 0.5, 3.0
 
 
@@ -31,15 +31,15 @@ def find_newer_answer(
 ) -> tuple[bool, int]:
     """Find out whether a newer document covers what is asked, and which answer to use.
 
-    Any current document of the source counts as newer than one that calls itself superseded, a draft or old. Otherwise
-    a document without a date counts as neither newer nor older than another.
+    A document that calls itself superseded, a draft or old is older than every current document of the source. Apart
+    from that, a document without a date is neither newer nor older than another document.
 
-    :param chosen: The indices of the best answers' spans and their scores, the best first.
+    :param chosen: For each of the best answers, the best answer first: the index of its span, and its score.
     :param look: Measures how much of the question each passage and candidate covers.
-    :returns: Whether some document about the same thing is newer than all that state the best answer; and the index in
-        `chosen` of the answer to use. That is the answer of the newest document whose sentence covers at least as much
-        of the question. It is 0 (the best answer) if there is no such document, or if the question names a year or asks
-        about the past.
+    :returns: First, whether a document about the same thing is newer than all documents that state the best answer.
+        Second, the index in `chosen` of the answer to use. This is the answer in the newest document whose sentence
+        covers at least as much of the question as the best answer's sentence. It is 0 (the best answer) if there is no
+        such document, or if the question names a year or asks about the past.
     """
 
     def held(place: int) -> float:

@@ -1,4 +1,4 @@
-"""Tells from the words of a question what kind of answer it asks for."""
+"""Tell from the words of a question what kind of answer the question asks for."""
 
 import re
 
@@ -36,7 +36,7 @@ _HOW_TO = re.compile(r"\W*how (?:to|(?:do|can|could|should|would|must) (?:i|we|y
 _COMPARES = re.compile(r"\b(?:same|both|than|share|shared|common)\b", re.I)
 _COUNTRIES = re.compile(r"\b(?:countr(?:y|ies)|national\w*)\b", re.I)
 _ENGLISH = frozenset(_ENGLISH_WORDS.split()) | _ENGLISH_ASKS
-# The question words of the European languages nearest to English, and of some others in Latin letters.
+# The question words of the European languages nearest to English, and of other languages in Latin letters.
 _WORDS_THAT_ASK_ELSEWHERE = (
     "wer wessen wo wann warum wieso weshalb wie woher wohin welche welcher welches welchem welchen wieviel wieviele "
     "waar wanneer waarom welk welke hoeveel wiens qui que quoi quel quelle quels quelles quand ou "
@@ -62,7 +62,7 @@ _COMPARED = (
 )
 _TEXTS = "documents?|sources?|passages?|files?|papers?|articles?|reports?|notes?|pages?|texts?"
 _BEYOND_SPANS = re.compile(
-    # A difference between two things, each described in a passage of its own.
+    # A difference between two things, which are described in separate passages.
     rf"\bhow (?:many|much)(?: \w+)? (?:{_COMPARED})\b(?! than\b).*\bthan\b"
     r"|\bdifference in \w+(?: \w+)? between\b|\b(?:age|height|length|size|weight|price) difference between\b"
     # A comparison that does not name the things to choose from.
@@ -80,7 +80,7 @@ _BEYOND_SPANS = re.compile(
 
 _OF = re.compile(r"\bof\b|'s\b|\u2019s\b", re.I)
 _ASKS = re.compile(r"^\W*(?:\w+\s+)?(?:who|whom|whose|which|what|when|where|how)\b", re.I)
-# Where the description of a thing begins: a relative clause, or a participle that stands for one.
+# Where the description of a thing begins: a relative clause, or a participle instead of a relative clause.
 _CLAUSE = re.compile(
     r"\s(?:that|which|who|whose|whom|where|(?:by|in|on|for|from|with|to|at|under|during) which"
     r"|(?:\w{2,}ed|born|built|given|held|known|led|made|run|sold|sung|taken|won|written)"
@@ -101,10 +101,10 @@ def asks_to_compare(question: str) -> bool:
 
 
 def question_head(question: str) -> str:
-    """Keep what follows the question word, up to the first clause that describes something.
+    """Return what follows the question word, up to the first clause that describes something.
 
-    For example "founded the school" of "Who founded the school that trained the designer of ...?". Without such a
-    clause, everything after the question word.
+    An example is "founded the school" of "Who founded the school that trained the designer of ...?". If there is no
+    such clause, return everything after the question word.
     """
     asks = _ASKS.match(question)
     begin = asks.end() if asks else 0
@@ -113,7 +113,7 @@ def question_head(question: str) -> str:
 
 
 def asks_through_another(question: str) -> bool:
-    """Check whether a question may describe a thing through another one: by a clause, an "of" or a genitive."""
+    """Check whether a question may describe a thing through another thing: by a clause, an "of" or a genitive."""
     return not question.rstrip().endswith(question_head(question)) or _OF.search(question) is not None
 
 
@@ -142,7 +142,7 @@ def looks_english(question: str) -> bool:
 
 
 def asked_for(question: str) -> list[float]:
-    """Compute the features of the kind of answer that a question asks for; see :data:`ASKED_FEATURES`."""
+    """Compute the features that tell what kind of answer a question asks for; see :data:`ASKED_FEATURES`."""
     words = set(comparable(question).split())
     return [*(float(word in words) for word in _ASKED), float(asks_yes_no(question)), float("or" in words)]
 

@@ -1,4 +1,4 @@
-"""The interface of a reader, which answers a question from documents and says how sure it is."""
+"""The interface of extractive readers, which find the answer to a question in documents and say how sure they are."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ class Candidate:
     :param text: The answer: a span of a document, ``yes`` or ``no``.
     :param kind: ``span``, ``yes``, ``no``, or ``steps`` for a span that answers how to do something.
     :param document: The document that holds the span or, for yes and no, the sentence.
-    :param sentence: The sentence that states the answer or, for yes and no, covers most of the question.
-    :param probability: How likely the answer is right, from 0 to 1; over all candidates the sum is at most 1.
+    :param sentence: The sentence that states the answer or, for yes and no, the one with most of the question's words.
+    :param probability: How likely the answer is right, from 0 to 1. The sum over all candidates is at most 1.
     """
 
     text: str
@@ -32,19 +32,19 @@ class Reader(Protocol):
 
     @property
     def threshold(self) -> float:
-        """The least probability at which an answer is given, from 0 to 1."""
+        """The minimum probability, from 0 to 1, at which an answer is given."""
 
     @property
     def probable(self) -> float:
-        """The least probability at which the sentence of an answer is given, from 0 to 1."""
+        """The minimum probability, from 0 to 1, at which only the sentence of an answer is given."""
 
     def read(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
-        """Find the possible answers of a question in documents.
+        """Find the possible answers to a question in documents.
 
         :param question: The question.
         :param documents: The documents, best first.
-        :returns: The candidates, the likeliest first; none if the documents are empty or the reader cannot answer
-            questions of this kind.
+        :returns: The candidates, the likeliest first. The list is empty if the documents are empty or if the reader
+            cannot answer questions of this kind.
         """
 
     async def read_async(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
@@ -57,4 +57,4 @@ class Reader(Protocol):
 
 
 class ReaderMissing(Missing):
-    """Report that there is no trained reader, or no package that runs it; the message says what to do."""
+    """Report that the trained reader, or a package that it needs, is missing; the message says what to do."""

@@ -9,7 +9,7 @@ from typing import Any
 
 LONGEST = 512
 _LONGEST_QUESTION = 64
-# For how many texts the tokens are cached: a passage is read with those of its step, again in the next step, and alone.
+# For how many texts the tokens are cached. A passage is read with other passages, again in the next step, and alone.
 _KEPT = 256
 # `PMID 23649844` is the number of a record, and says nothing about its content.
 _RECORD_NUMBER = re.compile(r"(?:\S+\s+)?\d{5,}")
@@ -22,9 +22,9 @@ class ReaderInput:
     ids: list[int]  # the numbers of the tokens, at most `LONGEST`
     types: list[int]  # for each token 0 in the question and 1 in the passages
     texts: list[str]  # the text of each passage as the encoder sees it, title first
-    passage: list[int]  # for each token the index of its passage; -1 if it belongs to none
-    begin: list[int]  # for each token the character of the passage's text at which it begins
-    end: list[int]  # for each token the character of the passage's text at which it ends
+    passage: list[int]  # for each token the index of its passage; -1 if it belongs to no passage
+    begin: list[int]  # for each token the character of the passage's text at which the token begins
+    end: list[int]  # for each token the character of the passage's text at which the token ends
 
 
 def load_tokenizer(file: Path) -> Any:
@@ -46,8 +46,8 @@ def passage_text(title: str, text: str) -> str:
 def encode(tokenizer: Any, question: str, passages: Sequence[tuple[str, str]], longest: int = LONGEST) -> ReaderInput:
     """Make the input of the encoder: the question, then the passages, each ended by a separator.
 
-    Only the first 64 tokens of the question are read. If the passages are too long together, the longest are cut at the
-    end, all to the same length, so that no more than ``longest`` tokens are left.
+    Only the first 64 tokens of the question are read. If the passages together are too long, the longest passages are
+    cut at the end, all to the same length, so that the input has at most ``longest`` tokens.
     """
     texts = [passage_text(title, text) for title, text in passages]
     (asked, *_), *encoded = (_tokens(tokenizer, text, longest) for text in (question, *texts))
@@ -68,15 +68,15 @@ def encode(tokenizer: Any, question: str, passages: Sequence[tuple[str, str]], l
 
 @lru_cache(maxsize=_KEPT)
 def _tokens(tokenizer: Any, text: str, most: int) -> tuple[list[int], list[int], list[int]]:
-    """Find the numbers of a text's tokens, and where each begins and ends."""
-    # One text per call: waking threads for a few short ones costs more than it saves.
+    """Find the numbers of a text's tokens, and where each token begins and ends."""
+    # One text per call, because waking threads for a few short texts takes longer than it saves.
     found = tokenizer.encode(text, add_special_tokens=False)
     offsets = found.offsets[:most]
     return found.ids[:most], [begin for begin, _ in offsets], [end for _, end in offsets]
 
 
 def _fair_length(lengths: Sequence[int], room: int) -> int:
-    """Find the length to which all longer passages are cut, so that all fit."""
+    """Find the length to which all longer passages are cut, so that all passages fit."""
     left, cut = room, 0
     for number, length in enumerate(sorted(lengths)):
         cut = max(0, left // (len(lengths) - number))

@@ -1,4 +1,4 @@
-"""The encoder's second look at a candidate: it reads the candidate marked in its sentence, then its passage alone."""
+"""The encoder's second look at a possible answer: at its sentence with the answer marked, and at its passage alone."""
 
 from collections.abc import Callable, Sequence, Set
 from functools import cached_property
@@ -22,7 +22,7 @@ ScorePassages = Callable[[str, Sequence[Passage]], EncoderScores]
 
 
 class SecondLook:
-    """Judges single candidates once more, against the question and its passages."""
+    """Judge single candidates once more, by the question and its passages."""
 
     def __init__(
         self, question: str, passages: Sequence[Passage], weight: WordWeight, score: ScorePassages | None = None
@@ -51,7 +51,7 @@ class SecondLook:
         return [stems_of(title) for title, _ in self._passages]
 
     def odds_of(self, candidate: SpanCandidate) -> float:
-        """Let the encoder read a candidate marked in its sentence: the log odds that it finds an answer there."""
+        """Let the encoder read a candidate marked in its sentence; return the log odds that there is an answer."""
         span, _, _, none = self._read(self.marked(candidate)).kinds
         return float(np.log(span + _LEAST) - np.log(none + _LEAST))
 
@@ -81,19 +81,21 @@ class SecondLook:
         return is_affirmation or is_of_another_time(self._question, sentence, begin, end)
 
     def covers_of(self, candidate: SpanCandidate) -> tuple[float, float, float]:
-        """Measure, from 0 to 1, what a candidate's sentence and title cover of the question and its `question_head`.
+        """Measure how much of the question, and of its `question_head`, a candidate's sentence and title cover.
 
-        The third value is the largest share of the question that a sentence of another passage adds.
+        The third value is the largest share of the question that a sentence of another passage covers in addition. All
+        three values are from 0 to 1.
         """
         held = self._held(candidate)
         added = held_weight(self._asked, self._second(candidate)[1] - held)
         return self.holds_of(candidate), held_weight(self._head, held), added
 
     def lacks_of(self, candidate: SpanCandidate) -> tuple[float, float, float, float]:
-        """Weigh the rarest word of the question that a text lacks, from 0 to 1: that text may be about another thing.
+        """Find the weight, from 0 to 1, of the rarest word of the question that is absent from a text.
 
-        The first three values are for words absent from all passages, from the candidate's passage, and from its
-        sentence and title. The fourth is for words of the question's head that are absent from sentence and title.
+        Such a text may be about another thing. The first three values are for words absent from all passages, from the
+        candidate's passage, and from its sentence and title. The fourth value is for words of the question's head that
+        are absent from the sentence and title.
         """
         held = self._held(candidate)
         whole = [set().union(title, *sentences) for title, sentences in zip(self._titles, self._stems, strict=True)]
@@ -105,7 +107,7 @@ class SecondLook:
         )
 
     def marked(self, candidate: SpanCandidate) -> list[Passage]:
-        """Mark a candidate in its sentence; add another passage's sentence with most of the question's other words."""
+        """Mark a candidate in its sentence, and add another passage's sentence for the rest of the question."""
         title, text = self._passages[candidate.passage]
         shift = self._shifts[candidate.passage]
         first, last = self._spans[candidate.passage][self._sentence_of(candidate)]
@@ -122,7 +124,7 @@ class SecondLook:
         return self._score(self._question, passages)
 
     def _sentence_of(self, candidate: SpanCandidate) -> int:
-        """Find a candidate's sentence; for a title, the sentence of its text that covers most of the question."""
+        """Find a candidate's sentence or, for a title, the sentence of the passage that covers most of the question."""
         begin = candidate.begin - self._shifts[candidate.passage]
         if begin < 0:
             stems = self._stems[candidate.passage]

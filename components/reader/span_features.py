@@ -36,7 +36,7 @@ _CUES = {
 _IN = re.compile(r"\b(?:in|at|on|from)\s+(?:the\s+)?$")
 _DASH = re.compile(r"[\u2013-]\s*$")
 _PEOPLE = re.compile(r"(?:an|ish|ese|ch)$")
-# How many passages (each with its question), texts and words are kept: runs in progress need them at each step.
+# The sizes of the caches of passages (each with its question), texts and words, which a run needs again at each step.
 _KEPT_PASSAGES, _KEPT_TEXTS, _KEPT_WORDS = 128, 1_024, 8_192
 _SPAN_FEATURES = (
     *(f"kind_{kind}" for kind in KINDS),
@@ -60,7 +60,7 @@ class Spans:
     """The candidates of a question with their features."""
 
     candidates: list[SpanCandidate]
-    keys: list[str]  # for each span the text that equal answers share, see `answer_key`
+    keys: list[str]  # the `answer_key` of each span, which is the same for equal answers
     rows: Values  # the features, one row per span, see `FEATURES`
 
 
@@ -72,7 +72,7 @@ def answer_key(text: str) -> str:
 
 @lru_cache(maxsize=_KEPT_WORDS)
 def stem(word: str) -> str:
-    """Cut a lower-case word to five letters; one of five letters or fewer loses a plural s."""
+    """Cut a lower-case word to five letters; a word of five letters or fewer loses a final s."""
     return word[:5] if len(word) > 5 else word.rstrip("s")
 
 
@@ -83,7 +83,7 @@ def stems_of(text: str) -> frozenset[str]:
 
 
 class PassageWords:
-    """A passage's words: where each begins, and what it weighs; ``asked`` has the weights of the question's stems."""
+    """The words of a passage: where each begins, and its weight. ``asked`` has the weights of the question's stems."""
 
     def __init__(self, title: str, text: str, asked: dict[str, float]):
         self.title = comparable(short_title(title))
@@ -110,9 +110,9 @@ def span_features(
 ) -> Spans:
     """Find all spans of passages that may answer a question, and compute their features.
 
-    :param passages: Title and text of each.
-    :param scores: The encoder's scores of the passages; None leaves the features that depend on them empty.
-    :param weight: The weight of a word, from 0 to 1.
+    :param passages: The title and the text of each passage.
+    :param scores: The encoder's scores of the passages; None makes the features that depend on them NaN.
+    :param weight: The function that weighs a word, from 0 to 1.
     """
     parts = [_read_passage(question, title, text, weight) for title, text in passages]
     words = [part.words for part in parts]
@@ -190,7 +190,7 @@ def question_weights(question: str, weight: WordWeight) -> dict[str, float]:
     return {one: value / total for one, value in found.items()}
 
 
-# How many of a span's own features come after those that depend on the other passages.
+# How many features of the span itself come after the features that depend on other passages.
 _AFTER = 2
 
 
@@ -250,7 +250,7 @@ def _near_cues(left: list[str], near: set[str]) -> list[float]:
 
 
 class _Links:
-    """Which passages mention the titles of others, and how their years compare."""
+    """Which passages mention the titles of other passages, and how the years in the passages compare."""
 
     def __init__(self, spoken: str, words: Sequence[PassageWords]):
         count = len(words)
@@ -278,14 +278,14 @@ class _Links:
         ]
 
     def _rank(self, years: Sequence[int], place: int) -> float:
-        """Count the passages named by the question that have an earlier year, minus those that have a later one."""
+        """Count the passages named by the question that have an earlier year, minus those that have a later year."""
         if not years[place]:
             return 0.0
         others = [years[other] for other, named in enumerate(self.named) if named and other != place and years[other]]
         return float(sum(year < years[place] for year in others) - sum(year > years[place] for year in others))
 
     def place_of(self, one: SpanCandidate, key: str) -> int:
-        """Find the passage that a span is about: the one with the span as its title, or else its own."""
+        """Find the passage that a span is about: the passage with the span as its title, or else the span's own."""
         return self._place_of.get(key, one.passage)
 
     def features_of(self, place: int) -> list[float]:
@@ -343,9 +343,9 @@ def _read_features(
 
 
 def word_weights(tokenizer: object) -> WordWeight:
-    """Weigh words by their rarity: the encoder's vocabulary is sorted by frequency."""
+    """Weigh words by their rarity: rare words come late in the encoder's vocabulary, which is sorted by frequency."""
     known: dict[str, int] = tokenizer.get_vocab()  # type: ignore[attr-defined]
-    # Signs and single letters come before the commonest word.
+    # In the vocabulary, signs and single letters come before the commonest word.
     first, size = known.get("the", 0), len(known)
 
     @lru_cache(maxsize=_KEPT_WORDS)
@@ -359,7 +359,7 @@ def word_weights(tokenizer: object) -> WordWeight:
 
 
 def question_cover(question: str, passages: Sequence[tuple[str, str]], weight: WordWeight) -> tuple[float, float]:
-    """Measure the share of a question's words that all passages together cover, and the most that any two cover."""
+    """Measure which share of a question's words all passages together cover, and which share the best two cover."""
     asked = question_weights(question, weight)
     held = [stems_of(passage_text(*passage)) & asked.keys() for passage in passages]
     pairs = combinations_with_replacement(held, 2)

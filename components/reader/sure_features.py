@@ -33,8 +33,8 @@ def sure_features(
 ) -> Values:
     """Compute the features of the answer that was chosen, as one row; see :data:`FEATURES`.
 
-    :param chosen: For each of the best answers, the chosen one first: the index of its span, its score in the choice,
-        and its row of :func:`~prefrag.components.reader.choice_features.choice_features`.
+    :param chosen: For each of the best answers, the chosen answer first: the index of its span, the score with which it
+        was chosen, and its row of :func:`~prefrag.components.reader.choice_features.choice_features`.
     """
     place, choice, row = chosen[0]
     key, candidate = spans.keys[place], spans.candidates[place]
@@ -64,7 +64,7 @@ def sure_features(
 
 
 def _agreement(key: str, scores: EncoderScores) -> tuple[float, float]:
-    """Compare an answer with the encoder's own: whether they are equal, and whether one contains the other."""
+    """Compare an answer with the encoder's best span: whether they are equal, and whether one contains the other."""
     read = scores.best_spans(1)
     other = answer_key(read[0].text) if read else ""
     return float(key == other), float(bool(other) and (f" {key} " in f" {other} " or f" {other} " in f" {key} "))

@@ -91,6 +91,6 @@ def yes_no_features(question: str, passages: Sequence[tuple[str, str]], weight: 
 
 
 def _shared(sets: Sequence[set[str]]) -> float:
-    """Check whether the first two sets that are not empty share a value; NaN if there are fewer than two."""
+    """Check whether the first two sets that are not empty share a value; NaN if there are fewer than two such sets."""
     held = [one for one in sets if one]
     return float(not held[0].isdisjoint(held[1])) if len(held) >= 2 else float("nan")

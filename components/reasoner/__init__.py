@@ -1,1 +1,1 @@
-"""Think and answer: the model, its reply formats, or the reader in its place."""
+"""The reasoner, which takes the steps of a run with a model or an extractive reader, and the model's reply formats."""

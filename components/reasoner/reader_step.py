@@ -1,4 +1,4 @@
-"""Takes the next step of a run without a language model: a reader's answer, or a search for what is still open."""
+"""Take the next step of a run without a language model: answer with the extractive reader, or search for more."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ NOT_READ = (
 def take_reader_step(
     state: State, candidates: Sequence[Candidate], reader: Reader, tool: str = "", must_answer: bool = False
 ) -> State:
-    """Answer if an answer is likely enough; else search for what is still open; else stop without an answer."""
+    """Answer if an answer is likely enough. Otherwise search for what is still open. If there is no new query, stop."""
     threshold = reader.threshold
     best = candidates[0] if candidates else None
     is_sure = best is not None and best.probability >= threshold
@@ -52,7 +52,7 @@ def take_reader_step(
 
 
 def _choose_certainty(best: Candidate | None, reader: Reader) -> Certainty:
-    # Neither yes nor no is ever given: even the likelier of them may have no sentence that supports it.
+    # Yes and no are never given as answers, because even the likelier of the two may have no sentence that supports it.
     if best is None or best.kind in ("yes", "no"):
         return "not_found"
     if best.kind == "span" and best.probability >= reader.threshold:
@@ -65,19 +65,20 @@ def _mark(candidate: Candidate, state: State) -> str:
     return f" [{mark}]" if mark else ""
 
 
-# One of the two best documents usually names the passage of the next hop. Few names, because they may go to the web.
+# A query takes up to 10 names from the two best documents, because one of them usually names the passage to find next.
+# More names are not used, because the query may be sent to the web.
 _DOCUMENTS = 2
 _NAMES = 10
 _FEWEST_SEARCHES = 2
 
 
 def next_query(state: State) -> str | None:
-    """Make the query for the next hop: first the question, later what the last search found and what it left open.
+    """Make the query of the next search: first the question, later what the last search found and what it left open.
 
-    A later query joins the names in the two best documents of the last search with the words of the question that are
-    in neither. The sentences nearest to the question give their names first; names searched for before are left out.
-    A preferred source that takes only the question gets no second query. The last step that the pipeline allows gets
-    a query only if the question names one thing through another, as in "the author of Emma".
+    A later query consists of the names in the two best documents of the last search and of the question's words that
+    are in neither document. Names in the sentences nearest to the question come first; names of earlier queries are
+    left out. Returns None if the preferred source takes only the question and has already been searched. For the last
+    step of a run, also returns None unless the question names a thing through another, as in "the author of Emma".
     """
     made, last = sum(step.action is Action.SEARCH for step in state.steps), state.settings.max_steps - 1
     is_last = made >= max(_FEWEST_SEARCHES, last) and not asks_through_another(state.question)
@@ -103,7 +104,7 @@ def _new_names(state: State, documents: Sequence[Document]) -> Iterator[str]:
                 yield span.text
 
 
-# A longer list makes the grammar of a model's reply slow, and the best passages come first.
+# The maximum number of queries offered to a model. With more queries, its constrained reply would take longer.
 MAX_CHOICES = 12
 MAX_CHARACTERS = 1_000
 
@@ -111,8 +112,8 @@ MAX_CHARACTERS = 1_000
 def open_queries(state: State) -> list[str]:
     """List the queries for what the passages so far leave open.
 
-    The first query is the question. Later ones join the title of a passage that was found and the words of the question
-    that no observed passage contains.
+    Before any passage is found, the only query is the question. Later, each query joins the title of a found passage
+    with the words of the question that no observed passage contains. The queries of the best passages come first.
     """
     searched = {search.query for search in state.searches}
     titles = dict.fromkeys(str(document.meta.get("title") or "") for document in state.retrieved)

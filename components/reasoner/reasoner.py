@@ -1,4 +1,4 @@
-"""The component that takes the next step, a search or an answer, with a model or, without one, a reader."""
+"""The component that takes the next step, a search or an answer, with a language model or an extractive reader."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -29,7 +29,7 @@ SEARCH_ENGINE = Tool(
 )
 # These example marks use letters that real marks never have, so a model that copies them cites nothing.
 CITED = ", followed by the marks of the passages that it rests on, copied exactly, such as [1ma] or [2un][W1na]"
-SOURCE_NOT_CHOSEN = "There is no language model to choose the source of a search, so the preferred one comes first."
+SOURCE_NOT_CHOSEN = "There is no language model to choose a source, so the preferred source is searched first."
 ANSWER_FORMATS: dict[AnswerType, str] = {
     "short": "the most concise answer to the original question, nothing but the answer itself",
     "yes_no": "only yes or no, whichever is more likely",
@@ -41,9 +41,9 @@ ANSWER_FORMATS: dict[AnswerType, str] = {
 class AnswerFormat:
     """What a final answer looks like.
 
-    :param words: Its description in the prompt; None takes the description of the run's ``answer_type`` (table 19).
-    :param cite: Ask for the marks of the passages behind the answer, if the run's ``prompts`` are ``product``. GGUF
-        files are never asked, because they were not trained to give marks.
+    :param words: How the prompt describes the answer; by default as the run's ``answer_type`` requires (table 19).
+    :param cite: Ask the model to cite the passages that support its answer, if the run's ``prompts`` is ``product``.
+        The formats ``cot`` and ``guided``, which is for GGUF files, never ask for citations.
     """
 
     words: str | None = None
@@ -54,8 +54,8 @@ class AnswerFormat:
 class Reasoner:
     """Take the next step of a run: a thought, and a search or an answer (section 3.2 of PrefRAG).
 
-    The model is shown the transcript, and the first step of its reply is kept. Without a model, a reader takes the
-    step: it answers if an answer is likely enough, and otherwise searches.
+    The model is shown the transcript of the earlier steps, and the first step of its reply is kept. Without a model, an
+    extractive reader takes the step: it answers if an answer is likely enough, and otherwise searches.
 
     ```python
     from prefrag.components.generators.chat_model import ChatModel
@@ -85,30 +85,30 @@ class Reasoner:
         """Set up the component.
 
         :param chat_generator: The model, any Haystack chat generator.
-        :param reader: The reader that takes the steps if the environment names no model.
-        :param reply_format: ``text`` is the papers' format; ``json`` is constrained by a schema, for small models;
-            ``guided`` also gives a choice of queries, for the smallest; ``tools`` is the function calling of the chat
-            API; ``cot`` is a chain of thought in which each sentence is the next query (IRCoT); ``auto`` takes
+        :param reader: The reader that takes the steps if no model is set up.
+        :param reply_format: ``text`` is the papers' format. ``json`` is constrained by a schema, for small models.
+            ``guided`` is ``json`` with a choice of queries, for the smallest models. ``tools`` is the function calling
+            of the chat API. ``cot`` is a chain of thought in which each sentence is the next query (IRCoT). ``auto`` is
             ``guided`` for a GGUF file and ``text`` for a model server.
-        :param tools: The actions offered to the model: name, description, and the source that each searches (if none is
-            given, the router chooses it). By default the paper's single ``Search_Engine``.
-        :param answer_format: What a final answer looks like, or only the ``words`` of the format.
+        :param tools: The actions offered to the model, each with a name, a description and the source to search. For an
+            action without a source, the router chooses one. By default only the paper's ``Search_Engine``.
+        :param answer_format: What a final answer looks like: an :class:`AnswerFormat`, or only its ``words``.
         :param must_answer: Force the model to answer from what it has seen, as at the end of a run.
-        :param prompt: A prompt file to use instead of the format's: one of your own, or a shipped one. With
-            ``must_answer``, ``answer_once`` asks for the answer alone, and ``answer_with_analysis`` for an analysis
-            before it (table 9 of DR-RAG). If a prompt ends with ``Thought:``, only what the reply calls its final
-            answer counts.
+        :param prompt: The prompt file to use instead of the prompt that belongs to the reply format. Two shipped
+            prompts are for ``must_answer``: ``answer_once`` asks only for the answer, and ``answer_with_analysis`` for
+            an analysis and then the answer (table 9 of DR-RAG). If the prompt ends with ``Thought:``, only the text in
+            the final answer field of the reply counts as the answer.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9 (section 4.3).
         :param self_evaluation: Have the model judge its own answer (section 3.3); otherwise an answer has no label.
-        :param commonsense: Allow thoughts to add commonsense knowledge (MSPR, III.B), unless the run's ``prompts`` are
+        :param commonsense: Allow thoughts to add commonsense knowledge (MSPR, III.B), unless the run's ``prompts`` is
             ``product``.
-        :raises ValueError: For an unknown format, no tools, or a prompt file that does not exist.
+        :raises ValueError: When the format is unknown, two tools have one name, or the prompt file does not exist.
         """
         if reply_format not in ("auto", *FORMATS):
             raise ValueError(f"reply_format is '{reply_format}': set it to auto, {' or '.join(FORMATS)}.")
         offered = [tool if isinstance(tool, Tool) else Tool(**tool) for tool in tools or [SEARCH_ENGINE]]
         if len({tool.name for tool in offered}) < len(offered):
-            raise ValueError("Two tools have the same name: give each action a name of its own.")
+            raise ValueError("Two tools have the same name: give each tool a different name.")
         if prompt is not None:
             prompt_path(prompt)
         if not isinstance(answer_format, AnswerFormat):
@@ -130,7 +130,7 @@ class Reasoner:
         self._call = ModelCall("reasoner", chat_generator, generation_kwargs)
 
     def warm_up(self) -> None:
-        """Load or connect the model, or load the reader."""
+        """Load the model, connect to its server, or load the reader."""
         if (reader := self._reader) is None:
             self._call.warm_up()
         elif hasattr(reader, "warm_up"):
@@ -159,7 +159,7 @@ class Reasoner:
 
     @property
     def _reader(self) -> Reader | None:
-        # Looked up at each run, because the model depends on the environment of the run.
+        # Decided anew at each run, because the environment variables that name the model may have changed.
         return self.reader if self._call.is_absent else None
 
     def _take_step(self, state: State, candidates: Sequence[Candidate], reader: Reader) -> State:
@@ -170,7 +170,7 @@ class Reasoner:
 
     @property
     def asks_to_cite(self) -> bool:
-        """Whether the model is asked for the marks of the passages behind its answer."""
+        """Whether the model is asked to cite the passages that support its answer."""
         return self._answer.cite and self._format.cites
 
     @property
@@ -179,16 +179,16 @@ class Reasoner:
         if name == "auto":
             name = "guided" if self._call.is_embedded else "text"
         if self.must_answer and self.prompt is not None and name == "tools":
-            # A custom prompt for the single answering call holds the passages; `tools` would add them again, as turns.
+            # A custom prompt for the answering call contains the passages. `tools` would add them again as turns.
             name = "text"
         kind = FORMATS[name]
         return kind(self.self_evaluation) if issubclass(kind, JsonFormat) else kind()
 
     def ask_further(self, state: State, question: str) -> dict[str, Any] | None:
-        """Ask another component's question in the same conversation, after the last observation.
+        """Put another component's question into this conversation, after the last observation.
 
-        Returns the arguments of :meth:`ModelCall.prepare`; None if the prompt is not the product's own, or replies in
-        this format cannot cite.
+        Returns the arguments of :meth:`ModelCall.prepare`. Returns None if the prompt is a custom one, if the run's
+        ``prompts`` is not ``product``, or if the reply format does not allow citations.
         """
         if self.prompt is not None or not self._format.cites or state.settings.prompts != "product":
             return None
@@ -203,7 +203,7 @@ class Reasoner:
         )
 
     def _converse(self, state: State, further: str = "") -> dict[str, Any]:
-        """Write the conversation so far; ``further``, if given, takes the place of the request for the next step."""
+        """Write the conversation so far. A question in ``further`` replaces the request for the next step."""
         form, tools, settings = self._format, self._choose_tools(state), state.settings
         marks = prompt_marks(state) if self.asks_to_cite else {}
         cites = self.asks_to_cite and settings.prompts == "product" and (marks or not self.must_answer)
@@ -224,7 +224,7 @@ class Reasoner:
                 "attached": passages(observations[0], marks=marks, prompts=settings.prompts) if state.attached else "",
                 "history": state.history if not state.typed else (),
                 "tools": tools,
-                # The shipped tool needs no description here.
+                # If the shipped tool is the only tool, it is not described.
                 "described": [tool for tool in tools if tools != [SEARCH_ENGINE]],
                 "tool_names": " or ".join(tool.name for tool in tools),
                 "max_steps": settings.max_steps,
@@ -264,29 +264,27 @@ class Reasoner:
         return replace(step, **words)
 
     def _choose_tools(self, state: State) -> list[Tool]:
-        """Leave out the tools of sources that the run may not search; if none is left, offer all."""
+        """Leave out the tools of sources that the run may not search; if no tool is left, offer all tools."""
         allowed = [tool for tool in self._tools if tool.source is None or tool.source in state.settings.sources]
         return allowed or self._tools
 
     def _read(self, call: Prepared, message: ChatMessage, state: State) -> State:
-        # If the prompt ends with a thought, the reply continues that thought, and only its answer field holds the
-        # answer.
+        # If the prompt ends with "Thought:", the reply continues the thought, so only its answer field is the answer.
         analyses = (call.messages[-1].text or "").endswith("Thought:")
         step = self._format.read_message(message, self._tools, must_answer=self.must_answer and not analyses)
         if not self.self_evaluation:
-            # A model may evaluate its answer unasked.
+            # A model may evaluate its answer without being asked to.
             step = replace(step, label=None, explanation="", suggestions="")
         if step.action in (Action.UNREADABLE, Action.UNKNOWN_ACTION):
             step = replace(step, reply=shorten(step.reply), thought=shorten(step.thought), tool=shorten(step.tool))
-        # Forced only after an earlier reply (a method may make this call alone), and not if the model itself wanted no
-        # further search.
+        # An answer is not forced if this is the run's only call, or if the model itself wanted no further search.
         forced = (
             self.must_answer
             and any(earlier.reply or earlier.tool or earlier.action is not Action.SEARCH for earlier in state.steps)
             and state.step.action is not Action.NONE
         )
         known = known_marks(state)
-        # A mark means nothing to a search engine.
+        # Marks that cite passages are removed, because they mean nothing to a search engine.
         query = read_citations(step.query, known)[0] or step.query
         state = replace(state.with_step(replace(step, query=query, forced=forced)), conversation=self)
         if step.thought:

@@ -35,11 +35,11 @@ class EmbeddingRetriever(Protocol):
 
 @component
 class DenseRetriever(Block):
-    """Embed a query and retrieve by its vector, as the retriever of a `RetrievalSource`.
+    """Embed a query and find documents by its vector. A `RetrievalSource` can use it as its retriever.
 
-    Haystack's `TextEmbeddingRetriever` does the same, but builds the embedder when the pipeline is loaded, which
-    imports PyTorch or, if that is not installed, fails. Here a serialised embedder is built at `warm_up`: the pipeline
-    can be loaded, drawn and saved without PyTorch, and the error when it is used names what to install.
+    Haystack's `TextEmbeddingRetriever` does the same, but it builds the embedder when the pipeline is loaded, and that
+    needs PyTorch. This class builds a serialised embedder at `warm_up`. So a pipeline can be loaded, drawn and saved
+    without PyTorch. Running it without PyTorch raises an error that says what to install.
 
     ```python
     from prefrag.components.retrievers.dense_retriever import DenseRetriever
@@ -59,10 +59,10 @@ class DenseRetriever(Block):
     """
 
     def __init__(self, text_embedder: TextEmbedder | dict[str, Any], retriever: EmbeddingRetriever) -> None:
-        """Set the parts; no model is loaded before `warm_up`.
+        """Set the embedder and the retriever; no model is loaded before `warm_up`.
 
-        :param text_embedder: The embedder of the query, with the model that embedded the documents. A serialised
-            embedder is built at `warm_up`.
+        :param text_embedder: The embedder of the query. It must use the model that embedded the documents. If it is
+            serialised (a dictionary), it is built at `warm_up`.
         :param retriever: The retriever that finds documents by a vector.
         """
         self.text_embedder = text_embedder
@@ -75,7 +75,7 @@ class DenseRetriever(Block):
 
     @property
     def model_parts(self) -> list[Any]:
-        """The parts that may call a model: the embedder, serialised until it is built, and the retriever."""
+        """The objects that may call a model: the embedder, which is serialised until `warm_up`, and the retriever."""
         return [self.text_embedder if self._embedder is None else self._embedder, self.retriever]
 
     @classmethod
@@ -87,7 +87,7 @@ class DenseRetriever(Block):
         return cls(**parameters)
 
     def warm_up(self) -> None:
-        """Load the model and open the documents.
+        """Load the model and warm up the retriever.
 
         :raises RemoteModelRefused: When the model is on another machine and ``PREFRAG_REMOTE_MODEL`` is off.
         :raises ImportError: When the embedder's package is not installed.
@@ -117,14 +117,14 @@ class DenseRetriever(Block):
         """Find documents.
 
         :param query: Any text.
-        :param top_k: The most documents to return, by default the retriever's own number.
+        :param top_k: The maximum number of documents to return, by default the retriever's own number.
         :param filters: Haystack's filters.
         :returns: `documents` with their score, best first; none for a blank query.
         :raises ImportError: When the embedder's package is not installed.
         :raises FilterError: When the filters cannot be understood or applied.
         """
         if self._fields is not None:
-            # Haystack's retriever would silently misapply filters on analysed fields.
+            # Haystack's retriever would apply filters on analysed fields wrongly, without an error.
             refuse_analysed_fields(filters)
         if not query.strip():
             return {"documents": []}
@@ -146,5 +146,5 @@ class DenseRetriever(Block):
 
 
 def _build(data: dict[str, Any], name: str) -> Any:
-    # Copied, because some components change their parameters, and all uses of a YAML anchor share one object.
+    # The data are copied, because some components change their parameters, and uses of a YAML anchor share one object.
     return component_from_dict(import_class_by_name(data["type"]), deepcopy(data), name)

@@ -21,7 +21,7 @@ from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import normalize_unicode
 
 _FIELDS = ["title", "content"]
-# The server analyses up to 10,000 tokens per request, and few analyzers make more than one token from a character.
+# The server makes at most 10,000 tokens per request, and few analyzers make more than one token of a character.
 _CHARACTERS_A_REQUEST = 10_000
 
 
@@ -29,8 +29,8 @@ _CHARACTERS_A_REQUEST = 10_000
 class ElasticsearchMultiMatchRetriever(Block):
     """Find the documents of an `ElasticsearchDocumentStore` whose title and text match a query best.
 
-    Haystack's BM25 retriever gives every field the same weight; this one adds the scores of title and text, the title's
-    with a boost. Make the store's index with `recommended_mapping`: without it neither field is stemmed.
+    The score is the sum of the text's score and 1.25 times the title's score, while Haystack's BM25 retriever gives
+    every field the same weight. Make the index with `recommended_mapping`, because without it words are not stemmed.
 
     ```python
     from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
@@ -52,7 +52,7 @@ class ElasticsearchMultiMatchRetriever(Block):
         """Set the store and the defaults of a search; the server is not called yet.
 
         :param document_store: The store to search.
-        :param top_k: The most documents to return.
+        :param top_k: The maximum number of documents to return.
         :raises ValueError: When the store is of another class, or top_k is under 1.
         """
         if not isinstance(document_store, ElasticsearchDocumentStore):
@@ -67,12 +67,12 @@ class ElasticsearchMultiMatchRetriever(Block):
     def recommended_mapping(language: str = "english") -> dict[str, Any]:
         """Make the `custom_mapping` of a store for this retriever.
 
-        :param language: The name of an analyzer of the server: `english`, `german`, ... or `standard` for none.
-        :returns: The mapping: title and content analysed in that language, every other string kept whole for filters,
-            and `title_key`, which `prefrag index` fills and `TitleMentionRetriever` searches.
+        :param language: The name of an analyzer of the server: `english`, `german`, ... or `standard` for no language.
+        :returns: The mapping. Title and content are analysed in that language, and every other string is stored whole
+            for filters. `prefrag index` fills the field `title_key`, which `TitleMentionRetriever` searches.
         """
         return {
-            # Otherwise, once a field's first value looks like a date, any other text in it is an error.
+            # With date detection, a field whose first value looks like a date would accept only dates.
             "date_detection": False,
             "properties": {
                 "title": {"type": "text", "analyzer": language},
@@ -83,7 +83,7 @@ class ElasticsearchMultiMatchRetriever(Block):
                 {
                     "strings": {
                         "match_mapping_type": "string",
-                        # Lucene refuses a document with a longer keyword; 8,191 characters may have 4 bytes each.
+                        # Lucene refuses keywords over 32,766 bytes, and a character may have 4 bytes.
                         "mapping": {"type": "keyword", "ignore_above": 8191},
                     }
                 }
@@ -103,7 +103,7 @@ class ElasticsearchMultiMatchRetriever(Block):
         """Find documents.
 
         :param query: Any text.
-        :param top_k: The most documents to return, by default the retriever's own number.
+        :param top_k: The maximum number of documents to return, by default the retriever's own number.
         :param filters: Haystack's filters.
         :returns: `documents` with their score, best first; none for a blank query.
         :raises ValueError: When top_k is under 1.
@@ -137,11 +137,11 @@ class ElasticsearchMultiMatchRetriever(Block):
         return [list(tokens.get(text, ())) for text in texts]
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Count all documents, and for each word those whose title or text contains it."""
+        """Return how many documents there are, and for each word how many contain it in title or text."""
         words = list(dict.fromkeys(words))
         with explain_failures(self.document_store):
             total = self.document_store.client.count(index=self._index)["count"]
-            # Terms of the index are counted as they are, because stemming a stem can change it again.
+            # A word that the index has in just this form is not stemmed, because stemming a stem can change it again.
             counts = self._counts({word: _as_term(normalize_unicode(word)) for word in words})
             counts |= self._counts({word: _as_word(normalize_unicode(word)) for word in words if not counts[word]})
         return total, counts
@@ -170,7 +170,7 @@ class ElasticsearchMultiMatchRetriever(Block):
         except BadRequestError:
             if len(texts) == 1:
                 raise
-            # Together the texts may have too many tokens for one request.
+            # All the texts together may have too many tokens for one request.
             apart = None
         return [self._analyze([text])[0] for text in texts] if apart is None else apart
 
@@ -200,8 +200,8 @@ class ElasticsearchMultiMatchRetriever(Block):
 
 
 def _each_word_once(text: str) -> str:
-    """Remove repeated words from a text, so that each counts once, as in the embedded index."""
-    # The server counts repeats, which costs 2 points of recall at 5 on MuSiQue if a passage is the query.
+    """Remove repeated words from a text, so that each word counts once, as in the embedded index."""
+    # If the query is a passage, counting repeated words costs 2 points of recall at 5 on MuSiQue.
     found: dict[str, str] = {}
     for word in text.split():
         found.setdefault(word.strip(punctuation).lower(), word)
@@ -225,7 +225,7 @@ def _as_word(word: str) -> dict[str, Any]:
 
 
 def _characters(text: str) -> int:
-    """Count the characters of a text as the server does: those above U+FFFF twice."""
+    """Count the characters of a text as the server does, for which a character above U+FFFF is two."""
     return len(text) + sum(character > "\uffff" for character in text)
 
 
@@ -244,7 +244,7 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _by_text(tokens: Iterable[Mapping[str, Any]], texts: Sequence[str]) -> list[list[str]] | None:
-    """Group tokens by the text that they come from; None if one of them reaches into the next text."""
+    """Group tokens by the text that they come from; None if a token reaches into the next text."""
     found: list[list[str]] = [[] for _ in texts]
     lengths = [_characters(text) for text in texts]
     starts = list(accumulate((length + 1 for length in lengths[:-1]), initial=0))

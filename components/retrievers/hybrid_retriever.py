@@ -35,8 +35,8 @@ _Call = tuple[Retriever, dict[str, Any]]
 class HybridRetriever(Block):
     """Call retrievers in parallel and fuse their lists by reciprocal rank, with the usual constant of 60.
 
-    A retriever that fails or does not reply in time is left out and listed in `errors`; the search fails only if all
-    of them do. Documents with the same id count as one.
+    A retriever that fails or does not reply in time is left out and listed in `errors`. The search fails only if all
+    retrievers fail. Documents with the same id count as one.
 
     ```python
     from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
@@ -60,11 +60,11 @@ class HybridRetriever(Block):
         """Set the retrievers and the defaults of a search.
 
         :param retrievers: Components with `query` -> `documents`.
-        :param top_k: The most documents to return.
-        :param candidates: The number of documents to request from each retriever, or `top_k` if that is more.
+        :param top_k: The maximum number of documents to return.
+        :param candidates: How many documents to request from each retriever, but at least `top_k`.
         :param weights: The weight of each retriever; by default all are equal.
-        :param timeout: Seconds that a retriever may take; it should be below the timeout of the source around it.
-        :raises ValueError: When there are fewer than two retrievers, one has no `run`, or a number is invalid.
+        :param timeout: Seconds that a retriever may take. A source around this retriever should have a longer timeout.
+        :raises ValueError: When there are fewer than two retrievers, some have no `run`, or a number is invalid.
         """
         if len(retrievers) < 2:
             raise ValueError(f"A hybrid needs at least two retrievers, not {len(retrievers)}.")
@@ -86,7 +86,7 @@ class HybridRetriever(Block):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> HybridRetriever:
         """Make a retriever from the output of `to_dict`."""
-        # Haystack builds nested components, but not those in a list.
+        # Haystack builds nested components, but not if they are in a list.
         parameters = dict(data["init_parameters"])
         parameters["retrievers"] = [
             component_from_dict(import_class_by_name(part["type"]), deepcopy(part), "retriever")
@@ -109,13 +109,13 @@ class HybridRetriever(Block):
         """Find documents.
 
         :param query: Any text.
-        :param top_k: The most documents to return, by default the retriever's own number.
+        :param top_k: The maximum number of documents to return, by default the retriever's own number.
         :param filters: Haystack's filters, for the retrievers that take them.
-        :returns: `documents` with the fused score, best first; `errors`: a line for each retriever left out; and
-            `lookups`: the number of queries that all of them sent.
+        :returns: `documents` with the fused score, best first; `errors`: a line for each retriever that failed;
+            `lookups`: the number of queries that all retrievers sent.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When a retriever cannot apply the filters.
-        :raises RuntimeError: When no retriever gave a reply.
+        :raises RuntimeError: When all retrievers fail.
         """
         top_k = wanted_top_k(self.top_k, top_k)
         wanted = {"query": query, "top_k": max(self.candidates, top_k), "filters": filters}
@@ -148,14 +148,14 @@ class HybridRetriever(Block):
                     # A filter that cannot be applied is a mistake of the caller, not a failure of the retriever.
                     raise reply
                 errors.append(describe_failure(type(retriever).__name__, reply, self.timeout))
-                # An empty list in the retriever's place lets all others keep their weights.
+                # Weights go by position, so an empty list takes the place of the failed retriever.
                 lists.append([])
             else:
                 lists.append(list(reply["documents"]))
         if len(errors) == len(self.retrievers):
             raise RuntimeError("; ".join(errors))
         for error in errors:
-            logger.warning("A hybrid search goes on without one of its retrievers: %s", error)
+            logger.warning("A hybrid search continues without one of its retrievers: %s", error)
         lookups = sum(count_lookups(reply if isinstance(reply, dict) else None) for reply in replies)
         fused = self._joiner.run(documents=lists, top_k=top_k)["documents"]
         return {"documents": fused, "errors": errors, "lookups": lookups}

@@ -1,4 +1,4 @@
-"""The retriever that adds the passages whose titles are mentioned, and ranks by pairs that belong together."""
+"""The retriever that adds the passages whose titles are mentioned, and ranks all passages by pairs."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -36,18 +36,18 @@ class Links(Protocol):
         top_k: int | None = None,
         filters: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Find the passages that a query, then documents, mention; the documents themselves are left out."""
+        """Find the passages that a query or documents mention by title, without the documents themselves."""
 
 
 @component
 class LinkedRetriever(Block):
-    """Find passages by words, add those whose titles are mentioned, and rank all by pairs.
+    """Find passages by words, add the passages whose titles are mentioned, and rank all passages by pairs.
 
-    The titles may be mentioned in the query, in the best documents that it finds, and in the documents that earlier
-    steps have observed: the second passage of a question with two hops is often named only in the first. A classifier
-    of pairs (section 2.2.2 of DR-RAG) estimates how likely each candidate and one of those documents are both needed
-    for the question; the rank by words adds to that. Passages that were observed already may be found again: the
-    ``observed_last`` of a source puts them after the new ones.
+    Titles are searched for in the query, in the best documents for the query, and in documents that earlier steps found
+    (observed documents): in a question with two hops, often only the first passage names the second. Every candidate is
+    paired with every document that was searched for titles. A classifier (section 2.2.2 of DR-RAG) estimates how likely
+    the question needs both. The score of a candidate is the score of its best pair plus a bonus for its rank by words.
+    Observed documents may be found again; a source with ``observed_last`` puts them after the new documents.
 
     A :class:`RetrievalSource` passes the question and the observed documents to it.
 
@@ -78,22 +78,21 @@ class LinkedRetriever(Block):
         observed_depth: int = 10,
         rank_weight: float = 1.0,
     ) -> None:
-        """Set the parts and the depths of a search.
+        """Set the components and how many documents each step of a search uses.
 
         :param retriever: The retriever that finds documents by words, or by vectors.
         :param links: The retriever of the documents whose titles are mentioned: a :class:`TitleMentionRetriever` over
             the same store.
-        :param engine: The scorer of pairs; by default the shipped trees, with the store's counts of words.
-        :param top_k: The most documents to return.
-        :param candidates: The number of best documents by words whose pairs are scored; others have only their rank.
-        :param first_stage_depth: How many of the best new documents by words, and how many of those that the query
-            mentions, have their texts searched for titles.
-        :param link_depth: The most documents to add because these texts or the observed ones mention them.
-        :param observed_depth: The number of latest observed documents whose texts are searched for titles.
-        :param rank_weight: The score that is added to the best pair of the first document by words; half of it is added
-            for the second, a third for the third. A pair scores from 0 to 1, so with a large weight the order by words
-            decides.
-        :raises ValueError: When a part has no `run` or `score`, or a number is invalid.
+        :param engine: The scorer of pairs; by default the shipped decision trees, with the store's counts of words.
+        :param top_k: The maximum number of documents to return.
+        :param candidates: How many of the best documents by words are paired. The rest get only the bonus for the rank.
+        :param first_stage_depth: How many of the best documents by words, and of the documents that the query mentions,
+            are searched for titles.
+        :param link_depth: The maximum number of documents to add whose titles these or the observed documents mention.
+        :param observed_depth: How many of the latest observed documents are searched for titles.
+        :param rank_weight: The bonus of the best document by words. The second gets half of it, the third a third, and
+            so on. Scores of pairs are from 0 to 1, so with a large bonus the order by words decides.
+        :raises ValueError: When a component has no `run` or `score`, or a number is invalid.
         """
         for part, label in ((retriever, "retriever"), (links, "links")):
             if not callable(getattr(part, "run", None)):
@@ -115,9 +114,9 @@ class LinkedRetriever(Block):
         self._supported = supported_arguments(retriever)
 
     def warm_up(self) -> None:
-        """Warm up the parts, and load the classifier; an index without titles only logs a warning.
+        """Warm up the components and load the classifier. An index without titles is only logged as a warning.
 
-        Raises FileNotFoundError when the index or the trees do not exist.
+        Raises FileNotFoundError when the index or the classifier's file does not exist.
         """
         for part in (self.retriever, self.engine):
             if hasattr(part, "warm_up"):
@@ -132,7 +131,7 @@ class LinkedRetriever(Block):
 
     @property
     def document_store(self) -> Any:
-        """The retriever's store, which counts words; None if the retriever has none."""
+        """The retriever's store, which counts words; None if the retriever has no store."""
         return getattr(self.retriever, "document_store", None)
 
     @component.output_types(documents=list[Document], errors=list[str], lookups=int)
@@ -147,14 +146,14 @@ class LinkedRetriever(Block):
         """Find documents.
 
         :param query: Any text.
-        :param top_k: The most documents to return, by default the retriever's own number.
-        :param filters: Haystack's filters, for the parts that take them.
-        :param question: The question of the run; by default the query.
-        :param observed: The documents of earlier steps, from any source; they are returned only if found again.
-        :returns: `documents`, best first, with the sum of best pair and weighted rank as their score; `errors`: why the
-            links failed, if they did; and `lookups`: the queries of all parts.
-        :raises ValueError: When top_k is under 1, or the engine's scores do not fit.
-        :raises FilterError: When a part cannot apply the filters.
+        :param top_k: The maximum number of documents to return, by default the retriever's own number.
+        :param filters: Haystack's filters, for the components that take them.
+        :param question: The question of the user; by default the query.
+        :param observed: The documents of earlier steps, from any source. They are returned only if found again.
+        :returns: `documents` with their scores, best first. `errors`: why `links` failed, if it failed. `lookups`: the
+            number of queries that all components sent.
+        :raises ValueError: When top_k is under 1, or the engine returns too few or too many scores.
+        :raises FilterError: When a component cannot apply the filters.
         :raises FileNotFoundError: When there is no trained classifier.
         """
         top_k, observed = wanted_top_k(self.top_k, top_k), observed or []
@@ -186,11 +185,11 @@ class LinkedRetriever(Block):
 
     def _log_failed_links(self, error: Exception) -> str:
         message = f"{type(self.links).__name__}: {str(error) or type(error).__name__}"
-        logger.warning("A linked search goes on without its links. %s", message)
+        logger.warning("A linked search continues without passages that are mentioned by title. %s", message)
         return message
 
     def _choose_leading(self, outputs: Sequence[Mapping[str, Any]], observed: Sequence[Document]) -> list[Document]:
-        """Choose the documents whose texts are searched for titles: the latest observed, then the best new ones."""
+        """Choose the documents that are searched for titles: the latest observed, then the best new documents."""
         by_words, mentioned = (output["documents"] for output in outputs)
         latest = observed[max(0, len(observed) - self.observed_depth) :]
         seen = {identity(document) for document in observed}
@@ -199,7 +198,7 @@ class LinkedRetriever(Block):
         return list({identity(document): document for document in (*latest, *new)}.values())
 
     def _rank(self, question: str, leading: Sequence[Document], outputs: Sequence[Mapping[str, Any]]) -> list[Document]:
-        """Rank the documents found by their best pairs and their ranks by words."""
+        """Rank all documents by the scores of their best pairs and their ranks by words."""
         by_words, *linked = (output["documents"] for output in outputs)
         mentioned = list(chain.from_iterable(linked))
         paired = {identity(document): document for document in (*leading, *by_words[: self.candidates], *mentioned)}
@@ -210,13 +209,13 @@ class LinkedRetriever(Block):
         scored = [replace(document, score=scores[key]) for key, document in found.items()]
         return sorted(scored, key=lambda document: -(document.score or 0.0))
 
-    # In a thread, because the statistics of words may come from a server.
+    # This runs in a thread, because the counts of words may come from a server.
     _rank_async = in_thread(_rank)
 
     def _best_pairs(
         self, question: str, leading: Sequence[Document], others: Mapping[Identity, Document]
     ) -> dict[Identity, float]:
-        """Score the pairs of documents, and find the best pair of each."""
+        """Score the pairs of documents, and return the score of each document's best pair."""
         pairs = [(first, second) for first in map(identity, leading) for second in others if first != second]
         scores = self.engine.score(question, [(others[a], others[b]) for a, b in pairs]) if pairs else []
         if len(scores) != len(pairs):
@@ -229,6 +228,6 @@ class LinkedRetriever(Block):
 
 
 def _term_statistics(retriever: Any) -> TermStatistics | None:
-    """Find the statistics of a retriever's words: the retriever itself or its store."""
+    """Find the object that counts words: the retriever itself or its store; None if neither can count."""
     parts = (retriever, getattr(retriever, "document_store", None))
     return next((part for part in parts if callable(getattr(part, "document_frequencies", None))), None)

@@ -1,4 +1,4 @@
-"""The interfaces of retrievers and rankers, and what their calls take and give."""
+"""The interfaces of retrievers and rankers, and helpers for calling them."""
 
 import inspect
 from collections.abc import Mapping
@@ -9,9 +9,9 @@ from haystack import Document
 
 from prefrag.components.parts import walk_parts
 
-# The modules of Haystack's web searches and page readers.
+# Parts of the module names of Haystack's components that search the web or fetch web pages.
 _WEB_MODULES = (".websearch.", ".fetchers.", ".connectors.jina", "duckduckgo")
-# Some clients put a whole request into their error message.
+# Longer error messages are cut, because some clients put a whole request into the message.
 _MOST_CHARACTERS = 200
 
 
@@ -22,7 +22,7 @@ class Retriever(Protocol):
         """Find documents.
 
         :param query: Any text.
-        :returns: ``documents``, best first; and ``lookups`` if it sends more than one query, see :func:`count_lookups`.
+        :returns: ``documents``, best first. If several queries were sent, ``lookups`` is their number.
         """
 
 
@@ -47,26 +47,26 @@ def supported_arguments(part: Retriever | Ranker) -> set[str]:
 
 
 def select_arguments(supported: set[str], **arguments: Any) -> dict[str, Any]:
-    """Drop the arguments that a component does not take, and those without a value."""
+    """Drop the arguments that a component does not take or whose value is None."""
     return {name: value for name, value in arguments.items() if name in supported and value is not None}
 
 
 def count_lookups(output: Mapping[str, Any] | None) -> int:
-    """Count the queries that a retriever sent to an index or the web."""
+    """Count the queries that a retriever sent to an index or the web: ``lookups`` in its output, else 1."""
     return int((output or {}).get("lookups", 1))
 
 
 def is_web_search(part: Any) -> bool:
-    """Check whether queries to a component leave this machine, because it or anything inside it searches the web."""
+    """Check whether a component, or any component inside it, searches the web, so that queries leave this machine."""
     return any(searches_web(inner) for _, inner in walk_parts(part))
 
 
 def searches_web(part: Any) -> bool:
-    """Check by its ``external`` or its module whether an object itself, not a part of it, calls an outside service."""
+    """Check by its ``external`` or its module whether an object calls an outside service; its parts are not checked."""
     kind = type(part)
     if getattr(kind, "external", False) is True or getattr(part, "__dict__", {}).get("external") is True:
         return True
-    # Base classes too, because a subclass may be in any module.
+    # Base classes are checked too, because a subclass may be in any module.
     modules = (base.__module__.lower() for base in kind.__mro__)
     return any(mark in module for module in modules for mark in _WEB_MODULES)
 

@@ -4,7 +4,7 @@ from prefrag.components.block import check_whole
 
 
 def wanted_top_k(own: int, given: int | None = None) -> int:
-    """Take the number of documents to return from the call or, if it gives none, from the retriever."""
+    """Return the call's number of documents (``given``) or, without it, the retriever's own number."""
     top_k = own if given is None else given
     check_whole(1, top_k=top_k)
     return top_k

@@ -25,14 +25,14 @@ class TantivyBM25Retriever:
     ```
     """
 
-    # A search runs in this process, so parallel searches of a small index gain nothing.
+    # Searches run in this process, so searches of a small index are no faster in parallel.
     embedded = True
 
     def __init__(self, document_store: TantivyDocumentStore, top_k: int = 10) -> None:
         """Set the store and the defaults of a search.
 
         :param document_store: The store to search.
-        :param top_k: The most documents to return.
+        :param top_k: The maximum number of documents to return.
         :raises ValueError: When the store is not a `TantivyDocumentStore`, or top_k is under 1.
         """
         if not isinstance(document_store, TantivyDocumentStore):
@@ -41,7 +41,7 @@ class TantivyBM25Retriever:
         self.top_k = wanted_top_k(top_k)
 
     def warm_up(self) -> None:
-        """Open the index, so that a missing one is a FileNotFoundError before the first question."""
+        """Open the index, so that a missing index raises FileNotFoundError before the first question."""
         self.document_store.count_documents()
 
     @component.output_types(documents=list[Document])
@@ -51,7 +51,7 @@ class TantivyBM25Retriever:
         """Find documents.
 
         :param query: Any text.
-        :param top_k: The most documents to return, by default the retriever's own number.
+        :param top_k: The maximum number of documents to return, by default the retriever's own number.
         :param filters: Haystack's filters.
         :returns: `documents` with their score, best first; none for a query without a word.
         :raises ValueError: When top_k is under 1.
@@ -60,8 +60,8 @@ class TantivyBM25Retriever:
         return {"documents": self.document_store.search(query, wanted_top_k(self.top_k, top_k), filters)}
 
     def _takes_long(self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None) -> bool:
-        # In a large index, or with a filter, which may read many documents, a search takes longer than starting a
-        # thread, and a thread lets other runs go on meanwhile.
+        # A search of a large index takes longer than starting a thread. So does a search with filters, which may read
+        # many documents. In a thread, these searches do not hold up other questions.
         return bool(filters) or self.document_store.count_documents() >= LARGE
 
     run_async = in_thread(run, when=_takes_long)

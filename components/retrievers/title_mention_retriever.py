@@ -15,7 +15,7 @@ from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.state.state import identity
 from prefrag.components.text.title_mentions import MAX_WORDS, longest_mentions, mentioned_keys, title_key
 
-# The beginning of a long text is enough to rank by, and every word makes the search slower.
+# Only the beginning of a long text ranks passages: that is enough, and every word makes the search slower.
 _RANKED_BY_CHARACTERS = 2_000
 
 
@@ -23,9 +23,9 @@ _RANKED_BY_CHARACTERS = 2_000
 class TitleMentionRetriever:
     """Find the passages whose titles a query or other passages mention.
 
-    A search by words finds passages that are similar to the question. The second passage of a question with two hops is
-    often not similar to it, but named in the first. `title_mentions` defines what counts as a mention. The titles are
-    looked up in the store, so that added and deleted passages take effect at the next call.
+    A question with two hops needs two passages. A search by words often misses the second passage, because it is not
+    similar to the question. But the first passage often mentions its title. `title_mentions` defines what counts as a
+    mention. Every call looks the titles up in the store, so added and deleted passages take effect at once.
 
     ```python
     from haystack import Document
@@ -44,12 +44,12 @@ class TitleMentionRetriever:
         per_title: int = 3,
         top_k: int = 8,
     ) -> None:
-        """Set the store and the defaults of a run; nothing is opened yet.
+        """Set the store and the defaults of a search; nothing is opened yet.
 
         :param document_store: The store of the passages.
-        :param per_title: The most passages with the same title.
-        :param top_k: The most passages to return.
-        :raises ValueError: When the store is neither of the two, or a number is under 1.
+        :param per_title: The maximum number of passages with the same title.
+        :param top_k: The maximum number of passages to return.
+        :raises ValueError: When the store is of another class, or a number is under 1.
         """
         if not isinstance(document_store, TantivyDocumentStore | ElasticsearchDocumentStore):
             raise ValueError(
@@ -63,11 +63,11 @@ class TitleMentionRetriever:
 
     @property
     def embedded(self) -> bool:
-        """Whether the titles are looked up in this process, so that parallel calls gain nothing."""
+        """Whether titles are looked up in this process, so that calls are no faster in parallel."""
         return isinstance(self.document_store, TantivyDocumentStore)
 
     def warm_up(self) -> None:
-        """Open an on-disk index, so that one that is missing or damaged is an error before the first question."""
+        """Open an on-disk index, so that a missing or damaged index is an error before the first question."""
         if isinstance(self.document_store, TantivyDocumentStore):
             self.document_store.known_titles([])
 
@@ -81,15 +81,15 @@ class TitleMentionRetriever:
     ) -> dict[str, Any]:
         """Find the passages whose titles are mentioned.
 
-        :param query: A text that may mention titles. It also ranks passages that share a title; if it is blank,
+        :param query: A text that may mention titles. It also ranks passages with the same title. If the query is blank,
             the text that mentions the title ranks them.
         :param documents: Passages whose contents may mention titles other than their own. They are not returned.
-        :param top_k: The most passages to return, by default the retriever's own number.
+        :param top_k: The maximum number of passages to return, by default the retriever's own number.
         :param filters: Haystack's filters.
-        :returns: `documents`: first the passage of each title with the best BM25 score, in the order of first mention
-            (in the query, then in the documents); then each title's second passage, and so on. BM25 gives their
-            score, except that the embedded store does not score the only passage of a title. `lookups`: the number of
-            texts whose titles were looked up.
+        :returns: `documents`: first each title's best passage by BM25, then each title's second best, and so on. The
+            titles are in the order in which they are first mentioned, in the query and then in the documents. The
+            score is the BM25 score; a `TantivyDocumentStore` does not score the only passage of a title. `lookups`:
+            the number of texts that were searched for titles.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When the filters cannot be understood or applied.
         :raises DocumentStoreError: When the index has no titles, or the server fails.
@@ -97,16 +97,16 @@ class TitleMentionRetriever:
         top_k, given = wanted_top_k(self.top_k, top_k), documents or []
         store = self.document_store
         if isinstance(store, TantivyDocumentStore):
-            # Long texts have thousands of keys to look up, which would block the event loop.
+            # The calls run in threads, because the thousands of keys of a long text would block the event loop.
             find_titles, find_documents = in_thread(store.known_titles), in_thread(store.documents_by_title)
         else:
             titles = ElasticsearchTitles(store)
             find_titles, find_documents = titles.known_titles_async, titles.documents_by_title_async
         known = await find_titles(self._possible_keys(query, given))
-        # Each known title has a passage, and leaving out `given` empties at most len(given) titles. Without filters,
-        # this many titles are therefore enough.
+        # Every known title has a passage. When the `given` passages are left out, at most len(given) titles lose their
+        # last passage. So without filters, top_k + len(given) titles are enough.
         mentioned = self._find_mentioned(query, given, known, None if filters else top_k + len(given))
-        # So many of a title that enough remain after the given ones are left out.
+        # More than `per_title` passages are requested, because the `given` passages are left out later.
         wanted = self.per_title + sum(_own_key(document) in mentioned for document in given)
         found = await find_documents(mentioned, wanted, filters)
         return {"documents": self._choose(found, given, top_k), "lookups": bool(query.strip()) + len(given)}
@@ -129,7 +129,7 @@ class TitleMentionRetriever:
         return {key: text[:_RANKED_BY_CHARACTERS] for key, text in islice(mentioned.items(), most)}
 
     def _choose(self, found: Mapping[str, Sequence[Document]], given: Sequence[Document], top_k: int) -> list[Document]:
-        # Titles take turns, because one with many passages would otherwise leave no room for the later ones.
+        # Titles take turns, because a title with many passages would otherwise leave no room for later titles.
         held = {identity(document) for document in given}
         titles = [[document for document in one if identity(document) not in held] for one in found.values()]
         turns = ([one[turn] for one in titles if turn < len(one)] for turn in range(self.per_title))

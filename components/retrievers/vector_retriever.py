@@ -14,7 +14,7 @@ from prefrag.components.retrievers.search_settings import wanted_top_k
 class VectorRetriever:
     """Find the passages of an on-disk index whose vectors are nearest to the vector of a query.
 
-    The passages are embedded beforehand by :func:`prefrag.indexing.embedding.embed_index`.
+    The passages must be embedded beforehand, with :func:`prefrag.indexing.embedding.embed_index`.
 
     ```python
     from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
@@ -29,8 +29,8 @@ class VectorRetriever:
         """Set the index and the defaults of a search.
 
         :param document_store: The store of the passages, whose folder holds the vectors.
-        :param model: The name of the model that embedded them.
-        :param top_k: The most documents to return.
+        :param model: The name of the model that embedded the passages.
+        :param top_k: The maximum number of documents to return.
         :raises ValueError: When the store is not a `TantivyDocumentStore`, the model has no name or top_k is under 1.
         """
         self.vectors = PassageVectors(document_store, model)
@@ -39,7 +39,7 @@ class VectorRetriever:
         self.top_k = wanted_top_k(top_k)
 
     def warm_up(self) -> None:
-        """Open the vectors, so that a missing index or extra (`dense`) is an error before the first question."""
+        """Open the vectors, so that a missing index or a missing extra `dense` is an error before the first search."""
         self.vectors.count()
 
     @component.output_types(documents=list[Document])
@@ -48,11 +48,11 @@ class VectorRetriever:
     ) -> dict[str, list[Document]]:
         """Find documents.
 
-        :param query_embedding: The vector of the query, by the same model.
+        :param query_embedding: The vector of the query, made by the same model.
         :param filters: Haystack's filters.
-        :param top_k: The most documents to return, by default the retriever's own number.
-        :returns: `documents` with the cosine as their score, best first.
-        :raises ValueError: When top_k is under 1 or the vector has another length.
+        :param top_k: The maximum number of documents to return, by default the retriever's own number.
+        :returns: `documents`, best first; their score is the cosine similarity.
+        :raises ValueError: When top_k is under 1, or the vector is longer or shorter than the passages' vectors.
         :raises FileNotFoundError: When the passages are not embedded with this model.
         :raises FilterError: When the filters cannot be understood or applied.
         """

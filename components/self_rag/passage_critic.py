@@ -1,4 +1,4 @@
-"""The component that has a model answer from each passage alone and criticise each answer, and keeps the best one."""
+"""The component of Self-RAG: a model answers from each passage alone and criticises each answer; the best is kept."""
 
 import asyncio
 import math
@@ -44,9 +44,9 @@ WEIGHTS = {"relevance": 1.0, "support": 1.0, "usefulness": 0.5}
 _SUPPORT: dict[Support, float] = {"fully": 1.0, "partially": 0.5, "none": 0.0}
 _USEFULNESS = (-1.0, -0.5, 0.0, 0.5, 1.0)
 _LABELS: dict[Support, tuple[Label, str]] = {
-    "fully": (Label.CORRECT, "Its passage supports it fully."),
-    "partially": (Label.PARTIALLY_CORRECT, "Its passage supports it in part."),
-    "none": (Label.INCORRECT, "Its passage does not support it."),
+    "fully": (Label.CORRECT, "The passage supports the answer fully."),
+    "partially": (Label.PARTIALLY_CORRECT, "The passage supports the answer in part."),
+    "none": (Label.INCORRECT, "The passage does not support the answer."),
 }
 _CRITIQUE = object_schema(
     relevance={"enum": ["relevant", "irrelevant"]},
@@ -65,16 +65,16 @@ _GRADE = re.compile(r"(?<![\d.,-])[1-5](?![\d,]|\.[1-9])")
 class Critique:
     """An answer from one passage, and the model's critique of it."""
 
-    answer: str = ""  # empty if the passage gives none
+    answer: str = ""  # empty if the passage contains no answer
     relevant: bool = False  # whether the passage is relevant (IsRel)
     support: Support = "none"  # how far the passage supports the answer (IsSup)
     usefulness: int | None = None  # how useful the answer is, from 1 to 5 (IsUse); None if it cannot be read
-    parsed: bool = False  # whether all three critiques could be read; an unreadable one adds nothing to the score
+    parsed: bool = False  # whether all three critiques could be read; an unreadable critique adds nothing to the score
 
     def score(self, weights: Mapping[str, float]) -> float:
         """Add up the critiques (section 3.3 of Self-RAG, and its published code).
 
-        Relevance counts 0 or 1, support 0, 0.5 or 1, usefulness -1 to 1.
+        Before the weights, relevance counts 0 or 1, support 0, 0.5 or 1, and usefulness -1 to 1.
         """
         usefulness = 0.0 if self.usefulness is None else _USEFULNESS[self.usefulness - 1]
         return (
@@ -86,10 +86,10 @@ class Critique:
 
 @component
 class PassageCritic:
-    """Retrieve or not, answer from each passage alone, criticise each answer, and keep the best (Self-RAG).
+    """Decide whether to retrieve, answer from each passage alone, criticise each answer, and keep the best (Self-RAG).
 
-    A pipeline runs it before the search and after it. Each run gives exactly one output: ``search``, ``answered``, or
-    ``unanswered`` if no search is needed, or there is no passage or no model to criticise it.
+    A pipeline runs this component before the search and again after it. Each run returns exactly one output:
+    ``search``, ``answered``, or ``unanswered`` if no search is needed, no passage was found or there is no model.
     """
 
     def __init__(
@@ -104,12 +104,12 @@ class PassageCritic:
         """Set up the component.
 
         :param chat_generator: The model that answers and criticises.
-        :param retrieval: ``always`` searches; with ``adaptive`` the model first decides whether to search. If its
-            decision cannot be read in two attempts, the run searches only if it has no external source.
-        :param weights: Weights by critique, in place of the defaults: 1.0 for ``relevance`` and ``support``, 0.5 for
+        :param retrieval: ``always`` searches. With ``adaptive``, the model first decides whether to search. If its
+            decision cannot be read in two attempts, the run searches only if all its sources are local.
+        :param weights: The weight of each critique; by default 1.0 for ``relevance`` and ``support``, and 0.5 for
             ``usefulness``.
-        :param concurrency: The number of passages that are criticised at the same time in the asynchronous engine; one
-            if the model is in this process.
+        :param concurrency: How many passages are criticised at the same time in an asynchronous run. A model in this
+            process gets one passage at a time.
         :param prompt: A prompt file for the answer from a passage.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :raises ValueError: When a setting is invalid, or a prompt file does not exist.
@@ -135,18 +135,18 @@ class PassageCritic:
             self._call.warm_up()
 
     async def run_async(self, state: State) -> dict[str, State]:
-        """Decide on the search, or criticise what it found.
+        """Decide whether to search, or criticise the passages that the search found.
 
         :param state: The state at the start of a run, or after its search.
-        :returns: The state under one output.
-        :raises RunError: When the model fails; the error holds the state.
+        :returns: The state under one of the outputs.
+        :raises RunError: When the model fails. The error contains the state.
         """
         if (routed := self._without_call(state)) is not None:
             return routed
         if not state.steps:
             call = self._prepare_decision(state)
             return self._decide(*await self._call.send_until_read_async(call, read_decision))
-        # A model in this process takes one call at a time; meanwhile the deadlines of waiting calls would run out.
+        # A model in this process takes one call at a time. Further calls would wait, and could miss their deadlines.
         limit = asyncio.Semaphore(1 if self._call.is_embedded else self.concurrency)
         failures: list[RunError] = []
 
@@ -154,7 +154,7 @@ class PassageCritic:
             async with limit:
                 forked = replace(state, usage=Usage(), events=())
                 if failures:
-                    # The model is down, so calls that have not been sent yet would fail as well.
+                    # The model has failed, so do not send the remaining calls.
                     return None, forked
                 try:
                     call = self._prepare(forked, document)
@@ -173,7 +173,7 @@ class PassageCritic:
     run = blocking(run_async)
 
     def _without_call(self, state: State) -> dict[str, State] | None:
-        """Route a state that needs no call of a model; None if it needs one."""
+        """Choose the output if that is possible without calling the model, else return None."""
         if not state.steps:
             return {"search": state} if self.retrieval == "always" or self._call.is_absent else None
         if self._call.is_absent:
@@ -216,9 +216,9 @@ class PassageCritic:
         )
 
     def _answer(self, state: State, critiques: Sequence[Critique | None]) -> State:
-        """Give the answer with the highest score, the first of equals, with its passage as citation and evidence."""
-        # As in the published code: if the question gives options, the scores of equal answers add up; free answers
-        # compete singly.
+        """Add the answer with the highest score to the state, and cite its passage."""
+        # As in the published code: if the question has fixed options, the scores of equal answers are added up.
+        # Otherwise each answer keeps its own score.
         closed = state.settings.answer_type != "short"
         totals: dict[str | int, float] = {}
         best: dict[str | int, tuple[float, Document, Critique]] = {}
@@ -242,7 +242,7 @@ class PassageCritic:
                 if key not in best or score > best[key][0]:
                     best[key] = score, document, critique
         if not totals:
-            # A readable reply that found nothing means "no answer"; an unreadable one is a failure of the model.
+            # If any reply could be read, the passages contain no answer. If none could, the model failed.
             was_read = any(found is not None for found in critiques)
             return state.with_step(Step(Action.ANSWER, certainty="not_found" if was_read else None))
         _, document, critique = best[max(totals, key=lambda key: totals[key])]
@@ -262,7 +262,7 @@ class PassageCritic:
 
 
 def _join(*states: State) -> State:
-    """Add up what parallel calls counted and recorded."""
+    """Merge the usage and the events of parallel calls into one state."""
     usages = [state.usage for state in states]
     usage = Usage(
         sum((Counter(usage.llm_calls) for usage in usages), Counter[str]()),

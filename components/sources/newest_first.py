@@ -5,18 +5,18 @@ from collections.abc import Sequence
 
 from haystack import Document
 
-# Passages are equally good if their scores differ by less than a thousandth, or if they share nine tenths of their
-# words.
+# Two passages count as equally good if their scores differ by less than a thousandth, or if nine tenths of their words
+# are the same.
 _SAME_SCORE = 1e-3
 _SAME_WORDS = 0.9
 
 
 def newest_first(documents: Sequence[Document]) -> list[Document]:
-    """Put the newer of two passages first if they are equally good: in score, or as two versions of one text.
+    """Put the newer of two passages first if their scores are about equal, or if they are versions of the same text.
 
-    Only passages with a date change places, and only with each other.
+    Passages without a date stay where they are.
     """
-    # Dates in other forms, such as "20 May 1890" in a corpus, cannot be compared as texts.
+    # Use only dates that begin with the year. Other forms, such as "20 May 1890", do not sort correctly as strings.
     dated = {place: one for place, one in enumerate(documents) if str(one.meta.get("date"))[:4].isdigit()}
     words = {place: set((one.content or "").casefold().split()) for place, one in dated.items()}
     groups: dict[int, list[int]] = {}
@@ -25,7 +25,7 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
         groups.setdefault(next(equal, place), []).append(place)
     ordered = list(documents)
     for group in groups.values():
-        # A year or a month counts as its first day; passages of the same date stay in order.
+        # A date such as "2024" counts as older than the full dates of that year. Equal dates stay in their order.
         newest = sorted(group, key=lambda place: str(documents[place].meta["date"]), reverse=True)
         for place, newer in zip(group, newest, strict=True):
             ordered[place] = documents[newer]
@@ -35,6 +35,6 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
 def _are_equal(one: Document, other: Document, words: set[str], others: set[str]) -> bool:
     if one.score is not None and other.score is not None and math.isclose(one.score, other.score, rel_tol=_SAME_SCORE):
         return True
-    # Most texts differ so much in length that their words need not be compared.
+    # Compare the lengths first, because that is faster and rules out most pairs.
     shorter, longer = sorted((len(words), len(others)))
     return shorter >= _SAME_WORDS * longer > 0 and len(words & others) >= _SAME_WORDS * len(words | others)

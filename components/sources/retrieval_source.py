@@ -39,13 +39,14 @@ from prefrag.components.web.web_gate import HeldBack, WebGate
 
 @component
 class RetrievalSource(Block):
-    """Search a source with a deadline, retries and a second provider, so that a failure does not end the run.
+    """Search an index or the web, with a deadline, retries and a second provider.
 
-    For a query it returns documents or fails, like any retriever. For a :class:`State` it searches with the state's
-    query and returns the state with the search added; a failed search has no documents and an error.
+    Called with a query, the source returns documents or raises an error, like any retriever. Called with a
+    :class:`State`, it searches with the state's query and adds the search to the state. If the search failed, the run
+    goes on: the added search has an error and no documents.
 
-    A retriever whose ``run`` takes ``question`` and ``observed`` also gets the question and the documents observed so
-    far, unless the source is external: only the query may leave this machine.
+    If the retriever's ``run`` takes ``question`` or ``observed``, it also gets the question or the documents observed
+    so far. An external source never passes them on, because only the query may leave this machine.
 
     ```python
     from prefrag.components.sources.retrieval_source import RetrievalSource
@@ -70,29 +71,28 @@ class RetrievalSource(Block):
         gate: WebGate | None = None,
         observed_last: bool = False,
     ):
-        """Set the parts; nothing is searched yet.
+        """Set up the source; nothing is searched yet.
 
         :param name: The name of the source in the state, the trace and the result.
-        :param retriever: The first provider.
-        :param ranker: Sorts the candidates before they are cut to ``top_k``.
-        :param external: Whether queries leave this machine; if so, they pass the gate and the result lists them. A
-            source with a web search in its retriever or second provider, however deep, is always external.
+        :param retriever: The component that searches first.
+        :param ranker: Sorts the documents from the retriever before they are cut to ``top_k``.
+        :param external: Whether queries leave this machine. Then ``gate`` must allow each query, and the result lists
+            it. A source is always external if its retriever or its second provider contains a web search.
         :param top_k: The number of documents to return, unless the request sets it.
-        :param candidates: The number of documents to request from the retriever; by default ``top_k``. The paper ranks
-            50.
+        :param candidates: The number of documents to request from the retriever, for the ranker to choose from; by
+            default ``top_k``. The paper uses 50.
         :param retry_policy: The deadline of an attempt, the number of attempts, and the second provider.
         :param recording: Records or replays the searches.
-        :param gate: Decides for an external source whether a query is sent (by default, if it has at most 400
-            characters), and which web pages may be shown (by default all).
-        :param observed_last: Before the cut at ``top_k``, move documents that the run has already observed behind the
-            new ones, because a step needs something new. No paper does so.
+        :param gate: Decides whether an external source may send a query, and which web pages may be shown.
+        :param observed_last: Whether new documents come before those that the run has already observed, so that the cut
+            at ``top_k`` leaves something new for each step. No paper does this.
         :raises ValueError: When a name or a number is invalid, a provider or the ranker has no ``run``, or the ranker
             searches the web.
         """
         if not name:
             raise ValueError("A source needs a `name`.")
         if "+" in name:
-            raise ValueError(f"The source name '{name}' holds a '+', which joins the names of several sources.")
+            raise ValueError(f"The source name '{name}' contains a '+', which is reserved for joining source names.")
         self.retry_policy = RetryPolicy() if retry_policy is None else retry_policy
         fallback = self.retry_policy.fallback
         for part, label in ((retriever, "retriever"), (ranker, "ranker"), (fallback, "fallback")):
@@ -107,7 +107,7 @@ class RetrievalSource(Block):
         self.name = name
         self.retriever = retriever
         self.ranker = ranker
-        # A web search is always external: whether a closed web stops it must not depend on how a source is set up.
+        # A web search is always external. Otherwise a wrong setting would let it send queries while the web is closed.
         self.external = external or is_web_search(retriever) or is_web_search(fallback)
         self.top_k = top_k
         self.candidates = candidates
@@ -123,23 +123,23 @@ class RetrievalSource(Block):
 
     @property
     def embedded(self) -> bool:
-        """Whether the retriever searches in this process, so that parallel calls gain nothing."""
+        """Whether the retriever searches in this process. If so, parallel calls save no time."""
         return bool(getattr(self.retriever, "embedded", False))
 
     @cached_property
     def _sent(self) -> tuple[ModelTraffic, ...]:
-        """What one search sends to models: the query to embedders, and the query with the documents to rankers."""
+        """The models that a search calls: embedders get the query, and rankers get the query and the documents."""
         models = find_models([self.retriever, self.ranker])
         return tuple(ModelTraffic(model.host, not is_local(model.host), model.role) for model in models)
 
     @property
     def leaves_machine(self) -> bool:
-        """Whether a query would leave this machine now; false while a stand-in takes the place of the web."""
+        """Whether a query would leave this machine now. False while an index stands in for the web."""
         return self.external and not getattr(self.retriever, "stays_local", False)
 
     def warm_up(self) -> None:
-        """Warm up the parts, once."""
-        # Haystack calls this at every run.
+        """Warm up the retriever, the ranker and the second provider, but only once."""
+        # Haystack calls this method at every run.
         if self._is_warm:
             return
         for part in self._parts:
@@ -153,14 +153,14 @@ class RetrievalSource(Block):
     ) -> dict[str, Any]:
         """Search with a query, or with the query of a state.
 
-        :param query: A query, or a state that holds one.
-        :param top_k: The number of documents to return; a state has its own.
-        :param filters: Haystack metadata filter, for retrievers that take one; a state has its own.
-        :returns: ``documents``; for a state, ``state`` with the documents in its last search.
+        :param query: A query, or a state that contains the query.
+        :param top_k: The number of documents to return. Ignored for a state, whose settings decide.
+        :param filters: Haystack metadata filters, for retrievers that take them. Also ignored for a state.
+        :returns: For a query, ``documents``. For a state, ``state`` with this search added.
         :raises RuntimeError: For a query, when every attempt has failed.
-        :raises NotRecorded: When the replayed recording does not hold the search.
-        :raises FilterError: When the filters do not fit the documents.
-        :raises RunError: For a state, in place of a FilterError.
+        :raises NotRecorded: When a recording is replayed that does not contain this search.
+        :raises FilterError: For a query, when the filters do not fit the documents.
+        :raises RunError: For a state, when the filters do not fit, or when a local source or the audit log failed.
         """
         request = self._request(query, top_k, filters)
         if request.is_closed:
@@ -196,7 +196,7 @@ class RetrievalSource(Block):
         return request
 
     def _context(self, state: State) -> dict[str, Any]:
-        """Collect what the retrievers of this source take besides the query."""
+        """Collect the arguments that the retrievers of this source take besides the query."""
         if self.external:
             return {}
         providers = [part for part in (self.retriever, self.retry_policy.fallback) if part is not None]
@@ -205,7 +205,7 @@ class RetrievalSource(Block):
         return {name: value for name, value in known.items() if name in supported}
 
     def _admit(self, request: SearchRequest) -> None:
-        """Replay the search of a request, hold it back, or log that its query is about to be sent."""
+        """Replay the search if it is recorded. Otherwise check whether the query may leave this machine, and log it."""
         try:
             if request.leaves_machine:
                 request.query = one_line(request.query)
@@ -217,11 +217,11 @@ class RetrievalSource(Block):
             request.hold_back(self.name, str(reason))
             request.search = Search(self.name, request.query, skipped=True, lookups=0)
 
-    # In a thread if the query leaves this machine, because the gate may ask a server or a person.
+    # The gate may wait for a server or for a person's answer, so check queries that leave this machine in a thread.
     _admit_async = in_thread(_admit, when=lambda self, request: request.leaves_machine)
 
     def _calls(self, request: SearchRequest) -> Iterator[ProviderCall]:
-        """Yield the calls that a request needs, one after another, and at the end set the request's search."""
+        """Yield the calls to the providers one by one until a call succeeds, then set ``request.search``."""
         if request.search is not None:
             return
         for sent in self._sent:
@@ -231,7 +231,7 @@ class RetrievalSource(Block):
         failures: list[str] = []
         lookups = 0
         providers = [(self.retriever, True)]
-        # A stand-in keeps queries local, so its failure must not send them out.
+        # Do not call the second provider while an index stands in for the web, because queries must stay local then.
         fallback = self.retry_policy.fallback
         if fallback is not None and (request.leaves_machine or not self.external):
             providers.append((fallback, False))
@@ -240,7 +240,7 @@ class RetrievalSource(Block):
             yield call
             try:
                 documents = self._stamp(self._rank(request, call.documents()))
-                # A retriever made of several parts reports those that failed.
+                # A retriever that combines several retrievers reports which of them failed.
                 failed_parts = "; ".join((call.output or {}).get("errors") or ()) or None
                 found = Search(self.name, request.query, documents, _name(provider), error=failed_parts)
                 search = self._record(request, found)
@@ -270,7 +270,7 @@ class RetrievalSource(Block):
         is_ordered = not self.external and of_environment.current_first
         has_dates = is_ordered and any(one.meta.get("date") for one in kept)
         if self.ranker is not None:
-            # The ranker's own top_k may be lower than the request's, and must not cut what is moved to the front below.
+            # Override the ranker's own top_k, which could cut documents that are moved to the front below.
             most = max(len(kept), 1) if request.put_last or has_dates else request.top_k
             top_k = {"top_k": most} if "top_k" in self._supported[id(self.ranker)] else {}
             kept = self.ranker.run(query=request.query, documents=kept, **top_k)["documents"]
@@ -278,23 +278,24 @@ class RetrievalSource(Block):
             kept = newest_first(kept)
         if request.put_last:
             observed = {identity(document) for document in request.put_last}
-            # Stamped before they are compared, because the observed documents are stamped.
+            # Documents are compared by their text, which `_stamp` can change. Observed documents are stamped already.
             kept = sorted(self._stamp(kept), key=lambda document: identity(document) in observed)
         kept = kept[: request.top_k]
-        # Documents that say they are not current come last. They are moved after the cut, so that none of them is lost.
+        # Move superseded, old and draft documents to the end. If this came before the cut, the cut would remove them.
         return sorted(kept, key=lambda one: standing_of(one.meta) is not None) if is_ordered else kept
 
     def _stamp(self, documents: Sequence[Document]) -> tuple[Document, ...]:
+        """Add this source's name to each document, and remove what cannot be sent to models and clients."""
         stamped = []
         for document in documents:
             kept = {name: value for name, value in document.meta.items() if name not in RESERVED_META}
             meta = {**kept, "source": self.name}
             if url := document_url(document):
                 meta["url"] = url
-            # Lone surrogates, and a score that is not a finite number, can be sent neither to a model nor to a client.
+            # Models and clients accept neither lone surrogates in a text nor a score that is infinite or NaN.
             texts = {"id": repair(document.id), "content": repair(document.content)}
             score = document.score if math.isfinite(document.score or 0) else None
-            # A vector may have thousands of numbers, and every later component would copy it.
+            # Drop the vectors, which may have thousands of numbers: every later component would copy them.
             no_vectors: dict[str, Any] = {"embedding": None, "sparse_embedding": None}
             stamped.append(replace(document, **texts, meta=repair(meta), score=score, **no_vectors))
         return tuple(stamped)
@@ -311,13 +312,13 @@ class RetrievalSource(Block):
     def _record(self, request: SearchRequest, search: Search) -> Search:
         if self.recording is None:
             return search
-        # A search that gave documents is recorded without its error, so that it does not fail when it is replayed.
+        # Record an error only if every provider failed, because a replayed search with an error counts as failed.
         entry = Entry(documents=search.documents) if search.provider else Entry(error=search.error)
         kept = self.recording.record(entry, "search", self.name, *request.content)
         return replace(search, documents=kept.documents) if search.provider else search
 
     def _filter_error(self, request: SearchRequest, error: FilterError) -> Exception:
-        # The run ends here, because after a failed search the next source would be searched without the filters.
+        # End the run. If this were only a failed search, the run would search the next source without the filters.
         message = f"The filters do not fit the documents of '{self.name}': {error}"
         return FilterError(message) if request.state is None else RunError(message, request.state)
 
@@ -328,7 +329,7 @@ class RetrievalSource(Block):
             if search.error and not search.provider:
                 raise RuntimeError(f"The source '{self.name}' failed: {search.error}")
             return {"documents": list(search.documents)}
-        # The state alone, without `documents`: Haystack would copy them at every step, and no component takes them.
+        # Return no `documents` with the state: no component uses them, and Haystack would copy them at every step.
         state = state.with_last(searches=(*state.step.searches, search))
         if search.skipped:
             return {"state": state}

@@ -1,4 +1,4 @@
-"""The deadline and the retries of a call to a provider, and the second provider."""
+"""The deadline, the retries and the second provider for calls to a retriever or a web search."""
 
 import asyncio
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ from prefrag.components.retrievers.provider import Retriever
 
 @dataclass
 class ProviderCall:
-    """A call to a provider with its retries, and its output or failure.
+    """A call to a provider (a retriever or a web search), with its output or error.
 
-    As a context manager it catches the failure. It lets through an error in the filters, which retries cannot repair,
-    and the cancellation of the run.
+    As a context manager, the call stores an exception as its ``error`` instead of raising it. Only a FilterError and
+    the cancellation of the run are still raised.
     """
 
     provider: Retriever
     arguments: dict[str, Any]
-    retry: bool = True  # whether to call it again after a failure
+    retry: bool = True  # whether to call the provider again after a failure
     output: dict[str, Any] | None = None
     error: Exception | None = None  # the failure of the last attempt, None if it succeeded
 
@@ -40,7 +40,7 @@ class ProviderCall:
         return True
 
     def documents(self) -> list[Document]:
-        """Return the documents of the output."""
+        """Return the documents of the output, or raise the error of the call."""
         if self.error is not None:
             raise self.error
         if self.output is None or self.output.get("documents") is None:
@@ -70,12 +70,12 @@ class RetryPolicy(Block):
     ):
         """Set the deadline, the retries, the pauses and the second provider.
 
-        :param timeout: Seconds that one attempt may take, and the longest pause. A provider whose ``embedded`` is true
-            searches an index in this process, and is not interrupted.
-        :param retries: Further attempts after a failure.
-        :param backoff: The longest first pause in seconds; the limit doubles with every attempt.
-        :param fallback: The second provider, which a source calls once after all attempts at its own retriever have
-            failed. It is never called while that retriever is a stand-in that keeps queries local.
+        :param timeout: The maximum duration of an attempt and of a pause, in seconds. A provider whose ``embedded`` is
+            true searches an index in this process, and has no deadline.
+        :param retries: The number of further attempts after a failure.
+        :param backoff: The maximum length of the first pause in seconds. This maximum doubles with every attempt.
+        :param fallback: The second provider. A source calls it once, after all attempts at its own retriever have
+            failed. While an index stands in for the web, it is not called, because queries must stay local.
         :raises ValueError: When a number is out of range.
         """
         check_above_zero(timeout=timeout)
@@ -87,11 +87,11 @@ class RetryPolicy(Block):
         self.fallback = fallback
 
     async def call_async(self, call: ProviderCall) -> None:
-        """Call a provider until the call holds an output or its last failure; a FilterError is raised."""
+        """Call a provider, with retries, and store its output or last error in ``call``. A FilterError is raised."""
         retry: dict[str, Any] = {
             "stop": stop_after_attempt(self.retries + 1 if call.retry else 1),
             "wait": wait_random_exponential(multiplier=self.backoff, max=self.timeout),
-            "retry": retry_if_exception(_may_pass),
+            "retry": retry_if_exception(_is_worth_retrying),
             "reraise": True,
         }
         with call:
@@ -110,6 +110,6 @@ class RetryPolicy(Block):
         return await asyncio.wait_for(call_component(call.provider, call.arguments), self.timeout)
 
 
-def _may_pass(error: BaseException) -> bool:
-    # Waiting helps neither a filter that does not fit nor a cancelled run.
+def _is_worth_retrying(error: BaseException) -> bool:
+    # A retry helps neither a filter that does not fit nor a cancelled run.
     return isinstance(error, Exception) and not isinstance(error, FilterError)

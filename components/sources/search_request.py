@@ -1,4 +1,4 @@
-"""A request to a source."""
+"""A request to search a source, which is a named place such as an index or the web."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,18 +12,18 @@ from prefrag.components.state.state import RunError, Search, State
 
 @dataclass
 class SearchRequest:
-    """A request to a source, and the resulting search."""
+    """A request to search a source, and the resulting search."""
 
     query: str
     top_k: int
     filters: Any
-    is_closed: bool  # whether the source may not be searched
-    leaves_machine: bool  # whether its query leaves this machine
+    is_closed: bool  # true if the source must not be searched
+    leaves_machine: bool  # whether the query leaves this machine
     state: State | None = None
-    # Further arguments for retrievers: the ``question`` and the documents ``observed``.
+    # Further arguments for retrievers: ``question``, and the documents that were ``observed`` so far.
     context: Mapping[str, Any] = field(default_factory=dict)
-    put_last: Sequence[Document] = ()  # the observed documents, which come after the new ones
-    search: Search | None = None  # the search, once it was made or ruled out
+    put_last: Sequence[Document] = ()  # documents that the run has observed, to be moved behind the new ones
+    search: Search | None = None  # the resulting search, or a skipped search if the query was not sent
 
     def hold_back(self, source: str, reason: str) -> None:
         """Write to the trace and to the audit log that the query is not sent."""
@@ -45,7 +45,7 @@ class SearchRequest:
 
     @property
     def content(self) -> tuple[Any, ...]:
-        """The values that identify this search in a recording of earlier runs."""
+        """The values by which a recording of earlier runs finds this search."""
         context: dict[str, Any] = dict(self.context)
         if self.put_last or "observed" in context:
             context["observed"] = [document.id for document in self.put_last or context["observed"]]

@@ -19,8 +19,8 @@ from prefrag.components.text.addresses import safe_url
 from prefrag.components.tracing import sent_to_tracing
 
 WhenUnsure = Literal["answer", "say_so"]
-# How a model says that it has no answer. A title may be one of these words, or begin with such a sentence. So an answer
-# that cites a passage counts as no answer only if it is one of the sentences and nothing more.
+# How a model says that it has no answer. Titles may be such a word or begin with such a sentence. An answer that cites
+# a passage is therefore taken for no answer only if it is exactly one of these sentences.
 _NO_ANSWER = re.compile(
     r"\W*(?:(?:sorry|unfortunately)\W+)?(?:(?:i|we) (?:do not|don['\u2019]?t|cannot|can['\u2019]?t) (?:know|say|answer)"
     r"|ich wei(?:\u00df|ss) (?:es )?nicht|je ne sais pas|no (?:lo )?s\u00e9|non lo so|n\u00e3o sei|ik weet het niet"
@@ -34,17 +34,17 @@ _NO_ANSWER = re.compile(
 def compose(
     state: State, preferred: str = "local", error: str | None = None, when_unsure: WhenUnsure = "answer"
 ) -> dict[str, Any]:
-    """Compose the result of a run, in one form for the command line, HTTP and Python.
+    """Compose the result of a run, in the same form for the command line, HTTP and Python.
 
-    It is JSON-serialisable; its keys are listed in docs/pipelines.md. The counts treat the source ``preferred`` as
-    local.
+    The result is JSON-serialisable; docs/pipelines.md lists its keys. The source ``preferred`` is counted as local, all
+    other sources as web.
     """
     marks = citation_marks(state)
     known = known_marks(state)
     last = state.steps[-1] if state.steps else Step(Action.UNREADABLE)
     answer, marks_cited = read_citations(last.answer, known)
     if not answer and not error and not last.withheld:
-        # If a forced reply has no words, the doubted answer before it is kept, with its label.
+        # If a forced reply has no words, an earlier answer is kept together with its label, although it was doubted.
         worded = (step for step in reversed(state.steps) if read_citations(step.answer, known)[0])
         last = next((replace(step, forced=True) for step in worded), last)
         answer, marks_cited = read_citations(last.answer, known)
@@ -63,7 +63,7 @@ def compose(
     if not answer:
         filed = (str(event.data["message"]) for event in state.events if event.kind == "filed_as_reasoning")
         errors += list(filed)[:1]
-    # A reader knows the sentence that carries its answer.
+    # A reader also returns the sentence that contains its answer.
     read = next((step.evidence[:1] for step in reversed(state.steps) if step.evidence), ())
     answers = dict.fromkeys(marks_cited, answer) | {marks.get(identity(one.document)): one.sentence for one in read}
     documents = [
@@ -137,7 +137,7 @@ def compose(
 
 
 def _cut_off(state: State) -> list[str]:
-    """Report replies that were cut off, if there were several or the last one is among them."""
+    """Report replies that were cut off, if there are several or if the last reply was cut off."""
     cut = [step for step in state.steps if step.cut_at is not None]
     if not cut or (len(cut) == 1 and cut[0] is not state.steps[-1]):
         return []
@@ -148,8 +148,8 @@ def _cut_off(state: State) -> list[str]:
     ]
 
 
-# Where a passage is in the user's files, and its date: the key in the result, and the field that Haystack's converters
-# and splitter write.
+# The place of a passage in the user's files, and its date: for each key of the result, the metadata field that
+# Haystack's converters and splitter write.
 _PLACE = {"file": "file_path", "page": "page_number", "date": "date", "modified": "modified"} | {
     name: name for name in ("line", "attachment", "mail", "date_in")
 }
@@ -221,7 +221,7 @@ def _step(number: int, step: Step, known: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[str, Any]:
-    """Count retrievals as in appendix A.6 of PrefRAG, in all and by source, and the look-ups that they made."""
+    """Count the retrievals, in total and by source (appendix A.6 of PrefRAG), and the look-ups of all retrievals."""
     total = {source: sum(search.source == source for search in searches) for source in state.settings.sources}
     used = dict.fromkeys(total, 0)
     for step in state.steps:
@@ -240,8 +240,8 @@ def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[st
     }
 
 
-# The composer whose result a caller awaits, and the list that receives it. Haystack would copy an output leaf by leaf,
-# which takes longer than composing it.
+# A composer, and a list to which it appends its result directly. As an output of the component, the result would be
+# copied by Haystack leaf by leaf, which takes longer than composing it.
 awaited: ContextVar[tuple[Any, list[dict[str, Any]]] | None] = ContextVar("awaited", default=None)
 
 
@@ -252,11 +252,11 @@ class AnswerComposer:
     def __init__(self, local_source: str = "local", when_unsure: WhenUnsure = "answer"):
         """Set up the component.
 
-        :param local_source: The source that ``total_local`` and ``used_local`` count; all others count as web.
-        :param when_unsure: What the user gets when the answer was forced, or its last label is INCORRECT. ``answer``
-            gives the guess. ``say_so`` gives no answer, but the sentences that bear on the question and, separately,
-            the guess.
-        :raises ValueError: For another ``when_unsure``.
+        :param local_source: The source that ``total_local`` and ``used_local`` count. All other sources count as web.
+        :param when_unsure: What the user gets if the answer was forced or its last label is INCORRECT. ``answer``
+            still gives the answer. ``say_so`` gives no answer. The user then gets the sentences that are nearest to the
+            question and, separately, the answer as a guess.
+        :raises ValueError: If ``when_unsure`` is anything else.
         """
         check_choice(get_args(WhenUnsure), when_unsure=when_unsure)
         self.local_source = local_source
@@ -267,7 +267,7 @@ class AnswerComposer:
         """Compose the result.
 
         :param state: The final state.
-        :returns: ``result``; empty if the result was handed directly to the caller that awaits it.
+        :returns: ``result``. It is empty if the result was handed directly to the caller through ``awaited``.
         """
         result = compose(state, self.local_source, when_unsure=self.when_unsure)
         if (waiting := awaited.get()) is None or waiting[0] is not self:

@@ -1,8 +1,8 @@
-"""The marks of passages, and the citations in an answer.
+"""The marks by which answers cite passages, and the citations in an answer.
 
-A user reads plain marks: ``1`` for a local document, ``W1`` for one from the web. A model is shown each mark with a
-code, as in ``1kx``, which is computed from the question and the document. A mark counts only with its code, so a page
-that does not know the other documents cannot forge their marks.
+Users see plain marks: ``1`` for a local document, ``W1`` for a web page. Models see each mark with a code, as in
+``1kx``. The code is computed from the question and the document. A mark counts only with the right code, so a web page
+cannot forge the marks of other documents, whose contents it does not know.
 """
 
 import re
@@ -14,11 +14,11 @@ from prefrag.components.state.state import Identity, State, identity
 
 # No vowels, and no letters of ordinals and units, so that no code spells a word, "1st" or "5km".
 CODE_LETTERS = "bcfhjkpqrsvwxz"
-# Longer than any answer; citations are read only up to here, because a client may send a megabyte of them.
+# Only this many characters are searched for citations, because a client may send a megabyte. Answers are shorter.
 MAX_CHARACTERS = 20_000
 _CODE = r"(?<![^\W_])[ADW]?\d{1,6}[a-z]{2}(?![^\W_])"
 _CODED = re.compile(_CODE, re.IGNORECASE)
-# Text in brackets, or a code that a model has written without brackets; either includes the Markdown around it.
+# Text in brackets, or a code that a model has written without brackets. Both include the Markdown around them.
 _CITATION = re.compile(
     r"(?P<mark_up>[*_`]{0,3})"
     rf"(?:[\[\u3010\uff3b](?P<inner>[^\[\]\u3010\u3011\uff3b\uff3d\0]{{1,160}})[\]\u3011\uff3d]|(?P<bare>{_CODE}))"
@@ -28,22 +28,22 @@ _CITATION = re.compile(
 _FILLER = re.compile(r"\b(?:passages?|documents?|sources?|marks?|see|and)\b[.:#]?|&", re.IGNORECASE)
 _DASH = re.compile(r"\s{0,9}[-\u2010-\u2015]\s{0,9}")
 _MARK = re.compile(r"([ADW]?)(\d{1,6})([a-z]{2})?", re.IGNORECASE)
-# Numbers in brackets that name no passage, but would be mistaken for a mark.
+# Numbers in brackets that name no passage, but could be mistaken for marks.
 _NUMBER = r"\s{0,9}[ADW]?\d{1,9}\s{0,9}"
 _UNRESOLVED = re.compile(
     rf"[\[\u3010\uff3b]({_NUMBER}(?:[-,;\u2010-\u2015]{_NUMBER}){{0,40}})[\]\u3011\uff3d]", re.IGNORECASE
 )
 _SPLIT_CODE = re.compile(r"(?<=\d)[\W_]{1,3}(?=[a-z]{2}(?![^\W_]))", re.IGNORECASE)
-# A zero character stands for a citation that is taken out, together with blanks before it and parentheses around it.
+# A zero character stands for a removed citation. Blanks before it and parentheses around it are removed too.
 _GAP = re.compile(r"\s{0,9}\([\s,;]{0,9}(?:\0[\s,;]{0,9}){1,50}\)|\s{0,9}\0")
 
 
 def citation_marks(state: State) -> dict[Identity, str]:
-    """Assign numbers to the documents that the model has been shown, separately for external sources.
+    """Assign marks to the documents that the model has been shown.
 
-    A document keeps its number as the run goes on, because later ones are numbered after it. The marks are ``1``,
-    ``2``, ... for local documents, ``W1``, ``W2``, ... for web pages and ``A1``, ``A2``, ... for documents that came
-    with the question. The keys are the documents' :func:`identity`.
+    The marks are ``1``, ``2``, ... for local documents, ``W1``, ``W2``, ... for web pages and ``A1``, ``A2``, ... for
+    documents that came with the question. A document keeps its mark during the run, because later documents get higher
+    numbers. The keys are the documents' :func:`identity`.
     """
     counts = {"": 0, "W": 0, "A": 0}
     attached = {identity(document) for document in state.attached}
@@ -62,24 +62,24 @@ def citation_marks(state: State) -> dict[Identity, str]:
 
 
 def prompt_marks(state: State) -> dict[Identity, str]:
-    """Write each document's mark with its code, as a model is shown it."""
+    """Return each document's mark with its code, as models see it; empty unless ``prompts`` is ``product``."""
     if state.settings.prompts != "product":
         return {}
     return {key: mark + _code(state.question, key) for key, mark in citation_marks(state).items()}
 
 
 def known_marks(state: State) -> dict[str, str]:
-    """Map each mark that a model can cite to the plain mark."""
+    """Map each mark that a model can cite, which has a code, to the plain mark."""
     plain = citation_marks(state)
     return {mark: plain[key] for key, mark in prompt_marks(state).items()}
 
 
 def read_citations(answer: str, known: Mapping[str, str] | None = None) -> tuple[str, list[str]]:
-    """Separate an answer, for example ``1969 [2kx][W1fb]``, from the plain marks that it cites, each once, in order.
+    """Split an answer such as ``1969 [2kx][W1fb]`` into its text and the plain marks that it cites, each once.
 
-    A mark of :func:`known_marks` is taken out wherever it stands, and cites its passage unless its ``W`` or ``A`` is
-    wrong; a passage's plain mark is taken out and cites nothing. Other brackets stay, but become parentheses if they
-    hold only numbers, such as a year. Without ``known``, everything that looks like a citation is taken out.
+    Marks in ``known``, from :func:`known_marks`, are removed from the text. They cite their passages, unless their
+    ``W`` or ``A`` is wrong. Plain marks of passages are removed too, but cite nothing. Other brackets stay; around mere
+    numbers, such as a year, they become parentheses. Without ``known``, all that looks like a citation is removed.
     """
     text, cited = _take_out(answer, known)
     return _UNRESOLVED.sub(r"(\1)", _close_gaps(text)), list(dict.fromkeys(mark for marks in cited for mark in marks))
@@ -94,7 +94,7 @@ def cite_plainly(answer: str, known: Mapping[str, str]) -> str:
 
 
 def without_codes(text: str, known: Mapping[str, str]) -> str:
-    """Write the marks in a thought or an explanation without codes, as a user knows them."""
+    """Write the marks in a thought or an explanation without codes, as users see them."""
     return _CODED.sub(lambda match: known.get(_fold(match[0]), match[0]), text)
 
 
@@ -110,7 +110,7 @@ def _fold(mark: str) -> str:
 
 
 def _take_out(answer: str, known: Mapping[str, str] | None) -> tuple[str, list[list[str]]]:
-    """Replace each citation by a zero character."""
+    """Replace each citation by a zero character, and list the marks of each."""
     cited: list[list[str]] = []
 
     def take(match: re.Match[str]) -> str:
@@ -132,12 +132,12 @@ def _take_out(answer: str, known: Mapping[str, str] | None) -> tuple[str, list[l
 
 
 def _close_gaps(text: str) -> str:
-    # Two words that are joined into one could form a code.
+    # A blank stays between two words, because joined words could form a code.
     return _GAP.sub("", re.sub(r"(?<=\w)\0(?=\w)", " ", text)).strip()
 
 
 def _find_guessed(text: str, known: Mapping[str, str]) -> set[str]:
-    """Find the passages whose codes were tried out: a page may list every code, and a model copy them all."""
+    """Find the passages whose codes were guessed: a web page may list all possible codes, and a model may copy them."""
     wrong = {mark for match in _CODED.finditer(text) if (mark := _fold(match[0])) not in known}
     tried = Counter(mark[:-2] for mark in wrong if set(mark[-2:]) <= set(CODE_LETTERS))
     return {plain for plain, number in tried.items() if number > 1}

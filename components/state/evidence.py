@@ -1,4 +1,4 @@
-"""The evidence of a run: the sentences that bear most on the question, and the best one of each search."""
+"""The evidence of a run: the sentences that are nearest to the question, and the best sentence of each search."""
 
 import re
 from collections import Counter, defaultdict
@@ -13,19 +13,19 @@ from prefrag.components.text.sentences import sentence_spans, shown_sentences
 from prefrag.components.text.term_statistics import PLAIN_WORDS, held_weight, words
 
 _MAX_SENTENCES = 5
-# A document that came with the question may be a book, and a corpus may have a line of ten megabytes.
+# The maximum number of characters that are read of a document, which may be a whole book.
 _MAX_READ = 6_000
 _MAX_RANKED = 60_000
 _WORD = re.compile(r"\w+")
 _NEAREST = 3
-# The weight of the likeliest answer, if the words of the question weigh 1 together.
+# The weight of the likeliest answer, where all words of the question together have the weight 1.
 _READ_WEIGHT = 0.25
-# Answers that are not taken from a document.
+# Answers that are not words of a document.
 _NOT_IN_TEXTS = frozenset(("", "yes", "no"))
 
 
 def find_evidence(state: State) -> list[Evidence]:
-    """Choose the sentences nearest to the question, the likeliest answer's sentence, and one for each search."""
+    """Choose the sentences nearest to the question, the sentence of the likeliest answer, and one for each search."""
     read = next((step.evidence for step in reversed(state.steps) if step.evidence), ())
     nearest = _rank_for_question(state, read)
     found = [*nearest[:_NEAREST], *read[:1]]
@@ -77,7 +77,7 @@ def rank_sentences(
     question: str = "",
     split: Callable[[str], list[str]] = shown_sentences,
 ) -> list[Evidence]:
-    """Rank the sentences of documents by the words of a query that they hold; rare words weigh more."""
+    """Rank the sentences of documents by the words of a query that they contain; rare words weigh more."""
     split_up = [(one, split((one.content or "")[:_MAX_RANKED])) for one in documents]
     sentences = [(one, sentence) for one, own in split_up for sentence in own]
     titles = ((words(str(one.meta.get("title") or "")), own) for one, own in split_up)
@@ -88,7 +88,7 @@ def rank_sentences(
 
 
 def find_sentence(text: str, query: str, question: str, answer: str = "") -> tuple[int, int] | None:
-    """Find the sentence of a text that bears most on an answer, or else on a query."""
+    """Find the sentence of a text that is nearest to an answer or, if there is no answer, to a query."""
     spans = sentence_spans(text[:_MAX_READ])
     sentences = [text[begin:end].lower() for begin, end in spans]
     wanted = [set(words(one)) for one in (answer, query, question)]
@@ -105,7 +105,7 @@ def find_sentence(text: str, query: str, question: str, answer: str = "") -> tup
 
 
 def find_whole(answer: str, text: str) -> re.Match[str] | None:
-    """Find an answer in a text as whole words, whatever the case."""
+    """Find an answer in a text, as whole words in any case."""
     is_plain = answer.isascii() and text.isascii()
     if answer.lower() in _NOT_IN_TEXTS or (is_plain and answer.lower() not in text.lower()):
         return None

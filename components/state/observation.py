@@ -12,7 +12,7 @@ from prefrag.components.state.state import Identity, State, identity
 
 
 def observe(state: State, documents: Iterable[Document], source: str | None) -> State:
-    """Make documents the observation of the last step."""
+    """Record documents as the observation of the last step."""
     shown: dict[Identity, Document] = {}
     for document in documents:
         shown.setdefault(identity(document), replace(document, meta={**document.meta, "step": len(state.steps)}))
@@ -24,7 +24,7 @@ def observe(state: State, documents: Iterable[Document], source: str | None) -> 
 
 
 def _compare(state: State, shown: dict[Identity, Document]) -> dict[str, Any]:
-    """Name the documents shown, and how they differ from those found, so that the trace need not repeat them."""
+    """Name the documents that are shown, and tell how they differ from the documents found, to shorten the trace."""
     named: dict[str, Any] = name_documents("documents", list(shown.values()))
     if shown and state.events and state.events[-1].kind == "selection":
         if state.events[-1].data.get("documents") == named["documents"]:
@@ -39,7 +39,7 @@ def _compare(state: State, shown: dict[Identity, Document]) -> dict[str, Any]:
     if not (left_out := [one for key, one in found.items() if key not in shown]):
         return {**named, "same_as": "found"}
     if len(left_out) < len(shown):
-        # Named together with the documents shown, because some of those may have the same title.
+        # Named together with the shown documents, because some of the shown documents may have the same titles.
         names = name_documents("titles", [*left_out, *shown.values()])
         pairs = zip(names["titles"], names.get("places") or repeat(""), strict=False)
         named["left_out"] = [f"{title} ({place})" if place else title for title, place in islice(pairs, len(left_out))]

@@ -1,4 +1,4 @@
-"""The passages of a prompt: all prompts show them in one form, in which no line begins with a stranger's words."""
+"""The passages of a prompt. All prompts show passages in one form, in which no line begins with untrusted words."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
@@ -11,7 +11,7 @@ from prefrag.components.state.state import SUMMARY, Identity, identity
 
 _LEFT_OUT = "(the passages found here were left out to save room)"
 _SUMMARY_TITLE = "Summary of earlier passages"
-# Cached, because a passage stands in every later prompt of its run.
+# Cached, because every later prompt of a run repeats the passage.
 _quote_once = lru_cache(maxsize=512)(quote_text)
 
 
@@ -22,11 +22,11 @@ def passages(
     above: Collection[Identity] = (),
     prompts: str = "product",
 ) -> str:
-    """Write documents as a model is shown them: each under its title, every line of its text quoted.
+    """Write documents for a prompt: each under its title, with every line of the text quoted.
 
-    ``note`` stands before the documents, or alone if there are none. ``marks`` come from :func:`prompt_marks`; a
-    document without one gets only its title. A document that the prompt already shows ``above`` is named by its mark
-    alone. If ``prompts`` is a folder of the user's, it may say how a passage is written.
+    ``note`` stands before the documents. ``marks``, by which a model cites them, come from :func:`prompt_marks`; a
+    document without a mark has only its title. If the prompt already shows a document ``above``, only the document's
+    mark is written. If ``prompts`` is a user's folder with a template for passages, that template is used.
     """
     marks = marks or {}
     known = marks.keys() & set(above)

@@ -1,4 +1,4 @@
-"""Where a passage stands in its file, and what tells the passages of one file apart."""
+"""Where a passage stands in its file, and what distinguishes the passages of one file."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ def position_of(meta: Mapping[str, Any]) -> dict[str, int] | None:
 
 
 def name_documents(field: str, documents: Sequence[Document]) -> dict[str, list[Any]]:
-    """Name documents for the trace, with their places if several have the same title."""
+    """Name documents for the trace, with their places in their files if several have the same title."""
     names = [document.meta.get("title") or document.id for document in documents]
     titles = [str(name) for name in names]
     counts = Counter(titles)

@@ -53,8 +53,8 @@ def check_instructions(instructions: str | None) -> str:
 def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[str, str]]:
     """Keep the newest turns of a conversation, oldest first: at most 20 turns, and at most 40,000 characters in all.
 
-    Empty turns are left out, and the oldest may lose its beginning. Raises :class:`BadInput` when one of the newest 20
-    is not ``{"role", "content"}``.
+    Empty turns are left out, and the oldest turn may lose its beginning. Raises :class:`BadInput` if one of the newest
+    20 turns is not ``{"role", "content"}``.
     """
     kept: list[dict[str, str]] = []
     room = MAX_HISTORY_CHARACTERS
@@ -62,7 +62,7 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
     for turn in reversed(turns[-MAX_TURNS:]):
         role, content = (turn.get("role"), turn.get("content") or "") if isinstance(turn, Mapping) else (None, None)
         if not isinstance(role, str) or not role or not isinstance(content, str):
-            raise BadInput('A turn of the history is not {"role": ..., "content": ...}, both as text: repair it.')
+            raise BadInput('Each turn of the history must be {"role": ..., "content": ...}, both as text.')
         content = content[-room:]
         if not is_text(role) or not is_text(content):
             raise BadInput("The history holds half of a surrogate pair, which is not a character: send it as UTF-8.")
@@ -75,7 +75,7 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
 
 
 def check_filters(filters: Mapping[str, Any] | None) -> None:
-    """Refuse a filter that cannot be read: a source would fail on it, and the next would be searched without it."""
+    """Refuse a filter that cannot be read: a source would fail on it, and another source be searched without it."""
     if not filters:
         return
     _check_size(filters)
@@ -84,7 +84,7 @@ def check_filters(filters: Mapping[str, Any] | None) -> None:
         while waiting:
             condition = waiting.pop()
             document_matches_filter(dict(condition), Document(content=""))
-            # Haystack stops at the first condition that decides, so each is checked separately.
+            # Haystack stops at the first condition that decides the result, so each condition is checked separately.
             waiting.extend(condition.get("conditions", ()))
     except (FilterError, TypeError, ValueError, AttributeError, KeyError) as error:
         raise BadInput(
@@ -94,7 +94,7 @@ def check_filters(filters: Mapping[str, Any] | None) -> None:
 
 
 def _check_size(filters: Any) -> None:
-    """Check the size of a filter without recursion, and no further than its limits."""
+    """Check the size of a filter, without recursion, until a limit is exceeded."""
     waiting = [(filters, 1)]
     seen = 0
     while waiting:
@@ -109,16 +109,16 @@ def _check_size(filters: Any) -> None:
             seen += len(value)
         elif isinstance(value, str):
             if len(value) > MAX_FILTER_CHARACTERS:
-                raise BadInput(f"A text in the filters has {len(value)} characters: at most {MAX_FILTER_CHARACTERS}.")
+                raise BadInput(f"A filter text has {len(value)} characters: shorten it to {MAX_FILTER_CHARACTERS}.")
             if not is_text(value):
                 raise BadInput("The filters hold half of a surrogate pair, not a character: send them as UTF-8.")
         elif isinstance(value, float) and not math.isfinite(value):
-            raise BadInput(f"The filters hold {value}, which nothing can be compared with: give a finite number.")
+            raise BadInput(f"The filters hold {value}, which nothing can be compared with: use a finite number.")
         elif isinstance(value, int) and value not in _INTEGERS:
-            raise BadInput("A number in the filters is too large: give one of at most 64 bits.")
+            raise BadInput("A number in the filters is too large: use a number of at most 64 bits.")
         # Each level of conditions is two levels of values: the condition, and the list of its conditions.
         if inner and depth > 2 * MAX_FILTER_DEPTH:
             raise BadInput(f"The filters are nested more than {MAX_FILTER_DEPTH} deep: write them flatter.")
         if seen > MAX_FILTER_VALUES:
-            raise BadInput(f"The filters hold more than {MAX_FILTER_VALUES} values and conditions: narrow them.")
+            raise BadInput(f"The filters hold more than {MAX_FILTER_VALUES} values and conditions: use fewer.")
         waiting += [(part, depth + 1) for part in inner]

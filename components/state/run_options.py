@@ -27,7 +27,7 @@ class AttachedDocument(BaseModel):
 
 
 class RunOptions(BaseModel):
-    """A question and the options of its run; each interface takes some of them, see :func:`options_of`."""
+    """A question and the options of its run. Each interface accepts some of these options, see :func:`options_of`."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -45,19 +45,19 @@ class RunOptions(BaseModel):
     until: str | None = Field(None, description=OPTION_TEXTS["until"])
     filters: dict[str, Any] | None = Field(None, description=OPTION_TEXTS["filters"])
     documents: list[AttachedDocument] | None = Field(
-        None, description="Texts that belong to the question; the model is shown them, and no query is made from them."
+        None, description="Texts that belong to the question. The model reads them, but no query is made from them."
     )
     answer_type: AnswerType | None = Field(None, description="The kind of answer that the question calls for.")
     instructions: str | None = Field(
         None,
-        description="What an operator asks of the answers: their language, tone and form. The first 4,000 "
+        description="How an operator wants the answers to be: their language, tone and form. The first 4,000 "
         "characters are kept, and shown only to the models that write an answer.",
     )
     web: StrictBool | None = Field(None, description="False closes the web for this question; true changes nothing.")
     deadline: float | None = Field(
-        None, description="Seconds that the run may take, at most those that the server allows."
+        None, description="The time that the run may take, in seconds, up to the limit of the server."
     )
-    index: str | None = Field(None, description="The collection to search; by default the one that is served.")
+    index: str | None = Field(None, description="The collection to search; by default the collection that is served.")
     stream: bool = Field(
         False, description="Whether each step is sent as it happens, as an event of a ``text/event-stream``."
     )
@@ -78,7 +78,7 @@ STATE = (
 
 @cache
 def options_of(names: tuple[str, ...]) -> type[BaseModel]:
-    """Make a Pydantic model of some of the options."""
+    """Make a Pydantic model that has only the named options."""
     fields: dict[str, Any] = {
         name: (field.annotation, field) for name, field in RunOptions.model_fields.items() if name in names
     }
@@ -86,7 +86,7 @@ def options_of(names: tuple[str, ...]) -> type[BaseModel]:
 
 
 def read_options(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Return the options that a request sets; BadInput for an unknown one, or one of the wrong type."""
+    """Return the options that a request sets; raises BadInput for an unknown option or a value of the wrong type."""
     known = tuple(names)
     if unknown := [name for name in given if name not in known]:
         raise BadInput(f"There is no option {', '.join(unknown)} here. The options are: {', '.join(known)}.")

@@ -1,7 +1,7 @@
 """The state of a run and its parts: settings, steps, searches, verdicts, events and costs.
 
-Haystack consumes a mandatory input of a looping component once, so everything that must survive an iteration is in one
-:class:`State`. States are values: a component never changes the state that it gets, it returns another.
+In a loop, Haystack gives a component each mandatory input only once, so everything that must survive an iteration is in
+one :class:`State`. A component never changes the state that it receives. It returns a new state.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from prefrag.components.errors import PrefragError
 from prefrag.components.state.run_options import AnswerType
 
 Identity = tuple[str, str | None]
-# The source of the documents that came with the question.
+# The name of the source of documents that came with the question.
 ATTACHED = "attached"
 # The metadata field in which a shortened document keeps its whole text.
 WHOLE_TEXT = "_whole_text"
-# The metadata field that marks a summary, which the application has a model write in place of passages.
+# The metadata field of a document that is a summary, which a model has written to replace passages.
 SUMMARY = "_summary"
-# The metadata fields that only the application may set: if a document from a source has them, they are dropped.
+# The metadata fields that only this application may set. They are removed from the documents that a source returns.
 RESERVED_META = frozenset((WHOLE_TEXT, SUMMARY))
 
 Certainty = Literal["stated", "probably", "not_found"]
 
 
 def identity(document: Document) -> Identity:
-    """Identify a document: two sources may have different documents with the id ``1``, or share one document.
+    """Identify a document: two sources may use one id for different documents, or both return the same document.
 
     :param document: A document, whole or shortened.
-    :returns: Its id and its whole text; documents that are equal in both are the same.
+    :returns: Its id and its whole text. Documents with the same id and the same whole text are the same document.
     """
     return document.id, document.meta.get(WHOLE_TEXT, document.content)
 
@@ -47,7 +47,7 @@ class Label(StrEnum):
 
 
 class Action(StrEnum):
-    """What a reply of the reasoner requests, in whatever format it was written."""
+    """What a reply of the reasoner requests."""
 
     SEARCH = "search"
     ANSWER = "answer"
@@ -60,8 +60,8 @@ class Action(StrEnum):
 class _Value:
     """An immutable value, whose copies are the value itself.
 
-    Haystack deep-copies every input of every component; it would copy a growing state some thirty times per run for
-    nothing, because nothing changes it.
+    Haystack deep-copies every input of every component. It would copy the growing state some thirty times per run, but
+    no component changes the state.
     """
 
     def __copy__(self) -> Self:
@@ -73,10 +73,10 @@ class _Value:
 
 @dataclass(frozen=True)
 class Event(_Value):
-    """An entry of the trace."""
+    """An entry of the trace, which records what happens in a run."""
 
     kind: str
-    step: int  # the number of its step, counted from 1; 0 before the first
+    step: int  # the number of the step in which it happened, counted from 1; 0 before the first step
     data: Mapping[str, Any] = field(default_factory=dict)  # its details, JSON-serialisable
 
     def to_dict(self) -> dict[str, Any]:
@@ -91,8 +91,8 @@ class Verdict(_Value):
     :param status: True keeps the documents, False switches to another source.
     :param judged_by: ``model``, ``classifier``, ``words``, ``first_step``, ``nothing_found`` or ``no_other_source``.
     :param analysis: The reason.
-    :param score: The probability that trees estimate, from 0 to 1; None for other judges, and for passages unlike all
-        that the trees have learnt from.
+    :param score: How likely it is that one of the documents is needed, from 0 to 1, as estimated by trees. None if no
+        trees judged, or if the documents are unlike those in their training.
     :param parsed: False when the model's verdict could not be read and ``on_doubt`` decided.
     """
 
@@ -108,9 +108,9 @@ class ModelTraffic(_Value):
     """What was sent to the models of one host."""
 
     host: str  # the host, without user, port and path
-    remote: bool  # whether it is neither this machine nor one that the administrator names as local
+    remote: bool  # whether the host is neither this machine nor listed as local by the administrator
     role: str  # ``llm``, ``judge``, ``embedder`` or ``ranker``
-    calls: int = 1  # the calls, failed ones included
+    calls: int = 1  # the number of calls, including failed calls
     prompt_tokens: int = 0  # tokens read, as the server counted them
     completion_tokens: int = 0  # tokens written, as the server counted them
 
@@ -137,12 +137,12 @@ class Search(_Value):
     :param source: The source that was searched.
     :param query: The query.
     :param documents: The documents found, best first.
-    :param provider: The class that found them.
-    :param seconds: How long it took.
+    :param provider: The name of the class that searched.
+    :param seconds: How long the search took.
     :param sent_out: Whether the query was sent to an external service.
-    :param error: Why it failed, if it did.
+    :param error: Why the search failed; None if it did not fail.
     :param skipped: Whether the source was not searched at all, because it is not allowed.
-    :param models: What was sent to models to embed the query or to rank what was found.
+    :param models: What was sent to models to embed the query or to rank the documents.
     :param lookups: The number of queries that the provider sent to an index or the web.
     """
 
@@ -160,12 +160,12 @@ class Search(_Value):
 
 @dataclass(frozen=True)
 class Evidence(_Value):
-    """A sentence that bears on the question."""
+    """A sentence that may help to answer the question."""
 
     document: Document
     sentence: str
-    query: str  # the question or query that it bears on
-    share: float = 0.0  # the probability of the answer that a reader found in it, from 0 to 1
+    query: str  # the question or query for which it was chosen
+    share: float = 0.0  # the probability, from 0 to 1, of the answer that a reader found in the sentence
 
 
 @dataclass(frozen=True)
@@ -177,26 +177,26 @@ class Step(_Value):
     :param thought: The reasoning in words.
     :param tool: The name of the action as the model wrote it.
     :param query: The query of a search.
-    :param named_source: The source that the action names, if actions name sources.
+    :param named_source: The source that belongs to the action; None if the router chooses the source.
     :param answer: The answer, if the action is to answer.
-    :param label: The model's own evaluation of that answer; None when it gave none.
+    :param label: The model's own evaluation of that answer; None if the model gave no evaluation.
     :param explanation: Why the model chose the label.
     :param suggestions: What would improve the answer.
-    :param cut_at: The number of tokens at which the reply was cut off before it could be read; None if it was not.
+    :param cut_at: The number of tokens at which an unreadable reply was cut off; None if the reply was not cut off.
     :param forced: Whether the model had to answer because the steps were used up.
     :param probability: How likely a reader's answer is right, from 0 to 1; None for a model's answer.
-    :param certainty: How surely a reader answers: its answer is ``stated`` in a passage, a sentence is ``probably`` the
-        answer, or it is ``not_found``; None for a model's answer.
+    :param certainty: How sure the reader is. ``stated``: a passage states the answer. ``probably``: a sentence probably
+        contains the answer. ``not_found``: no answer is likely enough. None for a model's answer.
     :param tokens: The tokens of the reply with their probabilities, from 0 to 1, if the model was asked for them.
-    :param evidence: The sentences with a reader's answer and its other candidates, the likeliest first.
-    :param asked: The sources that a supplementary retrieval searches; empty for all.
+    :param evidence: The sentences that contain a reader's answer and its other candidates, the likeliest first.
+    :param asked: The sources that a supplementary retrieval searches; empty if it searches all sources.
     :param searches: The retrievals made for this step.
     :param verdict: The judge's verdict on the first retrieval.
-    :param source: The source (or sources, joined by ``+``) whose documents were kept.
-    :param documents: The documents kept.
-    :param refined: A summary that the model is shown instead of the documents, if they were too long.
+    :param source: The source whose documents were kept, or several sources joined by ``+``.
+    :param documents: The documents that were kept.
+    :param refined: A summary that the model is shown instead of the documents, if the documents were too long.
     :param observed: Whether an observation follows the reply in the transcript.
-    :param note: The text of an observation without documents (a correction, a failure).
+    :param note: The text of an observation without documents, for example a correction.
     """
 
     action: Action
@@ -226,31 +226,31 @@ class Step(_Value):
 
     @property
     def withheld(self) -> bool:
-        """Whether the answer is a guess that is not given, because it is not likely enough."""
+        """Whether the answer is only a guess, which the user is not given because it is not likely enough."""
         return self.certainty in ("probably", "not_found")
 
     @property
     def shown(self) -> tuple[Document, ...]:
-        """The documents as the model is shown them."""
+        """What the model is shown of the documents: the documents themselves, or their summary."""
         return self.documents if self.refined is None else (self.refined,)
 
 
 @dataclass(frozen=True)
 class RunSettings(_Value):
-    """The settings of one run: the pipeline's, narrowed by the request.
+    """The settings of one run: the settings of the pipeline, narrowed by the request.
 
-    :param sources: The sources that may be searched, in order.
+    :param sources: The sources that may be searched, in the order in which they are tried.
     :param preferred: The source that is searched first.
-    :param external: The sources that are external.
-    :param typed_only: The external sources that get the question as typed, as long as no model writes the queries.
+    :param external: The external sources, such as the web.
+    :param typed_only: The external sources that are sent the question as typed, as long as no model writes the queries.
     :param top_k: The number of documents per retrieval.
     :param max_steps: The number of steps that the prompt names; a run may take one more (appendix B.3 of PrefRAG).
-    :param max_supplements: Rounds of supplementary retrieval after a negative label.
-    :param filters: Haystack metadata filter on the documents of the sources that can filter.
-    :param prompts: ``product`` requests citations and has the model rely on passages alone; ``plain`` does neither,
-        and is for measuring a method; a folder holds the user's prompts in place of the plain ones.
+    :param max_supplements: The maximum number of supplementary retrievals after a negative label.
+    :param filters: A Haystack metadata filter, which is applied by the sources that can filter.
+    :param prompts: ``product`` asks for citations and for answers from the passages alone. ``plain`` asks for neither,
+        and is for measuring a method. Any other value is the user's folder of prompts, which replace the plain prompts.
     :param answer_type: The kind of answer that the question calls for: a few words, yes or no, or one of its options.
-    :param instructions: What an operator asks of the answers: their language, tone and form. It is shown only to models
+    :param instructions: How an operator wants the answers to be: their language, tone and form. Shown only to models
         that write an answer.
     """
 
@@ -274,8 +274,8 @@ class Usage(_Value):
     :param llm_calls: Calls to a model, by the caller (``reasoner``, ``judge``, ...).
     :param prompt_tokens: Tokens read, as the server counted them.
     :param completion_tokens: Tokens written, as the server counted them.
-    :param cached_tokens: The tokens read that a server had cached from earlier calls; None if no server reports them.
-    :param models: What was sent to which model.
+    :param cached_tokens: How many of the tokens read came from a server's cache; None if no server reports this.
+    :param models: What was sent to the models of each host.
     """
 
     llm_calls: Mapping[str, int] = field(default_factory=dict)
@@ -286,12 +286,12 @@ class Usage(_Value):
 
 
 class Conversation(Protocol):
-    """The conversation with the model that takes the steps, in which another component can ask that model something."""
+    """The conversation with the model that takes the steps. Another component can ask that model a question in it."""
 
     chat_generator: Any
 
     def ask_further(self, state: State, question: str) -> dict[str, Any] | None:
-        """Write a question after the last observation, as arguments of ``ModelCall.prepare``; None if impossible."""
+        """Add a question after the last observation, as arguments of ``ModelCall.prepare``; None if impossible."""
 
 
 @dataclass(frozen=True)
@@ -300,15 +300,15 @@ class State(_Value):
 
     :param question: The question that the components work on.
     :param settings: The settings of this run.
-    :param typed: The question as the user typed it, if it was a follow-up that was rewritten.
+    :param typed: The question as the user typed it, if it was a follow-up and has been rewritten; else empty.
     :param history: Earlier turns of the conversation, oldest first, as (role, text).
     :param attached: Documents that the user gave with the question. No query is made from them.
     :param steps: The replies of the reasoner so far.
-    :param supplements: Rounds of supplementary retrieval so far.
+    :param supplements: The number of supplementary retrievals so far.
     :param usage: The model calls and tokens so far.
     :param events: The trace.
     :param started: ``time.perf_counter()`` at the start, in seconds.
-    :param conversation: The conversation that led to the last step; None if no model took it.
+    :param conversation: The conversation that led to the last step; None if no model took that step.
     """
 
     question: str
@@ -324,7 +324,7 @@ class State(_Value):
     conversation: Conversation | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        # A connection to a model stays in its process.
+        # The conversation has a connection to a model, which cannot be copied to another process.
         return {**vars(self), "conversation": None}
 
     @property
@@ -336,16 +336,16 @@ class State(_Value):
 
     @property
     def number(self) -> int:
-        """The number of the current step, from 1: after an observation, the number of the next one."""
+        """The number of the current step, counted from 1. After an observation, this is already the next step."""
         return max(1, len(self.steps) + bool(self.steps and self.steps[-1].observed))
 
     @property
     def query(self) -> str:
-        """The query of the next search: the step's or, for a supplementary retrieval, the question."""
+        """The query of the next search: the step's query or, for a supplementary retrieval, the question."""
         return self.step.query if self.step.action is Action.SEARCH else self.question
 
     def takes_question(self, source: str) -> bool:
-        """Check whether a source is set to get the question as typed, and no component but the judge used a model."""
+        """Check whether a source gets the question as typed: it is ``typed_only``, and at most a judge used a model."""
         return source in self.settings.typed_only and self.usage.llm_calls.keys() <= {"judge"}
 
     def is_done(self, source: str) -> bool:
@@ -353,9 +353,9 @@ class State(_Value):
         return self.takes_question(source) and any(search.source == source for search in self.searches)
 
     def query_for(self, source: str) -> str:
-        """Write the next query for a source: the step's, or the question as it was typed.
+        """Write the next query for a source: the step's query, or the question as typed.
 
-        If the typed question is a follow-up that was rewritten, the user's turn before it comes first.
+        If the question as typed is a follow-up that was rewritten, the user's previous question is put before it.
         """
         if not self.takes_question(source):
             return self.query
@@ -364,7 +364,7 @@ class State(_Value):
 
     @property
     def replies(self) -> int:
-        """The number of the reasoner's replies, unreadable ones included."""
+        """The number of the reasoner's replies, including unreadable replies."""
         return len(self.steps)
 
     @property
@@ -374,7 +374,7 @@ class State(_Value):
 
     @property
     def retrieved(self) -> tuple[Document, ...]:
-        """Every document of a source that the model has been shown, each once, in order."""
+        """The retrieved documents that the model has been shown, each once, in order."""
         return _once(document for step in self.steps for document in step.documents)
 
     @property
@@ -384,7 +384,7 @@ class State(_Value):
 
     @property
     def observed(self) -> tuple[Document, ...]:
-        """Every document that the model has been shown, each once: the attached ones, then the retrieved ones."""
+        """The documents that the model has been shown, each once: first the attached, then the retrieved documents."""
         return _once((*self.attached, *self.retrieved))
 
     def with_step(self, step: Step) -> State:
@@ -400,7 +400,7 @@ class State(_Value):
         return replace(self, events=(*self.events, Event(kind, len(self.steps), data)))
 
     def with_call(self, caller: str, meta: Mapping[str, Any]) -> State:
-        """Count a call to a model; the ``usage`` in the ``meta`` of its reply holds the server's token counts."""
+        """Count a call to a model. The server's token counts are in ``meta["usage"]`` of the reply."""
         usage = meta.get("usage") or {}
         calls = {**self.usage.llm_calls, caller: self.usage.llm_calls.get(caller, 0) + 1}
         counted = replace(
@@ -417,7 +417,7 @@ class State(_Value):
         return replace(self, usage=replace(self.usage, models=sum_traffic([*self.usage.models, sent])))
 
     def merge(self, other: State) -> State:
-        """Merge states that differ in the searches of their last step, as parallel sources return them."""
+        """Merge two states from parallel sources, which differ in the searches of their last step."""
         mine, theirs = self.step.searches, other.step.searches
         searches = mine + tuple(search for search in theirs if search not in mine)
         events = self.events + tuple(event for event in other.events if event not in self.events)
@@ -425,7 +425,7 @@ class State(_Value):
 
 
 def add_known(*counts: int | None) -> int | None:
-    """Add up the known counts; None if there are none."""
+    """Add up the known counts; None if no count is known."""
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
 
@@ -438,7 +438,7 @@ def _once(documents: Iterable[Document]) -> tuple[Document, ...]:
 
 
 class RunError(PrefragError, RuntimeError):
-    """Report that a run failed; the error holds the state so far, so that the trace is not lost."""
+    """Report that a run failed. The error holds the state so far, so that the trace is not lost."""
 
     def __init__(self, message: str, state: State):
         super().__init__(message)
@@ -446,4 +446,4 @@ class RunError(PrefragError, RuntimeError):
 
 
 class AskBack(RunError):
-    """End a run with a question to the person; the message is that question."""
+    """End a run with a question to the user. The message of the error is this question."""

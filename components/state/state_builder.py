@@ -46,20 +46,20 @@ class StateBuilder:
         """Set up the component.
 
         :param sources: The names of the sources, in the order in which a run that switches tries them.
-        :param preferred: The source that is searched first; None, with no sources, for a method that retrieves nothing.
+        :param preferred: The source that is searched first; None for a method without sources, which retrieves nothing.
         :param external_sources: The sources that are searched only if the web is allowed, by `PREFRAG_WEB` or by the
             choice that is stored with the index.
         :param top_k: The number of documents per retrieval (3, 5 and 7 in the paper).
         :param max_steps: The number of steps that the prompt allows; a run may take one more (appendix B.3).
-        :param max_supplements: Supplementary retrievals after a negative label.
+        :param max_supplements: The maximum number of supplementary retrievals after a negative label.
         :param max_top_k: The highest `top_k` that a request may set.
-        :param prompts: ``product`` requests citations and has the model rely on the passages alone; ``plain`` does
-            neither, and suits measuring; a folder holds your own prompts in place of the plain ones (docs/prompts.md).
+        :param prompts: ``product`` asks for citations and for answers from the passages alone. ``plain`` asks for
+            neither, for measurements. A folder of your own prompts replaces the plain prompts (docs/prompts.md).
         :param answer_type: The kind of answer to the questions: ``short``, ``yes_no``, ``multiple_choice`` (table 19).
         :raises ValueError: When the settings contradict each other.
         """
         if (not sources and preferred is not None) or len(set(sources)) < len(sources):
-            raise ValueError("`sources` needs at least one source, each under its own name.")
+            raise ValueError("`sources` needs at least one source, and no name twice.")
         if sources and preferred is None:
             raise ValueError(f"`preferred` is not set: name one of the sources {list(sources)}.")
         if preferred is not None and preferred not in sources:
@@ -81,14 +81,14 @@ class StateBuilder:
         self.answer_type: AnswerType = answer_type
         for name in STATE:
             kind: Any = RunOptions.model_fields[name].annotation
-            # Dictionaries of plain texts, which is how other components pass turns and documents.
+            # Other components pass turns and documents as dictionaries of plain texts.
             kind = list[dict[str, str]] | None if name in ("history", "documents") else kind
             component.set_input_type(self, name, kind, None)
-        # Set by `pipelines.load`: finds the external sources that an index of the pipeline closes, and why.
+        # Set by `pipelines.load`: finds the external sources that an index of the pipeline closes, and the reason.
         self.find_closed: Callable[[], tuple[set[str], str]] | None = None
-        # Set there too: finds the external sources whose queries leave this machine; if None, all do.
+        # Set by `pipelines.load`: finds the external sources whose queries leave this machine. None means all of them.
         self.find_leaving: Callable[[], set[str]] | None = None
-        # Set there too: makes the filter of folders, kinds and dates from what the indexes hold.
+        # Set by `pipelines.load`: turns folders, kinds and dates into a filter, using the contents of the indexes.
         self.narrow_filters: Callable[[Mapping[str, Any], Any], dict[str, Any]] | None = None
 
     @component.output_types(state=State)
@@ -96,12 +96,12 @@ class StateBuilder:
         """Build the state of a run, with the settings of the pipeline narrowed by the request.
 
         :param question: The question, at most 4,000 characters and 4,500 bytes.
-        :param options: Those of :data:`prefrag.components.state.run_options.STATE`, each an input of the component.
+        :param options: Any of :data:`prefrag.components.state.run_options.STATE`. Each is an input of the component.
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or not text, or an option cannot be granted.
         """
         question = request_limits.check_question(question)
-        # These have limits of their own, which are checked before anything copies or processes them.
+        # The limits of these options are checked before anything copies or processes them.
         history = request_limits.keep_newest_turns(options.pop("history", None))
         attached = attach(options.pop("documents", None) or ())
         request_limits.check_filters(options.get("filters"))
@@ -126,7 +126,7 @@ class StateBuilder:
             state = state.with_event("closed", sources=shut, reason=reason)
         return {"state": state}
 
-    # In a thread if an index is read, because it may be on a server.
+    # In a thread if an index is read, because the index may be on a server.
     run_async = in_thread(
         run,
         when=lambda self, *_, **given: (self.find_closed and web_setting() is None) or any(map(given.get, OWN_FILES)),

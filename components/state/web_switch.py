@@ -15,10 +15,10 @@ web_closed_by: ContextVar[str] = ContextVar("web_closed_by", default="")
 
 
 def web_setting() -> Literal["on", "off", "ask"] | None:
-    """Read whether the web is open, closed or asked about.
+    """Read the setting for the web: open, closed, or open only after the user has agreed (``ask``).
 
-    A value that is not understood closes the web, so that a typing error sends no query out. None if nothing is set:
-    then the choice stored with the index decides. Always ``off`` if this request closes the web.
+    Returns None if nothing is set. The choice stored with the index then decides. Always ``off`` if this request closes
+    the web. An unknown value also means ``off``, so that no query is sent out because of a typing error.
     """
     if web_closed_by.get():
         return "off"
@@ -31,7 +31,7 @@ def web_is_off() -> bool:
 
 
 def explain_closed(index: str = "NAME") -> str:
-    """Explain why the web is closed; ``index`` completes the command that opens it for an index."""
+    """Explain why the web is closed; ``index`` completes the command that opens the web for an index."""
     if reason := web_closed_by.get():
         return reason
     if web_is_off():

@@ -12,7 +12,7 @@ def without_userinfo(text: str) -> str:
 
 
 def safe_url(url: str) -> str:
-    """Keep an untrusted URL only if it is safe for a reader to follow."""
+    """Return an untrusted URL if it is safe for people to follow, else an empty text."""
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A passage as a line of a corpus, and the document that it becomes."""
+"""Read passages from the lines of a corpus, and convert them to Haystack documents."""
 
 import json
 import math
@@ -16,14 +16,14 @@ from prefrag.components.text.unicode_form import is_text, normalize_unicode
 MOST_LINE_BYTES = 10_000_000
 # Elasticsearch refuses longer ids.
 MOST_ID_BYTES = 512
-# Names in a corpus that would be taken for a field of a Haystack document, or for metadata that indexing adds.
+# A corpus cannot use these names for metadata: they are fields of Haystack documents, or metadata that indexing adds.
 _RESERVED = frozenset(
     {*Document.__dataclass_fields__, "corpus", "file_path", "file_hash", "split_count", TITLE_KEY_FIELD}
 )
 
 
 class PassageError(BadInput):
-    """Refuse something that is not a passage; ``line`` is its line in the corpus, from 1, if it has one."""
+    """The error for input that is not a passage. ``line`` is its line number in the corpus, from 1, if it has one."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason if line is None else f"line {line}: {reason}")
@@ -38,11 +38,11 @@ class PassageRecord:
     :raises PassageError: When a field is invalid.
     """
 
-    id: str  # its name, of 1 to 512 bytes
-    text: str  # its text; never empty
-    title: str | None = None  # its title; None if it has none
-    source: Any = None  # the simulated source that holds it, as the corpus names it: `local`, `web` or `both`
-    meta: dict[str, Any] = field(default_factory=dict)  # its other metadata
+    id: str  # 1 to 512 bytes
+    text: str  # never empty
+    title: str | None = None  # None if the passage has no title
+    source: Any = None  # which simulated source holds the passage, as the corpus says: `local`, `web` or `both`
+    meta: dict[str, Any] = field(default_factory=dict)  # other metadata
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not 0 < len(self.id.encode("utf-8", "surrogatepass")) <= MOST_ID_BYTES:
@@ -54,10 +54,10 @@ class PassageRecord:
         _check_unicode(self.id + self.text + (self.title or ""))
 
     def document(self, **more: Any) -> Document:
-        """Make the document of the passage, in the Unicode form of queries.
+        """Convert the passage to a Haystack document, in the Unicode form of queries.
 
-        Its `source` is left out, because a pipeline uses that name for the source whose search found the passage.
-        ``more`` is added to its metadata.
+        The field `source` is left out, because pipelines use this metadata field for the source that found the passage.
+        ``more`` is added to the metadata.
         """
         title = {} if self.title is None else {"title": normalize_unicode(self.title)}
         return Document(id=self.id, content=normalize_unicode(self.text), meta={**self.meta, **title, **more})
@@ -66,9 +66,9 @@ class PassageRecord:
 def read_passage_line(line: bytes, number: int) -> PassageRecord:
     """Read a line of a corpus: a JSON object with `id` and `text`, optionally `title` and `source`, and further keys.
 
-    An id may also be a number. The further keys, and those of an object `meta`, become metadata; an underscore is added
-    to a name that is reserved for documents or indexing. Raises :class:`PassageError` with the number of the line, from
-    1, when the line is not a passage.
+    An id may also be a number. Further keys, and the keys of an object `meta`, become metadata. If a key is reserved
+    for documents or indexing, an underscore is added at its end. Raises :class:`PassageError`, which contains the
+    line's ``number``, when the line is not a passage.
     """
     try:
         return _record(_parse(line))
@@ -77,10 +77,10 @@ def read_passage_line(line: bytes, number: int) -> PassageRecord:
 
 
 def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-    """Read the lines of a corpus that are not blank, in bounded memory whatever the file is.
+    """Read the lines of a corpus, without the blank lines. Memory is bounded even for files that are not a corpus.
 
-    Yields each with its number, from 1, and the position of its end in bytes; of a line that is too long, only the
-    beginning.
+    Yields the number of each line, from 1, the position of its end in bytes, and the line. If a line is too long, only
+    its beginning comes.
     """
     number = position = 0
     while line := stream.readline(MOST_LINE_BYTES + 1):
@@ -143,10 +143,10 @@ def _finite(number: str) -> float:
 
 def _refuse_date(value: dict[str, Any]) -> dict[str, Any]:
     if len(value) == 1 and not value.keys().isdisjoint(("__date__", "__datetime__")):
-        raise PassageError(f"the name '{next(iter(value))}' is how dates are stored: use another, or plain text")
+        raise PassageError(f"the name '{next(iter(value))}' is reserved for dates: use another, or plain text")
     return value
 
 
 def _check_unicode(text: str) -> None:
     if not is_text(text):
-        raise PassageError("it holds half of a surrogate pair, which is not text")
+        raise PassageError("it holds half of a surrogate pair, which is not valid Unicode")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-# Western, Chinese and Japanese full stops, and the marks that may follow them at the end of a sentence.
+# Western, Chinese and Japanese full stops, and the quotation marks and brackets that may follow them.
 _STOPS = ".!?\u2026"
 _WIDE_STOPS = "\u3002\uff01\uff1f"
 _CLOSING = "[\"'\u201d\u2019\u00bb)\\]\u300d\u300f\uff09]*"
@@ -13,9 +13,9 @@ _END = re.compile(
     r"|(?P<blank>\n[^\S\n]*\n\s*)|\n\s*"
 )
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
-# A line that ends in one of these is complete, even if the next begins with a small letter.
+# A line that ends in one of these characters is complete, even if the next line begins with a small letter.
 _LINE_STOPS = (":", ";", "|")
-# A line of a list of fields, or a table row that names its columns.
+# The beginning of a line such as `Name: value`, in a list of fields or a table row that names its columns.
 FIELD = re.compile(r"[^\W\d_][\w -]{0,30}: ")
 _STOPPED = re.compile(rf"[{_STOPS}{_WIDE_STOPS}:;]{_CLOSING}\s*$")
 _ABBREVIATION = re.compile(
@@ -23,7 +23,7 @@ _ABBREVIATION = re.compile(
     r"|e\.g|i\.e|z\.B|d\.h|bzw|M|Mme|approx|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec))\.$"
 )
 _MAX_SHOWN = 400
-# How many texts have their sentences cached: a run looks through a passage several times.
+# The number of texts whose sentences are cached. While a question is answered, a passage is split several times.
 _KEPT = 256
 _ITEM = re.compile(r"\s*(?:[-*\u2022]|\(?(?:\d{1,3}|[a-z])[.)])\s+\S")
 _MAX_LIST = 2_000
@@ -34,8 +34,8 @@ _MAX_PLAIN = 600
 def sentence_ends(text: str) -> Iterator[tuple[int, int, str]]:
     """Find where the sentences of a text end.
 
-    Yields the position of each end, the position after the blanks that follow it, and what ends there: a ``sentence``
-    with its full stop, a ``paragraph`` without one, or a ``line`` that may be folded in the middle of a sentence.
+    For each end, yields its position, the position after the blanks that follow, and what ends there: a ``sentence``
+    with a full stop, a ``paragraph`` without a full stop, or a ``line``, which may break off within a sentence.
     """
     for match in _END.finditer(text):
         end = match.end("stop")
@@ -54,7 +54,7 @@ def ends_with_stop(text: str) -> bool:
 
 @lru_cache(maxsize=_KEPT)
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Find where each sentence of a text begins and ends, so that one can be shown in its place."""
+    """Find where each sentence of a text begins and ends. Sentences over 400 characters are split."""
     ends = [
         (end, after) for end, after, kind in sentence_ends(text) if kind != "line" or _is_own_line(text, end, after)
     ]
@@ -86,11 +86,11 @@ def sentence_at(text: str, place: int) -> str:
 
 
 def with_list(text: str, sentence: str) -> str:
-    """Add to a sentence the items of the list that follows it, such as the steps in a manual."""
+    """Return a sentence together with the list that follows it, such as the steps in a manual."""
     rest = text[text.find(sentence) + len(sentence) :][:_MAX_LIST].split("\n")
     last = 0
     for number, line in enumerate(rest[1:] if not rest[0].strip() else (), start=1):
-        # A line directly below an item continues it.
+        # A line directly below an item continues the item.
         if _ITEM.match(line) or (line.strip() and last and number == last + 1):
             last = number
         elif line.strip():
@@ -99,17 +99,17 @@ def with_list(text: str, sentence: str) -> str:
 
 
 def plain_sentences(text: str) -> list[str]:
-    """Split a text at each full stop before an English capital letter, and at each line.
+    """Split a text at each full stop before an English capital letter, and at each line break.
 
-    CRAG's strips, the simulated reader, and the order of the names in a query without a model were measured or trained
-    with this split, so they use it until they are measured again. No sentence is empty, and each is cut to 600
-    characters.
+    Sentences over 600 characters are cut. :func:`shown_sentences` splits better, but CRAG's strips, the simulated
+    reader, and the order of names in queries that no model writes were measured or trained with this split. They use it
+    until they are measured again.
     """
     return [part.strip()[:_MAX_PLAIN] for part in _PLAIN_END.split(text) if part.strip()]
 
 
 def split_strips(text: str, sentences: int) -> list[str]:
-    """Split a text into strips of a few plain sentences, about equally long."""
+    """Split a text into about equal strips of at most ``sentences`` plain sentences; two sentences make one strip."""
     begins = [0, *(match.end() for match in _PLAIN_END.finditer(text.rstrip()))]
     number = 1 if len(begins) <= 2 else -(-len(begins) // sentences)
     starts = [begins[place * len(begins) // number] for place in range(number)]
@@ -118,7 +118,7 @@ def split_strips(text: str, sentences: int) -> list[str]:
 
 
 def _is_own_line(text: str, end: int, after: int) -> bool:
-    """Check that a line ends a sentence, and was not folded in the middle of one at the width of a page."""
+    """Check that a line break ends a sentence, and is not within a sentence because of the width of a page."""
     following = text[after : after + 1]
     if text[end - 1 : end] in _LINE_STOPS or not (following.islower() or following == "("):
         return True

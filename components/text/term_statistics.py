@@ -1,4 +1,4 @@
-"""The terms of texts, and their weights by how rare they are."""
+"""Split texts into terms, which are the tokens that an index compares, and give rare terms more weight."""
 
 import math
 import re
@@ -25,18 +25,18 @@ class TermStatistics(Protocol):
         """Count the documents that contain each term.
 
         :param words: The terms.
-        :returns: The number of all documents, and for each term the number that contain it.
+        :returns: The number of all documents, and for each term the number of documents that contain it.
         """
 
 
-# Words of questions, of four letters and more, that a passage need not contain.
+# Words of four letters and more that are frequent in questions. A passage with the answer need not contain them.
 QUESTION_WORDS = frozenset(
     (
         *("about", "does", "from", "have", "into", "than", "that", "their", "them", "then", "there", "these", "they"),
         *("this", "those", "were", "what", "when", "where", "which", "whom", "whose", "will", "with", "year"),
     )
 )
-# Words that say nothing about what a question asks.
+# Words that say nothing about the topic of a question.
 _PLAIN = (
     "a an the of in on at to for by from with and or is are was were be been did do does what which who whom "
     "whose when where how many much that this it its as has have had not into than then his her their he she they "
@@ -55,9 +55,9 @@ def words(text: str) -> list[str]:
 
 
 def analyze_texts(texts: Iterable[str], statistics: TermStatistics | None) -> list[list[str]]:
-    """Analyse texts, in one call if the statistics support it, so that a server is called only once.
+    """Split texts into terms, in one call if the statistics can do that, so that a server is called only once.
 
-    The terms of each text come in order, with repetitions; without statistics they are :func:`words`.
+    The terms of each text are in order, with repetitions. Without statistics, :func:`words` splits the texts.
     """
     if statistics is None:
         return [words(text) for text in texts]
@@ -71,7 +71,7 @@ def passage_text(document: Document) -> str:
 
 
 def held_weight(weights: Mapping[str, float], held: Container[str]) -> float:
-    """Sum the weights of the held terms in the order of ``weights``: float sums depend on order, and sets have none."""
+    """Add up the weights of the ``held`` terms, in the order of ``weights``, because float sums depend on the order."""
     return sum(value for one, value in weights.items() if one in held)
 
 

@@ -1,4 +1,4 @@
-"""Normalize texts before they are compared, and check that they are valid Unicode."""
+"""Normalise texts before they are compared, and check that they are valid Unicode."""
 
 import unicodedata
 
@@ -11,8 +11,7 @@ def normalize_unicode(text: str) -> str:
     """Write a text the way keyboards do: an accented letter as one character, and no typographic ligatures.
 
     File names from macOS and text copied from PDFs use other forms that look the same, and would not be found.
-    Characters that look different stay as they are: 10² is not 102. The form is NFC, with "ﬁ" as two
-    letters.
+    Characters that look different are not changed: 10² does not become 102. The form is NFC, with "ﬁ" as two letters.
     """
     if text.isascii():
         return text

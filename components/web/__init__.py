@@ -1,1 +1,1 @@
-"""The web as a source: what may leave, the search, and which pages may be shown."""
+"""The web as a source: which queries may be sent, the search, and which pages may be shown."""

@@ -12,7 +12,7 @@ _WITH_HOST = re.compile(r"([a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 
 
 class DomainFilter(Block):
-    """Drop documents by the domain of their ``url``; every domain includes its subdomains.
+    """Drop documents by the domain of their ``url``. Every domain includes its subdomains.
 
     ```python
     from haystack import Document
@@ -28,13 +28,13 @@ class DomainFilter(Block):
 
         :param allowed: Keep only documents of these domains; empty allows all.
         :param denied: Drop documents of these domains, even if they are also allowed.
-        :raises ValueError: When one of them is not a domain.
+        :raises ValueError: When an entry is not a domain.
         """
         self.allowed = [_domain(domain) for domain in allowed]
         self.denied = [_domain(domain) for domain in denied]
 
     def allows(self, document: Document) -> bool:
-        """Check whether a document may be shown; if only some domains are allowed, it needs an address."""
+        """Check whether a document may be shown. If only some domains are allowed, a document needs an address."""
         if not self.allowed and not self.denied:
             return True
         host = _host(document_url(document))
@@ -47,7 +47,7 @@ def document_url(document: Document) -> str:
 
 
 def _host(url: str) -> str:
-    # Without a scheme, urlsplit takes the host for part of the path.
+    # Without a scheme or slashes in front, urlsplit would read the host as part of the path.
     try:
         return (urlsplit(url if _WITH_HOST.match(url) else f"//{url}").hostname or "").rstrip(".")
     except ValueError:
@@ -55,7 +55,7 @@ def _host(url: str) -> str:
 
 
 def _domain(written: str) -> str:
-    """Read a domain, which may be written as an address, or with a wildcard in front."""
+    """Extract the domain from an address, or from a domain with or without a wildcard in front."""
     domain = _host(written.strip()).removeprefix("*").strip(".") if isinstance(written, str) else ""
     if not domain or re.search(r"[*\s]", domain):
         raise ValueError(f"'{written}' is not a domain: give one such as example.org.")

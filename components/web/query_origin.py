@@ -1,7 +1,7 @@
-"""Where a query comes from: a person's question, or a text that must stay here.
+"""Check whether a query was made from a person's question, or from a text that must not leave this machine.
 
-Front ends have a model write titles, summaries and translations, and send the text to work on as a user message. Such a
-message is recognised by its form, not by the wording of its prompt: what does not look like a question stays here.
+Chat programs also ask the model for titles, summaries and translations, with the text for this task in a user message.
+Such messages are recognised by their form: a message that does not look like a question is not sent to the web.
 """
 
 import re
@@ -14,25 +14,25 @@ from prefrag.components.text.sentences import sentence_ends
 from prefrag.components.text.term_statistics import QUESTION_WORDS, passage_text
 from prefrag.components.text.unicode_form import WITHOUT_BLANKS
 
-# This many words in a row count as copied from a passage; fewer may be a name.
+# If a query repeats this many words of a passage in a row, they count as copied. Fewer words may be a name.
 COPIED_WORDS = 5
-# The most words of a question with a question mark, of one without, and of one without after a system prompt; of the
-# statements before a final question, of those elsewhere, of those after a colon, and of a greeting on its own line.
+# The maximum number of words in a question: with a question mark, without one, and without one after a system prompt.
+# Then the maximum number in statements: before a final question, elsewhere, after a colon, and in a greeting.
 _MAX_WORDS, _MAX_UNMARKED, _MAX_INSTRUCTED, _MAX_CONTEXT, _MAX_ASIDE = 100, 16, 8, 20, 12
 _MAX_AFTER_COLON, _MAX_GREETING = 6, 3
 # In scripts without spaces, two characters count as a word.
 _WORD = re.compile(rf"[{WITHOUT_BLANKS}]{{1,2}}|[^\s{WITHOUT_BLANKS}]+")
 _TOKEN = re.compile(rf"(?=([{WITHOUT_BLANKS}]{{2}}))[{WITHOUT_BLANKS}]|([^\s{WITHOUT_BLANKS}]+)")
 _ASKS, _TELLS = re.compile(r"[?\uff1f؟⁇‽՞፧]"), (".", "!", "\u3002", "\uff01")
-# A fence, a closing tag, tokens of chat templates, a key of JSON, and a long quotation.
+# Signs of a longer text: a code fence, a closing tag, tokens of chat templates, a JSON key, a long quotation.
 _BLOCK = re.compile(
     r"`{3}|~{3}|\"{3}|</[^\W\d]|<\||\|>|\[/?INST\]|<</?SYS|[\"'][^\"'\n]{1,30}[\"']\s{0,9}:"
     r"|(?:(?<!\w)[“„「『\"\u2018](?=\w)|[«»]\s?)(?:(?:[^\s”»«」』\"\u2019]{1,80}\s{1,9}){7}|[^\s”»«」』\"\u2019]{16})"
 )
 _LABELS = re.compile(r"(?:^|[\s.?!])[^\W\d_]+[:\uff1a]\s.*[\s.?!][^\W\d_]+[:\uff1a]\s")
-# What follows the name of a speaker, in any language.
+# The characters that separate a speaker's name from the words spoken, in any language.
 _SPEAKER = re.compile(r"[:\uff1a|\[\]<>{}]|[—\u2013]\s")
-# Not every task shows in the form of a message: these words at its beginning ask for work on a text.
+# The form of a message does not reveal every task. These words ask for work on a text.
 _WORK = re.compile(
     r"(?i)\W*(?:please\W+|bitte\W+|(?:can|could) you\W+)?(?:translat|summar[iy]|rephras|paraphras|rewrite|proofread"
     r"|shorten|übersetz|fasse?\b|formulier|tradui|résum|reformul|tradu[cz]|resum|riassu|przetł|streść|podsum|перевед"
@@ -41,10 +41,10 @@ _WORK = re.compile(
 
 
 def is_question(message: str, instructed: bool = False) -> bool:
-    """Check that a message looks like a person's question: one line, and hardly any statements.
+    """Check whether a message looks like a person's question: one line, and hardly any statements.
 
-    In doubt it is not one. ``instructed`` says that a system prompt came with the message, which may say what to do
-    with it.
+    When in doubt, return False. ``instructed`` means that a system prompt came with the message. The prompt may ask for
+    a task, and the message may be the text for it.
     """
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     long = [line for line in lines if _count(line) > _MAX_GREETING]
@@ -67,7 +67,7 @@ def is_question(message: str, instructed: bool = False) -> bool:
 
 
 def find_origin(query: str, state: State) -> str:
-    """Say why a query may not leave: it was made from other texts than a person's question. Empty if it may leave."""
+    """Explain why a query was not made from a person's question and must not leave this machine. Empty if it may."""
     asked, external, instructions = state.typed or state.question, state.settings.external, state.settings.instructions
     if not is_question(asked, bool(instructions)):
         return "the message holds a conversation or a text, not just a question; ask the question by itself"
@@ -76,25 +76,25 @@ def find_origin(query: str, state: State) -> str:
         (own if role == "user" and is_question(text) else brought).append(text)
     words = _content_words([query]) or set(_split(query))
     borrowed = words & _content_words(brought) - _content_words(own)
-    # If rules rewrote the question, a single borrowed word is enough: they insert names from an earlier answer. A model
-    # could have left them out.
+    # Rules rewrite a question by inserting names from an earlier answer, so a single borrowed word is one too many. A
+    # model chooses its own words, so up to half of them may be borrowed.
     by_rules = state.typed and "rewriter" not in state.usage.llm_calls
     if 2 * len(borrowed) > len(words) or (by_rules and borrowed):
         return (
             "some of its words come from an earlier answer or a text, not from you: say in your question what to find"
         )
-    # When the query was written, the results of the last search had not been read yet.
+    # Skip the current step: its results were not known yet when the query was written.
     read = [search for step in state.steps[:-1] for search in step.searches if search.source not in external]
     passages = [
         document.content or "" for document in (*(each for one in read for each in one.documents), *state.attached)
     ]
-    if _runs([query]) & _runs(passages) - _runs(own):
+    if _word_sequences([query]) & _word_sequences(passages) - _word_sequences(own):
         return f"it repeats {COPIED_WORDS} words or more from a passage of your own documents"
     return ""
 
 
 def _count_told(text: str = "") -> list[int]:
-    """Count the words of each sentence that is not a question, except greetings."""
+    """Return the number of words of each sentence that is neither a question nor a greeting."""
     places = [0, *(after for _, after, _ in sentence_ends(text)), len(text)]
     told = (each for start, end in pairwise(places) if not _ASKS.search((each := text[start:end].strip())[-4:]))
     return [words for each in told if (words := _count(each)) > _MAX_GREETING]
@@ -115,6 +115,6 @@ def _content_words(texts: Iterable[str]) -> set[str]:
     return {word for word in words if len(word) > 3 or not word.isalpha() or word[0] >= "\u0e00"}
 
 
-def _runs(texts: Iterable[str]) -> set[str]:
+def _word_sequences(texts: Iterable[str]) -> set[str]:
     parts = (_split(text) for text in texts)
     return {" ".join(each[at : at + COPIED_WORDS]) for each in parts for at in range(len(each) - COPIED_WORDS + 1)}

@@ -1,4 +1,4 @@
-"""The gate for every search that leaves this machine: which queries go out, and which pages may be shown."""
+"""The gate that decides which queries may leave this machine, and which web pages may be shown."""
 
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
@@ -13,21 +13,21 @@ from prefrag.components.state.web_switch import WEB_SWITCH, explain_closed, web_
 from prefrag.components.web.domain_filter import DomainFilter
 from prefrag.components.web.query_origin import find_origin
 
-# Asks the user at a terminal, if there is one, whether a query may leave: called with the source and the query.
+# Asks the user at the terminal whether a query may be sent to a source. None if there is no terminal.
 ask_person: ContextVar[Callable[[str, str], bool] | None] = ContextVar("ask_person", default=None)
 
 
 class HeldBack(Exception):
-    """A query is not sent; the message is the reason."""
+    """Raised instead of sending a query; the message is the reason."""
 
 
 class WebGate(Block):
-    """Decide for each query of an external source whether it is sent.
+    """Decide whether a query may be sent to the web or another external source.
 
-    A query is sent only if the web is allowed, by ``PREFRAG_WEB`` or by the choice that is stored with every index of
-    the pipeline, and not closed for this request. The query must be short, and made from a person's question, not a
-    text that came with the question or was found. The last search of every source that is not external must have
-    succeeded, so that no broken index sends questions out. ``pipelines.load`` sets the stores whose choices count.
+    The web must be open. ``PREFRAG_WEB`` decides this. If it is not set, all indexes in ``stores`` must store the
+    choice that the web is open; ``pipelines.load`` sets ``stores``. A single request can also close the web. The query
+    must be short, and its words must come from a person's question. Finally, if the last search of a local source
+    failed, nothing is sent. Otherwise a broken index would send every question to the web.
 
     ```python
     from prefrag.components.web.web_gate import WebGate
@@ -39,7 +39,7 @@ class WebGate(Block):
     def __init__(self, max_characters: int = 400, domains: DomainFilter | None = None):
         """Set the limit and the domains.
 
-        :param max_characters: The most characters of a query.
+        :param max_characters: The maximum number of characters of a query.
         :param domains: Which web pages may be shown; by default all.
         :raises ValueError: When ``max_characters`` is under 1.
         """
@@ -55,21 +55,21 @@ class WebGate(Block):
         return all_consent(self.stores) if setting is None else setting != "off"
 
     def check(self, source: str, query: str, state: State | None) -> None:
-        """Check whether a query may leave now; if a person is to be asked, this waits for the answer.
+        """Check whether a query may be sent now. If the user must be asked, wait for the answer.
 
         :param source: The name of the external source.
         :param query: The query.
         :param state: The state of the run, if there is one.
-        :raises HeldBack: When the web is closed, the query is too long or not made from a person's question, or a
-            person refuses or cannot be asked.
-        :raises RunError: When the last search of a source that is not external failed; the error holds the state.
+        :raises HeldBack: When the web is closed, the query is too long or not made from a person's question, or the
+            user refuses or cannot be asked.
+        :raises RunError: When the last search of a local source failed. The error contains the state.
         """
         if not self.is_open:
             raise HeldBack(explain_closed())
         if state is not None and (failed := _find_failed(state.searches, state.settings.external)):
             message = (
                 f"The source '{failed.source}' failed: {str(failed.error).rstrip('.')}. So the query was not sent to "
-                f"'{source}' in its place. Repair the source and ask again."
+                f"'{source}' either. Repair the failed source and ask again."
             )
             reason = f"'{failed.source}' failed"
             audit_held_back(source, query, reason)
@@ -90,6 +90,6 @@ class WebGate(Block):
 
 
 def _find_failed(searches: Iterable[Search], external: Iterable[str]) -> Search | None:
-    """Find a source that is not external and whose last search failed as a whole."""
+    """Find a local source whose last search failed. A failure of only one of several retrievers does not count."""
     last = {search.source: search for search in searches if not search.skipped and search.source not in external}
     return next((search for search in last.values() if search.error and search.provider in ("", RECORDING)), None)

@@ -14,8 +14,8 @@ from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retr
 class WebRetriever(Block):
     """Search the web, or an index that stands in for it.
 
-    The stand-in is the index named by ``index``, or by ``PREFRAG_WEB_INDEX``. While the local index is the demo, the
-    web corpus of the demo stands in, so that the demo needs no network. A query to a stand-in stays local.
+    ``index`` or ``PREFRAG_WEB_INDEX`` names the stand-in. Without a name, the web corpus of the demo stands in while
+    the local index is the demo, so that the demo needs no network. A query to a stand-in does not leave this machine.
     """
 
     external = True
@@ -31,10 +31,10 @@ class WebRetriever(Block):
 
         :param search: The component that searches the web.
         :param index: The name of an index that stands in for the web.
-        :param demo_stand_in: Whether the web corpus of the demo stands in while the embedded index is the demo; false
-            if the local documents are in another store.
-        :param local_index: The name of the embedded index, which shows whether it is the demo; None for
-            ``PREFRAG_INDEX``, else ``default``, else the demo.
+        :param demo_stand_in: Whether the web corpus of the demo stands in while the local index is the demo. Use false
+            if the local documents are in a store that is not an embedded index.
+        :param local_index: The name of the local index, which tells whether it is the demo. None stands for the value
+            of ``PREFRAG_INDEX``, or else for ``default`` if that index exists, or else for the demo.
         """
         self.search = search
         self.index = index
@@ -47,16 +47,16 @@ class WebRetriever(Block):
         try:
             return self._choose() is not self.search
         except (OSError, ValueError):
-            # A stand-in that cannot be opened must fail: it must not be replaced by the web.
+            # If the stand-in cannot be opened, the search must fail. It must not go to the web instead.
             return True
 
     @property
     def provider(self) -> str:
-        """The name of what is searched, for the trace."""
+        """The name to show in the trace."""
         return "stand-in index" if self.stays_local else type(self.search).__name__
 
     def warm_up(self) -> None:
-        """Check that the stand-in exists, if one is named, and warm up what will be searched."""
+        """Check that a stand-in with a name exists, and warm up the stand-in or the web search."""
         chosen = self._choose()
         if hasattr(chosen, "warm_up"):
             chosen.warm_up()
@@ -77,6 +77,6 @@ class WebRetriever(Block):
     run = blocking(run_async)
 
     def _choose(self) -> Retriever:
-        # Chosen at every call, so that a server that started on the demo finds an index made later.
+        # Choose at every call: a server may start on the demo, and the user may make an index later.
         path = resolve_web_index(self.index, local=self.local_index, demo=self.demo_stand_in)
         return self.search if path is None else TantivyBM25Retriever(TantivyDocumentStore(path=str(path)))

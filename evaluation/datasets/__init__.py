@@ -47,8 +47,8 @@ _HEAD_BYTES = 4096
 def load_questions(path: str | os.PathLike[str], format: str = "auto", limit: int | None = None) -> list[Question]:
     """Read the questions of a file.
 
-    ``format`` is one of ``FORMATS``, or ``auto``. Raises ValueError if the format is unknown or has no questions, if a
-    record does not have that format, if the file has no questions, or if two questions have the same id.
+    ``format`` is one of ``FORMATS``, or ``auto``. Raises ValueError for an unknown format, a format without questions,
+    a record in another format, a file without questions, or two questions with the same id.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}.")
@@ -69,10 +69,10 @@ def load_questions(path: str | os.PathLike[str], format: str = "auto", limit: in
 
 
 def read_passages(path: str | os.PathLike[str] | DatasetFile, format: str = "auto") -> Iterator[Document]:
-    """Yield the passages of a corpus, or those that a file ships with its questions.
+    """Yield the passages of a corpus, or the passages that a file contains with its questions.
 
-    Their ids are those that the questions of the dataset use. Memory use does not grow with a corpus. A file of
-    questions may repeat a passage, which is yielded once; remembering it takes some 100 bytes.
+    The questions of the dataset refer to passages by the same ids. Memory use does not grow with a corpus. A passage
+    that a file of questions repeats is yielded once. Remembering its id takes about 100 bytes.
     """
     file = path if isinstance(path, DatasetFile) else DatasetFile(path)
     name = detect(file.path) if format == "auto" else format
@@ -101,7 +101,7 @@ def detect(path: str | os.PathLike[str]) -> str:
         for name, form in FORMATS.items():
             if isinstance(record, dict) and form.recognises(record):
                 return name
-    raise ValueError(f"The format of {file.path} was not recognised. If it is one of these, name it: {list(FORMATS)}.")
+    raise ValueError(f"The format of {file.path} was not recognised. If it is listed here, name it: {list(FORMATS)}.")
 
 
 def _find_format(name: str) -> _Format:
@@ -111,7 +111,7 @@ def _find_format(name: str) -> _Format:
 
 
 def _join_lines(question: Question) -> Question:
-    """Put the question on one line, because a prompt's other lines mean something else."""
+    """Put the question on one line, because the prompt has other content on the next line."""
     lines = [line.strip() for line in question.question.splitlines()]
     return question if len(lines) == 1 else replace(question, question=" ".join(filter(None, lines)))
 

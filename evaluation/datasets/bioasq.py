@@ -1,11 +1,11 @@
 """The yes/no questions of BioASQ's task B as published, for example ``training11b.json`` or ``11B1_golden.json``.
 
-A JSON object whose ``questions`` have ``id``, ``body``, ``type``, ``exact_answer``, ``documents`` (addresses of
-abstracts in PubMed) and ``snippets`` (``text``, ``document``). Questions of other types are left out.
+The file is a JSON object. Its ``questions`` have ``id``, ``body``, ``type``, ``exact_answer``, ``documents`` (addresses
+of abstracts in PubMed) and ``snippets`` (``text``, ``document``). Questions of other types are left out.
 
 The file has snippets of abstracts, not whole abstracts. So a passage joins all snippets of one abstract, and its id is
 the abstract's number in PubMed, as in BEIR's BioASQ corpus. A question's gold passages are the abstracts of its
-snippets or, if it has no snippets, those in its ``documents``. A file has some ten megabytes and is read as a whole.
+snippets or, without snippets, its ``documents``. A file has about ten megabytes and is read as a whole.
 """
 
 from collections.abc import Iterator

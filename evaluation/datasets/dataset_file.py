@@ -1,4 +1,4 @@
-"""Read the records of a published file of a dataset, and report invalid ones."""
+"""Read the records of a published file of a dataset, and report invalid records."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _BLANK = re.compile(r"\s*")
 class DatasetFile:
     """A file, folder or archive of a dataset.
 
-    Files that end in ``.gz`` or ``.bz2`` are unpacked while they are read. ``position`` counts the bytes read from the
-    file, or from all files of the folder.
+    Files that end in ``.gz`` or ``.bz2`` are unpacked while they are read. ``position`` is the number of bytes read so
+    far from the file, or from all files of the folder.
     """
 
     def __init__(self, path: str | os.PathLike[str], whole: DatasetFile | None = None):
@@ -43,11 +43,11 @@ class DatasetFile:
 
     @property
     def suffix(self) -> str:
-        """The file name's suffix without that of a compression: ``.tsv`` for ``x.tsv.gz``."""
+        """The last suffix of the file name that does not name a compression: ``.tsv`` for ``x.tsv.gz``."""
         return next((suffix.lower() for suffix in reversed(self.path.suffixes) if suffix not in (".gz", ".bz2")), "")
 
     def parts(self) -> list[Path]:
-        """List the files of a folder by name, without hidden ones, or the file itself."""
+        """List the files of a folder in order, without hidden files. For a file, list only the file itself."""
         if not self.path.is_dir():
             return [self.path]
         return sorted(part for part in self.path.rglob("[!.]*") if part.is_file())
@@ -126,7 +126,7 @@ class DatasetFile:
     def convert_records(
         self, records: Iterable[tuple[int, Any]], convert: Callable[[Any], Iterable[T]], unit: str
     ) -> Iterator[T]:
-        """Convert records; if one cannot be converted, the error names it by ``unit`` and number."""
+        """Convert records. The error for an invalid record names its ``unit`` and number, for example "line 3"."""
         for number, record in records:
             try:
                 things = list(convert(record))
@@ -139,7 +139,7 @@ class DatasetFile:
             yield from things
 
     def count(self, read: int) -> None:
-        """Add to the bytes read from this file and from the folder that holds it."""
+        """Add to the number of bytes read from this file, and from the folder that contains it."""
         self.position += read
         if self._whole is not None:
             self._whole.count(read)
@@ -162,7 +162,7 @@ class DatasetFile:
 
 
 def text_of(record: Any, key: str) -> str:
-    """Return a text that a record must have, stripped."""
+    """Return the text that a record must have under ``key``, without blanks around it."""
     value = record[key]
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"'{key}' must be text, and not empty")

@@ -9,7 +9,7 @@ MUSIQUE = "musique"
 BIOASQ = "bioasq"
 DATASETS = (HOTPOTQA, TWO_WIKI, MUSIQUE, BIOASQ)
 
-# The ids of HotpotQA and 2WikiMultiHopQA contain the ids of the few machines that generated them.
+# In HotpotQA and 2WikiMultiHopQA, each question id contains the id of one of the few machines that generated the ids.
 _QUESTION_IDS = {
     HOTPOTQA: re.compile(r"[0-9a-f]{8}554299[0-9a-f]{10}"),
     TWO_WIKI: re.compile(r"[0-9a-f]{12}11eb[0-9a-f]{16}"),
@@ -20,7 +20,7 @@ _FOLDERS = 2
 
 
 def dataset_name(question_id: str, path: Path) -> str:
-    """Find a question's dataset by its id, a word of its file's name, or the names of the two nearest folders."""
+    """Find a question's dataset by its id, by a word in the file's name, or by the names of the nearest two folders."""
     for name, pattern in _QUESTION_IDS.items():
         if pattern.fullmatch(question_id):
             return name

@@ -24,7 +24,7 @@ def recognises(record: dict[str, Any]) -> bool:
 def questions(file: DatasetFile) -> Iterator[Question]:
     """Read the questions.
 
-    Gold passages are named by title, so they are known even if a question of the full-wiki setting lacks their text.
+    Gold passages are named by title, so they are known even where the full-wiki file does not contain their text.
     """
     return file.convert_records(file.json_array(), lambda record: [question(record, HOTPOTQA)], "record")
 

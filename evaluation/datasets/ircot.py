@@ -40,7 +40,7 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
     if not all(spans) or not spans:
         raise ValueError("'answers_objects' must hold spans that are not empty")
     contexts = list(_contexts(path, record))
-    # A paragraph may occur twice, but be marked as supporting only once.
+    # A paragraph may occur twice, and sometimes only one occurrence is marked as supporting.
     gold = [_id(_dataset(path, record), context) for context in record["contexts"] if context["is_supporting"]]
     yield Question(
         id=question_id,

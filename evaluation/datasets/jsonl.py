@@ -1,10 +1,10 @@
 """The project's own format: questions and passages as JSON lines.
 
-A question: ``id``, ``question``, ``answers``, and optionally ``type``, ``supporting_ids``, ``candidate_ids``,
+A question has ``id``, ``question``, ``answers``, and optionally ``type``, ``supporting_ids``, ``candidate_ids``,
 ``decomposition`` (``question``, ``answer``, ``supporting_id``), ``evidence_triples``, ``dataset``, ``answerable``
-(false, with no ``answers``, if no answer is right), ``sentences`` (the document sentences that state the answer) and
-``history`` (earlier turns, each with ``role`` and ``content``).
-A passage: ``id``, ``title``, ``text``, and ``source`` if the corpus names the simulated source that holds it.
+(false if no answer is right; ``answers`` is then empty), ``sentences`` (the document sentences that state the answer)
+and ``history`` (earlier turns, each with ``role`` and ``content``).
+A passage has ``id``, ``title``, ``text``, and optionally ``source``: the simulated source that contains the passage.
 """
 
 import json
@@ -21,7 +21,7 @@ from prefrag.evaluation.datasets.dataset_file import DatasetFile, check_unicode,
 from prefrag.evaluation.datasets.dataset_name import dataset_name
 from prefrag.evaluation.question import Hop, Question
 
-# The metadata key for a line's `source`, because a document's own `source` names the source that found it.
+# The metadata key for the `source` of a line. A document's key `source` already names the source that found it.
 SPLIT = "source_split"
 
 

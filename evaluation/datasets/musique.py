@@ -2,8 +2,8 @@
 
 One JSON object per line with ``id``, ``question``, ``answer``, ``answer_aliases``, ``answerable``, ``paragraphs``
 (``idx``, ``title``, ``paragraph_text``, ``is_supporting``) and ``question_decomposition`` (``question``, ``answer``,
-``paragraph_support_idx``). The full version repeats each question without one of its supporting passages and with
-``answerable`` false: no answer to it can be right, so it is left out, while its passages stay in the corpus.
+``paragraph_support_idx``). The full version has a second copy of each question, without a supporting passage and with
+``answerable`` false. No answer to this copy can be right, so it is left out, but its passages stay in the corpus.
 """
 
 from collections.abc import Iterator

@@ -11,10 +11,10 @@ from prefrag.components.text.passage_record import PassageRecord
 
 
 def id_by_title(title: str) -> str:
-    """Make a passage's id from its title, as HotpotQA and 2WikiMultiHopQA do themselves.
+    """Make a passage's id from its title, because HotpotQA and 2WikiMultiHopQA identify passages by title.
 
-    The questions and the dumps of Wikipedia write some titles differently. So HTML entities are replaced, combining
-    characters composed (NFC) and blanks collapsed.
+    The questions and the dumps of Wikipedia write some titles differently. To make them equal, HTML entities are
+    replaced, combining characters are composed (NFC), and blanks are collapsed.
     """
     if not isinstance(title, str) or not title.strip():
         raise ValueError("a title must be text, and not empty")
@@ -30,7 +30,7 @@ def id_by_text(title: str, text: str) -> str:
 
 
 def join_sentences(sentences: Iterable[str]) -> str:
-    """Join sentences with single spaces; in some datasets each sentence already begins with one."""
+    """Join sentences with single spaces. In some datasets, each sentence already begins with a space."""
     return " ".join(stripped for sentence in sentences if (stripped := sentence.strip()))
 
 

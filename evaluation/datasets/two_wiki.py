@@ -1,8 +1,8 @@
-"""2WikiMultiHopQA as published: ``dev.json`` and ``train.json``, of ``data.zip`` or ``data_ids_april7.zip``.
+"""2WikiMultiHopQA as published: ``dev.json`` and ``train.json``, from ``data.zip`` or ``data_ids_april7.zip``.
 
-HotpotQA's format plus ``evidences`` (subject, relation, object). The second archive adds ``answer_id`` and the file
-``id_aliases.json``: one JSON object per line with ``Q_id``, ``aliases`` and ``demonyms``. If that file lies beside the
-questions, the aliases of an answer count as right, as in the dataset's evaluation script of version 1.1.
+The format is HotpotQA's plus ``evidences`` (subject, relation, object). The second archive adds ``answer_id`` and
+``id_aliases.json``: one JSON object per line with ``Q_id``, ``aliases`` and ``demonyms``. If this file is in the folder
+of the questions, the aliases of an answer count as right, as in version 1.1 of the dataset's evaluation script.
 """
 
 from collections.abc import Iterator

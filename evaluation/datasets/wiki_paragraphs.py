@@ -1,9 +1,9 @@
 """The first paragraph of every article of a Wikipedia, as HotpotQA and 2WikiMultiHopQA publish them.
 
-HotpotQA: ``enwiki-20171001-pages-meta-current-withlinks-abstracts.tar.bz2``, as it is or unpacked to its folders of
-``wiki_*.bz2`` (5.2 million articles): one JSON object per line with ``id``, ``url``, ``title``, ``text`` (sentences).
-2WikiMultiHopQA: ``para_with_hyperlink.jsonl``, with ``id``, ``title`` and ``sentences``. The questions of the dataset
-name passages by the same ids.
+HotpotQA: ``enwiki-20171001-pages-meta-current-withlinks-abstracts.tar.bz2``, packed or unpacked to its folders of
+``wiki_*.bz2`` (5.2 million articles), with one JSON object per line: ``id``, ``url``, ``title``, ``text`` (sentences).
+2WikiMultiHopQA: ``para_with_hyperlink.jsonl``, with ``id``, ``title`` and ``sentences``. The id of a passage is made
+from its title, as in the questions of the datasets.
 """
 
 from collections.abc import Iterator

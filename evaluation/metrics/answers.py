@@ -1,6 +1,6 @@
-"""Our own scores of an answer; the datasets' scores and those of PrefRAG's code are in ``official.py``.
+"""Our own scores of an answer. The scores of the datasets' scripts and of PrefRAG's code are in ``official.py``.
 
-Every score is between 0 and 1. If a question has several right answers, the best-matching one counts.
+Every score is between 0 and 1. If a question has several gold answers, the best match counts.
 """
 
 import re
@@ -18,8 +18,8 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 def answer_scores(question: Question, answer: str) -> dict[str, float]:
     """Score an answer as ``acc``, ``acc_word``, ``em`` and ``f1``.
 
-    For a yes/no question, ``acc_word`` is 1 only if the answer has the right word and not the other one as well. The
-    same holds for ``acc`` in BioASQ, where all questions are yes/no questions.
+    For a yes/no question, ``acc_word`` is 1 only if the answer contains the right word and not the wrong word. In
+    BioASQ, where all questions are yes/no questions, the same rule applies to ``acc``.
     """
     golds = question.answers
     word = float(yes_no(answer) == golds[0].strip().lower()) if question.is_yes_no else acc_word(answer, golds)
@@ -32,7 +32,7 @@ def answer_scores(question: Question, answer: str) -> dict[str, float]:
 
 
 def acc(answer: str, golds: Sequence[str]) -> float:
-    """Check whether a right answer occurs anywhere in an answer, ignoring case: "Norway" contains "no".
+    """Check whether a gold answer occurs anywhere in an answer, ignoring case. Even "Norway" contains "no".
 
     The PrefRAG authors' code does the same (section 4.1 names the metric).
     """
@@ -40,12 +40,12 @@ def acc(answer: str, golds: Sequence[str]) -> float:
 
 
 def acc_word(answer: str, golds: Sequence[str]) -> float:
-    """Check whether an answer contains a right one as whole words."""
+    """Check whether an answer contains a gold answer as whole words."""
     return float(any(_holds_word(answer, gold) for gold in golds if gold.strip()))
 
 
 def em(answer: str, golds: Sequence[str]) -> float:
-    """Check whether an answer equals a right one, both normalised."""
+    """Check whether an answer equals a gold answer after both were normalised."""
     return float(any(normalise(answer) == normalise(gold) for gold in golds))
 
 
@@ -56,8 +56,8 @@ _NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eigh
 def fair(answer: str, golds: Sequence[str]) -> float:
     """Check whether a person would accept an answer as right even though the strings differ.
 
-    A right answer must contain the given one as whole words, and have at most twice as many words. Leading prepositions
-    are ignored ("in Germany" is "Germany"), and number words up to twelve count as digits ("two" is "2").
+    The gold answer must contain the given answer as whole words, and have at most twice as many words. Prepositions at
+    the start are ignored ("in Germany" is "Germany"), and number words up to twelve count as digits ("two" is "2").
     """
     return float(any(_fair(_plain(answer), _plain(gold)) for gold in golds))
 
@@ -72,10 +72,10 @@ def _fair(answer: list[str], gold: list[str]) -> bool:
 
 
 def f1(answer: str, golds: Sequence[str]) -> float:
-    """Measure how many words an answer shares with a right one, both normalised.
+    """Measure how many words an answer shares with a gold answer, both normalised.
 
-    F1 is the harmonic mean of precision (the share of the given words that are right) and recall (the share of the
-    right words that are given). It is 1 wherever :func:`em` is 1, even if normalisation leaves no words.
+    F1 is the harmonic mean of precision (how many words of the answer are in the gold answer) and recall (how many
+    words of the gold answer are in the answer). F1 is 1 if :func:`em` is 1, even if normalisation leaves no words.
     """
     return 1.0 if em(answer, golds) else max((overlap(answer, gold)[0] for gold in golds), default=0.0)
 

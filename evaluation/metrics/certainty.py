@@ -1,4 +1,4 @@
-"""Score the answers that a run gave, the evidence that it showed instead of an answer, and the queries it sent."""
+"""Score the answers that a run gave, the evidence that it showed instead, and the queries that it sent to the web."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from prefrag.evaluation.question import Question
 
 # An answer with at least this F1 counts as right even if it does not contain a gold answer.
 NEAR = 0.8
-# A shown sentence with at least this F1 counts as a gold one.
+# A shown sentence with at least this F1 counts as a gold sentence.
 SAME = 0.6
 
 
@@ -26,11 +26,11 @@ def is_right(question: Question, answer: str) -> bool:
 def certainty_scores(question: Question, result: Mapping[str, Any], answer: str) -> dict[str, float]:
     """Score the answer of a run or, if it gave none, its guess and its evidence.
 
-    :returns: Scores from 0 to 1. For a question without an answer: ``said_unknown`` and, if the run gave an answer,
-        ``right_of_given`` and ``fair_of_given`` as 0. For any other question: ``answered`` and ``guess_em`` (of the
-        guess that was withheld, or else of the answer). If the run gave an answer, also ``right_of_given`` and
-        ``fair_of_given``. If not, ``evidence_held`` (except for yes or no, which no sentence contains) and, if the
-        question has gold passages, ``evidence_gold``.
+    :returns: Scores from 0 to 1. A question that has no answer gets ``said_unknown``. If the run answered it anyway,
+        ``right_of_given`` and ``fair_of_given`` are 0. Any other question gets ``answered`` and ``guess_em`` (the EM of
+        the withheld guess, or else of the answer). If the run answered, there are ``right_of_given`` and
+        ``fair_of_given``. If not, there are ``evidence_held`` (unless the answer is yes or no, which no sentence
+        contains) and ``evidence_gold`` (if the question has gold passages).
     """
     if question.answerable is False:
         wrong = {"right_of_given": 0.0, "fair_of_given": 0.0} if answer else {}
@@ -53,11 +53,11 @@ def certainty_scores(question: Question, result: Mapping[str, Any], answer: str)
 
 
 def sentence_scores(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
-    """Score the sentences that are shown: the evidence first, then those of the cited passages.
+    """Score the sentences that a run shows: its evidence first, then the sentences of the cited passages.
 
-    :returns: ``sentence_1`` and ``sentence_3``: 1 if the first sentence, or one of the first three, is a gold sentence
-        or has an F1 of at least 0.6 with one (a sentence over several lines may be shown only in part). Nothing if the
-        question has no gold sentences.
+    :returns: ``sentence_1`` is 1 if the first sentence matches a gold sentence, ``sentence_3`` if one of the first
+        three does. A match is an F1 of at least 0.6, because a sentence over several lines may be shown only in part.
+        Without gold sentences, there are no scores.
     """
     if not question.sentences:
         return {}
@@ -75,16 +75,16 @@ def _sentence_of(shown: Mapping[str, Any]) -> str:
     sentence = shown.get("sentence") or ""
     if isinstance(sentence, str):
         return sentence
-    # A document gives its sentence as a start and an end in its content.
+    # A document marks its sentence by the start and the end in its content.
     return str(shown.get("content") or "")[sentence["start"] : sentence["end"]]
 
 
 def query_scores(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
     """Score the queries sent to the web, if it is known whether the preferred source answers the question.
 
-    :returns: Scores from 0 to 1. If the preferred source answers the question, ``needless_queries``: 1 if any query was
-        sent. If any was sent, ``words_typed``: the share of its words that occur in the question or an earlier turn. If
-        any was sent and the preferred source has no answer, ``asked_as_typed``: 1 if each query is the question itself.
+    :returns: Scores from 0 to 1. If the preferred source has the answer, ``needless_queries`` is 1 if any query was
+        sent. If it has no answer but queries were sent, ``asked_as_typed`` is 1 if each query is the question itself.
+        If queries were sent, ``words_typed`` is the share of their words that the user typed, now or in earlier turns.
     """
     if question.answerable is None:
         return {}

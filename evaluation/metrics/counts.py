@@ -13,8 +13,8 @@ def counts(result: Mapping[str, Any]) -> dict[str, float]:
         retrievals in appendix A.6 of PrefRAG, ``lookups`` (the queries that the retrievals sent), ``prompt_tokens``,
         ``completion_tokens``, ``cached_tokens`` (the part of the prompt tokens that the server reports as cached),
         ``forced`` (1 if the steps ran out), ``not_found`` (1 if the pipeline gave no answer on purpose),
-        ``unparsable``, ``unknown_actions`` (steps whose action does not exist) and ``failed_searches`` (searches that
-        found nothing, or less, because of an error that the run survived).
+        ``unparsable`` (see :func:`count_unparsable`), ``unknown_actions`` (steps whose action does not exist) and
+        ``failed_searches`` (searches that lack results because of an error, although the run went on).
     """
     usage, retrievals = result.get("usage") or {}, result.get("counts") or {}
     steps, trace = result.get("steps") or (), result.get("trace") or ()

@@ -1,7 +1,7 @@
 """Score an answer as the datasets' own evaluation scripts do.
 
-The scripts share SQuAD's normalisation and differ in the later steps. They are not packages, so their rules are
-implemented here. The tests compare them with scores that were computed with the scripts.
+The scripts are not packages, so their rules are implemented here. All of them normalise an answer as SQuAD does, and
+differ in the later steps. The tests compare our scores with scores that the scripts computed.
 """
 
 import re
@@ -46,7 +46,7 @@ def hotpotqa(answer: str, gold: str) -> dict[str, float]:
 
 
 def two_wiki(answer: str, golds: Sequence[str]) -> dict[str, float]:
-    """Score as 2WikiMultiHopQA 1.1: like HotpotQA, but each of the four scores takes the alias that is best for it."""
+    """Score as 2WikiMultiHopQA 1.1: like HotpotQA, but with aliases. Each score is the highest that any alias gets."""
     scored = [hotpotqa(answer, gold) for gold in golds]
     return {name: max(scores[name] for scores in scored) for name in ("em", "f1", "precision", "recall")}
 
@@ -65,9 +65,9 @@ def bioasq(answer: str, gold: str) -> dict[str, float]:
 def bioasq_macro_f1(accuracies: Sequence[tuple[str, float]]) -> dict[str, float]:
     """Compute BioASQ's measure of a whole run, from the gold answer and accuracy of each question.
 
-    The F1 of each label is ``official_f1_yes`` and ``official_f1_no``, their mean ``official_macro_f1``. To the script
-    an answer is only right or wrong, so every wrong answer, even an unreadable one, counts against both labels. The F1
-    of a label is 0 if no question with it is answered right, or if there is none. No questions, no scores.
+    ``official_f1_yes`` and ``official_f1_no`` are the F1 of each label, ``official_macro_f1`` is their mean. The script
+    only knows right and wrong answers, so every wrong answer, even an unreadable one, counts against both labels. The
+    F1 of a label is 0 if none of its questions was answered correctly. Without questions, there are no scores.
     """
     if not accuracies:
         return {}
@@ -95,9 +95,9 @@ def macro_f1_of_run(questions: Sequence[Question], scores: Sequence[Mapping[str,
 def authors_scores(question: Question, answer: str) -> dict[str, float]:
     """Score an answer as the published code of PrefRAG does.
 
-    :returns: ``authors_acc``, ``authors_em`` and ``authors_f1``. EM and F1 are SQuAD 1.1's for every dataset, so "yes"
-        may share a word with a longer answer. BioASQ has only ``authors_acc``: whether the gold word is in the answer
-        as a whole word, whatever else the answer says.
+    :returns: ``authors_acc``, ``authors_em`` and ``authors_f1``. EM and F1 are those of SQuAD 1.1 for every dataset, so
+        a long answer that contains "yes" gets some F1. BioASQ has only ``authors_acc``, which is 1 if the answer
+        contains the gold word as a whole word, whatever else the answer says.
     """
     if question.dataset == "bioasq":
         found = any(re.search(rf"\b{re.escape(gold.lower())}\b", answer.lower()) for gold in question.answers)

@@ -1,10 +1,10 @@
-"""Score the retrieval: the gold passages among the documents that the model was shown."""
+"""Score the retrieval by the gold passages among the documents that the model was shown."""
 
 from collections.abc import Collection, Sequence
 
 # PrefRAG compares these numbers of documents per retrieval (section 4.3).
 RANKS = (3, 5, 7)
-# Some BioASQ questions have far more gold passages than a model is shown, so recall is capped at this many.
+# Some BioASQ questions have far more gold passages than a model is shown. For capped recall, this many are enough.
 ENOUGH = 5
 
 

@@ -11,14 +11,14 @@ from prefrag.evaluation.question import Question
 
 
 def score(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
-    """Score a result; each score is defined by the function that computes it.
+    """Compute all scores of a result. The functions called here explain the scores.
 
     A run that ends with an empty answer has failed, so all its scores are 0, including those of retrieval. If the
     reader or the pipeline gives no answer on purpose, the answer scores 0, but the retrieval is scored.
 
     :returns: Scores from 0 to 1. A question without gold answers has no answer scores, and a question without gold
-        passages no retrieval scores, so such questions do not count in those averages. If a question is known to
-        have no answer, only :func:`certainty_scores` scores the answer.
+        passages has no retrieval scores. Such questions do not count in the averages of these scores. If a question is
+        known to have no answer, only :func:`certainty_scores` scores the answer.
     """
     text = str(result.get("answer") or "").strip()
     has_ended = text or is_withheld(result)

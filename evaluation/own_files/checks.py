@@ -1,4 +1,4 @@
-"""Check the questions about people's own files against the documents they are asked about."""
+"""Check the questions about people's own files against the documents that they are about."""
 
 import html
 import io
@@ -24,7 +24,7 @@ def read_questions(name: str) -> list[dict[str, Any]]:
 
 
 def read_text(path: Path) -> str:
-    """Read the text of a document without markup, roughly but well enough for these checks."""
+    """Read the text of a document without markup. The text is rough, but good enough for these checks."""
     data = path.read_bytes()
     if path.suffix == ".pdf":
         return read_pdf(data, Outline())[1]
@@ -40,12 +40,12 @@ def read_text(path: Path) -> str:
 
 
 def squeeze(text: str) -> str:
-    """Lower the case and remove blanks and hyphens."""
+    """Put a text into lower case, and remove its blanks and hyphens."""
     return _BLANKS.sub("", text).lower()
 
 
 def find_faults(questions: Iterable[dict[str, Any]], folder: Path) -> list[str]:
-    """Describe sentences not in their document, answers not in their sentences, and facts that should be absent."""
+    """List faults: sentences not in their document, answers not in their sentences, facts that should be absent."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     texts = {path.relative_to(folder).as_posix(): " ".join(read_text(path).split()) for path in files}
     squeezed = {name: squeeze(text) for name, text in texts.items()}

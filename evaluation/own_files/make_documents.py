@@ -4,8 +4,8 @@ python -m prefrag.evaluation.own_files.make_documents FOLDER [--packages FOLDER]
 
 The manuals come from Debian packages, pinned in packages.json; the files of four invented organisations are written
 from organisations/*.yaml. Manual pages are formatted with groff, which must be installed. --train makes the documents
-for train.jsonl instead (packages_train.json, organisations/train/*.yaml), --languages those for the questions in six
-languages (languages.json).
+for train.jsonl instead (packages_train.json, organisations/train/*.yaml). --languages makes the documents for the
+questions in six languages (languages.json).
 """
 
 import gzip
@@ -32,13 +32,13 @@ _SUFFIXES = (".txt", ".html", ".htm", ".pdf", ".rst")
 
 
 def read_packages(name: str) -> list[dict[str, Any]]:
-    """Read a list of pinned packages: name, version, SHA-256 of the .deb file, the files to take, and their folder."""
+    """Read a list of pinned packages: name, version, SHA-256 of the .deb file, files to take, and target folder."""
     packages: list[dict[str, Any]] = json.loads(Path(__file__).with_name(name).read_text("utf-8"))
     return packages
 
 
 def find_package(package: dict[str, Any], folder: Path) -> bytes:
-    """Read a package's .deb file from a folder; if it is not there, apt-get fetches it first."""
+    """Read a package's .deb file from a folder. If the file is missing, apt-get downloads it first."""
     name, version = package["package"], package["version"]
     # A version may begin with an epoch (2:1.0). File names on a mirror lack it; apt-get writes it as 2%3a1.0.
     shown = [f"{name}_{version.split(':')[-1]}_*.deb", f"{name}_{version.replace(':', '%3a')}_*.deb"]
@@ -49,7 +49,7 @@ def find_package(package: dict[str, Any], folder: Path) -> bytes:
         raise BadInput(f"{name} {version} is not in {folder}, and apt does not know it: put its .deb file there.")
     data = found[0].read_bytes()
     if hashlib.sha256(data).hexdigest() != package["sha256"]:
-        raise BadInput(f"{found[0]} is not the file that was pinned: its SHA-256 differs.")
+        raise BadInput(f"{found[0]} is not the pinned file, because its SHA-256 differs: delete it.")
     return data
 
 
@@ -74,7 +74,7 @@ def _set_manual_page(source: bytes) -> bytes:
 
 
 def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
-    """Unpack the wanted files of a package, with a suffix for their type, and return how many there are."""
+    """Unpack the wanted files of a package, with a suffix for their type, and return the number of files."""
     folder.mkdir(parents=True, exist_ok=True)
     written = 0
     for name, data in _read_members(deb):
@@ -94,8 +94,8 @@ def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
 
 
 def make_documents(
-    folder: Annotated[Path, typer.Argument(help="Where the documents go; it must not exist yet.")],
-    packages: Annotated[Path | None, typer.Option(help="The .deb files; missing ones are fetched into it.")] = None,
+    folder: Annotated[Path, typer.Argument(help="A new folder for the documents.")],
+    packages: Annotated[Path | None, typer.Option(help="The folder of .deb files; missing files are added.")] = None,
     train: Annotated[bool, typer.Option(help="Make the documents for train.jsonl instead.")] = False,
     languages: Annotated[bool, typer.Option(help="Make the documents in six languages instead.")] = False,
 ) -> None:

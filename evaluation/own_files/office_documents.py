@@ -13,13 +13,13 @@ _STAMP = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*")
 
 
 def read_organisations(train: bool = False) -> list[dict[str, Any]]:
-    """Read the path and content of each file of the organisations of dev and test, or of train."""
+    """Read the path and the content of each file of the organisations, for dev and test or for train."""
     sources = sorted(Path(__file__).parent.glob("organisations/train/*.yaml" if train else "organisations/*.yaml"))
     return [file for source in sources for file in yaml.safe_load(source.read_text("utf-8"))]
 
 
 def write_organisations(folder: Path, train: bool = False) -> int:
-    """Write the files of the organisations of dev and test, or of train, and return how many there are."""
+    """Write the files of the organisations, for dev and test or for train, and return the number of files."""
     files = read_organisations(train)
     for file in files:
         path = folder / file["path"]

@@ -1,1 +1,1 @@
-"""The pipeline of an evaluation: its replaced parts and its description."""
+"""Prepare the pipeline that an evaluation tests: replace some of its components, and describe it."""

@@ -36,7 +36,7 @@ _REVIEWING = (
     "prefrag.components.mspr.answer_reviewer.AnswerReviewer",
 )
 _REWRITER = "prefrag.components.loop.follow_up_rewriter.FollowUpRewriter"
-# How the report names the retriever of a preferred source.
+# The name of each retriever in the report.
 _RETRIEVERS = {
     "HybridRetriever": "hybrid",
     "DenseRetriever": "dense",
@@ -45,29 +45,29 @@ _RETRIEVERS = {
     "LinkedRetriever": "linked",
     "LinkedStages": "linked",
     "WebRetriever": "web",
-    # Noise is only added to a corpus in place of the web, which is searched with BM25.
+    # NoisyWeb is only used with a corpus in place of the web, and this corpus is searched with BM25.
     "NoisyWeb": "bm25",
 }
-# Variables that change a run and are not recorded otherwise; those that the YAML reads are in the pipeline's digest.
+# Environment variables that change a run. Variables that the YAML reads are not listed: the pipeline's digest has them.
 _MODEL_VARIABLES = tuple(f"PREFRAG_{role}_{name}" for role in ("LLM", "JUDGE") for name in ("CONTEXT", "STRUCTURED"))
 _INDEX_VARIABLES = (INDEX_VARIABLE, "PREFRAG_WEB_INDEX", WEB_SWITCH)
 _PART_VARIABLES = ("PREFRAG_PAIR_CLASSIFIER",)
 
 
 def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[str, Any]:
-    """Describe the model that a pipeline calls, either the configured one or its own, or else its reader."""
+    """Describe what answers: the configured model, a model in the pipeline's YAML, or its extractive reader."""
     own = [block for block in _find_generators(pipeline) if block["type"] != CHAT_MODEL]
     only_own = own and not any(block["type"] == CHAT_MODEL for block in blocks(pipeline))
     if own and (experiment.llm in (SIMULATED, READER) or (only_own and experiment.llm is not None)):
         raise ValueError(
-            f"The pipeline {name} names a model of its own ({class_of(own[0])}), which llm cannot replace: "
+            f"The pipeline {name} has a fixed model ({class_of(own[0])}), which llm cannot replace: "
             f"put {CHAT_MODEL} in its place, or leave llm out."
         )
     arguments = [parameters_of(block).get("generation_kwargs") or {} for block in blocks(pipeline)]
     if experiment.llm == SIMULATED and any(one.get("logprobs") for one in arguments):
         raise ValueError(
-            f"The pipeline {name} decides by the log probabilities of a model, and the simulated reader has none: "
-            "evaluate it with a GGUF file or the URL of a model server as llm."
+            f"The pipeline {name} needs the log probabilities of a model, and the simulated reader has none: "
+            "set llm to a GGUF file or the URL of a model server."
         )
     reader = next((block for block in own if block["type"] == SIMULATED_READER), None)
     if reader is not None:
@@ -79,16 +79,16 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
     if llm["kind"] == READER:
         found = next((one for block in blocks(pipeline) if is_block(one := parameters_of(block).get("reader"))), None)
         if found is None and experiment.llm == READER:
-            raise ValueError(f"The pipeline {name} has no reader: give its Reasoner one, or leave llm out.")
+            raise ValueError(f"The pipeline {name} has no reader: give its Reasoner a reader, or leave llm out.")
         llm |= _describe_reader(found) if found is not None else {}
     return {**llm, "own": [class_of(block) for block in own]} if own else llm
 
 
 def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
-    """Check whether a model judges the retrieved passages; otherwise `judge_error` has no effect."""
+    """Check whether a language model judges the retrieved passages. If not, `judge_error` has no effect."""
     if llm.get("kind") != READER and any(block["type"] == _CRITIC for block in blocks(pipeline)):
         return True
-    # An AutoJudge uses a model only if the model runs on a server or was set for the judge.
+    # An AutoJudge uses a model only if the main model runs on a server, or if a model was set for the judge.
     is_embedded = llm.get("kind") in (EMBEDDED, READER) and "judge" not in llm
     switches = [parameters_of(block) for block in blocks(pipeline) if block["type"] in _JUDGING]
     judging = [{class_of(block) for block in blocks(switch)} for switch in switches if switch.get("enabled", True)]
@@ -96,11 +96,11 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
 
 
 def varies_with(pipeline: Block, llm: Mapping[str, Any]) -> list[str]:
-    """Of the settings that only some pipelines use, list those that this one uses."""
+    """List the settings of the evaluation that affect this pipeline but not all pipelines."""
     found = list(blocks(pipeline))
     steps = [parameters_of(block) for block in found if block["type"] == _REASONER]
     called = [block for block in found if parameters_of(block).get("chat_generator") is not None]
-    # Any component that calls a model may let it write queries, except a rewriter and a reasoner that must answer.
+    # Components that call a model may let it write queries, except rewriters, and reasoners that must answer.
     writing = [
         block
         for block in called
@@ -144,7 +144,7 @@ def describe_web(pipeline: Block, experiment: Experiment) -> str | None:
 
 
 def describe_noise(config: Mapping[str, Any]) -> str:
-    """Describe the noise of the corpus in place of the web, for a person; empty if there is none."""
+    """Describe in words the noise that was added to the corpus in place of the web; empty without noise."""
     sentences, junk = config.get("web_sentences"), config.get("web_junk")
     shown = [
         f"the first {sentences} sentences of each passage" if sentences else "",
@@ -198,7 +198,7 @@ def _describe_environments(experiment: Experiment) -> dict[str, Any]:
 
 
 def _describe_reader(block: Block) -> dict[str, Any]:
-    """Describe a reader by a digest of its files, so that no run continues with a reader that was trained again."""
+    """Describe an extractive reader. A digest of its files keeps a run from continuing with a retrained reader."""
     if block["type"] != _READER:
         return {"reader": class_of(block)}
     settings = parameters_of(block)

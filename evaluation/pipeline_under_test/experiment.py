@@ -14,7 +14,7 @@ SIMULATED, READER, EMBEDDED, DDGS = "simulated", "reader", "embedded", "ddgs"
 
 @dataclass(frozen=True)
 class Experiment(PolicySettings):
-    """The parts of a pipeline that an evaluation replaces, and the policy of the simulated reader.
+    """What an evaluation changes in a pipeline, and how the simulated reader decides.
 
     docs/evaluation.md explains each field.
     """
@@ -47,11 +47,11 @@ class Experiment(PolicySettings):
         if self.web not in (None, DDGS):
             raise ValueError(f"web is '{self.web}': set it to {DDGS}, or give a corpus that stands in for the web.")
         if self.web is not None and self.web_corpus is not None:
-            raise ValueError("Both the real web and a corpus in its place are given: choose one.")
+            raise ValueError("Both the real web (web) and a corpus in its place (web_corpus) are set: choose one.")
         if self.split and self.web_corpus is not None:
-            raise ValueError("Part of a split corpus serves as the web: leave out the web corpus, or do not split.")
+            raise ValueError("Part of a split corpus is searched as the web: leave out web_corpus, or do not split.")
         if (self.split is not None or self.web_corpus is not None) and self.corpus is None:
-            raise ValueError("split and web_corpus need a corpus: give one.")
+            raise ValueError("split and web_corpus work only with a corpus: set corpus.")
         if self.web is not None and self.replay is None and web_setting() in ("off", "ask"):
             raise ValueError(f"The web is closed by {WEB_SWITCH}: set it to on, or give a corpus instead of the web.")
         if self.store not in (None, "elasticsearch") or (self.store is not None and self.corpus is None):
@@ -86,7 +86,7 @@ class Experiment(PolicySettings):
 
     @property
     def server(self) -> str | None:
-        """The URL of a model server, if ``llm`` is one."""
+        """The URL of the model server, if ``llm`` is a URL."""
         parts = urlsplit(self.llm or "")
         return self.llm if parts.scheme in ("http", "https") and parts.hostname else None
 
@@ -115,7 +115,7 @@ class Experiment(PolicySettings):
 
 @dataclass(frozen=True)
 class Evaluation(Experiment):
-    """An experiment, its questions, and how to run them; ``experiment.yaml`` in a run's folder holds these fields."""
+    """An experiment, its questions, and how to run them. ``experiment.yaml`` in a run's folder holds these fields."""
 
     pipeline: str = "prefrag"
     questions: Path | None = None

@@ -18,17 +18,17 @@ from prefrag.evaluation.simulated_reader.policy import draw
 
 # Junk is drawn from this many passages of a corpus: enough for variety, few enough to fit into memory.
 _POOL = 2_000
-_TRIES = 50
+_TRIES = 50  # the maximum number of draws for one junk passage
 
 
 @component
 class NoisyWeb(Block):
-    """Make the corpus in place of the web look like a search engine: snippets instead of passages, and junk.
+    """Make a corpus in place of the web look like a search engine, which shows snippets and some junk.
 
-    Each place in a result list is junk with the given probability. The real results move down, and the last ones drop
-    off the list. Junk passages come from the same corpus, are gold for no question, and share no word of four letters
-    or more with the query. All draws depend only on the seed, the query and the place, so the same query always gets
-    the same results.
+    At each rank of the results, a junk passage is inserted with the probability ``junk``. The real results then move
+    down, and the last of them drop off the list. Junk passages come from the same corpus, are gold for no question, and
+    share no word of four letters or more with the query. All draws depend only on the seed, the query and the rank, so
+    the same query always gets the same results.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class NoisyWeb(Block):
         seed: int = 0,
     ):
         if junk and corpus is None:
-            raise ValueError("Junk is drawn from a corpus: give one.")
+            raise ValueError("Junk passages are drawn from a corpus: set corpus.")
         self.web = web
         self.sentences = sentences
         self.junk = junk
@@ -58,7 +58,7 @@ class NoisyWeb(Block):
 
     @property
     def provider(self) -> str:
-        """The name that the trace gives the web search."""
+        """The name of the web search in the trace."""
         return f"noisy {self.web.provider}"
 
     def warm_up(self) -> None:
@@ -90,7 +90,7 @@ class NoisyWeb(Block):
                 yield next(left)
             else:
                 used.add(junk.id)
-                # Some pipelines merge lists by score, so junk takes the score that the result in its place had.
+                # Some pipelines merge lists by score, so junk gets the score of the result that it displaces.
                 yield replace(junk, score=displaced.score)
 
     def _draw_junk(self, query: str, asked: set[str], place: int, used: set[str]) -> Document | None:
@@ -104,7 +104,7 @@ class NoisyWeb(Block):
 
 @lru_cache(maxsize=4)
 def _read_pool(corpus: str, questions: str | None, format: str) -> tuple[Document, ...]:
-    """Read the first passages of a corpus that are gold for no question and do not belong to the local source only."""
+    """Read the first passages of a corpus, except gold passages and passages that only the local source holds."""
     read = () if questions is None else load_questions(questions, format=format)
     gold = {passage for question in read for passage in question.supporting_ids}
     passages = read_passages(corpus)

@@ -1,4 +1,4 @@
-"""Compute digests of the files that a pipeline reads besides its YAML and indexes: prompts, trees, small models."""
+"""Compute digests of the prompts, boosted decision trees and small models that a pipeline reads from files."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,12 +12,12 @@ from prefrag.components.prompts.render_prompt import MODES, PROMPTS
 from prefrag.components.settings import settings
 
 _KEYS = ("model", "prompt", "trees")
-# A single file is read only if it has one of these suffixes, because a language model has gigabytes.
+# Single files with other suffixes are not read: they may be language models of many gigabytes.
 _SUFFIXES = (".json", ".jinja")
 
 
 def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
-    """Return the digests of the files that a pipeline reads, so that no run continues after a file has changed."""
+    """Return digests of the files that a pipeline reads. A run cannot be continued if one of them has changed."""
     named = sorted({*_find_names(pipeline), settings.pair_classifier} - {""})
     own = {name: _list_files(Path(name).expanduser()) for name in named}
     return {
@@ -28,7 +28,7 @@ def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
 
 
 def digest_prompts(prompts: str) -> str:
-    """Return the digest of the names and contents of all prompts of a mode, or of a folder and the shipped ones."""
+    """Return the digest of all shipped prompts. The files of a folder ``prompts`` replace those of the same name."""
     own = () if prompts in MODES else Path(prompts).expanduser().glob("*.jinja")
     files = {file.name: file for file in [*PROMPTS.glob("*.jinja"), *own]}
     return _hash(files[name] for name in sorted(files))

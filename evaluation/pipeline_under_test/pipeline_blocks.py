@@ -1,4 +1,4 @@
-"""Find the parts of a pipeline's YAML that an evaluation describes or replaces."""
+"""Find the components in a pipeline's YAML (the blocks) that an evaluation describes or replaces."""
 
 import hashlib
 import json
@@ -26,25 +26,25 @@ def digest(block: Block) -> str:
 
 
 def start_of(pipeline: Block) -> dict[str, Any]:
-    """Get the settings of a pipeline's first component."""
+    """Get the settings of a pipeline's component ``start``."""
     return parameters_of(pipeline.get("components", {}).get("start", {}))
 
 
 def is_outside(source: Mapping[str, Any]) -> bool:
-    """Check from the YAML whether a source sends its queries out; :func:`is_web_search` checks a built source."""
+    """Check from the YAML of a source whether it sends queries out; :func:`is_web_search` checks a built source."""
     retriever = source.get("retriever")
     kind = str(retriever.get("type", "")).lower() if isinstance(retriever, dict) else ""
     return bool(source.get("external")) or kind == WEB.lower() or ".websearch." in kind or "duckduckgo" in kind
 
 
 def is_second(source: Mapping[str, Any], pipeline: Block) -> bool:
-    """Check whether the pipeline prefers another source to this one."""
+    """Check whether the pipeline has several sources and prefers another source to this source."""
     start = start_of(pipeline)
     return len(start.get("sources") or ()) > 1 and source.get("name") != start.get("preferred")
 
 
 def searched_indexes(pipeline: Block) -> list[tuple[str, str]]:
-    """List the indexes that a pipeline names, each as its store and its name."""
+    """List the indexes in a pipeline's YAML as pairs of store and index name."""
     stores = {STORE: "tantivy", WEB: "tantivy", ELASTICSEARCH_STORE: "elasticsearch"}
     named = ((stores.get(block["type"]), parameters_of(block).get("index")) for block in blocks(pipeline))
     return list(dict.fromkeys((store, index) for store, index in named if store and index))

@@ -1,4 +1,4 @@
-"""Replace parts of a pipeline by the corpora, the model and the recording of an evaluation."""
+"""Put the corpora, the model and the recording of an evaluation into a pipeline's YAML."""
 
 import json
 from collections.abc import Mapping
@@ -32,19 +32,19 @@ _ELASTICSEARCH = "prefrag.components.retrievers.elasticsearch_multi_match_retrie
 
 @dataclass(frozen=True)
 class Replacement:
-    """A pipeline, and the parts of an evaluation that replace its own."""
+    """A pipeline, and what an evaluation replaces in it."""
 
     pipeline: Block  # the content of the pipeline's YAML
     experiment: Experiment  # the settings of the evaluation
     store: str  # the store of the corpus, `tantivy` or `elasticsearch`
-    local: str | None  # the index of the preferred source; None keeps the pipeline's own
+    local: str | None  # the index of the preferred source; None keeps the pipeline's indexes
     second: str | None  # the index of all other sources
     questions: Path | None  # the file of the questions, for the simulated reader
-    format: str  # the format of that file
+    format: str  # the format of the question file
     llm: Mapping[str, Any]  # the description of the model, see `describe_model`
 
     def build_block(self) -> Block:
-        """Build the pipeline with its replaced parts."""
+        """Return the content of the pipeline's YAML with all replacements."""
         return replace_parts(self.pipeline, self._change_block)
 
     def _change_block(self, block: Block) -> Block:
@@ -83,7 +83,7 @@ class Replacement:
         experiment = self.experiment
         outside = is_outside(parameters)
         if outside and experiment.corpus is not None and experiment.web is None:
-            # The source stays marked as external, so that its passages are cited as such, but its queries stay local.
+            # The source stays marked as external, so that citations call its passages external. Its queries stay local.
             search = parameters["retriever"]
             if search["type"] == WEB:
                 search = search["init_parameters"]["search"]
@@ -136,7 +136,7 @@ class Replacement:
         if experiment.llm == SIMULATED:
             corpora = [experiment.corpus, experiment.web_corpus]
             if self.questions is None or experiment.corpus is None:
-                raise ValueError("The simulated reader reads the gold passages from files: give questions and corpus.")
+                raise ValueError("The simulated reader needs files with the gold passages: give questions and corpus.")
             block = {
                 "type": SIMULATED_READER,
                 "init_parameters": {
@@ -154,7 +154,7 @@ class Replacement:
         return self._wrap_in_recording(name, block) if self._recording else block
 
     def _is_absent(self, block: Block) -> bool:
-        # If a reader answers in place of a model, there are no model calls to record.
+        # If the extractive reader answers in place of the model, the pipeline calls no model.
         is_named = parameters_of(block).get("role") == "judge" and "judge" in self.llm
         return block["type"] == CHAT_MODEL and self.llm.get("kind") == READER and not is_named
 
@@ -164,14 +164,14 @@ class Replacement:
         path = experiment.replay or experiment.record
         if path is None:
             return None
-        # While recording, a repeated call gets the reply to the first, so that a replay takes the same path.
+        # A repeated call gets the recorded reply even while recording, so that a replay takes the same path.
         mode = "replay" if experiment.replay is not None else "reuse"
         return {"type": _RECORDING, "init_parameters": {"path": str(path), "mode": mode}}
 
     def _wrap_in_recording(self, name: str, generator: Block | None) -> Block:
         parameters = {"recording": self._recording, "name": name, "chat_generator": generator}
         if self.experiment.replay is not None:
-            # A replay needs no model, and building one may need a key.
+            # A replay calls no model, and building a model may need an API key.
             parameters["chat_generator"] = None
         return {"type": RECORDED, "init_parameters": parameters}
 
@@ -184,7 +184,7 @@ def _remove_stand_in(retriever: Block) -> Block:
 
 
 def _model_name(block: Block) -> str:
-    """Name a model uniquely in its pipeline, and the same on every machine."""
+    """Name a model. The name is unique in the pipeline, and the same on every machine."""
     parameters = dict(parameters_of(block))
     if block["type"] == CHAT_MODEL and set(parameters) <= {"role"}:
         return str(parameters.get("role") or "llm")

@@ -32,14 +32,14 @@ logger = logging.getLogger(__name__)
 
 
 class Setup:
-    """A pipeline that is ready to be evaluated, with the description that its run keeps."""
+    """A pipeline that is ready to be evaluated, and its description for `config.json`."""
 
     def __init__(self, pipeline: Any, experiment: Experiment, questions: Path | None = None, format: str = "auto"):
         self.experiment = experiment
         self.name = _find_name(pipeline)
         # A loaded pipeline is run unchanged if the experiment replaces nothing in it.
         replaces = any(getattr(experiment, one.name) != one.default for one in fields(Experiment))
-        self._as_it_is = None if replaces or isinstance(pipeline, str | Path) else pipeline
+        self._loaded = None if replaces or isinstance(pipeline, str | Path) else pipeline
         block = read_pipeline(pipeline, experiment.changes)
         self._digest = digest(block)
         self._files = part_files(block)
@@ -52,11 +52,11 @@ class Setup:
         self.llm = description.describe_model(block, experiment, self.name)
         self._prepare_recording()
         replaced = Replacement(block, experiment, self.store, self.local, self.second, questions, format, self.llm)
-        self.block = replaced.build_block() if self._as_it_is is None else block
+        self.block = replaced.build_block() if self._loaded is None else block
 
     def __getstate__(self) -> dict[str, Any]:
-        if self._as_it_is is not None:
-            raise ValueError("Workers cannot use a loaded pipeline: give its name or its YAML file.")
+        if self._loaded is not None:
+            raise ValueError("Worker processes cannot use a loaded pipeline: give its name or its YAML file.")
         return vars(self)
 
     @property
@@ -79,7 +79,7 @@ class Setup:
             "store": self.store,
             "retriever": description.describe_retriever(self.block),
             "embedder": ", ".join(self.embedders) or None,
-            # Settings that this pipeline does not use are None here, but a recording has them for other pipelines.
+            # Settings that this pipeline does not use are None here. A recording keeps them for other pipelines.
             "llm": self.llm
             | dict.fromkeys({"source_choice", "source_error", "second_try", "queries"} & self.llm.keys() - set(used)),
             **{name: getattr(experiment, name) if name in used else None for name in ("web_sentences", "web_junk")},
@@ -94,7 +94,7 @@ class Setup:
         return str(start_of(self.block).get("prompts", "product"))
 
     def gold_missing(self, questions: Sequence[Question]) -> dict[str, int] | None:
-        """Count the gold passages that no index holds, and the questions that need them."""
+        """Count the gold passages that are in no index, and the questions that need these passages."""
         experiment = self.experiment
         wanted = {passage for question in questions for passage in question.supporting_ids}
         if experiment.corpus is None or experiment.web is not None or not self.sources or not wanted:
@@ -102,25 +102,25 @@ class Setup:
         from prefrag.evaluation.corpora import absent_passages
 
         searched = searched_indexes(self.block)
-        # Those parts of the corpus that no source searches are in tantivy indexes.
+        # An index of the corpus that no source searches is a tantivy index.
         names = {self.local, self.second} - {name for _, name in searched}
         absent = absent_passages(wanted, [*searched, *(("tantivy", name) for name in names if name)])
         corpora = " or ".join(str(corpus) for corpus in (experiment.corpus, experiment.web_corpus) if corpus)
         if absent == wanted:
             raise ValueError(
-                f"None of the {len(wanted)} gold passages is in {corpora}: give the corpus of these questions."
+                f"None of the {len(wanted)} gold passages is in {corpora}: give the corpus that fits the questions."
             )
         lacking = sum(not absent.isdisjoint(question.supporting_ids) for question in questions)
         if absent:
             logger.warning(
-                "%s of %s gold passages are not in %s and cannot be found: %s of %s questions lack one or more.",
+                "%s of %s gold passages are not in %s and cannot be found. %s of %s questions need such a passage.",
                 *(len(absent), len(wanted), corpora, lacking, len(questions)),
             )
         return {"questions": lacking, "passages": len(absent)}
 
     def build(self) -> Any:
-        """Build the pipeline and warm it up; call this within :meth:`environment`."""
-        pipeline = self._as_it_is
+        """Build the pipeline and warm it up. Call this method while :meth:`environment` is open."""
+        pipeline = self._loaded
         if pipeline is None:
             pipeline = build(self.block, self.name)
         pipeline.warm_up()
@@ -128,10 +128,10 @@ class Setup:
 
     @contextmanager
     def environment(self) -> Iterator[None]:
-        """Set the variables that the model and the sources read, and restore them at the end."""
+        """Set the environment variables that the model and the sources read, and restore the old values at the end."""
         experiment = self.experiment
         changes: dict[str, str | None] = {}
-        # The recorded run used the reader and recorded no model calls, so the replay has to use the reader too.
+        # A run with the extractive reader records no model calls, so its replay has to use the reader too.
         is_read_again = experiment.replay is not None and self.llm.get("kind") == READER
         if experiment.llm == READER or experiment.gguf is not None or is_read_again:
             changes |= dict.fromkeys(("PREFRAG_LLM_BASE_URL", "PREFRAG_JUDGE_BASE_URL", "PREFRAG_JUDGE_GGUF"))
@@ -143,8 +143,8 @@ class Setup:
         if experiment.corpus is not None:
             changes |= {INDEX_VARIABLE: self.local, "PREFRAG_WEB_INDEX": None}
         if experiment.replay is not None or experiment.corpus is not None or experiment.web is not None:
-            # Either the user chose the real web, or no query is sent out. If the web were switched off, the corpus
-            # that replaces it could not be searched either.
+            # The user chose the real web, or no query is sent out. The switch must be on in both cases, because a
+            # corpus in place of the web is also searched only if the switch is on.
             changes[WEB_SWITCH] = "on"
         before = {name: os.environ.get(name) for name in changes}
         _set_variables(changes)
@@ -202,15 +202,15 @@ class Setup:
             try:
                 kept = Recording(str(experiment.replay), "replay").play("model", "of the evaluation")
             except NotRecorded as error:
-                raise ValueError(f"{experiment.replay} records no evaluation: make one with `record`.") from error
+                raise ValueError(f"{experiment.replay} records no evaluation: give a file made by `record`.") from error
             self.llm = dict(kept.facts or {}) if kept is not None else {}
         elif experiment.record is not None:
             recording = Recording(str(experiment.record))
             kept = recording.record(Entry(facts=self.llm), "model", "of the evaluation")
             if kept.facts != self.llm:
                 raise ValueError(
-                    f"{experiment.record} holds replies of another model ({json.dumps(kept.facts)}, now "
-                    f"{json.dumps(self.llm)}): record to another file."
+                    f"{experiment.record} holds replies of another model: record to another file. The model was "
+                    f"{json.dumps(kept.facts)} and is now {json.dumps(self.llm)}."
                 )
 
 

@@ -1,4 +1,4 @@
-"""Read a pipeline and change its settings; the ablations and controls of the studies have names of their own."""
+"""Read a pipeline and change its settings. The ablations and controls of the studies are named variants."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "react_mix_linked": ("react_mix", ("local=@prefrag_linked",)),
     "vanilla_local_linked": ("vanilla_local", ("local=@prefrag_linked",)),
     "vanilla_mix_linked": ("vanilla_mix", ("local=@prefrag_linked",)),
-    # Table II of MSPR.
+    # The ablations in table II of MSPR.
     "mspr_without_ors": ("mspr", ("refiner.enabled=false",)),
     "mspr_without_prs": ("mspr", ("selector.enabled=false", "judge.enabled=false")),
     "mspr_without_car": ("mspr", ("reviewer.enabled=false",)),
@@ -53,6 +53,6 @@ def _read_part(pipeline: str, path: str) -> Any:
     for name in path.split("."):
         part = parameters_of(part) if is_block(part) else part
         if not isinstance(part, dict) or name not in part:
-            raise ValueError(f"The pipeline {pipeline} has no part '{path}' to take.")
+            raise ValueError(f"The pipeline {pipeline} has no component or setting '{path}' to copy.")
         part = part[name]
     return part

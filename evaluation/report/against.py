@@ -16,12 +16,12 @@ _BRIEF = {
     "better": "is higher than that of",
     "worse": "is lower than that of",
     "no difference shown": "is not shown to differ from that of",
-    "too few questions": "cannot be compared, over so few questions, with that of",
+    "too few questions": "is compared over too few questions with that of",
 }
 _NOTE_OF_VARIATIONS = (
-    "Accuracy, and below it the difference from {reference} with the same value; * if the corrected p is at most 0.05. "
-    "Nothing else differs. Methods that were run with only one value, such as those that do not use the setting, are "
-    "left out."
+    "Accuracy, and below it the difference from {reference} with the same value. A star means a corrected p of at most "
+    "0.05. All other settings are equal. Methods that were run with only one value are left out, for example because "
+    "they do not use the setting."
 )
 
 
@@ -32,14 +32,14 @@ class Against:
     dataset: str
     setting: Setting
     reference: Run  # the method that the others are compared with
-    # The reference against each other method. The p-values are corrected for the number of these comparisons.
+    # The reference compared with each other method. The p-values are corrected for the number of comparisons.
     comparisons: tuple[Comparison, ...]
     main: bool  # whether this is the dataset's first comparison, which the page shows unfolded
-    not_compared: tuple[str, ...] = ()  # sentences that say which other runs on the dataset are not compared, and why
+    not_compared: tuple[str, ...] = ()  # sentences that say which runs on the dataset are not compared, and why
 
     @property
     def brief(self) -> str:
-        """The result for accuracy, as the end of a sentence that begins "accuracy of REFERENCE"."""
+        """The result for accuracy: the end of a sentence that begins with "accuracy of REFERENCE"."""
         parts = []
         by_construction = [one.other.method for one in self.comparisons if _answers_nothing(one.other)]
         for verdict, words in _BRIEF.items():
@@ -52,15 +52,15 @@ class Against:
             if named:
                 parts.append(f"{words} {', '.join(named)}")
         if by_construction:
-            parts.append(f"is not set against {', '.join(by_construction)}: the simulated reader needs passages")
+            parts.append(f"is not compared with {', '.join(by_construction)}: the simulated reader needs passages")
         return "; ".join(parts or ["was not measured"]) + "."
 
 
 def compare_with_reference(settings: Settings, every: Sequence[Run], method: str | None = None) -> list[Against]:
     """Compare each method with the reference, for every setting and dataset that has at least two methods.
 
-    A method that does not use a setting is in the tables of only one value of it, but is compared under every value.
-    For example, a method without a judge is compared under every judge error of the other methods.
+    A method without a certain setting is in the tables of only one value of this setting, but is compared under every
+    value. For example, a method without a judge is compared under every judge error of the other methods.
     """
     found: list[Against] = []
     for setting, runs in settings.items():
@@ -75,7 +75,7 @@ def compare_with_reference(settings: Settings, every: Sequence[Run], method: str
             ]
             every_one = sorted([*held, *elsewhere], key=lambda run: run.order)
             reference = _choose_reference(every_one, method)
-            # If both methods are in the tables of another setting, they are compared there.
+            # Two methods that are both in the tables of another setting are compared under that setting.
             others = [
                 run
                 for run in (every_one if reference in held else held)
@@ -102,7 +102,7 @@ def compare_one_change(settings: Settings, known: Sequence[Against]) -> list[Com
             if first.isdisjoint((run.name, other.name)) or frozenset((run.name, other.name)) in done:
                 continue
             differing = list_differences(run, other)
-            # The accuracy of a simulated reader says nothing about that of a model.
+            # The accuracy of the simulated reader says nothing about the accuracy of a model.
             if len(differing) <= 1 and run.simulated == other.simulated:
                 families.setdefault((dataset, "".join(differing)), []).append((run, other))
     return [one for _, pairs in sorted(families.items()) for one in compare(pairs)]
@@ -130,12 +130,12 @@ def _explain_left_out(reference: Run, compared: Sequence[Run], every: Sequence[R
 
 
 def _answers_nothing(run: Run) -> bool:
-    """Check whether a run's accuracy must be 0: the simulated reader answers only from passages that it is shown."""
+    """Check whether a run's accuracy must be 0, because the simulated reader was shown no passages."""
     return run.simulated and run.family == "no_retrieval"
 
 
 def _choose_reference(runs: Sequence[Run], method: str | None) -> Run:
-    """Return the run of the given method; if there is none, that of PrefRAG, or else the last run in the tables."""
+    """Return the run of the given method, or else PrefRAG's run, or else the last run in the tables."""
     wanted = [(kind(run), run) for kind in (lambda run: run.method, lambda run: run.family) for run in runs]
     return next((run for name in (method, REFERENCE) for named, run in wanted if named == name), runs[-1])
 
@@ -147,7 +147,7 @@ def list_variations(settings: Settings, against: Sequence[Against]) -> list[Tabl
     references = ", ".join(sorted({one.reference.method for one in against})) or "a reference"
     differences = {
         comparison.other.name: difference
-        # A method without a judge is compared with several references; the first of these has its setting.
+        # A method without a judge is compared with several references. The first reference has the method's setting.
         for one in reversed(against)
         for comparison in one.comparisons
         if (difference := comparison.differences.get(ACC.key)) is not None

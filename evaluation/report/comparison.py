@@ -47,7 +47,7 @@ class Difference:
 
     @property
     def verdict(self) -> Verdict:
-        """Better or worse only if the corrected p is at most 0.05; fewer retrievals, calls or documents are better."""
+        """Better or worse only if the corrected p is at most 0.05. Fewer retrievals, calls or documents are better."""
         if self.interval.n < FEWEST:
             return "too few questions"
         if self.corrected > 1 - CONFIDENCE / 100:
@@ -56,7 +56,7 @@ class Difference:
 
     @property
     def words(self) -> str:
-        """The verdict, and for counts whether the first run has fewer or more."""
+        """The verdict. For counts, it also says whether the first run has fewer or more."""
         if self.measure.higher_is_better or self.verdict not in ("better", "worse"):
             return self.verdict
         return f"{self.verdict}: {'fewer' if self.verdict == 'better' else 'more'}"
@@ -80,16 +80,16 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs over the questions that both have answered."""
+    """The comparison of two runs, over the questions that both have answered."""
 
     run: Run
-    other: Run  # the run that it is compared with
+    other: Run  # the run that `run` is compared with
     n: int  # the number of shared questions
-    only_run: tuple[str, ...]  # the ids that only the first has, in order
-    only_other: tuple[str, ...]  # the ids that only the other has
+    only_run: tuple[str, ...]  # the ids of the questions that only `run` has, in order
+    only_other: tuple[str, ...]  # the ids of the questions that only `other` has
     unlike: tuple[str, ...]  # the shared ids with different questions or gold answers
-    differing: tuple[str, ...]  # the names of the settings in which the two differ
-    # The first run minus the other, by the key of the measure; only measures that both have.
+    differing: tuple[str, ...]  # the names of the settings in which the two runs differ
+    # The value of `run` minus the value of `other`, by the key of the measure, for measures that both runs have.
     differences: Mapping[str, Difference]
 
 
@@ -112,7 +112,7 @@ def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
 
 
 def compare(pairs: Sequence[tuple[Run, Run]]) -> list[Comparison]:
-    """Compare pairs of runs question by question; if a run has repetitions, their mean counts for each question."""
+    """Compare pairs of runs question by question. If a run has repetitions, their mean counts for each question."""
     # Pairs with the same questions share their resamples, which take most of the time.
     by_ids: dict[tuple[str, ...], list[tuple[Run, Run]]] = {}
     for run, other in pairs:
@@ -157,7 +157,7 @@ def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Com
 
 
 def _choose_interval(measure: Measure, bootstrap: Interval, differences: np.ndarray) -> Interval:
-    """Return Tango's interval if few answers differ and none of them is right in part, otherwise the bootstrap's."""
+    """Return Tango's interval if few answers differ and no answer is partly right, otherwise the bootstrap interval."""
     better, worse = (int((differences == difference).sum()) for difference in (100, -100))
     few = better + worse < FEW_DIFFERING and better + worse == np.count_nonzero(differences)
     return tango(better, worse, len(differences)) if few and measure in (ACC, EM) else bootstrap
@@ -175,7 +175,7 @@ def _correct(family: Sequence[Comparison]) -> list[Comparison]:
 
 
 def _collect_repetitions(run: Run) -> np.ndarray:
-    """Return one column per measure and one row per repetition of a question; a question's rows are adjacent."""
+    """Return a column per measure, and a row per question and repetition. The rows of a question are adjacent."""
     ids = list(run.predictions)
     return np.stack([_collect_values(one, ids, MEASURES) for one in run.runs], axis=1).reshape(-1, len(MEASURES))
 

@@ -1,4 +1,4 @@
-"""Collect the questions that only one of two runs answers right, with both traces."""
+"""Collect the questions that only one of two runs answers correctly, with the traces of both runs."""
 
 import itertools
 import json
@@ -11,17 +11,17 @@ from prefrag.evaluation.report.comparison import Comparison, paired_ids
 from prefrag.evaluation.report.runs import Run
 from prefrag.pipelines.trace_text import trace_text
 
-# The most bytes of JSON for all traces together, so that a browser opens the page without delay.
+# The maximum size in bytes of all traces together, as JSON. A browser opens a page of this size without delay.
 LIMIT = 6_000_000
-# The most characters shown of a thought, an analysis or an answer, which is enough to see a mistake.
+# The maximum number of characters shown of a thought, an analysis or an answer: enough to see a mistake.
 _LONGEST = 600
 # The position of each question in its dataset's list, by `Prediction.content`.
 _Numbers = dict[tuple[str, str, tuple[str, ...]], int]
 
 
 def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: int = LIMIT) -> dict[str, Any]:
-    """Collect the data with which the page shows two runs side by side."""
-    # If a run has repetitions, the first one is shown.
+    """Collect the data that the page needs to show two runs side by side."""
+    # If a run has repetitions, the first repetition is shown.
     runs = [run.runs[0] for run in runs]
     comparisons = [replace(one, run=one.run.runs[0], other=one.other.runs[0]) for one in comparisons]
     datasets: dict[str, _Numbers] = {}
@@ -80,7 +80,7 @@ def _collect_traces(
         traces = [(run, _trace(next(run.full([id])))) for run in wanted] if room > 0 else []
         size = sum(len(json.dumps(trace, ensure_ascii=False).encode()) for _, trace in traces)
         if not room or size > room:
-            # Add no more traces: one without the other is useless, and the remaining questions matter less.
+            # Add no more traces. A pair with only one trace is useless, and the remaining questions matter less.
             room = 0
             left_out.update((run.name, id) for run in wanted)
             continue
@@ -91,7 +91,7 @@ def _collect_traces(
 
 
 def _take_turns(comparisons: Sequence[Comparison]) -> Iterator[tuple[Comparison, str]]:
-    """Yield the first question of each comparison, then the second, and so on, so that each gets some of the space."""
+    """Yield the first question of every comparison, then the second of every comparison, and so on."""
     ids: Iterable[list[str]] = [differing_ids(one) for one in comparisons]
     for row in itertools.zip_longest(*ids):
         for comparison, id in zip(comparisons, row, strict=True):

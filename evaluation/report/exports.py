@@ -12,7 +12,7 @@ from prefrag.evaluation.report.comparison import Comparison
 from prefrag.evaluation.report.table import Table
 
 COMPARISONS = "comparisons.csv"
-# How to write the characters that are special in LaTeX, or that pdflatex does not know.
+# The replacements for characters that are special in LaTeX, or that pdflatex does not know.
 _LATEX = str.maketrans(
     {
         **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -73,7 +73,7 @@ def escape_latex(text: object) -> str:
 
 
 def _list_lines(table: Table) -> list[list[str]]:
-    """Return the lines of a table, with the headings as the first column and each interval in a column of its own."""
+    """Return the lines of a table. Headings become the first column, and each interval gets a separate column."""
     places = range(len(table.columns))
     has_interval = [any(row.cells and row.cells[place].interval for row in table.rows) for place in places]
     head = ["setting", table.label.lower()]

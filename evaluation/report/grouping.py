@@ -1,4 +1,4 @@
-"""Group the runs that can be compared: those with the same task and setting, or with one setting that differs."""
+"""Group runs that can be compared: runs with the same task and setting, or runs that differ in one setting."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ def group_by_task(runs: Sequence[Run]) -> dict[str | None, list[Run]]:
 
 
 def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
-    """Group runs by setting; a run that does not use a setting joins the largest group with the same other values."""
+    """Group runs by setting. A run that does not use a setting joins the largest group with the same other values."""
     groups: dict[Setting, list[Run]] = {}
     top_ks: dict[str, set[int | None]] = {}
     values: dict[tuple[str, str], Counter[Value]] = {}
@@ -38,14 +38,14 @@ def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
     shared = frozenset.intersection(*(frozenset(setting.parts) for setting in found))
     several = {describe(TOP_K, run.top_k) for run in runs if run.top_k is not None}
     if len(several) > 1:
-        # Some methods have a top-k of their own, so each setting shows its top-k.
+        # Some methods differ in top-k, so each setting shows its top-k.
         shared -= several
     order = sorted(found, key=lambda one: (-len(found[one]), -one.usual))
     return {replace(setting, known=shared): found[setting] for setting in order}
 
 
 def vary(runs: Sequence[Run], main: Setting, name: str) -> dict[Value, list[Run]]:
-    """Return runs by their value of ``name``, for methods run with several; other settings are as in ``main``."""
+    """Return runs by their value of ``name``, for methods with several values. Other settings are as in ``main``."""
     found: dict[Value, list[Run]] = {}
     values: dict[tuple[str, str], set[Value]] = {}
     for run in runs:
@@ -63,7 +63,7 @@ def sort_key(value: Value) -> tuple[float, str]:
 
 
 def _complete(run: Run, values: Mapping[tuple[str, str], Counter[Value]]) -> Setting:
-    """Fill in the values that a run does not use: the usual one or, if no run has that, the commonest."""
+    """Fill in settings that a run does not use: with the usual value, or else with the most frequent value."""
     setting = Setting.of(run)
     for name, value in setting.values:
         known = values[run.model, name]

@@ -9,11 +9,11 @@ import numpy as np
 RESAMPLES = 10_000
 SEED = 20_250_101
 CONFIDENCE = 95
-# Resamples drawn at a time, few enough to fit the processor's cache.
+# The number of resamples that are drawn at a time: few enough for the processor's cache.
 _BLOCK = 250
-# The decimals kept of a resampled mean: more than the report shows, few enough to hide rounding errors.
+# The number of decimals of a resampled mean: more than the report shows, but few enough to hide rounding errors.
 _DECIMALS = 9
-_HALVINGS = 50  # halvings of the range in which a bound lies; enough for these decimals
+_HALVINGS = 50  # how often the range that contains a bound is halved; enough for these decimals
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ def intervals(
 ) -> list[Interval]:
     """Compute the percentile bootstrap interval of the mean of each column (B. Efron, 1979).
 
-    Questions are drawn with replacement. If they have repetitions, those of each drawn question are drawn with
-    replacement, too.
+    Questions are drawn with replacement. If questions have repetitions, the repetitions of each drawn question are
+    also drawn with replacement.
 
-    :param columns: One row per question and repetition, with a question's rows adjacent; NaN for no value.
+    :param columns: One row per question and repetition; the rows of a question are adjacent. NaN means no value.
     """
     rows, quantities = columns.shape
     questions = rows // repetitions
@@ -75,7 +75,7 @@ def intervals(
 
 
 def wilson(percent: float, n: int) -> Interval:
-    """Compute Wilson's interval of a proportion (E. B. Wilson, 1927), in percent, with a width even at 0 and 100."""
+    """Compute Wilson's interval of a proportion (E. B. Wilson, 1927), in percent. Its width is never 0."""
     z, share = NormalDist().inv_cdf(0.5 + CONFIDENCE / 200), round(percent * n / 100) / n
     centre, width = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
     low, high = (100 * (centre + side * width) / (1 + z * z / n) for side in (-1, 1))
@@ -83,13 +83,13 @@ def wilson(percent: float, n: int) -> Interval:
 
 
 def tango(better: int, worse: int, n: int) -> Interval:
-    """Compute the score interval of a paired difference (T. Tango, 1998, section 3.1), in percent; never of width 0."""
+    """Compute the score interval of a paired difference (T. Tango, 1998, section 3.1), in percent, never 0 wide."""
     z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 200)
 
     def is_possible(difference: float) -> bool:
         linear = (2 * n - better + worse) * difference - better - worse
         square = linear * linear + 8 * n * worse * difference * (1 - difference)
-        # The maximum likelihood estimate, given this difference, of the share of pairs where only the other is right.
+        # The share of pairs where only the other run is right: its maximum likelihood estimate for this difference.
         share = (math.sqrt(max(0.0, square)) - linear) / (4 * n)
         variance = n * (2 * share + difference * (1 - difference))
         return (better - worse - n * difference) ** 2 <= z * z * variance

@@ -11,7 +11,7 @@ DASH = "\N{EN DASH}"
 
 @dataclass(frozen=True)
 class Measure:
-    """A number that runs are measured by."""
+    """A score or a cost of a run."""
 
     key: str  # the key in `metrics.json`
     title: str  # the heading in a table
@@ -25,13 +25,13 @@ class Measure:
         return self.kind == "share"
 
     def of(self, scores: Mapping[str, float], counted: Mapping[str, float]) -> float:
-        """Return the value for one question, in percent for a share; NaN if there is none."""
+        """Return the value for one question (a share in percent), or NaN if there is no value."""
         if self.kind == "share":
             return 100 * float(scores.get(self.key, math.nan))
         return float(counted.get(self.key, math.nan))
 
     def text(self, value: float | None, sign: bool = False) -> str:
-        """Write a value in digits, with a plus if ``sign`` and the value is positive."""
+        """Write a value in digits. With ``sign``, a positive value gets a plus."""
         if value is None or math.isnan(value):
             return DASH
         digits = f"{value:{'+' if sign else ''}.{self.decimals}f}"

@@ -1,4 +1,4 @@
-"""Write the report."""
+"""Write the report as a page and as Markdown, with its tables as files."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -24,7 +24,7 @@ from prefrag.evaluation.report.table import Table
 
 _FOLDER = Path(__file__).parent
 HTML, MARKDOWN = "report.html", "report.md"
-# The most ids to name when two runs did not answer the same questions.
+# The maximum number of ids that the report names when two runs did not answer the same questions.
 _IDS_NAMED = 10
 _TASKS = {
     "split": "Split corpus: a local source and a web, each with passages that the other lacks",
@@ -41,13 +41,13 @@ class Task:
     title: str
     settings: Settings
     tables: tuple[Table, ...]
-    against: tuple[Against, ...]  # the methods compared with a reference
+    against: tuple[Against, ...]  # the comparisons of methods with a reference
     one_change: tuple[Comparison, ...]  # pairs of runs that differ in at most one setting
     plots: Sequence[tuple[str, Sequence[Any]]]
 
     @property
     def main(self) -> list[Against]:
-        """The comparisons that the page shows unfolded: those of the first setting of each dataset."""
+        """The comparisons that the page shows unfolded, under the first setting of each dataset."""
         return [one for one in self.against if one.main]
 
     @property
@@ -69,13 +69,13 @@ class Task:
 def write_report(run_folders: Sequence[Path], output: Path, reference: str | None = None) -> Path:
     """Write ``report.html``, ``report.md``, and each table as CSV and LaTeX in the folder ``tables``.
 
-    Run folders are found at any depth. All methods are compared with the method ``reference``, by default PrefRAG if
-    there is a run of it. Returns the path of ``report.html``.
+    Run folders are found at any depth. All methods are compared with the method ``reference``. By default this is
+    PrefRAG, if it was run. Returns the path of ``report.html``.
     """
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise ImportError(f"The report draws with matplotlib ({error}): make install EXTRAS=evaluation.") from error
+        raise ImportError(f"The report needs matplotlib ({error}): run `make install EXTRAS=evaluation`.") from error
     runs = read_runs(run_folders)
     methods = sorted({run.method for run in runs})
     if reference is not None and reference not in methods:
@@ -179,7 +179,7 @@ def facts(run: Run, shared: Collection[str] = ()) -> dict[str, str]:
 
 
 def _file(path: object) -> str:
-    """Return the names of a file and its folder, which tell corpora apart; the config has the whole path."""
+    """Return the names of a file and its folder, which are enough to tell corpora apart."""
     return "/".join(Path(str(path)).parts[-2:]) if path else DASH
 
 

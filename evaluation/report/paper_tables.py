@@ -1,4 +1,4 @@
-"""Make the tables of the papers, and further ones, from the available runs."""
+"""Make the tables of the papers, and further tables, from the available runs."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ from prefrag.evaluation.report.runs import TOP_K, Run, Value
 from prefrag.evaluation.report.settings import Setting, describe
 from prefrag.evaluation.report.table import Cell, Column, Lines, Row, Table, fill_table
 
-# Time is shown as a multiple of that of a method with a single retrieval: the first of these that was run.
+# Methods with a single retrieval. Times are shown as multiples of the time of the first method here that was run.
 SINGLE_STEP = ("vanilla_local", "vanilla_mix", "vanilla_web")
 AVERAGE = Measure("average", "Avg")
 # For yes/no questions F1 and EM add nothing to accuracy (PrefRAG, table 1).
@@ -40,7 +40,7 @@ _ACCURACY_ALONE = ("bioasq",)
 _SOURCES = ("local", "web", "both")
 _NOTE_OF_SPLIT = (
     "The shares of the gold passages that are only in the local source, only on the web, and in both. Neither half "
-    "alone: the questions whose gold passages no single source holds completely."
+    "alone: the number of questions for which no single source contains all gold passages."
 )
 
 
@@ -50,9 +50,9 @@ class _Rows:
 
     id: str
     title: str
-    methods: tuple[str, ...]
-    columns: Callable[[str], list[Column]]
-    needed: tuple[str, ...]
+    methods: tuple[str, ...]  # names of methods; a name with a final * stands for all names that begin with it
+    columns: Callable[[str], list[Column]]  # returns the columns for a dataset
+    needed: tuple[str, ...]  # the table is made only if the name of a run's method begins with one of these
     note: str = ""
 
     def place(self, run: Run) -> int | None:
@@ -98,10 +98,10 @@ def _certainty(settings: Settings, intervals: Intervals) -> Table | None:
     return _table_by_setting(
         "certainty",
         "Answers given and withheld, without a language model",
-        "Percentages. Given: answers, of the questions that have one. Said unknown: refusals, of the other questions. "
-        "Right of given: right answers, of all given. Sentence first, Among three: a gold sentence is shown first, or "
-        "among the first three. Needless queries: questions with a query sent, of those that the preferred source can "
-        "answer. Words typed: words of the question or past turns, of all sent. Below: 95% intervals. See METRICS.md.",
+        "Percentages, with 95% intervals below (see METRICS.md). Given: answerable questions with an answer. Said "
+        "unknown: other questions with the reply that there is no answer. Right of given: right answers of all given. "
+        "Sentence first, Among three: a gold sentence is first, or among the first three. Needless queries: a query "
+        "was sent although the preferred source has the answer. Words typed: words in queries that the user typed.",
         kept,
         intervals,
         lambda dataset: [
@@ -118,9 +118,9 @@ def _overall(settings: Settings, intervals: Intervals) -> Table | None:
     return _table_by_setting(
         "overall",
         "All methods",
-        "Scores in percent, and below them their 95% intervals (bootstrap; Wilson's if all questions score 0, or all "
-        "100). The best of each column is bold. Avg is the mean of Acc, F1 and EM; datasets of yes/no questions have "
-        f"only Acc. Questions: {questions}.",
+        "Scores in percent, with 95% intervals below (bootstrap, or Wilson's if all scores are 0 or all are 100). "
+        "The best score of each column is bold. Avg is the mean of Acc, F1 and EM. Datasets of yes/no questions have "
+        f"only Acc. Numbers of questions: {questions}.",
         settings,
         intervals,
         _scores,
@@ -144,8 +144,8 @@ def _counts(settings: Settings, intervals: Intervals) -> Table | None:
     return _table_by_setting(
         "counts",
         "Retrievals per question (PrefRAG, A.6)",
-        "Means per question; the paper prints sums over its questions. Used: retrievals whose documents the model was "
-        "shown. Look-ups: the queries that the retrievals sent to an index or the web.",
+        "Means per question. The paper prints sums over its questions. Used: retrievals whose documents the model was "
+        "shown. Look-ups: the queries that the retrievals sent to an index or to the web.",
         _only(settings, lambda run: any(run.value(measure) is not None for measure in measures)),
         intervals,
         lambda dataset: [_plain(ACC), *(_plain(measure, ranked=False) for measure in measures)],
@@ -157,7 +157,7 @@ def _recall(settings: Settings, intervals: Intervals) -> Table | None:
         "recall",
         "Recall by documents given",
         "Recall: the share of a question's gold passages that the model was given. All found: the share of questions "
-        "for which it was given all of them. Documents: the number given per question.",
+        "for which the model was given all gold passages. Documents: the number of documents given per question.",
         _only(settings, lambda run: run.value(RECALL) is not None),
         intervals,
         _recalls,
@@ -169,24 +169,24 @@ def _cost(settings: Settings, intervals: Intervals) -> Table | None:
     if not any(run.method in SINGLE_STEP for run in runs):
         return None
     seconds = Measure("time", "Time", "count", 2)
-    # The multiples are kept, because finding the single-step run for a run goes through all runs.
+    # The multiples are cached, because the search for the single-step run goes through all runs.
     multiples: dict[str, float | None] = {}
 
     def relative(run: Run) -> float | None:
         if run.name not in multiples:
             own, single = run.value(SECONDS), find_single_step(run, runs)
-            # Seconds include waiting for concurrent questions, so both runs must have the same number of those.
+            # Seconds include waiting for concurrent questions, so both runs must have the same number of them.
             base = single.value(SECONDS) if single and single.concurrency == run.concurrency else None
             multiples[run.name] = own / base if own is not None and base else None
         return multiples[run.name]
 
     note = (
-        "Model calls per question, and seconds per question as a multiple of single-step RAG's (vanilla_local, or else "
-        "another vanilla pipeline). Seconds include waiting for concurrent questions, so there is a multiple only if "
-        "both runs had the same number of those."
+        "Model calls per question, and seconds per question as a multiple of the seconds of single-step RAG "
+        "(vanilla_local, or else another vanilla pipeline). Seconds include waiting for concurrent questions, so there "
+        "is a multiple only if both runs had the same number of concurrent questions."
     )
     if any(run.simulated for run in runs):
-        note += " A simulated reader takes no time to think, so these are the times of retrieval and the pipeline only."
+        note += " The simulated reader needs almost no time, so these are the times of retrieval and the pipeline only."
     return _table_by_setting(
         "cost",
         "Calls and time relative to single-step RAG (DR-RAG, table 2)",
@@ -202,7 +202,7 @@ def _cost(settings: Settings, intervals: Intervals) -> Table | None:
 
 
 def find_single_step(run: Run, runs: Sequence[Run]) -> Run | None:
-    """Find the run of single-step RAG with the same dataset and model, if possible also top-k and concurrency."""
+    """Find the run of single-step RAG with the same dataset, model and, if possible, top-k and concurrency."""
     same = [other for other in runs if (other.dataset, other.model) == (run.dataset, run.model)]
     same.sort(key=lambda other: (run.top_k not in (None, other.top_k), other.concurrency != run.concurrency))
     return next((other for name in SINGLE_STEP for other in same if other.method == name), None)
@@ -291,7 +291,7 @@ _PAPERS = (
         lambda dataset: [_plain(RECALL), _plain(DOCUMENTS, ranked=False)],
         ("dr_rag_",),
         "CIS and CFS select by a threshold on the pair classifier's score, by default 0.5, which suits a classifier "
-        "trained on as many positive pairs as negative ones. The paper's row Similarity Matching is "
+        "trained on as many positive as negative pairs. The paper's row Similarity Matching is "
         "vanilla_local_dense, and its BM25 is vanilla_local.",
     ),
 )
@@ -303,7 +303,7 @@ def _only(settings: Settings, kept: Callable[[Run], bool]) -> dict[Setting, list
 
 
 def _by_retriever(runs: Sequence[Run]) -> dict[Value, list[Run]]:
-    """Group by retriever the runs of those methods that were run with several retrievers."""
+    """Group runs by retriever, but only runs of methods that were run with several retrievers."""
     of_family: dict[str, set[Value]] = {}
     for run in runs:
         of_family.setdefault(run.family, set()).add(run.retriever)
@@ -341,7 +341,7 @@ def _table_of_values(
     intervals: Intervals,
     label: Callable[[Run], str],
 ) -> Table | None:
-    """Make a table of runs that differ only in one setting, with a block for each value of that setting."""
+    """Make a table of runs that differ only in one setting, with a heading for each value of this setting."""
     blocks = []
     for value, held in values.items():
         lines = Lines()
@@ -349,7 +349,7 @@ def _table_of_values(
             lines.add(label(run), label(run), run)
         blocks.append((describe(name, value), lines))
     runs = [run for held in values.values() for run in held]
-    return fill_table(id, title, "Runs that differ in nothing else.", blocks, runs, intervals, _scores)
+    return fill_table(id, title, "The runs differ in nothing else.", blocks, runs, intervals, _scores)
 
 
 def describe_split(runs: Sequence[Run]) -> Table | None:

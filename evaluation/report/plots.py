@@ -20,7 +20,7 @@ from prefrag.evaluation.report.measures import ACC, DOCUMENTS, RECALL, SECONDS, 
 from prefrag.evaluation.report.runs import TOP_K, Run
 from prefrag.evaluation.report.settings import Setting
 
-# Placeholders in the SVG, which are replaced by the page's colours; these differ between light and dark.
+# Placeholder colours in the SVG, which are replaced by colours of the page. The page has light and dark colours.
 _TEXT, _GRID = "#010101", "#010102"
 _SERIES = tuple(f"#0200{number:02x}" for number in range(1, 7))
 _COLOURS = {
@@ -34,7 +34,7 @@ _STROKES = ("solid", "dashed", "dashdot", "dotted")
 _MARKS = ("o", "s", "^", "D", "v", "P")
 _WIDTH = 5.6
 _SIZE = 9.5
-# About how many letters fit in a line of the legend, without marks and gaps.
+# The approximate number of letters in a line of the legend, besides marks and gaps.
 _LETTERS = 66
 
 
@@ -140,7 +140,7 @@ def _judge_error(settings: Settings, intervals: Intervals, task: str) -> Iterato
         figure, axes = _figure(3.3)
         drawn: Counter[int] = Counter()
         for line in shown:
-            # Methods of one family share a colour, so each gets a stroke of its own.
+            # Methods of one family share a colour, so each method gets a different stroke.
             stroke = _STROKES[drawn[_number(line[0])] % len(_STROKES)]
             drawn[_number(line[0])] += 1
             xs, ys = [100 * (run.judge_error or 0.0) for run in line], [run.value(ACC) or 0.0 for run in line]
@@ -178,7 +178,7 @@ def _scatter(
     for line in lines:
         values = [(run.value(across) or 0.0, run.value(up) or 0.0) for run in line]
         axes.plot(*zip(*values, strict=True), color=_colour(line[0]), linewidth=1, alpha=0.6, zorder=1)
-    # The points of a line share its name and mark; the number beside each point is its k.
+    # The points on a line have the line's name and mark. The number beside each point is its k.
     on_line = {run.name: run.method for line in lines if len(line) > 1 for run in line}
     marks: dict[str, str] = {}
     drawn: Counter[int] = Counter()
@@ -186,7 +186,7 @@ def _scatter(
         x, y, named = run.value(across) or 0.0, run.value(up) or 0.0, on_line.get(run.name, label)
         is_new = named not in marks
         if is_new:
-            # Methods of one family share a colour, so each gets a mark of its own.
+            # Methods of one family share a colour, so each method gets a different mark.
             marks[named] = _MARKS[(_number(run) + drawn[_number(run)]) % len(_MARKS)]
             drawn[_number(run)] += 1
         look: dict[str, Any] = {
@@ -209,7 +209,7 @@ def _scatter(
 
 
 def _labels(runs: Sequence[Run]) -> list[str]:
-    """Return a label for each run: its method, and whatever distinguishes it from other runs of that method."""
+    """Return a label for each run: its method, and what distinguishes it from other runs of the same method."""
     methods = [run.method for run in runs]
     usual = Counter(run.top_k for run in runs if run.top_k is not None).most_common(1)
     labels = []
@@ -241,7 +241,6 @@ def _figure(height: float) -> tuple[Figure, Axes]:
 
 
 def _add_legend(figure: Figure) -> None:
-    """Add a legend below the plot."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
     columns = max(1, min(3, _LETTERS // max(map(len, labels), default=1)))
     figure.set_figheight(figure.get_figheight() + 0.19 * math.ceil(len(labels) / columns))

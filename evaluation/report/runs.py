@@ -28,7 +28,7 @@ _ORDER = (
 )
 # Endings of a pipeline's name that only name its retriever.
 _RETRIEVERS = ("_elasticsearch_dense", "_elasticsearch", "_dense", "_hybrid")
-# Fields of an experiment that are not settings here: files, and fields that the report describes in other ways.
+# Fields of an experiment that are no settings in the report: files, and fields that it describes in other ways.
 _DESCRIBED = (
     *("changes", "corpus", "web_corpus", "web", "split", "store", "llm", "model", "top_k", "seed", "judge_error"),
     *("record", "replay"),
@@ -36,7 +36,7 @@ _DESCRIBED = (
 _DEFAULTS: dict[str, Value] = {
     name: getattr(Experiment, name) for one in fields(Experiment) if (name := one.name) not in _DESCRIBED
 }
-# The facts about a simulated reader in config.json that do not count as settings here.
+# The facts about a simulated reader in config.json that are no settings in the report.
 _NO_RATES = ("kind", "seed", "judge_error", "own")
 # How far a score in metrics.json may be from the mean of the predictions, because both may be rounded.
 _ROUNDING = 0.06
@@ -47,7 +47,7 @@ def name_setting(key: str) -> str:
     return {"yes_no": "yes/no", "embedder": "embedding model"}.get(key, key.replace("_", " "))
 
 
-# The usual value of each setting; for top-k, that of PrefRAG (section 4.1).
+# The usual value of each setting; for top-k, the value in PrefRAG (section 4.1).
 USUAL: dict[str, Value] = {
     **{TOP_K: 5, "judge error": 0.0},
     **{name_setting(key): value for key, value in _DEFAULTS.items()},
@@ -63,7 +63,7 @@ class Prediction:
     answers: tuple[str, ...]  # the gold answers
     gold: tuple[str, ...]  # the ids of the gold passages
     values: Mapping[str, float]  # the measures that have a value, by key; scores in percent
-    offset: int  # the byte at which its line starts in `predictions.jsonl`
+    offset: int  # the position in `predictions.jsonl` at which the prediction's line starts, in bytes
 
     @property
     def content(self) -> tuple[str, str, tuple[str, ...]]:
@@ -72,7 +72,7 @@ class Prediction:
 
     @property
     def right(self) -> bool | None:
-        """Whether the answer is right by accuracy; None if that was not measured."""
+        """Whether the answer is right by accuracy; None if accuracy was not measured."""
         acc = self.values.get(ACC.key)
         return None if acc is None else acc >= 50
 
@@ -87,7 +87,7 @@ class Run:
     metrics: Mapping[str, Any]  # the content of `metrics.json`: scores in percent, counts as means per question
     predictions: Mapping[str, Prediction]  # by the id of the question
     warnings: tuple[str, ...] = ()
-    repetitions: tuple[Run, ...] = ()  # the runs that this one is the mean of; empty for a single run
+    repetitions: tuple[Run, ...] = ()  # the runs whose mean this run is; empty for a single run
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -136,10 +136,10 @@ class Run:
             return f"embedded model {named or ''}".strip()
         if self.llm.get("kind") == "reader":
             facts = [f"{key} {self.llm[key]}" for key in ("reader", "files", "threshold") if key in self.llm]
-            named = ", ".join(["reader, no language model", *facts])
+            named = ", ".join(["extractive reader, no language model", *facts])
         model = named or str(self.llm.get("kind") or "model not recorded")
         judge = self.llm.get("judge")
-        return f"{model}, judge {judge.get('model') or 'of its own'}" if isinstance(judge, Mapping) else model
+        return f"{model}, judge {judge.get('model') or 'not recorded'}" if isinstance(judge, Mapping) else model
 
     @property
     def judge_error(self) -> float | None:
@@ -151,12 +151,12 @@ class Run:
 
     @property
     def top_k(self) -> int | None:
-        """Documents per retrieval; None if config.json does not say or nothing is retrieved."""
+        """Documents per retrieval; None if config.json does not say, or if nothing is retrieved."""
         return None if self.config.get("top_k") is None or self.family == "no_retrieval" else int(self.config["top_k"])
 
     @property
     def retriever(self) -> str | None:
-        """The kind of retriever; None if config.json does not say or nothing is retrieved."""
+        """The kind of retriever; None if config.json does not say, or if nothing is retrieved."""
         retriever = self.config.get("retriever")
         return None if not retriever or self.family == "no_retrieval" else str(retriever)
 
@@ -174,7 +174,7 @@ class Run:
 
     @cached_property
     def settings(self) -> dict[str, Value]:
-        """The settings that methods must share to be in one table; a setting that the run does not use is None."""
+        """The settings that methods must share to be in one table. A setting that the run does not use is None."""
         held: dict[str, Value] = {key: self.config.get(key) for key in _DEFAULTS}
         if self.simulated:
             held |= {key: value for key, value in self.llm.items() if key not in _NO_RATES}
@@ -187,16 +187,16 @@ class Run:
 
     @property
     def task(self) -> str | None:
-        """`split` if the corpus is split between the sources, `whole` if not; None if unknown or nothing is searched.
+        """`split` if the corpus is split between the sources, otherwise `whole`. None if nothing is known or searched.
 
-        Runs of different tasks are not comparable: only with a split corpus does a method have to choose the source.
+        Runs of different tasks are not comparable, because methods choose a source only if the corpus is split.
         """
         split = None if self.family == "no_retrieval" else self.config.get("split")
         return None if split is None else "split" if split else "whole"
 
     @property
     def passages(self) -> tuple[str, str]:
-        """The corpus that was searched, and the one that replaced the web; empty if config.json does not name them."""
+        """The corpus that was searched, and what was searched as the web; empty if config.json does not say."""
         # Without the name of a corpus, the names of the indexes identify what was searched.
         indexes = ", ".join(str(index) for index in self.config.get("indexes") or () if index)
         corpus = str(self.config.get("corpus") or indexes)
@@ -214,7 +214,7 @@ class Run:
         return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
     def full(self, ids: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """Read from ``predictions.jsonl`` the whole predictions, which are too large to keep in memory."""
+        """Read whole predictions from ``predictions.jsonl``, because they are too large to keep in memory."""
         with (self.folder / PREDICTIONS).open("rb") as file:
             for id in ids:
                 file.seek(self.predictions[id].offset)
@@ -222,7 +222,7 @@ class Run:
 
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:
-    """Read every run in these folders and the folders below; runs that differ only in the seed are merged."""
+    """Read every run in these folders and the folders below. Runs that differ only in the seed are merged."""
     found = dict.fromkeys(run for folder in folders for run in _run_folders(Path(folder)))
     if not found:
         raise ValueError("There are no runs to report: give the folders that `prefrag evaluate --output` wrote.")
@@ -372,4 +372,4 @@ def _contradictions(run: Run) -> Iterator[str]:
         if measure.kind == "share" and stated is not None and len(known) == len(values):
             mean = sum(known) / len(known)
             if abs(mean - stated) > _ROUNDING:
-                yield f"{METRICS} states {measure.key} {stated:g}, its predictions give {mean:.1f}"
+                yield f"{METRICS} states {measure.key} {stated:g}, but the predictions give {mean:.1f}"

@@ -1,4 +1,4 @@
-"""Compare the settings of runs: those that compared runs must share, and those in which they differ."""
+"""Compare the settings of runs: which settings compared runs must share, and in which settings runs differ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from prefrag.evaluation.report.runs import TOP_K, USUAL, Run, Value
 
 _CORPUS, _WEB, _SPLIT = "corpus", "web", "split of the corpus"
-# Settings that may differ between compared methods, because they belong to the method; the report lists these.
+# Settings that may differ between compared methods, because they belong to the method. The report names them.
 OF_METHODS = frozenset({"method", "retriever", TOP_K, "store", "pipeline file"})
 
 
@@ -17,7 +17,7 @@ class Setting:
     """The settings that a table keeps fixed while methods and datasets vary."""
 
     values: tuple[tuple[str, Value], ...]  # name and value of each; None for a setting that the runs do not use
-    known: frozenset[str] = field(default=frozenset(), compare=False)  # what all runs share, so `text` leaves it out
+    known: frozenset[str] = field(default=frozenset(), compare=False)  # parts that all runs share; not in `text`
 
     @classmethod
     def of(cls, run: Run) -> Setting:
@@ -39,7 +39,7 @@ class Setting:
 
     @property
     def text(self) -> str:
-        """The values that differ from other settings, in words; if none differ, top-k and any unusual values."""
+        """The values that not all runs share, in words. If all are shared, top-k and any unusual values."""
         unlike = [part for part in self.parts if part not in self.known]
         return ", ".join(unlike or [describe(*one) for one in self.values if _is_worth_naming(*one)])
 
@@ -49,7 +49,7 @@ class Setting:
         return sum(USUAL.get(name) == value for name, value in self.values)
 
     def holds(self, run: Run) -> bool:
-        """Check whether a run has these values; a setting that the run does not use counts as equal."""
+        """Check whether a run has these values. A setting that the run does not use counts as equal."""
         own = run.settings
         names = {**dict(self.values), **own}
         return all(own.get(name) in (None, self.get(name)) for name in names)
@@ -68,7 +68,7 @@ def describe(name: str, value: Value) -> str:
 
 
 def list_differences(run: Run, other: Run) -> tuple[str, ...]:
-    """List the settings in which two runs differ; a setting that either run lacks counts as equal."""
+    """List the settings in which two runs differ. A setting that either run lacks counts as equal."""
     mine, theirs = _list_all(run), _list_all(other)
     names = {**mine, **theirs}
     if run.method != other.method:
@@ -88,7 +88,7 @@ def _list_all(run: Run) -> dict[str, Value]:
 
 
 def _list_searched(run: Run) -> Iterator[tuple[str, Value]]:
-    """Yield what a run searched and the digest of its pipeline, which need not be the same for all lines of a table."""
+    """Yield what a run searched and the digest of its pipeline. These may differ between the lines of a table."""
     yield "retriever", run.retriever
     yield _CORPUS, run.passages[0] or None
     yield _WEB, run.passages[1] or None

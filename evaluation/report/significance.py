@@ -7,7 +7,7 @@ import numpy as np
 
 from prefrag.evaluation.report.intervals import RESAMPLES, SEED
 
-# Resamples drawn at a time, few enough to fit the processor's cache.
+# The number of resamples that are drawn at a time: few enough for the processor's cache.
 _BLOCK = 250
 # For up to this many differing questions, the test goes through all ways to flip their signs: at most 4,096.
 _ENUMERATED = 12
@@ -16,8 +16,8 @@ _ENUMERATED = 12
 def compute_p(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED) -> list[float]:
     """Test whether the paired differences of each column differ from zero, by flipping signs (R. A. Fisher, 1935).
 
-    The test is two-sided. It is exact if at most 12 questions differ, or if all differences have the same size (then it
-    equals McNemar's exact test, Q. McNemar, 1947). Otherwise it draws random signs, the same for all columns.
+    The test is two-sided. It is exact if at most 12 questions differ, or if all differences have the same size. In the
+    second case, it is McNemar's exact test (Q. McNemar, 1947). Otherwise it draws random signs, equal for all columns.
     """
     differences = np.nan_to_num(columns)
     found = [math.nan] * differences.shape[1]

@@ -14,7 +14,7 @@ class Cell:
 
     text: str  # the number in digits, or a dash
     interval: str = ""  # the 95% interval in digits, if there is one
-    best: bool = False  # whether the number is the best of its column under this heading
+    best: bool = False  # whether this number is the best in its column under the same heading
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Table:
     groups: tuple[tuple[str, int], ...]  # the upper headings, each with its number of columns
     columns: tuple[str, ...]  # the lower headings
     rows: tuple[Row, ...]
-    folded: bool = False  # whether the page folds all lines but those of the first heading
+    folded: bool = False  # whether the page folds all lines except those below the first heading
     label: str = "Method"
 
     @property
@@ -45,7 +45,7 @@ class Table:
 
     @property
     def parts(self) -> list[tuple[Row, ...]]:
-        """The lines that the page shows, and those that it folds, if there are any."""
+        """The lines that the page shows at once, and the lines that it folds, if there are any."""
         headings = [number for number, row in enumerate(self.rows) if not row.cells]
         end = headings[1] if self.folded and len(headings) > 1 else len(self.rows)
         return [rows for rows in (self.rows[:end], self.rows[end:]) if rows]
@@ -62,7 +62,7 @@ class Column:
     """A column in the group of a dataset."""
 
     measure: Measure
-    value: Callable[[Run], float | None]  # returns the value of a run; None if the run has none
+    value: Callable[[Run], float | None]  # returns the value of a run, or None
     ranked: bool = True  # whether the best value is marked
 
 
@@ -74,10 +74,10 @@ class Lines:
     lines: dict[Hashable, tuple[str, dict[str, Run]]] = field(default_factory=dict)
 
     def add(self, key: Hashable, label: str, run: Run) -> None:
-        """Add a run to the line with this key, or to a new line if that line already has a run on the dataset."""
+        """Add a run to the line with this key. If this line already has a run on the dataset, make a new line."""
         held = self.lines.setdefault(key, (label, {}))[1]
         if run.dataset in held:
-            # The label of the new line tells the two runs apart by their retrievers or, if those are the same, by name.
+            # The new line's label contains the retriever or, if both runs have the same retriever, the run's name.
             other = run.retriever if run.retriever != held[run.dataset].retriever else run.name
             self.lines.setdefault((key, other), (f"{label} ({other})", {}))[1].setdefault(run.dataset, run)
         else:
@@ -127,7 +127,7 @@ def _list_unlike(runs: Sequence[Run]) -> Iterator[str]:
         of_dataset.setdefault(run.dataset, []).append(run)
     unlike = sorted(name for name, held in of_dataset.items() if len({_list_questions(run) for run in held}) > 1)
     if unlike:
-        yield f"Not all lines are over the same questions ({', '.join(unlike)}): see the paired comparisons."
+        yield f"Not all lines have the same questions ({', '.join(unlike)}): see the paired comparisons."
     searched = sorted(
         name for name, held in of_dataset.items() if len({run.passages[0] for run in held if run.passages[0]}) > 1
     )
@@ -137,7 +137,7 @@ def _list_unlike(runs: Sequence[Run]) -> Iterator[str]:
     if seeds > 1:
         fewer = {run.method: len(run.runs) for run in runs if len(run.runs) < seeds}
         named = ", ".join(f"{method} ({number})" for method, number in fewer.items())
-        with_fewer = f"; with fewer: {named}" if named else ""
+        with_fewer = f"; methods with fewer seeds: {named}" if named else ""
         yield f"Means over {seeds} seeds, intervals over questions and seeds{with_fewer}."
 
 

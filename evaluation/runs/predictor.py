@@ -69,12 +69,12 @@ class Predictor:
             self._reached = True
             return result, None
         except Exception as error:
-            # An error that no ConnectionError caused shows that the server was reached.
+            # Unless a ConnectionError caused the error, the server was reached.
             self._reached = self._reached or find_cause(error, ConnectionError) is None
             if missing := find_cause(error, NotRecorded):
                 raise ValueError(
                     f"Question '{question.id}' ({question.question}) cannot be replayed. {missing}. Replay with the "
-                    "pipeline, corpora and settings of the recording, or complete it with `record`."
+                    "pipeline, corpora and settings of the recording, or complete the recording with `record`."
                 ) from error
             result = error.result if isinstance(error, RunFailed) else {}
             return result, str(error) or type(error).__name__

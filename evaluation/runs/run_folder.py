@@ -1,4 +1,4 @@
-"""The folder of a run: its settings, its metrics, and its predictions (one per line, in the order they finish)."""
+"""The folder of a run: its settings, metrics and predictions (one per line, in the order in which they finish)."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from prefrag.evaluation.settings_file import write_settings
 PREDICTIONS, METRICS, CONFIG = "predictions.jsonl", "metrics.json", "config.json"
 # All settings needed to repeat the run with `prefrag evaluate --experiment`.
 EXPERIMENT = "experiment.yaml"
-# Settings that may be paths; two paths are the same if they lead to the same file.
+# Settings that may be paths. Two paths count as equal if they lead to the same file.
 PATHS = ("corpus", "pipeline", "questions", "replayed", "web")
 # Settings that may change when a stopped run is continued.
 FREE = ("concurrency", "deadline", "gold_missing", "haystack_version", "limit", "ray", "retries", "started", "workers")
@@ -26,7 +26,7 @@ class RunFolder:
         self.path = path
 
     def check(self, config: Mapping[str, Any]) -> None:
-        """Raise ValueError if the folder holds a run with other settings; nothing is written."""
+        """Raise ValueError if the folder holds a run with other settings. Write nothing."""
         before = self.config()
         if before is not None:
             # A setting that an older version did not record counts as different, unless it is off or empty now.
@@ -39,7 +39,7 @@ class RunFolder:
             if differing:
                 raise ValueError(
                     f"{self.path} holds a run with other settings: {'; '.join(differing)}. Choose another output "
-                    "folder, or the settings of that run to continue it."
+                    "folder, or continue that run with its own settings."
                 )
         elif (self.path / PREDICTIONS).exists():
             raise ValueError(f"{self.path} holds predictions without a {CONFIG}: choose another output folder.")
@@ -62,7 +62,7 @@ class RunFolder:
         """Make the folder, and keep other processes from running an evaluation into it."""
         with _explain(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-            # The folder itself is locked, because a lock file would stay behind; Windows, though, cannot open folders.
+            # The folder itself is locked, because a lock file would stay behind. Windows can only lock a file.
             given = (self.path / ".lock", os.O_RDWR | os.O_CREAT) if os.name == "nt" else (self.path, os.O_RDONLY)
             locked = os.open(*given)
         try:
@@ -81,11 +81,11 @@ class RunFolder:
             self._write(CONFIG, config)
 
     def keep_experiment(self, experiment: Any) -> None:
-        """Write all settings of the experiment, with which it can be repeated."""
+        """Write all settings that are needed to repeat the experiment."""
         replace_file(self.path / EXPERIMENT, write_settings(experiment))
 
     def predictions(self, ids: Collection[str]) -> list[dict[str, Any]]:
-        """Read the finished predictions, which must be of questions with these ids; cut off an unfinished last line."""
+        """Read the finished predictions, which must have these ids. Cut off an unfinished last line of the file."""
         path = self.path / PREDICTIONS
         done: dict[str, dict[str, Any]] = {}
         for number, line in enumerate(read_lines(path), start=1):
@@ -99,7 +99,7 @@ class RunFolder:
                         raise ValueError(f"its '{key}' is not a {kind.__name__}")
             except (ValueError, TypeError, KeyError) as error:
                 raise ValueError(
-                    f"{path}, line {number}, is not a prediction ({error}): delete it, and its question will run again."
+                    f"{path}, line {number}, is not a prediction ({error}): delete the line to run its question again."
                 ) from error
             if prediction["id"] not in ids:
                 raise ValueError(
@@ -113,11 +113,11 @@ class RunFolder:
         replace_file(self.path / PREDICTIONS, predictions)
 
     def add(self, prediction: Mapping[str, Any]) -> None:
-        """Append a prediction, which stays even if the process is killed."""
+        """Append a prediction. It is not lost if the process is killed later."""
         add_line(self.path / PREDICTIONS, prediction)
 
     def begin(self) -> None:
-        """Delete the metrics of an earlier call, which will not match the next predictions."""
+        """Delete the metrics of an earlier call, because they will not include the next predictions."""
         (self.path / METRICS).unlink(missing_ok=True)
 
     def finish(self, metrics: Mapping[str, Any]) -> None:
@@ -137,7 +137,7 @@ def _explain(path: Path) -> Iterator[None]:
 
 
 def read_lines(path: Path) -> list[bytes]:
-    """Read the lines of a file, if there is one; cut off an unfinished last line."""
+    """Read the lines of a file, if it exists. Cut off an unfinished last line."""
     *lines, torn = path.read_bytes().split(b"\n") if path.is_file() else [b""]
     if torn:
         os.truncate(path, path.stat().st_size - len(torn))
@@ -152,7 +152,7 @@ def add_line(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def replace_file(path: Path, records: Iterable[Mapping[str, Any]] | str) -> None:
-    """Write a text or JSON lines to a file, replacing it at once, so that nobody reads an incomplete file."""
+    """Write a text or JSON lines to a file in one step, so that nobody ever reads an incomplete file."""
     text = records if isinstance(records, str) else "".join(map(_line, records))
     new = path.with_name(f".{path.name}.{os.getpid()}")
     new.write_text(text, encoding="utf-8", errors="replace")

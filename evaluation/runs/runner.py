@@ -21,7 +21,7 @@ from prefrag.evaluation.runs.predictor import open_predictor
 from prefrag.evaluation.runs.run_folder import RunFolder
 from prefrag.pipelines.runners.runner import Build, Runner, make_runner
 
-# If the first concurrent questions and this many more all fail to reach a server, the run gives up.
+# The run gives up if no server could be reached for the first concurrent questions and this many more.
 _FURTHER_UNREACHED = 5
 
 
@@ -29,7 +29,7 @@ _FURTHER_UNREACHED = 5
 class Run:
     """The results of an evaluation."""
 
-    predictions: list[dict[str, Any]]  # one per question, in the order of the questions
+    predictions: list[dict[str, Any]]  # one prediction per question, in the order of the questions
     metrics: dict[str, Any]  # scores in percent and counts as means per question, as in `metrics.json`
     config: dict[str, Any]  # the settings, as in `config.json`
     output: Path | None = None  # the folder, if there is one
@@ -68,7 +68,7 @@ def run(
     :raises FileNotFoundError: When a file is absent.
     :raises ValueError: When a setting is invalid, when the folder is in use or holds a run with other settings, or when
         the corpus has none of the questions' gold passages.
-    :raises ConnectionError: When a server cannot be reached, so that the first questions all fail.
+    :raises ConnectionError: When all of the first questions fail because a server cannot be reached.
     """
     given = experiment if isinstance(experiment, Evaluation) else Evaluation(**vars(experiment or Experiment()))
     plan = replace(given, **replaced)
@@ -124,7 +124,7 @@ def run(
 
 
 def _predict_all(runner: Runner, build: Build[Question], pending: Sequence[Question]) -> Iterator[dict[str, Any]]:
-    """Run questions; if no server can be reached, only finish those in progress, as cancelling would log errors."""
+    """Run questions. If no server can be reached, start no further questions and wait for those in progress."""
     unreached: list[ConnectionError] = []
     has_reached = False
     results = runner.map(build, takewhile(lambda question: not unreached, pending))
@@ -136,7 +136,7 @@ def _predict_all(runner: Runner, build: Build[Question], pending: Sequence[Quest
                 unreached.append(
                     ConnectionError(
                         f"The first {number} questions all failed because a server could not be reached. The last "
-                        f"one: {prediction['error']} They are kept as failed: --retry-failed runs them again."
+                        f"error: {prediction['error']} To run the failed questions again, use --retry-failed."
                     )
                 )
     if unreached:
@@ -151,11 +151,11 @@ def _read_questions(given: Any, plan: Evaluation) -> list[Question]:
     else:
         chosen = list(given)[: plan.limit]
     if not chosen:
-        raise ValueError("There are no questions to run: give a file that holds some.")
+        raise ValueError("There are no questions to run: give a file of questions.")
     seen: set[str] = set()
     for question in chosen:
         if question.id in seen:
-            raise ValueError(f"Two questions have the id '{question.id}': give each its own.")
+            raise ValueError(f"Two questions have the id '{question.id}': give each question its own id.")
         seen.add(question.id)
     return chosen
 
@@ -163,7 +163,7 @@ def _read_questions(given: Any, plan: Evaluation) -> list[Question]:
 def _read_done(
     folder: RunFolder, config: Mapping[str, Any], chosen: Sequence[Question], retry_failed: bool
 ) -> list[dict[str, Any]]:
-    """Return the predictions of earlier calls whose questions need not be run again."""
+    """Return the predictions of earlier calls, without those of questions that are run again."""
     from prefrag.evaluation.metrics import has_failed
 
     folder.check(config)
@@ -203,7 +203,7 @@ class ScoreBar:
             self._count(prediction)
 
     def show(self, prediction: Mapping[str, Any]) -> None:
-        """Count one more prediction; if it is the first with an error, print the error."""
+        """Count one more prediction. Print its error, unless an error was printed before."""
         if prediction.get("error") and not self._failure_shown and not self._bar.disable:
             self._failure_shown = True
             message = f"Question '{prediction['id']}' failed: {prediction['error']}"

@@ -1,4 +1,4 @@
-"""A reader that knows the gold passages, which measures a retrieval policy without a language model."""
+"""A simulated reader, which knows the gold passages, so that retrieval is measured without a language model."""
 
 from prefrag.evaluation.simulated_reader.reader import SimulatedReader
 

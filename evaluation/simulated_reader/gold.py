@@ -19,25 +19,25 @@ from prefrag.evaluation.question import Question
 logger = logging.getLogger(__name__)
 
 _WORD = re.compile(r"\w+")
-# The title line of a shown passage and its quoted text. In text and JSON transcripts, a word precedes the first title.
+# A passage in a prompt: its title line and its quoted text. In transcripts, a word may stand before the first title.
 _HEADER = re.compile(
     r"^(?:Observation: |Passages: )?(?:\[(?P<mark>[ADW]?\d+[a-z]{2})\]|Title:) (?P<title>.*)(?P<text>(?:\n\|.*)*)$",
     re.MULTILINE,
 )
-# A passage, or a part of one, in a prompt that asks for a score of each.
+# A passage, or a part of a passage, in a prompt that asks for a score for each of them.
 _NUMBERED = re.compile(r"^\[(?P<number>\d+)\] (?P<title>.*)(?P<text>(?:\n\|.*)*)$", re.MULTILINE)
-# The line that stands in place of a dropped part.
+# The line that replaces a part of a passage that CRAG has dropped.
 _DROPPED = re.compile(r"\n\| \.\.\.(?=\n|$)")
-# The most characters between a title and its text, which are a line break and the bar of a quoted line.
+# The maximum number of characters between a title and its text: a line break, and the bar of a quoted line.
 _BETWEEN = 8
-# Under the rule ``half``, a yes/no question needs at most this many gold passages.
+# Under the rule ``half``, a yes/no question needs half of its gold passages, but at most this many.
 _MOST_OF_HALF = 5
 
 YesNo = Literal["one", "half", "all"]
 
 
 def one_line(text: str) -> str:
-    """Collapse the blanks of a text, so that a question is found however it is broken into lines."""
+    """Put a text on one line, so that a question is found even if a prompt breaks it into lines."""
     return " ".join(text.split())
 
 
@@ -63,7 +63,7 @@ class Passage:
     id: str
     title: str
     text: str
-    source: str = ""  # the source that holds it in a split corpus, or `both`
+    source: str = ""  # in a split corpus, the source that holds the passage, or `both`
 
     @cached_property
     def quoted(self) -> tuple[str, str]:
@@ -71,7 +71,7 @@ class Passage:
         return normalize_unicode(quote_title(self.title)), normalize_unicode(quote_text(self.text))
 
     def holds(self, title: str, text: str) -> bool:
-        """Check whether a prompt's title and the quoted text below it are from this passage."""
+        """Check whether a title in a prompt, and the quoted text below this title, are from this passage."""
         own, whole = self.quoted
         part = _join_lines(text)
         return title == own and bool(part) and part in _join_lines(whole)
@@ -81,7 +81,7 @@ class Passage:
 class Shown:
     """The passages that a prompt shows."""
 
-    # The mark of each shown gold passage, by id; summaries and the plain prompts show no marks, so theirs are empty.
+    # The citation mark of each shown gold passage, by id. Marks are empty in summaries and in the plain prompts.
     gold: Mapping[str, str]
     irrelevant: int  # the number of other passages
     # The text of each shown gold passage, by id: the whole text, or the snippet that was shown.
@@ -90,7 +90,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class GoldQuestion:
-    """A question with its gold passages, and the rules for when they are enough."""
+    """A question with its gold passages, and the rules for how many of them are enough to answer it."""
 
     question: Question
     passages: tuple[Passage, ...]  # the gold passages that the corpus holds
@@ -135,7 +135,7 @@ class GoldQuestion:
         return Shown(gold, len({_key(header) for header in shown.values()} - relevant), texts)
 
     def is_part(self, title: str, text: str) -> bool:
-        """Check whether a prompt's title and the quoted text below it are from a gold passage."""
+        """Check whether a title in a prompt, and the quoted text below this title, are from a gold passage."""
         return any(passage.holds(title, text) for passage in self.passages)
 
     def is_enough(self, shown: Shown) -> bool:
@@ -149,10 +149,11 @@ class GoldQuestion:
     def is_in_snippet(self, passage: Passage, snippet: str) -> bool:
         """Check whether the snippet of a gold passage shows what the question needs of the passage.
 
-        The question needs the answers to the sub-questions that the passage supports, and the values of the facts about
-        its title. If the passage has none of these, the question needs an answer to itself or, failing that, the titles
-        of other gold passages. If the passage has nothing of the kind, the question needs the sentence that shares most
-        words with it (in a tie, the first one).
+        The question needs the first of these that the passage contains:
+        1. the answers to the sub-questions that the passage supports, and the values of the facts about its title
+        2. an answer to the question, unless it is yes or no
+        3. the title of another gold passage
+        4. the sentence that shares most words with the question (in a tie, the first such sentence)
         """
         whole, shown = fold_words(passage.text), fold_words(snippet)
         for facts in self._list_facts(passage):
@@ -165,7 +166,7 @@ class GoldQuestion:
         return fold_words(best) in shown
 
     def _list_facts(self, passage: Passage) -> Iterator[list[tuple[str, ...]]]:
-        """Yield lists of facts that the question may need of a passage, surest first; a fact is a tuple of names."""
+        """Yield the lists of facts for :meth:`is_in_snippet`, in order; a fact is a tuple of interchangeable names."""
         question = self.question
         yield [
             *((hop.answer,) for hop in question.decomposition if hop.supporting_id == passage.id),
@@ -180,7 +181,7 @@ class GoldQuestion:
 
 
 def find_about(subject: str, passages: tuple[Passage, ...]) -> Passage | None:
-    """Find the passage with this name as its title, or else one whose title contains the name or is part of it."""
+    """Find the passage whose title is this name or, failing that, contains the name or is part of the name."""
     name = fold_words(subject)
     same = (passage for passage in passages if fold_words(passage.title) == name)
     part = (passage for passage in passages if name in fold_words(passage.title) or fold_words(passage.title) in name)
@@ -188,7 +189,7 @@ def find_about(subject: str, passages: tuple[Passage, ...]) -> Passage | None:
 
 
 def _key(header: re.Match[str]) -> str:
-    """Return the mark of a passage, or else its title and text, which identify the passage throughout a prompt."""
+    """Return what identifies a passage within a prompt: its citation mark, or else its title and text."""
     return header["mark"] or header["title"] + header["text"]
 
 
@@ -197,7 +198,7 @@ def _join_lines(text: str) -> str:
 
 
 def _places(passage: Passage, text: str) -> Iterator[int]:
-    """Yield each position of the passage's text where its title stands just before."""
+    """Yield each position at which the passage's text directly follows its title."""
     title, wanted = passage.quoted
     place = text.find(wanted)
     while place >= 0:
@@ -213,7 +214,7 @@ def load_gold(
     yes_no: YesNo = "one",
     web_sentences: int = 0,
 ) -> Mapping[str, GoldQuestion]:
-    """Read the questions and their gold passages, by the question's text; changed files are read again."""
+    """Return the gold passages of each question, by the question's text. Changed files are read again."""
     paths = [Path(file).expanduser() for file in (*questions, *corpus)]
     if absent := next((path for path in paths if not path.exists()), None):
         raise FileNotFoundError(f"There is no file {absent}: the simulated reader needs the questions and the corpus.")
@@ -246,17 +247,17 @@ def _load(
                 break
     if wanted and not passages:
         raise ValueError(
-            f"None of the {len(wanted)} gold passages is in {', '.join(corpus)}: give the corpus of these questions."
+            f"None of the {len(wanted)} gold passages is in {', '.join(corpus)}: give the corpus of the questions."
         )
     if absent := wanted - set(passages):
-        # Only logged as info, because an evaluation warns about its own questions that lack gold passages.
-        logger.info("%s of %s gold passages are not in the corpus: they cannot be found.", len(absent), len(wanted))
+        # This is no warning, because an evaluation warns about those of its questions that lack gold passages.
+        logger.info("%s of %s gold passages are not in the corpus and cannot be found.", len(absent), len(wanted))
     gold: dict[str, GoldQuestion] = {}
     for question in read:
         held = tuple(passages[passage] for passage in question.supporting_ids if passage in passages)
         text = one_line(question.question)
         if text in gold:
-            logger.warning("Two questions have the text '%s': the first one's passages count for both.", text)
+            logger.warning("Two questions have the text '%s': the gold passages of the first count for both.", text)
         gold.setdefault(text, GoldQuestion(question, held))
     return gold
 

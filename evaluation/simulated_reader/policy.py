@@ -23,10 +23,10 @@ _CHOICES = {"source_choice": SourceChoice, "second_try": SecondTry, "yes_no": Ye
 # How `prefrag evaluate` describes each choice.
 _WORDS = {
     "source_choice": {
-        "drawn": "if a step names its source, the reader draws one",
+        "drawn": "if a step names its source, the reader draws a source",
         "first": "if a step names its source, the reader tries the first source first",
         "last": "if a step names its source, the reader tries the last source first",
-        "oracle": "if a step names its source, the reader names the one that holds the passage it looks for",
+        "oracle": "if a step names its source, the reader names the source that holds the passage it looks for",
     },
     "second_try": {"query": "after a search that found nothing useful, the reader tries a new query first"},
     "yes_no": {
@@ -39,13 +39,13 @@ _WORDS = {
         "alike": "the same kind of queries on every dataset",
     },
 }
-_MORE_LETTERS = range(0x4E00, 0xA000)
-_WORD_LETTERS = 9
+_MORE_LETTERS = range(0x4E00, 0xA000)  # Chinese characters
+_WORD_LETTERS = 9  # the number of letters in a wrong answer
 
 
 @dataclass(frozen=True)
 class PolicySettings:
-    """What the simulated reader does where a language model would decide; docs/evaluation.md explains each setting."""
+    """How the simulated reader decides, and how often it is wrong. docs/evaluation.md explains each setting."""
 
     judge_error: float = 0.0
     reflection_error: float = 0.0
@@ -103,7 +103,7 @@ def wrong_answer(question: Question, seed: int) -> str:
 
 
 def is_right(question: Question, answer: str) -> bool:
-    """Check whether an answer contains a right one, but not both yes and no."""
+    """Check whether an answer contains a gold answer. An answer to a yes/no question must not contain both."""
     words = fold_words(answer)
     if question.is_yes_no and " yes " in words and " no " in words:
         return False

@@ -1,4 +1,4 @@
-"""Find out from a pipeline's prompt which reply the model call expects, and read its question and passages."""
+"""Read the prompt of a model call: which kind of reply it expects, its question and its passages."""
 
 import json
 import re
@@ -33,22 +33,22 @@ class Call:
     """One call to the model."""
 
     # The expected reply: a `step` of the reasoner, the judge's `verdict`, a `reflection` on an answer, a `review` of an
-    # answer, a `summary` of passages, a `question` that stands alone, the decision for or against a `retrieval`, an
-    # answer from one passage with its `critique`, the `relevance` of each passage, or the `keywords` of the question.
+    # answer, a `summary` of passages, a `question` rewritten to stand alone, a decision about `retrieval`, an answer
+    # from one passage with a `critique` of the passage, the `relevance` of each passage, or `keywords` of the question.
     kind: Kind
     question: str
-    text: str  # the text of the prompt; for a verdict, without the passages that it judges
+    text: str  # the text of the prompt; in a call for a verdict, without the passages to judge
     transcript: str = ""  # the text after the question
-    new: str = ""  # the passages that a verdict judges
+    new: str = ""  # in a call for a verdict, the passages to judge
     answer: str = ""  # the answer to reflect on or to review
     form: Form = "text"  # the format of a step
-    tools: tuple[str, ...] = ()  # the actions that search
+    tools: tuple[str, ...] = ()  # the names of the actions that search
     searches: tuple[tuple[str, str], ...] = ()  # the searches so far, as (action, query)
     most: int | None = None  # the number of searches that the prompt allows; None if it sets no limit
     may_search: bool = False  # whether a step may search
     may_answer: bool = True  # whether a step may answer
     choices: tuple[str, ...] = ()  # the only queries that a step may use, if the prompt lists them
-    evaluates: bool = False  # whether an answer needs a label
+    evaluates: bool = False  # whether the answer must come with a label of its correctness
 
 
 def read_call(
@@ -57,14 +57,14 @@ def read_call(
     tools: Sequence[Tool] | None,
     questions: Container[str],
 ) -> Call:
-    """Read a call: its parameters determine the expected reply, its messages hold the question and the passages."""
+    """Read the expected reply from a call's parameters, and the question and the passages from its messages."""
     kwargs = generation_kwargs or {}
     text = "\n\n".join(_read_content(message) for message in messages)
     matches = [match for match in _QUESTION.finditer(text) if one_line(match["question"]) in questions]
     if not matches:
         raise ValueError(
-            "The simulated reader does not know the question of this prompt: it answers only those in its `questions` "
-            f"files, in the same words. The prompt ends: {text[-200:]!r}"
+            "The simulated reader does not know the question of this prompt: it answers only questions from its "
+            f"`questions` files, in the same words. The prompt ends: {text[-200:]!r}"
         )
     question, head, transcript = one_line(matches[0]["question"]), text[: matches[0].start()], text[matches[0].end() :]
     schema = (kwargs.get("response_format") or {}).get("json_schema") or {}
@@ -103,12 +103,12 @@ def read_call(
         )
     if text.endswith(_NEXT_SENTENCE):
         sentences = transcript.rpartition(_SENTENCES)[2].removesuffix(_NEXT_SENTENCE).strip().split("\n")
-        # A chain of thought has first searched with the question, then with each sentence.
+        # A chain of thought searches for the question first, and then for each of its sentences.
         searches = tuple(("", sentence) for sentence in (question, *filter(None, sentences)))
         return step(form="cot", tools=("",), searches=searches, may_search=True)
     if not schema and "Passages:\n" in transcript:
         return Call("summary", question, text, transcript)
-    raise ValueError(f"The simulated reader does not know the task of this prompt. It begins: {text[:200]!r}")
+    raise ValueError(f"The simulated reader does not know the task of this prompt. The prompt begins: {text[:200]!r}")
 
 
 def _find_last_found(messages: Sequence[ChatMessage], text: str) -> int:
@@ -138,7 +138,7 @@ def _json_searches(transcript: str) -> list[tuple[str, str]]:
             try:
                 reply = json.loads(line)
             except ValueError:
-                # The line belongs to a passage.
+                # This line is part of a passage.
                 continue
             if reply.get("query"):
                 found.append((str(reply.get("action", "")), str(reply["query"])))

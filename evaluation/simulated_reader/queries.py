@@ -10,7 +10,7 @@ from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, find
 from prefrag.evaluation.simulated_reader.policy import Queries
 
 _REFERENCE = re.compile(r"#(\d+)")
-# A word, or a punctuation mark, which ends a name.
+# A word or a punctuation mark. A name ends at a punctuation mark.
 _TOKEN = re.compile(r"[\w'\u2019-]+|[^\w\s]")
 # Words that a search engine ignores.
 _SMALL_WORDS = frozenset(
@@ -23,15 +23,15 @@ _SMALL_WORDS = frozenset(
 
 
 def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries = "dataset") -> Iterator[str]:
-    """Yield the possible next queries, best first; none names a gold title or answer that was not shown.
+    """Yield the possible next queries, best first. No query names a gold title or answer that was not shown yet.
 
-    With the kind ``dataset``, queries come from the dataset's annotations. First come the sub-questions or facts whose
-    passages are missing and whose names are known, then the same in other words. Then come the question with the title
-    of a shown gold passage, the question alone, titles that were mentioned, and the words of the question.
+    With the kind ``dataset``, the first queries are sub-questions or facts from the dataset. Each of them is used only
+    if its passage is missing and its names are known. Then follow the same queries in other words, the question with
+    the title of a shown gold passage, the question alone, titles that were mentioned, and words of the question.
 
-    With ``alike``, queries use only the question and what was shown, on every dataset. The first is the question. The
-    next ones join a name and those words of the question that no shown gold passage contains; the names are the titles
-    of these passages, then the names in their texts, whether or not they help. The last are the question's words.
+    With the kind ``alike``, queries are made in the same way for every dataset. The first query is the question. Each
+    further query joins a name and the words of the question that no shown gold passage contains. The names are the
+    titles of shown gold passages, then the names in their texts. The last queries are words of the question.
     """
     question = gold.question
     known = fold_words(f"{question.question} {seen}")
@@ -48,7 +48,7 @@ def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries
 
 
 def find_wanted(gold: GoldQuestion, shown: Collection[str], seen: str) -> list[Passage]:
-    """Find the missing gold passage that the best next query looks for; without such a passage, all missing ones."""
+    """Find the missing gold passage that the best next query looks for, or else all missing gold passages."""
     known = fold_words(f"{gold.question.question} {seen}")
     first = next((wanted for _, wanted in (*_hops(gold.question, shown), *_facts(gold, shown, known))), None)
     missing = [passage for passage in gold.passages if passage.id not in shown]
@@ -56,7 +56,7 @@ def find_wanted(gold: GoldQuestion, shown: Collection[str], seen: str) -> list[P
 
 
 def _secrets(gold: GoldQuestion, known: str, kind: Queries) -> set[str]:
-    """Return those gold titles, answers and names from possible queries that were not shown yet."""
+    """Return the gold titles, answers and names that a query must not contain, because they were not shown yet."""
     question = gold.question
     names = [passage.title for passage in gold.passages]
     names += () if question.is_yes_no else question.answers
@@ -87,7 +87,7 @@ def _alike_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> It
     covered = fold_words(" ".join(f"{passage.title} {passage.text}" for passage in read))
     still_open = " ".join(word for word in keywords(question).split() if fold_words(word) not in covered)
     names = [name for passage in read for name in _names(passage.text)]
-    # Only names in the prompt may be used; the prompt may show only a part of a passage.
+    # Only names that the prompt shows may be used, and it may show only a part of a passage.
     unasked = [name for name in names if fold_words(name) in known and fold_words(name) not in fold_words(question)]
     yield question
     for name in dict.fromkeys([*(passage.title for passage in read), *unasked]):
@@ -103,7 +103,7 @@ def _word_queries(question: str) -> Iterator[str]:
 
 
 def _names(text: str) -> Iterator[str]:
-    """Yield each run of capitalised words, without small words at its beginning."""
+    """Yield each sequence of capitalised words, without small words at its beginning."""
     for is_name, tokens in groupby(_TOKEN.findall(text), key=lambda token: token[0].isupper()):
         name = " ".join(dropwhile(lambda token: token.lower() in _SMALL_WORDS, tokens)) if is_name else ""
         if name:
@@ -111,7 +111,7 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _hops(question: Question, shown: Collection[str]) -> Iterator[tuple[str, str | None]]:
-    """Yield the open sub-questions and their passages, in order, if the answers that they refer to are known."""
+    """Yield each open sub-question with the id of its passage, if all answers that it refers to are known."""
     answers = {
         str(number): hop.answer
         for number, hop in enumerate(question.decomposition, start=1)
@@ -123,7 +123,7 @@ def _hops(question: Question, shown: Collection[str]) -> Iterator[tuple[str, str
 
 
 def _facts(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[tuple[str, str | None]]:
-    """Yield each open fact whose subject is known, as "subject relation", and its passage."""
+    """Yield each open fact whose subject is known, as "subject relation" with the id of its passage."""
     for subject, relation, value in gold.question.evidence_triples:
         passage = find_about(subject, gold.passages)
         is_open = passage.id not in shown if passage else fold_words(value) not in known

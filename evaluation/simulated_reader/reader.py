@@ -33,33 +33,33 @@ from prefrag.evaluation.simulated_reader.queries import find_wanted, keywords, q
 class SimulatedReader:
     """A chat generator that replies from the gold passages of a benchmark instead of calling a language model.
 
-    The reader replies to every prompt of the pipelines, so that only their retrieval policy is measured. It knows which
-    passages a question needs, and uses this knowledge in only three ways. It asks for the missing passages, but never
-    names a title or an answer that is neither in the question nor in a passage that it was shown. It answers correctly
-    if and only if all gold passages were shown (for a yes/no question, as many as ``yes_no`` says); any other answer
-    scores 0 in every metric. As judge or reviewer it tells the truth. Its :class:`Policy` (docs/evaluation.md) sets
-    what it does where a model would decide, and how often it errs; the policy's fields are settings of the reader.
+    The reader replies to every prompt of the pipelines, so that only their retrieval is measured. It knows which
+    passages a question needs, and uses this knowledge in only three ways. It searches for the missing passages, but its
+    queries never contain a title or an answer that is neither in the question nor in a shown passage. It answers
+    correctly if and only if all gold passages were shown (for a yes/no question, as many as ``yes_no`` says). Any other
+    answer scores 0 in every metric. As judge or reviewer, it tells the truth. Its :class:`Policy` says how it decides
+    and how often it is wrong. The fields of the policy are settings of the reader (see docs/evaluation.md).
 
-    A passage counts as shown if its whole text stands below its title, so the live web, or an index of shorter parts,
-    never shows one. If the web of an evaluation shows snippets (``web_sentences``), a snippet counts as the passage if
-    it has what the question needs of the passage (see :meth:`GoldQuestion.is_in_snippet`); any other snippet counts as
-    an irrelevant passage. If CRAG has dropped parts of a passage, one part (strip) that is left is enough. As CRAG's
-    evaluator, the reader gives the best score to gold passages and their strips, and the lowest to all others. If asked
-    for keywords, it returns the words of the question.
+    A passage counts as shown if its whole text stands below its title. So a page of the live web, or a passage from an
+    index of shorter parts, never counts. If the evaluation shows snippets of web passages (``web_sentences``), a
+    snippet that contains what the question needs counts as the passage (see :meth:`GoldQuestion.is_in_snippet`). Other
+    snippets count as irrelevant passages. If CRAG has dropped parts of a passage, one remaining part (a strip) is
+    enough. As CRAG's evaluator, the reader gives the highest score to gold passages and their strips, and the lowest to
+    all others. If asked for keywords, it returns the question without stop words.
 
-    If Self-RAG shows it one passage, the reader answers correctly if and only if that passage is enough. Its critique
-    is true: a gold passage is relevant, and supports the answer fully if it is enough, otherwise partially; any other
-    passage is irrelevant. With the probability ``judge_error``, drawn for each passage, the critique is wrong: it calls
-    a gold passage irrelevant, and any other passage enough.
+    Self-RAG shows the reader one passage at a time. The reader then answers correctly if and only if this passage is
+    enough. Its critique of the passage is true: a gold passage supports the answer fully if it is enough, and otherwise
+    partially. Any other passage is irrelevant. With the probability ``judge_error``, drawn for each passage, the
+    critique is wrong: it calls a gold passage irrelevant, or any other passage enough.
 
-    The reader searches until nothing is missing (with ``stopping_error``, it may stop too early or go on) or until the
-    prompt's limit ("at most N times") is reached, and then answers, as the papers' agents do. If there is no limit, it
-    also answers when it has no new query. It gives no citations and never answers PARTIALLY CORRECT.
+    The reader searches until no passage is missing, or until the limit in the prompt ("at most N times") is reached.
+    Then it answers, as the agents of the papers do. It also answers if it has no new query. With ``stopping_error``, it
+    may stop too early or too late. It gives no citations, and never labels an answer as PARTIALLY CORRECT.
 
-    All decisions are drawn from the seed and the question; verdicts and labels also from the shown passages. So the
-    order of concurrent runs makes no difference, and different methods have the same luck in the same situation. The
-    answer has one draw per question, which all methods share. It is wrong from the start (``answer_error``), or from a
-    certain number of irrelevant passages on (``distraction``); asking again or showing more never corrects it.
+    Every draw depends only on the seed, the question and the situation. So the order of concurrent runs makes no
+    difference, and different methods are equally lucky in the same situation. All methods share one draw per question
+    for the answer. This draw decides whether the answer is always wrong (``answer_error``), or wrong as soon as a
+    certain number of irrelevant passages is shown (``distraction``). Asking again never corrects the answer.
 
     ```python
     from prefrag.evaluation.simulated_reader import SimulatedReader
@@ -111,7 +111,7 @@ class SimulatedReader:
         generation_kwargs: dict[str, Any] | None = None,
         tools: list[Tool] | None = None,
     ) -> dict[str, list[ChatMessage]]:
-        """Reply as the gold passages in the prompt and the policy determine."""
+        """Reply according to the policy and the gold passages in the prompt."""
         return {"replies": [self._reply(messages, generation_kwargs, tools)]}
 
     run_async = at_once(run)
@@ -172,7 +172,7 @@ class SimulatedReader:
         return gold.is_enough(shown) != wrong
 
     def _choose_search(self, call: Call, gold: GoldQuestion, shown: Shown) -> tuple[str, str] | None:
-        """Return the best action and query that were not tried together yet; None if there are none."""
+        """Return the best pair of action and query that was not tried yet; None if there is no such pair."""
         tried = {(tool, fold_words(query)) for tool, query in call.searches}
         possible = list(queries(gold, shown.gold, call.transcript, self.policy.queries))
         if call.choices:
@@ -200,7 +200,7 @@ class SimulatedReader:
         return tools[1:] + tools[:1] if wrong else tools
 
     def _answer(self, gold: GoldQuestion, shown: Shown) -> str:
-        # If the dataset has no answers, the reader cannot give a right one.
+        # If the dataset has no answers, the reader cannot answer correctly.
         enough = bool(gold.question.answers) and gold.is_enough(shown)
         clear = (1 - self.policy.answer_error) * (1 - self.policy.distraction) ** shown.irrelevant
         if self._remembers(gold) or (enough and self._draw(gold, "answer") < clear):
@@ -224,7 +224,7 @@ class SimulatedReader:
 
     def _verdict(self, call: Call, gold: GoldQuestion, shown: Shown) -> bool:
         status = bool(gold.find_shown(call.new).gold.keys() - shown.gold.keys())
-        # The draws depend on these texts, so "(local)" must stay for the published figures to be reproduced.
+        # The draws depend on these texts. Without "(local)", the published figures could not be reproduced.
         titles = sorted(f"{title} (local)" for title in read_titles(call.new))
         wrong = self._draw(gold, "verdict", sorted(shown.gold), titles) < self.policy.judge_error
         return status != wrong
@@ -247,7 +247,7 @@ def _write_summary(gold: GoldQuestion, shown: Shown) -> str:
 
 
 def _searches(tool: str, passage: Passage) -> bool:
-    """Check whether a tool searches the source that holds a passage; a tool's name ends with its source's."""
+    """Check whether a tool searches the source of a passage. A tool's name ends with the name of its source."""
     return passage.source in ("", "both") or tool.casefold().endswith(passage.source.casefold())
 
 

@@ -1,4 +1,4 @@
-"""Write the replies of the simulated reader in the format of each prompt."""
+"""Write the replies of the simulated reader in the format that each prompt expects."""
 
 import json
 import re
@@ -33,7 +33,7 @@ def search(call: Call, tool: str, query: str) -> ChatMessage:
 
 
 def answer(call: Call, text: str, label: Label) -> ChatMessage:
-    """Write the reply that answers; if the step may not search, the reply continues the end of the prompt."""
+    """Write the reply that answers. If the step may not search, the reply has no thought, only the answer."""
     forced = not call.may_search
     trailer = f"\nSelf-Evaluation: {label.value}\nExplanation: {_REASONS[label]}" if call.evaluates else ""
     match call.form:
@@ -68,7 +68,7 @@ def review(label: Label) -> ChatMessage:
 
 
 def critique(text: str, worth: int) -> ChatMessage:
-    """Write an answer from one passage, with its critique; ``worth`` is 0 (irrelevant), 1 or 2 (enough)."""
+    """Write an answer from one passage with a critique; ``worth`` is 0 (irrelevant), 1 (relevant) or 2 (enough)."""
     return write_object(
         relevance="relevant" if worth else "irrelevant",
         answer=text,

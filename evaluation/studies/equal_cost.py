@@ -1,13 +1,13 @@
-"""Compare loops at equal cost with the simulated reader, for `evaluation/RESULTS.md`.
+"""Compare pipelines that search in a loop, at equal cost and with the simulated reader, for `evaluation/RESULTS.md`.
 
     python -m prefrag.evaluation.studies.equal_cost FOLDER_OF_DATASETS --output runs --into evaluation/RESULTS.md
 
-Each loop runs with one to six steps. Its accuracy is set against three costs: its retrievals, its model calls and its
-searches of the source that is not preferred. The output is a picture per dataset, and tables of how two loops differ at
-equal cost and at equal accuracy. One in ten decisions of the reader is wrong (`ERRING`, which `--set` changes for all
-loops). Evaluations that are already in the folder are not repeated. `--questions dev --questions train` runs loops
-without a trained part on both, for narrower intervals. `--try "NAME PATH=VALUE ..."` changes these settings of the
-pipeline NAME, and compares it only with the loops that it has to beat (`RIVALS`).
+Each loop runs with one to six steps. Its accuracy is plotted against three costs: retrievals, model calls, and searches
+of the source that is not preferred. The output is a picture per dataset, and tables of how two loops differ at equal
+cost and at equal accuracy. One in ten decisions of the reader is wrong (`ERRING`, which `--set` changes for all loops).
+Evaluations that are already in the folder are not repeated. With `--questions dev --questions train`, loops without a
+trained component run on both question files, which makes the intervals narrower. `--try "NAME PATH=VALUE ..."` changes
+settings of the pipeline NAME, and compares this pipeline only with the loops that it has to beat (`RIVALS`).
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ COSTS = {
     TOTAL_WEB.key: "searches of the source that is not preferred",
 }
 _RESAMPLES = 2_000
-_BUDGETS = 41
-_DECIMALS = 9
+_BUDGETS = 41  # the number of budgets (costs or accuracies) at which two curves are compared
+_DECIMALS = 9  # the decimals to which means are rounded
 
 
 @dataclass(frozen=True)
 class Line:
-    """A loop, and the policy of the simulated reader for it."""
+    """A line in the plots: a loop, and the policy of the simulated reader in this loop."""
 
     name: str
     pipeline: str
     changes: Mapping[str, Any] = field(default_factory=dict)  # changes of the policy besides `ERRING`
-    reference: str = "prefrag"  # the line that this one is compared with
+    reference: str = "prefrag"  # the name of the line that this line is compared with
     steps: Sequence[int] = STEPS  # the numbers of steps to run; empty if the pipeline does not loop
-    is_trained: bool = False  # whether a part of the loop was trained on the train questions
+    is_trained: bool = False  # whether a component of the loop was trained on the train questions
     changed: Sequence[str] = ()  # changed settings of the pipeline, as for `--set`
 
 
@@ -82,7 +82,7 @@ RIVALS = ("prefrag", "prefrag_without_preference", "react_mix")
 
 @dataclass(frozen=True)
 class Curve:
-    """The accuracy and the costs of a loop, each as an array with a row per number of steps, a column per question."""
+    """The accuracy and costs of a loop: arrays with one row per number of steps and one column per question."""
 
     ids: tuple[str, ...]
     values: Mapping[str, np.ndarray]
@@ -95,11 +95,11 @@ class Curve:
 
     @cached_property
     def means(self) -> dict[str, np.ndarray]:
-        """The means of each value: a row over all questions, then one per resample; a column per number of steps."""
+        """The mean values, in a column per number of steps: a row over all questions, then a row per resample."""
         n = len(self.ids)
         drawn = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
         weights = np.vstack([np.ones(n), drawn])
-        # Without rounding, a setting might seem more accurate than a cheaper one that is equally accurate.
+        # Without rounding, a setting might seem more accurate than a cheaper setting of the same accuracy.
         return {key: np.round(weights @ values.T / n, _DECIMALS) for key, values in self.values.items()}
 
 
@@ -107,17 +107,17 @@ class Curve:
 class Difference:
     """How far one curve is ahead of another."""
 
-    mean: float  # the mean difference over all budgets that both can keep to
-    low: float  # the bounds of its 95% interval
-    high: float
+    mean: float  # the mean difference over all budgets that both loops can keep to
+    low: float  # the lower bound of the 95% interval
+    high: float  # the upper bound
     is_everywhere: bool  # whether the same curve is ahead at every budget
-    p: float  # the two-sided p-value; in a table, it is corrected for the number of datasets
+    p: float  # the two-sided p-value; in a table, corrected for the number of datasets
     budgets: tuple[float, float]  # the lowest and the highest budget
     is_share: bool  # whether the values are shares of the other curve's cost
 
     @property
     def text(self) -> str:
-        """The difference in digits, starred if significant and of one sign at all budgets; a single budget is named."""
+        """The difference in digits, with a star if it is significant and has the same sign at every budget."""
         mean, low, high = (format(one, ".2f" if self.is_share else "+z.1f") for one in (self.mean, self.low, self.high))
         alone = f" at {self.budgets[0]:.2f}" if self.budgets[0] == self.budgets[1] else ""
         star = "*" if self.is_everywhere and self.p <= 1 - CONFIDENCE / 100 else ""
@@ -125,18 +125,18 @@ class Difference:
 
 
 def list_best(costs: np.ndarray, gains: np.ndarray) -> np.ndarray:
-    """Return the indices of the settings that gain more than every cheaper one, cheapest first."""
+    """Return the indices of the settings that gain more than every cheaper setting, cheapest first."""
     order = np.lexsort((-gains, costs))
     return order[np.append(True, gains[order][1:] > np.maximum.accumulate(gains[order])[:-1])]
 
 
 def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = False) -> Difference | None:
-    """Compare two curves' accuracy at equal mean cost, or the first's cost as a share of the other's at equal accuracy.
+    """Compare two curves: accuracy at equal mean cost, or cost (``one`` as a share of ``other``) at equal accuracy.
 
-    At each budget, a loop uses its best setting that costs no more. Between the costs of two settings, some questions
-    run with one and some with the other, so accuracy is interpolated. The interval is a paired bootstrap over the
-    questions, or Tango's if accuracy differs on few questions; then a fraction of a difference counts as that fraction
-    of a question. The result is None if no accuracy is reached by both.
+    At each budget, a loop uses the best setting that it can afford. If the budget lies between the costs of two
+    settings, some questions run with each of them, so accuracy is interpolated. The interval is a paired bootstrap over
+    the questions. If accuracy differs on few questions, it is Tango's interval, where a fraction of a difference counts
+    as that fraction of a question. The result is None if there is no accuracy that both loops reach.
     """
     ids = sorted({*one.ids} & {*other.ids})
     pair = [curve.select(ids) for curve in (one, other)]
@@ -147,7 +147,7 @@ def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = Fa
         for curve, settings in zip(pair, best, strict=True)
     ]
     firsts, lasts = ([float(curve[0][0][end]) for curve in traced] for end in (0, -1))
-    # If all settings of one loop cost less than the cheapest of the other, the only budget is that cheapest cost.
+    # If all settings of one loop cost less than the cheapest of the other, that cheapest cost is the only budget.
     start, end = max(firsts), max(max(firsts), min(lasts))
     if at_equal_accuracy and min(lasts) < max(firsts):
         return None
@@ -160,7 +160,7 @@ def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = Fa
     further = min((means[1:] <= at_equal_accuracy).sum(), (means[1:] >= at_equal_accuracy).sum())
     p = min(1.0, 2 * (further + 1) / (_RESAMPLES + 1))
     if not at_equal_accuracy:
-        # The accuracy on each question with the settings that are best over all questions, averaged over the budgets.
+        # For each question, the accuracy with the settings that are best over all questions, averaged over the budgets.
         right = [
             np.mean(
                 [np.interp(budgets, curve.means[cost][0][kept[0]], each[kept[0]]) for each in curve.values[ACC.key].T],
@@ -192,7 +192,7 @@ def list_lines(tried: Sequence[str] = ()) -> list[Line]:
 def list_cells(
     line: Line, dataset: Path, policy: Mapping[str, Any], questions: Sequence[str] = ("dev",)
 ) -> list[list[Cell]]:
-    """List a line's evaluations by number of steps, one per file of questions; trained loops only run on dev."""
+    """List a line's evaluations for each number of steps and question file. Trained loops only run on dev."""
     files = [name for name in questions if name == "dev" or not line.is_trained]
     settings = {name: [value] for name, value in {**ERRING, **policy, **line.changes}.items()}
     return [
@@ -239,7 +239,7 @@ def draw(dataset: str, curves: Mapping[str, Curve], file: Path) -> None:
 
 
 def lay_out(lines: Sequence[Line], curves: Mapping[tuple[str, str], Curve]) -> dict[str, str]:
-    """Return Markdown tables by name: for each cost, one at equal cost and one at equal accuracy."""
+    """Return Markdown tables by name: for each cost, a table at equal cost and a table at equal accuracy."""
     titles = {dataset: title for title, dataset in LAYOUT["datasets"].items()}
     datasets = sorted({dataset for dataset, _ in curves}, key=lambda dataset: [*titles, dataset].index(dataset))
     tables = {}
@@ -260,11 +260,11 @@ def lay_out(lines: Sequence[Line], curves: Mapping[tuple[str, str], Curve]) -> d
 
 def main(
     datasets: Annotated[list[Path], typer.Argument(help="Folders of datasets, or a folder that holds them.")],
-    output: Annotated[Path, typer.Option(help="Where the evaluations go.")],
+    output: Annotated[Path, typer.Option(help="The folder for the evaluations.")],
     changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the policy for all lines.")
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the policy for all loops.")
     ] = None,
-    questions: Annotated[list[str] | None, typer.Option(help="dev; train is only for untrained loops.")] = None,
+    questions: Annotated[list[str] | None, typer.Option(help="dev or train; trained loops use only dev.")] = None,
     tried: Annotated[
         list[str] | None, typer.Option("--try", metavar="NAME", help="Only this changed loop and its rivals.")
     ] = None,

@@ -9,12 +9,12 @@
         --set distraction=0
     prefrag report runs --output report
 
-A dataset is a folder with `corpus.jsonl` and `dev.jsonl`. Each evaluation has a folder, and finished ones are not
-repeated. `--pipeline` also takes the ablations and controls of `VARIANTS` (pipeline_under_test/variants.py) by name;
-`--set` makes others. A value is only tried where it can make a difference: a judge error if a model judges, the choice
-of a source if the model names one, a seed if something is drawn. With `--judges`, the pipelines are PrefRAG with each
-judge. The model that judges is the simulated reader, which makes no mistakes if the judge error is 0. At the end, a
-Markdown table with one line per evaluation is printed.
+A dataset is a folder with `corpus.jsonl` and `dev.jsonl`. Each evaluation has a folder, and finished evaluations are
+not repeated. `--pipeline` also takes the names of ablations and controls (`VARIANTS` in
+pipeline_under_test/variants.py), and `--set` makes other variants. A value is only tried where it can make a
+difference. For example, a judge error is only tried if a model judges. With `--judges`, PrefRAG runs with each judge.
+The simulated reader is the model that judges, and makes no mistakes if the judge error is 0. At the end, a Markdown
+table with one line per evaluation is printed.
 """
 
 import csv
@@ -42,8 +42,8 @@ from prefrag.pipelines.loading import find, names, read_block
 from prefrag.pipelines.replacing import replace_parts
 from prefrag.pipelines.runners.runner import make_runner
 
-# Pipelines with these words in the name are left out by default: they need a server, an embedding model, a third source
-# or a model's log probabilities, or differ from another only in the text of prompts. `--pipeline` runs them anyway.
+# Pipelines with these words in the name are left out by default. They need a server, an embedding model, a third source
+# or log probabilities, or differ from another pipeline only in the text of prompts. `--pipeline` runs them anyway.
 _LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources", "flare", "analysis")
 _COLUMNS = (
     *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
@@ -86,7 +86,7 @@ _TRIED: dict[str, list[Any]] = {
     "seed": [0],
 }
 _CASCADE = "prefrag.components.judge.cascade_judge.CascadeJudge"
-# The judges of `prefrag.yaml`, each alone or both in a cascade, with changed settings.
+# The two judges of `prefrag.yaml`, alone or combined in a cascade, with changed settings.
 JUDGES: dict[str, tuple[str, dict[str, float]]] = {
     "model": ("model_judge", {}),
     "classifier": ("tree_judge", {}),
@@ -104,7 +104,7 @@ class Cell:
 
     pipeline: str  # the name of the pipeline or of a variant, or its YAML file
     dataset: Path
-    questions: str  # the name of the file of questions in that folder, without its ending
+    questions: str  # the name of the question file in the dataset's folder, without its ending
     experiment: Experiment  # the settings of the evaluation
 
     @property
@@ -127,7 +127,7 @@ class Cell:
 def combine_cells(
     datasets: Sequence[Path], pipelines: Sequence[str], questions: str, settings: Mapping[str, Sequence[Any]]
 ) -> Iterator[Cell]:
-    """Combine all values; if a setting makes no difference to a pipeline, only its first value is used."""
+    """Combine all values. If a setting makes no difference to a pipeline, use only the first value."""
     without_yes_no = {
         dataset
         for dataset in datasets
@@ -178,7 +178,7 @@ def write_judge_pipelines(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def open_evaluation(output: Path, concurrency: int) -> Iterator[Callable[[Cell], dict[str, Any] | str]]:
-    """Yield a function that runs an evaluation, or reads a finished one, and returns its metrics or why it failed."""
+    """Yield a function that runs an evaluation unless it is finished, and returns its metrics or an error message."""
     from prefrag.evaluation.runs.runner import run
 
     def evaluate(cell: Cell) -> dict[str, Any] | str:
@@ -193,7 +193,7 @@ def open_evaluation(output: Path, concurrency: int) -> Iterator[Callable[[Cell],
 
 
 def find_dataset_folders(given: list[Path], questions: str) -> list[Path]:
-    """Find the datasets: the given folders that are datasets, and the datasets directly inside the others."""
+    """Find the datasets. A given folder is either a dataset itself or contains datasets directly."""
     folders = sorted(
         folder
         for path in given
@@ -227,7 +227,7 @@ def list_rows(done: dict[Cell, dict[str, Any]]) -> list[list[str]]:
     """Return the names of the columns, then one row per evaluation."""
     rows = [["reader", "dataset", "questions", "pipeline", "k", *_VARIED.values(), "n", "errors", *_COLUMNS]]
     for cell, metrics in done.items():
-        # The judge error is shown even if it makes no difference; other such settings are shown as a dash.
+        # Settings that make no difference are shown as a dash, except the judge error, which is always shown.
         block = read_pipeline(cell.pipeline, cell.experiment.changes)
         useless = _NOT_EVERYWHERE - {"judge_error", *varies_with(block, {"kind": SIMULATED})}
         settings = (
@@ -252,7 +252,7 @@ def write_table(done: dict[Cell, dict[str, Any]], file: Path) -> None:
 
 
 def print_table(done: dict[Cell, dict[str, Any]]) -> None:
-    """Print the evaluations as a Markdown table, and on stderr those with failed questions."""
+    """Print the evaluations as a Markdown table, and name evaluations with failed questions on stderr."""
     print("SIMULATED: these numbers compare ways of retrieving; no language model answered.\n")
     head, *rows = list_rows(done)
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
@@ -260,7 +260,7 @@ def print_table(done: dict[Cell, dict[str, Any]]) -> None:
         print("| " + " | ".join(row) + " |")
     for cell, metrics in done.items():
         if metrics["errors"]:
-            counted = f"{metrics['errors']} of {metrics['n']} questions failed and score 0"
+            counted = f"{metrics['errors']} of {metrics['n']} questions failed (score 0)"
             print(f"{cell.folder}: {counted}; `error` in its predictions.jsonl gives the reason.", file=sys.stderr)
 
 
@@ -275,7 +275,7 @@ def _read_lists(single: Sequence[str]) -> dict[str, list[Any]]:
 
 def main(
     datasets: Annotated[list[Path], typer.Argument(help="Folders of datasets, or a folder that holds them.")],
-    output: Annotated[Path, typer.Option(help="Where the evaluations go.")],
+    output: Annotated[Path, typer.Option(help="The folder for the evaluations.")],
     pipeline: Annotated[
         list[str] | None,
         typer.Option(help="A pipeline, ablation or control (repeatable); by default all that run on one machine."),

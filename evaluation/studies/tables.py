@@ -2,8 +2,8 @@
 
     python -m prefrag.evaluation.studies.tables [--add FILE.csv]
 
-Each table is written into the document after a comment with its name. `--add` first adds to `results.csv` the lines of
-a table that `matrix` wrote, replacing lines with the same settings.
+Each table is written into the document after a comment with its name. With `--add`, the lines of a table that `matrix`
+wrote are first added to `results.csv`. They replace lines with the same settings.
 """
 
 import csv
@@ -30,7 +30,7 @@ def read_lines(file: Path) -> list[dict[str, str]]:
 
 
 def add_lines(file: Path, added: Sequence[Mapping[str, str]]) -> None:
-    """Add lines to a table, replacing those with the same settings."""
+    """Add lines to a table. A new line replaces a line with the same settings."""
     lines = read_lines(file)
     head = list(lines[0])
     settings = [*head[: head.index("n")], "split"]
@@ -76,8 +76,8 @@ def make_table(head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
 
 
 def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, Any], cell: str) -> str:
-    """Fill a cell with means over seeds, and with the standard deviation of accuracy if the seeds differ in it."""
-    # A line has a dash for a setting that makes no difference.
+    """Fill a cell with means over seeds. If accuracy differs between seeds, add its standard deviation."""
+    # A dash in a line means that the setting makes no difference there.
     allowed = {
         name: {"-", *map(str, value if isinstance(value, list) else [value])}
         for name, value in wanted.items()
@@ -89,7 +89,7 @@ def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, A
         found = [line for line in found if line[name] in options]
     if not found:
         raise ValueError(
-            f"{table}: no line of the results has {wanted}. Run `matrix` with these, and give the table with --add."
+            f"{table}: no line of the results has {wanted}. Run `matrix` with them, and give the table with --add."
         )
     values = {name: [_read(line, name) for line in found] for name in re.findall(r"{(\w+)}", cell)}
     texts = {name: f"{mean(each):.{_DECIMALS.get(name, 1)}f}" for name, each in values.items()}
@@ -99,18 +99,18 @@ def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, A
 
 
 def _read(line: Mapping[str, str], name: str) -> float:
-    """Read a value; a share, which has only two decimals, is made exact first, because a table rounds it again."""
+    """Read a value. A share was rounded to two decimals, so its exact value is restored before the next rounding."""
     value, n = float(line[name]), int(line["n"])
     return 100 * round(value * n / 100) / n if name in _SHARES else value
 
 
 def write_into(document: Path, tables: Mapping[str, str]) -> None:
-    """Write each table into a document after the comment with its name, if there is one."""
+    """Write each table into a document, after the comment with the table's name if the document has this comment."""
     text = document.read_text(encoding="utf-8")
     places = {name: re.compile(rf"(<!-- {re.escape(name)} -->\n)(?:\|.*\n)*") for name in tables}
     found = [name for name, place in places.items() if place.search(text)]
     if not found:
-        raise ValueError(f"{document} has no place for the tables {', '.join(tables)}: put <!-- NAME --> on a line.")
+        raise ValueError(f"{document} has no comments for the tables {', '.join(tables)}: add a line <!-- NAME -->.")
     for name in found:
         text = places[name].sub(lambda place, table=tables[name]: f"{place[1]}{table}\n", text)  # type: ignore[misc]
     document.write_text(text, encoding="utf-8")

@@ -10,7 +10,7 @@ from prefrag.pipelines.runners.runner import Build, Item, Runner, start
 
 
 class InProcess(Runner):
-    """Runs several items at a time on one event loop, or one after another if the function is no coroutine function."""
+    """Runs several items at a time on one event loop. Without a coroutine function, the items run one by one."""
 
     def __init__(self, concurrency: int = 1) -> None:
         """Set how many items run at the same time."""

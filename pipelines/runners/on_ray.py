@@ -17,12 +17,12 @@ _SECONDS_TO_CONNECT = 30.0
 # An autoscaling cluster may have to start a machine first.
 _SECONDS_TO_ANSWER = 120.0
 _SECONDS_TO_LOOK = 1.0
-# Variables that settings and pipeline parts read on a worker's machine.
+# The beginnings of the environment variables that settings and components read on a worker's machine.
 _VARIABLES = ("PREFRAG_", "HAYSTACK_", "OPENAI_", "ELASTIC_")
 
 
 class OnRay(Runner):
-    """Runs items in actors that each call ``build`` once; Ray restarts an actor if it or its machine dies."""
+    """Runs items in Ray actors, which each call ``build`` once. Ray restarts an actor if it or its machine dies."""
 
     def __init__(self, address: str, workers: int, concurrency: int = 1) -> None:
         """Set the cluster, and how many items run at the same time."""
@@ -60,8 +60,8 @@ class _Actors:
         self._address = address
         self._running: list[set[Future[Any]]] = [set() for _ in range(workers)]
         self._lost: list[_Running] = []
-        # Running actors claim no processor from Ray, so that those of a lost machine find room on the others. Each
-        # takes one more call than it runs items, so that it can always be asked whether it is alive.
+        # The actors reserve no processor, so that actors of a lost machine find room on other machines. Each accepts
+        # one call more than it runs items, so that it can always be asked whether it is alive.
         options = {"max_restarts": -1, "max_concurrency": concurrency + 1, "scheduling_strategy": "SPREAD"}
         variables = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)}
         given = os.getcwd(), variables, ray.cloudpickle.dumps(build)
@@ -91,11 +91,11 @@ class _Actors:
                     settle(ended, None, error)
 
     def _ask(self, number: int) -> Any:
-        """Ask a worker whether it is alive; if it has died, the answer comes after its restart."""
+        """Ask a worker whether it is alive. A worker that has died answers after its restart."""
         return self._workers[number].is_there.options(max_task_retries=-1).remote()
 
     def _send(self, one: _Running) -> None:
-        # The item is sent when its worker is up: Ray counts whatever is sent to a starting worker as a try.
+        # Send the item only when its worker is up, because Ray counts a call to a starting worker as a try.
         one.tries += 1
         sent = self._workers[one.number].run.remote(one.item, self._ask(one.number))
         sent.future().add_done_callback(partial(self._receive, one))
@@ -105,17 +105,17 @@ class _Actors:
         if error is None:
             settle(one.ended, *given.result())
         elif one.tries < TRIES:
-            # Not sent again from here, because Ray is waiting for this callback to return.
+            # Let `watch` send the item again, because Ray is waiting for this callback to return.
             self._lost.append(one)
         else:
             reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
             lost = f"A worker on the Ray cluster died {TRIES} times with the same item, or could not start ({reason})"
-            advice = "all machines need the same version of prefrag and enough memory; then run the same command again."
-            settle(one.ended, None, WorkerLost(f"{lost}; {advice}"))
+            advice = "check that all machines have the same prefrag and enough memory, then run the same command again."
+            settle(one.ended, None, WorkerLost(f"{lost}: {advice}"))
 
 
 class _Worker:
-    """A worker on a machine of the cluster; it calls ``build`` at its first item, so a crash there counts as a try."""
+    """A worker on a machine of the cluster. It calls ``build`` at its first item, so that a crash counts as a try."""
 
     def __init__(self, folder: str, variables: dict[str, str], work: bytes) -> None:
         os.environ.update(variables)
@@ -130,7 +130,7 @@ class _Worker:
         """Answer, to show that the worker is alive."""
 
     def run(self, item: Any, _: None) -> tuple[Any, BaseException | None]:
-        """Return an item's result or error; Ray itself would wrap an error in the text of a traceback."""
+        """Return an item's result or error. Ray would turn an error that is raised into the text of a traceback."""
         try:
             with self._one_at_a_time:
                 if self._run is None:
@@ -143,7 +143,7 @@ class _Worker:
 
 
 def _connect(address: str) -> Any:
-    """Connect in a thread, because Ray itself waits for minutes, or with most settings for ever."""
+    """Connect in a thread and with a time limit, because Ray itself waits for minutes or for ever."""
     if "://" in address:
         raise ValueError(f"--ray is '{address}': give HOST:PORT of the cluster's head, or `auto`.")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -151,7 +151,7 @@ def _connect(address: str) -> Any:
         import ray
     except ImportError as error:
         raise ImportError("--ray needs the extra `ray`: make install EXTRAS=ray") from error
-    # Hides the warning of Ray that it handles no signals in a thread.
+    # Hide Ray's warning that it handles no signals in a thread.
     logging.getLogger("ray").setLevel(logging.ERROR)
     failed: list[Exception] = []
 
@@ -166,6 +166,6 @@ def _connect(address: str) -> Any:
     connecting.join(_SECONDS_TO_CONNECT)
     if failed or connecting.is_alive():
         reason = str(failed[0]) if failed else f"no answer in {_SECONDS_TO_CONNECT:.0f} s"
-        advice = "This machine has to belong to the cluster: ray start --address=HOST:PORT"
+        advice = "This machine must belong to the cluster: run `ray start --address=HOST:PORT` on it"
         raise ConnectionError(f"No Ray cluster was reached at {address} ({reason}). {advice}")
     return ray

@@ -17,12 +17,12 @@ from typing import Any
 from prefrag.pipelines.runners.runner import TRIES, Build, Item, Runner, WorkerLost, as_sent, settle, start
 
 _SECONDS_TO_END = 2.0
-# Spawned, not forked, because the stores and the event loop have threads.
+# Spawn the processes instead of forking, because the stores and the event loop have threads.
 _CONTEXT = multiprocessing.get_context("spawn")
 
 
 class Processes(Runner):
-    """Runs items in processes that each call ``build`` once; one that dies is replaced, and its items run again."""
+    """Runs items in processes, which each call ``build`` once. If a process dies, a new one runs its items again."""
 
     def __init__(self, workers: int, concurrency: int = 1) -> None:
         """Set the number of processes, and how many items run at the same time."""
@@ -52,7 +52,7 @@ class _Running:
 
 
 class _Worker:
-    """A process that runs items, and its successor if it dies."""
+    """A process that runs items. If the process dies, a new process takes its place."""
 
     def __init__(self, build: Build[Any]) -> None:
         self.running: dict[int, _Running] = {}
@@ -94,7 +94,7 @@ class _Worker:
             self._send(number, one.item)
 
     def _send(self, number: int, item: Any) -> None:
-        # If the process is gone, `_receive` notices, and sends the item to its successor.
+        # If the process has died, `_receive` notices this and starts a new process with the item.
         with suppress(OSError):
             assert self._pipe is not None
             self._pipe.send((number, item))
@@ -114,15 +114,15 @@ class _Worker:
                 one.tries += 1
                 if one.tries > TRIES:
                     reason = f"A worker process died {TRIES} times with the same item (exit code {process.exitcode})"
-                    advice = "it may need more memory: use fewer workers, then run the same command again."
-                    settle(self.running.pop(number).ended, None, WorkerLost(f"{reason}; {advice}"))
+                    advice = "It may need more memory: use fewer workers, and run the same command again."
+                    settle(self.running.pop(number).ended, None, WorkerLost(f"{reason}. {advice}"))
             if self.running:
                 self._start()
 
 
 def _serve(build: Build[Any], pipe: Connection) -> None:
     """Run the items that arrive through the pipe until it closes."""
-    # Ctrl-C reaches every process of the terminal, but only the parent process should end this one.
+    # Ctrl-C reaches every process of the terminal. Ignore it here, because the parent process ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
     sending = Lock()

@@ -1,4 +1,4 @@
-"""The protocol of the runners, and the choice of one."""
+"""The base class of the runners, which run the same work on many items, and the choice of a runner."""
 
 import asyncio
 import inspect
@@ -13,35 +13,35 @@ from typing import Any, TypeVar
 from prefrag.components.errors import PrefragError
 
 Item = TypeVar("Item")
-# Makes the function, or coroutine function, that runs one item. A `Build` must be picklable for other processes.
+# A `Build` makes the function, or coroutine function, that runs one item. It must be picklable for other processes.
 Build = Callable[[], AbstractContextManager[Callable[[Item], Any]]]
 
 # How often an item is tried if its worker dies.
 TRIES = 3
-# Wake up now and then, because a signal that comes just before a wait begins does not end it.
+# Wait in steps of this length, because a signal that arrives just before a wait does not end the wait.
 _SIGNAL_SECONDS = 0.5
-# Ordered results wait for a slow one before them; until then at most ``room`` times this many items are begun.
+# If results must be in order, they wait for a slow item. Meanwhile at most ``room`` times this many items are begun.
 _AHEAD = 4
 
 
 class WorkerLost(ConnectionError):
-    """Report that every worker that was given an item has died."""
+    """Report that every worker that got an item has died."""
 
 
 class Runner(ABC):
-    """Runs items; only the caller, who takes the results, writes anything."""
+    """Runs items and returns their results. Only the caller writes anything to files."""
 
-    room = 1  # the items that run at the same time
+    room = 1  # how many items run at the same time
 
     @abstractmethod
     def open(self, build: Build[Item]) -> AbstractContextManager[Callable[[Item], Future[Any]]]:
-        """Start the workers, which each call ``build`` once, and give the function that starts an item."""
+        """Start the workers, which each call ``build`` once, and return the function that starts an item."""
 
     def map(self, build: Build[Item], items: Iterable[Item], ordered: bool = False) -> Generator[tuple[Item, Any]]:
-        """Run all items; the next one is only read when there is room for it.
+        """Run all items. The next item is read only when it can start.
 
-        After an error nothing new is started; items in progress finish and are returned, and then the error is raised.
-        The results come as they finish, or in the order of the items. Close the generator to end the workers.
+        After an error, no further item starts. The running items finish and are returned, then the error is raised.
+        With ``ordered``, the results come in the order of the items. Close the generator to end the workers.
         """
         waiting = iter(items)
         running: dict[Future[Any], Item] = {}
@@ -75,7 +75,7 @@ class Runner(ABC):
 
 
 def start(run: Callable[[Item], Any], item: Item) -> Future[Any]:
-    """Run an item here: a coroutine function on the event loop of all calls, any other at once."""
+    """Run an item in this process: a coroutine function on the event loop of all calls, another function at once."""
     if inspect.iscoroutinefunction(run):
         from prefrag.pipelines.asking import event_loop
 
@@ -89,7 +89,7 @@ def start(run: Callable[[Item], Any], item: Item) -> Future[Any]:
 
 
 def settle(ended: Future[Any], result: Any, error: BaseException | None) -> None:
-    """End an item, which may have been cancelled."""
+    """Set the result or error of an item, unless the item was cancelled."""
     with suppress(InvalidStateError):
         if error is None:
             ended.set_result(result)
@@ -98,7 +98,7 @@ def settle(ended: Future[Any], result: Any, error: BaseException | None) -> None
 
 
 def as_sent(error: BaseException) -> BaseException:
-    """Return an error in a form that another process can read; some errors do not survive being pickled."""
+    """Return an error in a form that another process can read, because some errors cannot be pickled and restored."""
     try:
         return pickle.loads(pickle.dumps(error))
     except Exception:
@@ -108,8 +108,8 @@ def as_sent(error: BaseException) -> BaseException:
 def make_runner(concurrency: int = 1, workers: int | None = None, ray: str | None = None) -> Runner:
     """Choose where items run.
 
-    Without ``workers``, items run in this process alone. ``ray`` is the address of a cluster on which the workers run;
-    it needs ``workers`` too.
+    Without ``workers``, items run only in this process. ``ray`` is the address of a Ray cluster on which the workers
+    run, and needs ``workers``.
     """
     from prefrag.pipelines.runners.in_process import InProcess
     from prefrag.pipelines.runners.processes import Processes

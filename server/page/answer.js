@@ -8,22 +8,22 @@ import { openPassage } from "./passage.js";
 const MARKS = /\[([AW]?\d+(?:, ?[AW]?\d+)*)\]/g;
 // Characters of a passage in the list of sources: more than the three lines that the style sheet shows.
 const SNIPPET = 400;
-// The words for how sure a reader is of a sentence.
+// The words for how sure the extractive reader is that a sentence answers the question.
 const GIVEN = { stated: "Stated", probably: "Probably" };
 const BY = { stated: "word for word in a passage", probably: "a sentence that may answer" };
 
 /**
  * Make the card of a result.
  * @param {object} result The result of a run.
- * @param {import("./history.js").Turn} turn Its turn, in which the rating is kept.
- * @param {() => void} save Keeps the turn.
+ * @param {import("./history.js").Turn} turn The turn of the result, in which the user's rating is stored.
+ * @param {() => void} save Stores the turn.
  * @returns {HTMLElement}
  */
 export function answerCard(result, turn, save) {
   const known = new Map((result.documents ?? []).map((document) => [document.mark, document]));
   const found = GIVEN[result.certainty] || (!result.answer && !result.asked_back && (result.not_found || result.evidence?.length));
   const answer = found ? sentencesFound(result, known) : result.answer ? answerText(result, known) : noAnswer(result);
-  // If the reader did not read for this question, say why before showing sentences that only share its words.
+  // If the extractive reader was not used, the sentences only share words with the question, so say first why.
   const isNotRead = result.probability === 0 && result.without_model?.length > 0;
   return make("div", { class: "card" },
     make("div", { class: "card-part" }, ...(isNotRead ? [notes(result), answer] : [answer, notes(result)])),
@@ -32,7 +32,7 @@ export function answerCard(result, turn, save) {
 }
 
 /**
- * Say a result in one sentence, for screen readers.
+ * Describe a result in one sentence, for screen readers.
  * @param {object} result The result.
  * @returns {string}
  */
@@ -45,7 +45,7 @@ export function spokenAnswer(result) {
 
 /**
  * Make the list of passages that a run had found before it broke off.
- * @param {object|null} result The result as far as it got.
+ * @param {object|null} result The incomplete result.
  * @returns {HTMLElement|null}
  */
 export function foundSoFar(result) {
@@ -63,7 +63,7 @@ function withChips(text, known) {
   let end = 0;
   for (const match of text.matchAll(MARKS)) {
     const marks = match[1].split(/, ?/);
-    // Brackets that name no passage are a part of the answer, such as a year.
+    // Brackets that name no passage, such as a year in brackets, are a part of the answer.
     if (!marks.every((mark) => known.has(mark))) continue;
     parts.push(text.slice(end, match.index), ...marks.map((mark) => chip(mark, known)));
     end = match.index + match[0].length;
@@ -99,14 +99,14 @@ function evidenceItem(one, known, answer) {
   const document = known.get(one.mark);
   const [before, span, after] = splitAtSentence({ content: one.sentence, sentence: one.answer });
   return make("li", { class: `from-${kindOf(one.mark)}` },
-    // Some answers are titles that the sentence does not repeat, such as the thing with the earlier of two dates.
+    // Some answers are titles that the sentence does not contain: the title of the older of two films, for example.
     make("blockquote", { class: "strange", dir: "auto" }, answer && !span && make("strong", {}, answer, ": "),
       before, span && make("strong", {}, span), after),
     make("span", { class: "evidence-from" }, document ? chip(one.mark, known, one.sentence) : `[${one.mark}]`, " ",
       document ? placeLine(document, one.title) : strange("span", one.title)));
 }
 
-// A guess with a probability is the reader's: the result holds it, but it is not shown.
+// Only the guess of a language model is shown. A guess with a probability is from the extractive reader.
 function guess(result) {
   return result.guess && typeof result.probability !== "number" && make("p", { class: "guess" },
     make("strong", {}, "A guess, not an answer: "), strange("span", result.guess));

@@ -1,14 +1,14 @@
-/** Calls of the service. Addresses are relative to the page, so that the page also works behind a proxy's prefix. */
+/** Send requests to the service. Addresses are relative to the page, so that it also works under a proxy's prefix. */
 
 import { readKey } from "./key.js";
 
-/** A request that failed, in words for people. */
+/** A failed request, with a message for people. */
 export class Failure extends Error {
   /**
-   * @param {number} status The HTTP status; 0 where no server answered.
+   * @param {number} status The HTTP status; 0 if no server answered.
    * @param {string} message What the service says.
    * @param {object|null} [result] What a run had found.
-   * @param {number|null} [retryAfter] Seconds after which to ask again.
+   * @param {number|null} [retryAfter] How many seconds to wait before asking again.
    */
   constructor(status, message, result = null, retryAfter = null) {
     super(message);
@@ -45,9 +45,9 @@ export async function callForFile(path) {
 }
 
 /**
- * Call a route that older servers lack.
+ * Call a route that older servers do not have.
  * @param {string} path The path.
- * @returns {Promise<any|null>} Null where there is no such route.
+ * @returns {Promise<any|null>} The reply; null if there is no such route.
  */
 export async function callIfThere(path) {
   try {
@@ -82,10 +82,10 @@ export async function* streamRun(pipeline, body, signal) {
 }
 
 /**
- * Send a form, and tell how much of it has arrived, which `fetch` does not.
+ * Send a form and report the progress, which `fetch` cannot.
  * @param {string} path The path.
  * @param {FormData} form The form.
- * @param {(share: number) => void} onShare Is called with the share that has arrived, from 0 to 1.
+ * @param {(share: number) => void} onShare Is called with the share of the form that was sent, from 0 to 1.
  * @returns {Promise<any>} What the service answers.
  * @throws {Failure}
  */
@@ -124,7 +124,7 @@ async function receive(path, request) {
   try {
     content = await response.json();
   } catch {
-    // A proxy in between answers with a page of its own.
+    // The reply is not JSON, so it comes from a proxy in between.
   }
   throw new Failure(response.status, readDetail(content.detail), content.result ?? null,
     Number(response.headers.get("Retry-After")) || null);

@@ -1,4 +1,4 @@
-/** Files that are dropped on the page, and files that the question is asked about. */
+/** The files that a question is asked about, and the dropping of files on the page. */
 
 import { call } from "./api.js";
 import { announce, byId, icon, make, strange } from "./dom.js";
@@ -8,40 +8,40 @@ import { filesOf, folderRefusal, MAY_NOT_WRITE, sentenceOf, upload } from "./upl
 const list = byId("attachments");
 const field = byId("attach");
 let page = { mayWrite: () => false, changed: () => {}, addToDocuments: null };
-// Each has a name, and `words` (its progress) until it has a `hash` or a `problem`.
+// Each attached file has a name. While it is uploaded it has `words` (its progress), then a `hash` or a `problem`.
 let attached = [];
 let coming = Promise.resolve();
 
 /**
- * Connect the files with the page.
+ * Connect the attached files with the rest of the page.
  * @param {{mayWrite: () => boolean, changed: () => Promise<any>, documentsView: () => null|{name: string, add: Function}}} around
- *     `mayWrite` tells whether the key may write, `changed` lists the collections anew, and `documentsView` gives the
- *     view of documents while that is shown.
+ *     `mayWrite` says whether the user may add files, `changed` lists the collections anew, and `documentsView` returns
+ *     the view of documents while it is shown.
  */
 export function connectAttachments(around) {
   page = around;
 }
 
-/** Show what is attached, and whether more may be. */
+/** Show the attached files and, if the user may add files, the button for it. */
 export function showAttaching() {
   byId("attach-label").hidden = !page.mayWrite();
   draw();
 }
 
-/** @returns {Promise<boolean>} Whether the question can be asked about every attached file, after all have arrived. */
+/** @returns {Promise<boolean>} Whether every attached file can be searched. Waits until all files are uploaded. */
 export async function areReady() {
   await coming;
   return attached.every((one) => one.hash);
 }
 
-/** @returns {{names: string[], options: object}} The documents that the question is asked about, and the options for it. */
+/** @returns {{names: string[], options: object}} The names of the attached files, and options that search only them. */
 export function attachment() {
   const names = attached.map((one) => one.name);
   const only = { field: "meta.file_hash", operator: "in", value: attached.map((one) => one.hash) };
   return { names, options: names.length ? { ...onlyOwn(), filters: only } : {} };
 }
 
-/** Detach all files, so that the next question is asked of the whole collection. */
+/** Detach all files, so that the next question searches the whole collection. */
 export function detachAll() {
   attached = [];
   draw();
@@ -61,7 +61,7 @@ function attach(files, folders = []) {
   if (page.mayWrite() && files.length) {
     const arriving = files.map((file) => ({ name: file.name, words: "", collection }));
     attached.push(...arriving);
-    // One after another, as the service takes them.
+    // Send one group of files after another, as the service indexes them.
     coming = coming.then(() => send(collection, files, arriving));
   }
   draw();
@@ -109,7 +109,7 @@ function item(one) {
     !one.problem && !one.hash && make("span", { class: "hint" }, one.words), off);
 }
 
-// Dropping, anywhere on the page
+// Dropping files anywhere on the page
 
 const sign = byId("drop-sign");
 const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
@@ -126,7 +126,7 @@ document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) si
 document.addEventListener("drop", (event) => {
   sign.hidden = true;
   if (!hasFiles(event)) return;
-  // Otherwise the browser would leave the page for the file.
+  // Otherwise the browser would leave the page and open the file.
   event.preventDefault();
   if (document.querySelector("dialog[open]")) return;
   const { files, folders } = filesOf(event.dataTransfer);

@@ -1,4 +1,4 @@
-/** The list of conversations: searched, named, pinned, deleted, written to a file and read from one. */
+/** The list of conversations. They can be searched, named, pinned, deleted, saved to a file and opened from a file. */
 
 import { announce, byId, icon, make } from "./dom.js";
 import { addConversation, changeConversation, forgetConversation, newConversation, nameOf, readConversations } from "./history.js";
@@ -14,8 +14,8 @@ let chosen = null;
 
 /**
  * Connect the list with the page.
- * @param {{current: () => object, open: (one: object) => void, begin: () => void}} page `current` gives the conversation
- *     that is shown, `open` shows another one, and `begin` starts a new one.
+ * @param {{current: () => object, open: (one: object) => void, begin: () => void}} page `current` returns the shown
+ *     conversation, `open` shows another conversation, and `begin` starts a new one.
  */
 export function connectConversations(page) {
   at = page;
@@ -90,7 +90,7 @@ byId("conversation-open").addEventListener("change", async ({ target }) => {
   const read = file.size <= MOST_BYTES ? readFile(await file.text()) : null;
   let problem = read ? "" : "This file is not a conversation that was saved from this page.";
   try {
-    // Shown first, so that a conversation that cannot be shown is not kept.
+    // Show the conversation before it is stored, so that one that cannot be shown is not stored.
     if (read) at.open(read);
     if (read && !addConversation(read)) problem = "There is no space left for this conversation: delete some others first.";
   } catch {
@@ -102,7 +102,7 @@ byId("conversation-open").addEventListener("change", async ({ target }) => {
   drawConversations();
 });
 
-// Anybody may have written the file, so take from it only what the page itself would have saved.
+// Anybody may have written the file, so read only what the page itself would have saved in it.
 function readFile(text) {
   let given;
   try {

@@ -1,4 +1,4 @@
-/** The dialog of a document: the text that was read from it, the passage that was found, and its file to save. */
+/** The dialog of a document. It shows the indexed text, marks the passage that was found, and can save the file. */
 
 import { call, callForFile } from "./api.js";
 import { byId, count, icon, make, strange } from "./dom.js";
@@ -12,8 +12,8 @@ const FILE_STATES = {
 };
 
 /**
- * Open the document that holds a passage of a result, at that passage.
- * @param {object} passage A document of a result; its collection is in `collection`.
+ * Open the document that contains a passage of a result, and scroll to that passage.
+ * @param {object} passage One of the `documents` of a result, whose `collection` says where it is indexed.
  * @param {string} [sentence] The sentence to mark, instead of the passage's best one.
  */
 export async function openDocumentOf(passage, sentence = "") {
@@ -45,7 +45,7 @@ async function open(name, path, found = null, sentence = "") {
   dialog.querySelector("#document-close").focus();
 }
 
-// Parts that are not laid out yet have an estimated height, so the first scroll only comes near its target.
+// Passages that are not laid out yet have only an estimated height, so scroll several times to reach the right one.
 function scrollToFound(times = 4) {
   const found = dialog.querySelector(".sheet mark") ?? dialog.querySelector(".sheet img") ?? dialog.querySelector(".is-found mark") ?? dialog.querySelector(".is-found");
   found?.scrollIntoView({ block: found.matches("img") ? "start" : "center" });
@@ -93,7 +93,7 @@ function passageItem(passage, before, found, sentence) {
     found && make("p", { class: "hint" }, "This is the passage that was found."));
 }
 
-// A picture of the page, with the sentence marked, and over it the page's words, so that they can be selected.
+// A picture of the page with the sentence marked. Over it lie the words of the page, so that users can select them.
 function pdfPage(name, { id }, found, sentence) {
   const sheet = make("div", { class: "sheet" });
   const told = make("span", { role: "status", class: "hint" });
@@ -150,7 +150,7 @@ async function save(name, { id, name: file }, status) {
   }
 }
 
-// A click beside the panel closes it as well.
+// A click beside the panel also closes it.
 dialog.addEventListener("click", (event) => {
   if (event.target === dialog) dialog.close();
 });

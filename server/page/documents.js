@@ -1,4 +1,4 @@
-/** The documents of a collection: listed, narrowed, uploaded, deleted. */
+/** The view of a collection's documents, which can be searched, uploaded and deleted there. */
 
 import { call } from "./api.js";
 import { openDocument } from "./document.js";
@@ -21,9 +21,9 @@ let onChange = () => {};
 
 /**
  * Show the documents.
- * @param {object[]} listed What `GET /collections` lists.
- * @param {boolean} writes Whether the key may write.
- * @param {() => Promise<object[]>} changed Lists the collections anew, after a change.
+ * @param {object[]} listed The collections from `GET /collections`.
+ * @param {boolean} writes Whether the user may add and delete documents.
+ * @param {() => Promise<object[]>} changed Is called after a change, to list the collections anew.
  */
 export async function showDocuments(listed, writes, changed) {
   collections = listed;
@@ -97,7 +97,7 @@ function dropZone() {
 /**
  * Upload files to the collection that is shown.
  * @param {File[]} files The files.
- * @param {string[]} [folders] The names of folders, which are refused.
+ * @param {string[]} [folders] The names of folders that were dropped with the files. They are refused.
  */
 export async function add(files, folders = []) {
   const refused = folders.map((name) => make("p", { class: "problem" }, icon("warning"), strange("span", folderRefusal(name))));
@@ -174,10 +174,10 @@ async function askToDelete(document) {
 }
 
 /**
- * Ask before something is deleted; Escape means no.
+ * Ask the user before something is deleted. The Escape key means no.
  * @param {string} title The question.
- * @param {string} text What happens.
- * @param {string} yes The word of the button.
+ * @param {string} text What will happen.
+ * @param {string} yes The label of the button that agrees.
  * @returns {Promise<boolean>}
  */
 export function confirm(title, text, yes) {

@@ -5,7 +5,7 @@ const REFUSED = /^(on|href$|src|style$|action$|formaction$|innerhtml$|outerhtml$
 /**
  * Make an element.
  * @param {string} tag Its name.
- * @param {Object<string, any>} [properties] `class`, `on` (listeners by event), `hidden` and attributes; never an address.
+ * @param {Object<string, any>} [properties] `on` (listeners by event) and attributes, but no addresses, styles or markup.
  * @param {...(Node|string|number|null|undefined|false)} children Its content; strings become text nodes.
  * @returns {HTMLElement}
  */
@@ -28,7 +28,7 @@ export function make(tag, properties = {}, ...children) {
 }
 
 /**
- * Make an icon of the sprite in index.html. An icon is decoration: a word beside it says the same.
+ * Make one of the icons in index.html. Screen readers skip it, because a word beside it says the same.
  * @param {string} name Its name.
  * @returns {SVGElement}
  */
@@ -43,7 +43,7 @@ export function icon(name) {
 }
 
 /**
- * Make an element for a text that strangers wrote; its writing direction does not affect what stands around it.
+ * Make an element for a text that strangers wrote. Its writing direction does not affect the text around it.
  * @param {string} tag Its name.
  * @param {string} text The text.
  * @param {string} [className] Its class.
@@ -54,7 +54,7 @@ export function strange(tag, text, className = "") {
 }
 
 /**
- * Make a link to a web address; nothing for any other address.
+ * Make a link to a web address, or nothing if it is another kind of address.
  * @param {string|null|undefined} address The address, from a document.
  * @returns {HTMLElement|null}
  */
@@ -75,7 +75,7 @@ export function webLink(address) {
 export const byId = (id) => document.getElementById(id);
 
 /**
- * Say something to those who use a screen reader.
+ * Say something to users of a screen reader.
  * @param {string} text What to say.
  */
 export function announce(text) {

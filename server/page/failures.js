@@ -1,4 +1,4 @@
-/** Failures in plain words. */
+/** Describe failed requests in plain words. */
 
 import { icon, make, strange } from "./dom.js";
 
@@ -24,7 +24,7 @@ const ADVICE = {
 };
 
 /**
- * Say a failure in a few words.
+ * Describe a failure in a few words.
  * @param {import("./api.js").Failure} failure The failure.
  * @returns {{title: string, text: string}}
  */
@@ -35,9 +35,9 @@ export function describe(failure) {
 }
 
 /**
- * Make the box of a failure.
+ * Make the box that shows a failure.
  * @param {import("./api.js").Failure} failure The failure.
- * @param {...Node} actions What can be done.
+ * @param {...Node} actions Buttons for what the user can do.
  * @returns {HTMLElement}
  */
 export function failureBox(failure, ...actions) {

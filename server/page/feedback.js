@@ -8,8 +8,8 @@ let isKept = true;
 /**
  * Make the form under an answer.
  * @param {object} result The result.
- * @param {import("./history.js").Turn} turn Its turn.
- * @param {() => void} save Keeps the turn.
+ * @param {import("./history.js").Turn} turn The turn of the result.
+ * @param {() => void} save Stores the turn.
  * @returns {HTMLElement|null}
  */
 export function feedbackForm(result, turn, save) {

@@ -1,4 +1,4 @@
-/** How far the folder that `prefrag FOLDER` follows has been read. */
+/** Show how much of a followed folder (`prefrag FOLDER`) has been indexed. */
 
 import { byId } from "./dom.js";
 
@@ -11,9 +11,9 @@ const SOON = 2000, LATER = 15000;
 let timer = 0;
 
 /**
- * Show the state of the folder, and look again after a while.
- * @param {object[]} listed What `GET /collections` lists.
- * @param {() => Promise<object[]>} again Lists the collections anew, and shows this again.
+ * Show the state of the folder, and update it regularly.
+ * @param {object[]} listed The collections from `GET /collections`.
+ * @param {() => Promise<object[]>} again Lists the collections anew and calls this function again.
  */
 export function showFolder(listed, again) {
   const { name, folder } = listed.find((one) => one.folder) ?? {};
@@ -21,6 +21,6 @@ export function showFolder(listed, again) {
   const text = TEXTS[folder?.state]?.(name, folder.bytes_total ? `: ${Math.floor(100 * folder.bytes_done / folder.bytes_total)}%` : "");
   byId("folder-state").hidden = !text;
   byId("folder-state").textContent = text ?? "";
-  // If no server answers, the next question says so.
+  // Ignore a failed request: if the server is gone, the user's next question shows it.
   if (folder) timer = setTimeout(() => again().catch(() => {}), text ? SOON : LATER);
 }

@@ -1,9 +1,9 @@
-/** The conversations, which are kept in this browser and nowhere else. */
+/** The conversations, which are stored in this browser and nowhere else. */
 
 const NAME = "prefrag.conversations";
 const MOST = 50;
 const NOT_ANSWERED = "Found, not answered.";
-// How many earlier messages are sent with a question: more than the service reads.
+// How many earlier messages are sent with a question. The service reads fewer.
 const TURNS = 20;
 
 /**
@@ -12,7 +12,7 @@ const TURNS = 20;
  * @typedef {{id: string, turns: Turn[], name?: string, pinned?: boolean}} Conversation
  */
 
-/** @returns {Conversation[]} The conversations: those that are pinned, then the others, each the newest first. */
+/** @returns {Conversation[]} The conversations: first the pinned ones, then the others, both with the newest first. */
 export function readConversations() {
   try {
     const kept = JSON.parse(localStorage.getItem(NAME) ?? "[]");
@@ -29,7 +29,7 @@ export function nameOf(conversation) {
   return conversation.name || (conversation.turns[0]?.question ?? "");
 }
 
-/** @param {Conversation} conversation The one to store as the newest; if space runs out, the oldest unpinned ones go. */
+/** @param {Conversation} conversation The conversation to store. The oldest unpinned ones make room for it. */
 export function keepConversation(conversation) {
   const others = readConversations().filter((one) => one.id !== conversation.id);
   const all = [conversation, ...others].sort(byPin).slice(0, MOST).map(pack);
@@ -44,7 +44,7 @@ export function keepConversation(conversation) {
 }
 
 /**
- * Keep a conversation from a file; no other one is dropped for it.
+ * Store a conversation from a file, without dropping another conversation for it.
  * @param {Conversation} conversation The conversation.
  * @returns {boolean} Whether there was room.
  */
@@ -81,7 +81,7 @@ export function newConversation() {
 }
 
 /**
- * Write the earlier turns as the service reads them with a follow-up question.
+ * Write the earlier turns in the form that the service expects with a follow-up question.
  * @param {Turn[]} turns The turns so far.
  * @returns {{role: string, content: string}[]}
  */
@@ -92,7 +92,7 @@ export function historyOf(turns) {
   ]);
 }
 
-// The trace repeats the events, so it is not stored.
+// The trace is not stored, because it repeats the events of the turn.
 function pack(conversation) {
   return { ...conversation, turns: conversation.turns.map((turn) => ({
     ...turn, result: turn.result && { ...turn.result, trace: undefined },

@@ -1,11 +1,11 @@
-/** The three kinds of passages, which are told apart by icon, word and border, not by colour alone. */
+/** The three kinds of passages. They differ in icon, word and border, not only in colour. */
 
 import { icon, make, strange } from "./dom.js";
 
 const WORDS = { own: "Your documents", web: "Web", attached: "Attached" };
 
 /**
- * Find the kind of a passage by its mark, which the service gives: `1`, `W1` or `A1`.
+ * Find the kind of a passage from its mark: `1` (the user's documents), `W1` (the web) or `A1` (attached).
  * @param {string} mark The mark.
  * @returns {"own"|"web"|"attached"}
  */
@@ -14,7 +14,7 @@ export function kindOf(mark) {
 }
 
 /**
- * Make the badge of a kind: icon and word.
+ * Make the badge of a kind, with an icon and a word.
  * @param {"own"|"web"|"attached"} kind The kind.
  * @param {string} [source] The name of the source, which is shown if it says more than the word.
  * @returns {HTMLElement}
@@ -41,10 +41,10 @@ export function titleOf(document) {
   return document.title || document.file || document.id || "Untitled";
 }
 
-/** @param {string} title @param {string} file @returns {boolean} Whether a title is the name of a file, with or without its ending. */
+/** @param {string} title @param {string} file @returns {boolean} Whether a title is the name of a file, with or without the file's ending. */
 export const isNamed = (title, file) => [file, file.replace(/\.\w{1,8}$/, "")].includes(title);
 
-/** @param {object} document A document of a result. @returns {string} Where in its file it stands; may be empty. */
+/** @param {object} document A document of a result. @returns {string} The place in its file; may be empty. */
 export function placeOf(document) {
   const { attachment, file, heading = "", line, mail, page, position } = document;
   const title = titleOf(document);
@@ -59,7 +59,7 @@ export function placeOf(document) {
   ].filter(Boolean).join(" · ");
 }
 
-/** @param {object} document A document of a result, or an opened one. @returns {string} Its date, and whether that comes from the file's name or its last change; may be empty. */
+/** @param {object} document A document of a result, or an opened one. @returns {string} Its date, and whether it is from the file's name or last change; may be empty. */
 export function dateOf({ date, date_in: where, modified }) {
   if (date) return where === "name" ? `${date} (in the file name)` : date;
   return modified ? `changed ${modified}` : "";
@@ -67,14 +67,14 @@ export function dateOf({ date, date_in: where, modified }) {
 
 const STANDINGS = { superseded: "superseded", draft: "draft", old: "old" };
 
-/** @param {object} document A document that may call itself superseded, a draft or old. @returns {HTMLElement|undefined} Its mark. */
+/** @param {object} document A document that may call itself superseded, a draft or old. @returns {HTMLElement|undefined} The label for this. */
 export function standingOf({ standing }) {
   return STANDINGS[standing] && make("span", { class: "standing" }, STANDINGS[standing]);
 }
 
 /**
  * Write the place and the date of a document of a result.
- * @param {object} document The document. @param {string} [title] Its title, if that is not beside it already.
+ * @param {object} document The document. @param {string} [title] Its title, unless this is shown beside it.
  * @returns {Array} What is shown.
  */
 export function placeLine(document, title = "") {
@@ -84,7 +84,7 @@ export function placeLine(document, title = "") {
 }
 
 /**
- * Check whether a date (a day or a month) lies between two days; an empty day sets no limit.
+ * Check whether a date (a day or a month) is between two days. An empty day sets no limit.
  * @param {string|undefined} date @param {string} from @param {string} to @returns {boolean}
  */
 export function isWithin(date, from, to) {
@@ -100,7 +100,7 @@ const FORMS = {
 /** @param {string} form The form in which a file is read. @returns {string} Its name. */
 export const formName = (form) => FORMS[form] ?? form.toUpperCase();
 
-/** @param {number|null} bytes @returns {string} For example `12 kB`; empty where it is not known. */
+/** @param {number|null} bytes @returns {string} The size, such as `12 kB`; empty if it is not known. */
 export function sizeName(bytes) {
   if (typeof bytes !== "number") return "";
   const [unit, divisor] = bytes < 1e3 ? ["B", 1] : bytes < 1e6 ? ["kB", 1e3] : ["MB", 1e6];
@@ -109,11 +109,11 @@ export function sizeName(bytes) {
 }
 
 /**
- * Cut a passage around its best sentence.
+ * Split a passage at its best sentence.
  * @param {object} document A document of a result; `sentence` counts characters as Python does, not as JavaScript.
  * @param {string} [wanted] A sentence of the passage to use instead of the best one.
- * @returns {[string, string, string]} The text before the sentence, the sentence, and the text after it; without a
- *     sentence, the whole passage comes first.
+ * @returns {[string, string, string]} The text before the sentence, the sentence, and the text after it. Without a
+ *     sentence, the first text is the whole passage.
  */
 export function splitAtSentence(document, wanted = "") {
   const content = document.content ?? "";

@@ -61,18 +61,18 @@ async function ask(text, isSuggested = false) {
   if (running || waiting || !text) return;
   if (!chosenPipeline()) {
     await start();
-    // The question stays where it was typed.
+    // Leave the question in its field.
     if (!chosenPipeline()) return;
   }
   waiting = true;
   const ready = await areReady().finally(() => { waiting = false; });
-  // The list of attachments shows what is wrong with a file, and the question stays in its field.
+  // Leave the question in its field: the list of attachments shows what is wrong with a file.
   if (!ready) return;
   if (question.value.trim() === text) question.value = "";
   fit();
   const earlier = historyOf(conversation.turns);
   const { names, options } = attachment();
-  // A question with attached files, or a suggested one, is about certain documents already, so it is not narrowed.
+  // Questions with attached files and suggested questions are about certain documents already, so do not narrow them.
   const narrowed = names.length || isSuggested ? { options: {}, words: "" } : narrowing();
   const turn = { question: text, pipeline: chosenPipeline(), options: { ...runOptions(), ...narrowed.options, ...options, ...(isSuggested ? onlyOwn() : {}) },
     isSuggested, attached: names, narrowed: narrowed.words, events: [], result: null, failure: null };
@@ -198,7 +198,7 @@ document.addEventListener("ask-about", ({ detail }) => {
   attachDocument(detail);
   question.focus();
 });
-// The demo has questions of its own. The wording of a suggested question comes from a document, so it is never searched on the web.
+// The demo has its own questions. A suggested question may contain words of a document, so it is never sent to the web.
 function suggest() {
   const isDemo = !byId("examples").hidden;
   showSuggestions(isDemo || byId("welcome").hidden ? "" : chosenCollection(), (text) => ask(text, true));
@@ -288,6 +288,6 @@ byId("theme-button").addEventListener("click", () => {
 showTheme();
 connectConversations({ current: () => conversation, open, begin });
 question.focus();
-// The address that the terminal shows may be opened in this very tab.
+// The user may open the address that the terminal shows in this same tab, which does not reload the page.
 addEventListener("hashchange", () => location.hash && start());
 start();

@@ -1,4 +1,4 @@
-/** What a question is narrowed to: a folder, a kind of file, a time. */
+/** The fields that narrow a question to a folder, a kind of file, or a time. */
 
 import { call } from "./api.js";
 import { byId, make, strange } from "./dom.js";
@@ -11,7 +11,7 @@ const box = byId("narrow");
 let chosen = { folder: "", kind: "", since: "", until: "" };
 let owner = null, listed = null;
 
-/** @returns {{options: object, words: string}} The options of a question, and the same in words. */
+/** @returns {{options: object, words: string}} The chosen fields as options of a question, and in words. */
 export function narrowing() {
   const { folder, kind, since, until } = chosen;
   return {
@@ -40,7 +40,7 @@ async function showFields() {
   fields.replaceChildren(make("p", { class: "hint" }, "Loading …"));
   try {
     const { documents } = await call(`collections/${encodeURIComponent(asked)}/documents`);
-    // Another collection may have been chosen meanwhile.
+    // The user may have chosen another collection meanwhile.
     if (listed !== asked) return;
     const kinds = [...new Set(documents.map((one) => one.kind))].filter((kind) => kind !== "corpus").map((kind) => ({ value: kind, name: formName(kind) })).sort(byName);
     fields.replaceChildren(...[choose("Folder", "folder", foldersOf(documents)), choose("Kind", "kind", kinds),
@@ -87,7 +87,7 @@ function forget(again = false) {
 }
 
 box.addEventListener("toggle", showFields);
-// A newly chosen collection has other folders, and the same collection may have new ones.
+// Another collection has other folders, and the same collection may have new folders.
 document.addEventListener("options", () => {
   if (owner !== chosenCollection()) forget();
   owner = chosenCollection();

@@ -1,4 +1,4 @@
-/** What a question may use: the method, the collection, and the sources with the web among them. */
+/** The choices for a question: the method, the collection, and the sources, such as the web. */
 
 import { byId, icon, make } from "./dom.js";
 import { sourceName } from "./kinds.js";
@@ -9,8 +9,8 @@ const chosen = { pipeline: "", index: "", off: new Set() };
 
 /**
  * Show the choices.
- * @param {object[]} served What `GET /pipelines` lists.
- * @param {object[]|null} searchable What `GET /collections` lists, if there is such a route.
+ * @param {object[]} served The pipelines from `GET /pipelines`.
+ * @param {object[]|null} searchable The collections from `GET /collections`, if the server has this route.
  */
 export function showOptions(served, searchable) {
   pipelines = served;
@@ -22,12 +22,12 @@ export function showOptions(served, searchable) {
   draw();
 }
 
-/** @returns {string} The method that is chosen. */
+/** @returns {string} The chosen method, which is a pipeline. */
 export function chosenPipeline() {
   return chosen.pipeline;
 }
 
-/** @returns {string} The collection that is chosen; if empty, the pipeline searches its own collection. */
+/** @returns {string} The chosen collection. If it is empty, the pipeline searches its own collection. */
 export function chosenCollection() {
   return chosen.index;
 }
@@ -38,7 +38,7 @@ export function chooseCollection(name) {
   draw();
 }
 
-/** @returns {object} Options that keep a question to the user's own documents. */
+/** @returns {object} Options with which a question searches only the user's own documents. */
 export function onlyOwn() {
   return { sources: (current()?.sources ?? []).filter((source) => !source.external).map((source) => source.name), web: false };
 }
@@ -48,7 +48,7 @@ export function isExternal(name) {
   return pipelines.some((one) => one.sources.some((source) => source.name === name && source.external));
 }
 
-/** @returns {object} The options of a run, without those that the service would choose anyway. */
+/** @returns {object} The options of a run, without those that equal the service's defaults. */
 export function runOptions() {
   const sources = current()?.sources ?? [];
   const options = {};
@@ -68,7 +68,7 @@ function current() {
 
 function isOpen(source) {
   const collection = collections?.find((one) => one.name === chosen.index);
-  // Each collection says for itself whether questions on it may go to the web.
+  // Each collection has its own setting for whether questions on it may go to the web.
   return source.external && collection && !collection.default ? collection.web : source.open;
 }
 
@@ -86,9 +86,9 @@ function draw() {
   const closed = sources.find((source) => !isOpen(source));
   byId("closed").hidden = !closed;
   if (closed) {
-    // The reason may name the pipeline's own index, although another collection is chosen.
+    // The reason may name the pipeline's own index. If another collection is chosen, name that instead.
     const reason = closed.reason?.replace(/(?<=--index )[^\s`]+/, (name) => chosen.index || name) ?? "the web is closed for this collection";
-    // Commands in the reason stand between backticks.
+    // Commands in the reason are between backticks.
     byId("closed").replaceChildren(...`${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`.split("`").map(
       (part, at) => (at % 2 ? make("code", {}, part) : part)));
     byId("closed").title = byId("closed").textContent;

@@ -7,9 +7,9 @@ import { kindBadge, kindOf, placeLine, splitAtSentence, titleOf } from "./kinds.
 const dialog = byId("passage");
 
 /**
- * Open a passage; Escape closes it, and the focus goes back to what opened it.
+ * Open a passage. The Escape key closes it, and the focus returns to the element that opened it.
  * @param {object[]} documents The documents of the result.
- * @param {string} mark The mark of the one to show.
+ * @param {string} mark The mark of the passage to show.
  * @param {string} [sentence] The sentence to mark, instead of the passage's best one.
  */
 export function openPassage(documents, mark, sentence = "") {
@@ -59,7 +59,7 @@ function move(documents, to, name) {
   (button.disabled ? dialog.querySelector("#passage-close") : button).focus();
 }
 
-// A click beside the panel closes it as well.
+// A click beside the panel also closes it.
 dialog.addEventListener("click", (event) => {
   if (event.target === dialog) dialog.close();
 });

@@ -1,4 +1,4 @@
-/** One turn of a conversation: the question, the steps of its run, and what came of it. */
+/** One turn of a conversation: the question, the steps of its run, and the answer or failure. */
 
 import { answerCard, foundSoFar, spokenAnswer } from "./answer.js";
 import { Failure, streamRun } from "./api.js";
@@ -12,8 +12,8 @@ import { Steps } from "./steps.js";
 export class TurnView {
   /**
    * @param {import("./history.js").Turn} turn The turn.
-   * @param {() => void} save Keeps it.
-   * @param {() => void} askAgain Asks its question again.
+   * @param {() => void} save Stores the turn.
+   * @param {() => void} askAgain Asks the question of the turn again.
    */
   constructor(turn, save, askAgain) {
     this.turn = turn;
@@ -67,7 +67,7 @@ export class TurnView {
     const { turn } = this;
     this.steps.end(turn.result?.usage?.seconds ?? null);
     this.steps.node.hidden = turn.events.length === 0;
-    // The same folder, kind and time would again leave no document to search.
+    // No document fits the folder, kind and time, so asking again without changing them would not help.
     const isRefused = turn.narrowed && turn.failure?.status === 422;
     const again = make("button", { type: "button", class: "quiet-button", on: { click: isRefused ? openNarrowing : this.askAgain } },
       isRefused ? "Choose other documents" : "Ask again");

@@ -1,9 +1,9 @@
-/** The steps of a run, one line each, as they happen: in the words that the service gives, as in a terminal. */
+/** The steps of a run, with one line for each event. The words come from the service and are the same in a terminal. */
 
 import { count, icon, make, strange } from "./dom.js";
 import { sourceName } from "./kinds.js";
 
-// Shown elsewhere: the observed passages are those that were found, and the answer stands below.
+// Events without a line: an observation repeats the passages that were found, and the answer is shown below.
 const LEFT_OUT = new Set(["observation", "answer"]);
 const ICONS = {
   thought: "thought", rewritten: "thought", held_back: "shield", closed: "shield", error: "warning", unreadable: "warning",
@@ -41,7 +41,7 @@ export class Steps {
     this.items.append(this._line(event));
   }
 
-  /** @param {number|null} seconds How long the run took; null where it broke off. */
+  /** @param {number|null} seconds How long the run took; null if it did not finish. */
   end(seconds) {
     this.node.classList.remove("is-running");
     this.node.open = false;

@@ -1,4 +1,4 @@
-/** First questions, which the reader answers from the user's own documents. */
+/** Suggested questions, which the extractive reader can answer from the user's own documents. */
 
 import { call } from "./api.js";
 import { byId, icon, make, strange } from "./dom.js";
@@ -11,8 +11,8 @@ let shown = "";
 /**
  * Show the questions of a collection, as soon as the service has found some.
  * @param {string} collection The collection; empty for none.
- * @param {(question: string) => void} ask Asks one.
- * @param {number} [times] How many more times to look.
+ * @param {(question: string) => void} ask Asks a question.
+ * @param {number} [times] How many more times to ask the service, while it still looks for questions.
  */
 export async function showSuggestions(collection, ask, times = TIMES) {
   clearTimeout(timer);

@@ -1,8 +1,8 @@
-/** The token in the address that the terminal shows: used once, to get a cookie that no script can read, and not kept. */
+/** Use the token in the address that the terminal shows. It is exchanged once for a cookie that no script can read. */
 
 /**
- * Exchange the token of the address, if it has one, and take it out of the address.
- * @returns {Promise<string>} Why it was refused; empty if it was accepted, or if there was none.
+ * Exchange the token in the page's address, if there is one, and remove it from the address.
+ * @returns {Promise<string>} Why the token was refused; empty if it was accepted, or if there was none.
  */
 export async function useToken() {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
@@ -16,7 +16,7 @@ export async function useToken() {
     });
     return response.ok ? "" : (await response.json()).detail;
   } catch {
-    // If no server answers, the next request says so.
+    // Ignore that no server answers: the next request shows it.
     return "";
   }
 }

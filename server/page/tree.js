@@ -1,4 +1,4 @@
-/** The documents as a tree of folders; only the rows on the screen are drawn. */
+/** The documents as a tree of folders. Only the rows on the screen are drawn. */
 
 import { count, icon, make } from "./dom.js";
 import { dateOf, formName, sizeName, standingOf } from "./kinds.js";
@@ -8,7 +8,7 @@ const PAGE = 10;
 const order = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" }).compare;
 export const byName = (one, other) => order(one.name, other.name);
 
-/** A treegrid: arrows move and fold, Home and End go to the ends, Enter opens, Delete deletes. */
+/** A treegrid. Arrow keys move and fold, Home and End go to the ends, Enter opens, Delete deletes. */
 export class DocumentTree {
   /**
    * @param {HTMLElement} scroller The element that scrolls.
@@ -35,9 +35,9 @@ export class DocumentTree {
 
   /**
    * Show documents.
-   * @param {object[]} documents In the order of their names.
-   * @param {boolean} isOpen Whether folders are unfolded at first.
-   * @param {boolean} [again] Whether folders that the user has opened or closed stay so.
+   * @param {object[]} documents The documents, in the order of their names.
+   * @param {boolean} isOpen Whether folders are open at first.
+   * @param {boolean} [again] Whether folders that the user has opened or closed stay as they are.
    */
   show(documents, isOpen, again = false) {
     this.root = treeOf(documents);
@@ -71,7 +71,7 @@ export class DocumentTree {
     for (let at = first; at <= last; at += 1) wanted.add(at);
     for (const [at, node] of this.drawn) if (!wanted.has(at)) node.remove(), this.drawn.delete(at);
     let next = this.body.firstChild;
-    // Rows that are drawn already stay in place, so that the focus stays, too.
+    // Leave rows that are drawn already in place, so that they keep the focus.
     for (const at of [...wanted].sort((one, other) => one - other)) {
       let node = this.drawn.get(at);
       if (node) { next = node.nextSibling; continue; }

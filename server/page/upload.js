@@ -1,4 +1,4 @@
-/** Uploads files to a collection, and says in a sentence why one was not taken. */
+/** Upload files to a collection, and say why a file or folder was refused. */
 
 import { Failure, send } from "./api.js";
 import { describe } from "./failures.js";
@@ -9,8 +9,8 @@ export const MAY_NOT_WRITE = "With your access key you can ask, but not add file
  * Upload files.
  * @param {string} collection The collection.
  * @param {File[]} files The files.
- * @param {(words: string) => void} show Is told the progress, in words.
- * @returns {Promise<object>} The report of the service.
+ * @param {(words: string) => void} show Is called with the progress in words.
+ * @returns {Promise<object>} The service's report on what it indexed.
  * @throws {Failure}
  */
 export async function upload(collection, files, show) {
@@ -31,8 +31,8 @@ export function sentenceOf(failure) {
 }
 
 /**
- * Take the files out of what was dropped.
- * @param {DataTransfer} dropped What was dropped.
+ * Separate the files from the folders that were dropped on the page.
+ * @param {DataTransfer} dropped The dropped items.
  * @returns {{files: File[], folders: string[]}} The files, and the names of folders, which cannot be uploaded.
  */
 export function filesOf(dropped) {
@@ -42,5 +42,5 @@ export function filesOf(dropped) {
     folders: items.filter(isFolder).map(([, entry]) => entry.name) };
 }
 
-/** @param {string} name @returns {string} Why a folder is not taken. */
+/** @param {string} name @returns {string} Why a folder is refused. */
 export const folderRefusal = (name) => `${name} is a folder: drop the files inside it instead.`;

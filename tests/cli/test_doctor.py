@@ -59,14 +59,14 @@ class TestIndex:
         assert found["index"][0]["status"] == found["model"][0]["status"] == "note"
         assert "demo's invented documents" in found["index"][0]["text"]
         assert found["index"][0]["advice"] == "To index your own: prefrag index YOUR_FILES"
-        assert "a reader answers" in found["model"][0]["text"]
+        assert "extractive reader answers" in found["model"][0]["text"]
         assert found["judge"][0]["text"] == "Decision trees judge, without a model"
 
     def test_one_of_ones_own_is_counted_and_a_damaged_one_a_problem(self, corpus: Path):
         prefrag("index", corpus, "--no-web")
         code, found = examined()
         assert code == 0
-        assert (found["index"][0]["status"], found["index"][0]["text"]) == ("ok", "default holds 3 passages")
+        assert (found["index"][0]["status"], found["index"][0]["text"]) == ("ok", "default contains 3 passages")
         folder = Path(os.environ["PREFRAG_DATA_DIR"]) / "indexes" / "default"
         for file in folder.rglob("*.store"):
             file.write_bytes(b"broken")
@@ -319,7 +319,7 @@ def test_for_people_each_part_is_a_line_with_its_status_in_words_and_scripts_lea
     lines = result.stdout.splitlines()
     assert result.exit_code == 0
     assert any(line.startswith("\u2713 ok      version: prefrag ") for line in lines)
-    assert any(line.startswith("! note    index: demo holds ") for line in lines)
+    assert any(line.startswith("! note    index: demo contains ") for line in lines)
     assert lines[-1] == "prefrag ask will work."
     assert json.loads(prefrag("doctor", "--port", 1, "--json").stdout)["works"] is True
 

@@ -135,7 +135,7 @@ class TestDocuments:
         result = prefrag("documents", "delete", "p1", "unheard-of")
         assert result.exit_code == 3, "what is not there"
         assert "1 passage deleted" in result.stdout
-        assert "Not in the index: unheard-of. To see what is: prefrag documents list" in result.stderr
+        assert "Not in the index: unheard-of. See what the index contains: prefrag documents list" in result.stderr
         assert f"Did you mean '{corpus.resolve()}'?" in prefrag("documents", "delete", "corpus.jsnl").stderr
         assert "2 passages deleted" in prefrag("documents", "delete", corpus).stdout
 

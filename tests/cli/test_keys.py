@@ -20,7 +20,7 @@ def test_a_key_is_printed_once_and_alone_and_the_env_file_says_where_it_is_kept(
     result = prefrag("keys", "add", "ada")
     (secret,) = result.stdout.splitlines()
     assert secret.startswith("prefrag_")
-    assert "only its hash is kept" in result.stderr
+    assert "only its hash is stored" in result.stderr
     assert Keyring().find(secret) is not None
     assert secret not in prefrag("keys", "list").stdout
     (tmp_path / ".env").write_text(f"PREFRAG_KEYS_FILE={tmp_path / 'mine.json'}\n")

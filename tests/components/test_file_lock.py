@@ -46,7 +46,7 @@ def test_a_writer_that_hangs_is_not_waited_for_without_end(tmp_path: Path, monke
 
     with (tmp_path / "log").open("ab") as hanging:
         assert take_lock(hanging.fileno())
-        with pytest.raises(OSError, match="another process has held it for too long"):
+        with pytest.raises(OSError, match="another process has locked it for too long"):
             append_line(tmp_path / "log", "two")
     append_line(tmp_path / "log", "three")
 

@@ -109,7 +109,7 @@ class TestPlaying:
         keep(recording(path), document("a"))
 
         assert recording(path).play(*other) is None
-        with pytest.raises(NotRecorded, match=f"does not hold this {other[0]} of {other[1]}: {other[2]}"):
+        with pytest.raises(NotRecorded, match=f"does not contain this {other[0]} of {other[1]}: {other[2]}"):
             recording(path, "replay").play(*other)
 
     def test_sees_what_another_process_has_written_since(self, path: Path):

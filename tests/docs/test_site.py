@@ -39,8 +39,8 @@ def test_it_is_built_with_its_pictures_commands_interface_and_search(tmp_path: P
     assert done.returncode == 0, done.stderr
 
     pages = {name: (tmp_path / name / "index.html").read_text(encoding="utf-8") for name in ("commands", "docs/api")}
-    assert "Train the trees that judge whether to switch to another source" in pages["commands"]
-    assert "When the run breaks off." in pages["docs/api"]
+    assert "Train the decision trees that judge whether to switch to another source" in pages["commands"]
+    assert "When the run fails or is stopped." in pages["docs/api"]
     assert '<svg id="pipeline-' in (tmp_path / "docs/explanations/the_loop/index.html").read_text(encoding="utf-8")
     assert "Kittiwake" in (tmp_path / "search" / "search_index.json").read_text(encoding="utf-8")
 

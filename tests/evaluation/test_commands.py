@@ -68,11 +68,11 @@ class TestEvaluate:
         assert result.exit_code == 0, result.output
         assert "the corpus split between the sources, the simulated reader, no language model" in result.stdout
         assert (
-            "its policy: if a step names its source, the reader tries the last source first; half of the gold passages, at "
-            "most five, are enough for yes or no; the same kind of queries on every dataset; judge error 0.2; "
-            "answer error 0.3; memory 0.1; seed 3"
+            "policy of the simulated reader: if a step names its source, the reader tries the last source first; half "
+            "of the gold passages, at most five, are enough for yes or no; the same kind of queries on every dataset; "
+            "judge error 0.2; answer error 0.3; memory 0.1; seed 3"
         ) in result.stdout
-        assert "its web: the first 2 sentences of each passage, 20% junk" in result.stdout
+        assert "in place of the web: the first 2 sentences of each passage, 20% junk" in result.stdout
         config = json.loads((output / "config.json").read_text())
         assert (config["llm"]["source_choice"], config["llm"]["memory"], config["web_junk"]) == ("last", 0.1, 0.2)
         assert (config["llm"]["judge_error"], config["llm"]["seed"], config["split"]) == (0.2, 3, True)
@@ -120,7 +120,7 @@ class TestEvaluate:
         )
 
         assert (one.exit_code, every.exit_code) == (0, 1)
-        assert "1 question failed and score 0; --retry-failed runs them again" in one.stderr
+        assert "1 question failed (score 0); run again with --retry-failed" in one.stderr
 
     @pytest.mark.parametrize(("errors", "code"), [({"local": "the disk is gone"}, 1), ({}, 0)])
     def test_ends_with_1_when_no_question_could_search_anything(
@@ -132,13 +132,13 @@ class TestEvaluate:
         result = prefrag("evaluate", "--pipeline", boxes, "--questions", file, "--output", output)
 
         assert result.exit_code == code
-        message = "6 questions could search no source. The first: local: ScriptedRetriever: the disk is gone"
+        message = "6 questions had no working source. The first: local: ScriptedRetriever: the disk is gone"
         assert (message in " ".join(result.stderr.split())) is bool(errors)
 
     @pytest.mark.parametrize(
         ("option", "text", "message"),
         [
-            ("", "", "name their file with --questions"),
+            ("", "", "name a file of questions with --questions"),
             ("--questions={}", "\n", "file is empty: give a file that holds questions"),
         ],
     )
@@ -183,7 +183,7 @@ class TestEvaluate:
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=30)
         assert process.returncode == 130
-        assert "the same command continues there" in errors
+        assert "the same command continues the run" in errors
         assert len((output / "predictions.jsonl").read_text().splitlines()) == 2
 
         result = prefrag(*arguments)

@@ -67,7 +67,7 @@ class TestFiles:
     ) -> None:
         monkeypatch.setitem(file_forms.FORMS, "text", file_forms.FORMS["text"]._replace(most_bytes=5_000_000))
         [large] = index([make("large.txt", b"x" * 6_000_000)]).skipped
-        assert large.reason == "it has 6 MB, and .txt files up to 5 MB are read: split it"
+        assert large.reason == "it has 6 MB, but .txt files may have at most 5 MB: split it"
         monkeypatch.setattr(Path, "read_bytes", _denied)
         assert "Permission denied" in str(index([make("a.txt"), make("b.txt")]).skipped[0])
 

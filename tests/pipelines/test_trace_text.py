@@ -109,7 +109,7 @@ from tests.for_each import for_each
     ("unreadable", {"tool": ""}, "Unreadable reply: the model gets a correction"),
     ("rewritten", {"question": "When did Beta win?"}, "Read as: When did Beta win?"),
     ("asked_back", {"text": "What do you mean?"}, "Asked back: What do you mean?"),
-    ("rewritten", {"question": None}, "Follow-up: could not be rewritten to stand alone, so it is used as it is"),
+    ("rewritten", {"question": None}, "Follow-up: could not be rewritten to stand alone, so it is used unchanged"),
     (
         "cut",
         {"caller": "judge", "documents_cut": 2, "documents_shortened": 1, "context_window": 4096},

@@ -427,7 +427,7 @@ class TestDeletion:
         (index_path("default") / "prefrag-folder").write_text(str(tmp_path.resolve()), encoding="utf-8")
         indexing.index([tmp_path / "tower.md"])
         followed = client.delete(client.document("default", "tower.md")).json()
-        assert "indexed again at the next start, or when it changes. Delete or move the file" in followed["note"]
+        assert "indexed again when it changes or the server starts again. To keep it out" in followed["note"]
         assert client.get("/collections").json()["collections"][0]["follows"]
 
     def test_of_a_collection_takes_all_of_it_and_lets_it_be_made_again(self, client: Client):

@@ -248,8 +248,8 @@ class TestExporting:
 
         result = self.export(tmp_path, "--kind", "training")
 
-        assert "1 citing passages that the index does not hold" in result.stdout
-        assert "2 without a liked answer that cites an indexed passage" in result.stdout
+        assert "1 with citations that are not in the index" in result.stdout
+        assert "2 with an answer that was not liked or cites no passage of an index" in result.stdout
         questions, passages = Dataset.parse(f"{tmp_path / 'questions.jsonl'}:default").read()
         assert [question.question for question in questions] == ["Who built alpha?"]
         assert [passage.id for passage in passages] == ["p1"]

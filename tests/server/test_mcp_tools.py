@@ -270,7 +270,8 @@ def answered(**result: Any) -> str:
     ({"label": "CORRECT"}, "Answer: Brandt [1]\nLabel: CORRECT\n\n"),
     (
         {"certainty": "stated", "probability": 0.7, "evidence": [BUILT], "citations": [{"mark": "1"}]},
-        "Stated: Brandt [1]\n\nNote: a reader found this without a language model.\n\nSources:\n[1] Buoy (local)\n| It",
+        "Stated: Brandt [1]\n\nNote: the extractive reader found this without a language model.\n\n"
+        "Sources:\n[1] Buoy (local)\n| It",
     ),
     (
         {"certainty": "probably", "answer_with_citations": "", "answer": "", "guess": "Brandt", "evidence": [BUILT]},

@@ -223,7 +223,7 @@ class TestClient:
     def test_lists_the_models_and_raises_what_the_service_reports(self, client: openai.OpenAI):
         assert [model.id for model in client.models.list()] == ["prefrag", "prefrag-tasks"]
 
-        with pytest.raises(openai.NotFoundError, match="'other' not found: GET /v1/models lists those that") as missing:
+        with pytest.raises(openai.NotFoundError, match="'other' not found: GET /v1/models lists the served") as missing:
             client.chat.completions.create(model="other", messages=MESSAGES)
 
         assert missing.value.code == "model_not_found"

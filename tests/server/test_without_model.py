@@ -51,8 +51,9 @@ class TestChat:
         self, reading: Served, readings: Any, given: str, remembered: str
     ):
         text = content(reading(readings), sources=["local"])
+        end = "\n\nNote: the extractive reader found this without a language model.\n\nSources:\n[1] alpha (local)"
 
-        assert text == f"{given}\n\nNote: a reader found this without a language model.\n\nSources:\n[1] alpha (local)"
+        assert text == given + end
         assert strip_notes(text) == remembered
 
     def test_without_an_answer_the_sentences_come_first_and_are_not_remembered_as_words_of_the_assistant(

@@ -47,7 +47,7 @@ def test_questions_without_gold_passages_are_left_out(tmp_path: Path):
             ("p",),
             [passage("p"), {**passage("p"), "text": "Other."}],
             1,
-            r"corpus.jsonl holds two passages with the id 'p': give each its own",
+            r"corpus.jsonl holds two passages with the id 'p': give each its own id",
         ),
         (("p",), [passage("p")], 25, "too few questions .*: 1, but training needs at least 25"),
     ],

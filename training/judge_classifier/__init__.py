@@ -1,4 +1,4 @@
-"""Train the trees of the judge."""
+"""Train the decision trees that judge whether to switch to another source."""
 
 from prefrag.training.judge_classifier.training import train_judge
 

@@ -1,4 +1,4 @@
-"""Simulate runs over a user's own documents, with many passages under one title, no links, and short questions."""
+"""Simulate searches in a user's own files ("home"): many passages under one title, no links, and short questions."""
 
 import json
 import math
@@ -20,11 +20,11 @@ Titles = Literal["own", "file", "none"]
 TITLES: tuple[Titles, ...] = ("own", "file", "none")
 _FEWEST_PASSAGES = 10
 _FEWEST_ARTICLES = 4
-# The shares of articles, and of each one's passages, that are in the user's files ("at home"), which rarely say all.
+# The simulated files ("at home") hold this share of the articles, and of each of these articles this share of passages.
 _HELD_ARTICLES, _HELD_PASSAGES = 0.65, 0.85
-_SAME_ARTICLE = 0.6
-_PAIRS = 30
-_QUERIES_IN_WORDS = 0.35
+_SAME_ARTICLE = 0.6  # the share of questions whose parts are both on the same article
+_PAIRS = 30  # the number of questions for each article
+_QUERIES_IN_WORDS = 0.35  # the share of second searches for keywords
 # Typical file names that say nothing about the content.
 _FILE_NAMES = ("README", "Manual", "FAQ", "Notes", "User guide", "Chapter", "Introduction", "Overview")
 
@@ -47,7 +47,7 @@ class Article:
 
 
 def read_articles(file: Path) -> list[Article]:
-    """Read the articles with at least ten passages."""
+    """Read articles from a JSON Lines file, and return those with at least ten passages."""
     by_title: dict[str, list[tuple[str, str]]] = {}
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip():
@@ -79,12 +79,12 @@ def _article(title: str, asked: Sequence[tuple[str, str]]) -> Article:
 def home_steps(
     articles: Sequence[Article], seed: int, *, titles: Titles = "own", top_k: int = 5
 ) -> Iterator[JudgedStep]:
-    """Run questions of two parts over the passages that are at home, and yield the steps.
+    """Search the files for the answers to questions with two parts, and yield each search as a step to judge.
 
-    The first search is for the question or its first part, the second for the other part or its keywords; the results
-    of both are kept. The answer to the second part may be at home, in a missing passage, or in a missing article. A
+    The first search is for the whole question or its first part, the second for the second part or its keywords. The
+    answer to the second part may be in the files, in a missing passage of an article, or in a missing article. A
     passage is needed if it answers a part and was not shown before. A passage that answers the second part is needed
-    even if it was shown, because leaving would gain nothing.
+    even if it was shown before, because another source would add nothing.
     """
     draw = random.Random(seed)
     held = draw.sample(articles, math.ceil(_HELD_ARTICLES * len(articles)))

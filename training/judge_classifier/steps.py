@@ -1,4 +1,4 @@
-"""Simulate runs with a perfect judge, whose steps train and measure the trees."""
+"""Simulate runs with a perfect judge. The trees are trained to judge as it does, and measured against it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from prefrag.evaluation.question import Question
 from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, fold_words
 from prefrag.evaluation.simulated_reader.queries import queries
 
-# If the corpus has no field `source`, each passage's source is drawn with these weights.
+# A passage without a field `source` goes to a random source, with these weights.
 _SHARES = {"local": 2, "web": 1, "both": 1}
 
 
 @dataclass(frozen=True)
 class JudgedStep:
-    """A search of the preferred source, and whether its result was worth keeping."""
+    """A search of the preferred source, and which of the passages that it found are needed."""
 
     question_id: str
     question: str
@@ -38,11 +38,11 @@ class JudgedStep:
     found: tuple[Document, ...]  # the passages that the search found, best first
     observed: tuple[Document, ...]  # the passages that were shown before
     features: tuple[dict[str, float], ...]  # the `switch_features` of each passage found
-    needed: tuple[bool, ...]  # whether each passage found is needed
+    needed: tuple[bool, ...]  # for each passage found, whether it is needed
 
     @property
     def keep(self) -> bool:
-        """Whether the result was worth keeping."""
+        """Whether to keep the result, because at least one passage of it is needed."""
         return any(self.needed)
 
 
@@ -54,13 +54,13 @@ class TwoSources:
     web: TantivyDocumentStore  # the index of the source that the judge switches to
 
     def swap(self) -> TwoSources:
-        """Return the sources with the web as the preferred one."""
+        """Return the sources with the web as the preferred source."""
         return TwoSources(self.web, self.local)
 
 
 @contextmanager
 def two_sources(passages: Sequence[Document], seed: int, *, draw_all: bool = False) -> Iterator[TwoSources]:
-    """Index a corpus as two sources, by each passage's field `source` or, if it has none, at random."""
+    """Divide a corpus between two sources by the field `source`. Without it, or with ``draw_all``, draw the source."""
     draw = random.Random(seed)
     drawn = draw.choices(list(_SHARES), weights=list(_SHARES.values()), k=len(passages))
     given = [None if draw_all else passage.meta.get(SPLIT) for passage in passages]
@@ -91,10 +91,10 @@ def simulated_steps(
     top_k: int = 5,
     most: int = 3,
 ) -> Iterator[JudgedStep]:
-    """Run questions with the queries of the simulated reader, and yield the steps that a perfect judge sees.
+    """Run questions with the queries of the simulated reader, and yield the steps that a perfect judge decides.
 
-    Each step searches the preferred source. If its results contain a gold passage that was not shown yet, they are
-    shown; otherwise the other source's results are shown. A run ends when all gold passages were shown.
+    Each step searches the preferred source. If a gold passage is found that was not shown before, the results are
+    shown. Otherwise the results of the other source are shown. A run ends when all gold passages were shown.
     """
     local, web = make_source(sources.local, top_k), make_source(sources.web, top_k)
     terms = RememberedTerms(sources.local)
@@ -138,7 +138,7 @@ def simulated_steps(
 
 
 def make_source(store: TantivyDocumentStore, top_k: int) -> RetrievalSource:
-    """Make a source that searches and ranks as the pipelines' source with an embedded index does."""
+    """Make a retrieval source that searches and ranks as the local source in the pipelines does."""
     return RetrievalSource(
         "local",
         TantivyBM25Retriever(store),
@@ -150,9 +150,9 @@ def make_source(store: TantivyDocumentStore, top_k: int) -> RetrievalSource:
 
 
 class RememberedTerms:
-    """Remembers a store's term statistics, so that each text is analysed and each word counted only once.
+    """A cache of the term statistics of a store: no text is split into terms twice, and no word is counted twice.
 
-    While it is used, nothing may be written to the store.
+    Do not write to the store while the cache is in use.
     """
 
     def __init__(self, statistics: TermStatistics):
@@ -162,11 +162,11 @@ class RememberedTerms:
         self._frequencies: dict[str, int] = {}
 
     def analyze(self, text: str) -> list[str]:
-        """Return the terms of a text as in the index."""
+        """Split a text into terms, as the index does."""
         return self.analyze_many([text])[0]
 
     def analyze_many(self, texts: list[str]) -> list[list[str]]:
-        """Return the terms of each text."""
+        """Split each text into terms."""
         unknown = [text for text in dict.fromkeys(texts) if text not in self._analysed]
         self._analysed |= zip(unknown, analyze_texts(unknown, self._statistics), strict=True)
         return [self._analysed[text] for text in texts]

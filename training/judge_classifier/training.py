@@ -1,4 +1,4 @@
-"""Train the trees of the :class:`TreeJudge` and measure them."""
+"""Train and measure the decision trees of the :class:`TreeJudge`."""
 
 import hashlib
 import json
@@ -35,10 +35,10 @@ SETTINGS: dict[str, Any] = {
     "nthread": 1,
 }
 ROUNDS = 150
-_HELD_BACK = 0.2
+_HELD_BACK = 0.2  # the share of questions that are held back to measure trees
 HOME = "home"
-# Trees easily tell a user's files ("home") from datasets, so files weigh only a third of a dataset. A needed passage in
-# the files counts double, as it is rarely found elsewhere. Chosen by cross-validation, and without MuSiQue.
+# The user's files ("home") weigh a third of a dataset, because trees easily tell them from datasets. A needed passage
+# in them counts double, because other sources rarely have it. Chosen by cross-validation, also with MuSiQue left out.
 _HOME_WEIGHT, _NEEDED_AT_HOME = 0.3, 2.0
 # A small dataset teaches more if its corpus is divided between the sources several times.
 _ENOUGH_QUESTIONS = 400
@@ -52,7 +52,7 @@ class HeldBack:
     dataset: str
     steps: int
     classifier: float  # the share of steps, 0 to 1, with a right verdict
-    left: float  # of the steps with a needed passage, the share, 0 to 1, that the trees leave for the other source
+    left: float  # the share, 0 to 1, of the steps with a needed passage in which the trees wrongly switch the source
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class TrainingStep:
 
     dataset: str
     step: JudgedStep
-    measures: bool  # whether the run is like a served one, so that it may be measured
+    measures: bool  # whether the run resembles real use, so that the step may be used to measure trees
 
 
 def train_judge(
@@ -71,9 +71,9 @@ def train_judge(
     home: Path | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Training[HeldBack]:
-    """Train the trees on the steps of simulated runs; the same files and seed give the same trees.
+    """Train the trees on the steps of simulated runs. The same files and seed give the same trees.
 
-    A folder beside the output keeps the steps of each finished dataset until the training ends, so that an interrupted
+    Until the training ends, a folder beside the output keeps the steps of each finished dataset, so that an interrupted
     training can continue.
     """
     training = TreeTraining(datasets, output, on_progress)
@@ -115,7 +115,7 @@ def train_judge(
         "Trees of `prefrag train judge`",
         f"`{result.output.name}`: seed {seed}, {questions} questions, {len(steps)} steps, {result.seconds:.0f} s.",
         table(
-            ["held-back questions, by trees not trained on them", "steps", "right verdicts", "needed, but left"],
+            ["held-back questions, by trees not trained on them", "steps", "right verdicts", "needed, but rejected"],
             ((one.dataset, one.steps, f"{one.classifier:.1%}", f"{one.left:.1%}") for one in measured),
         ),
     )
@@ -124,7 +124,7 @@ def train_judge(
 
 
 def home_training_steps(file: Path, seed: int) -> Iterator[TrainingStep]:
-    """Run pairs of questions over articles, first with their own titles, then with file names, then without titles."""
+    """Run pairs of questions on articles three times: with their own titles, with file names, and without titles."""
     articles = read_articles(file)
     for number, titles in enumerate(TITLES):
         for step in home_steps(articles, seed + number, titles=titles):
@@ -132,11 +132,11 @@ def home_training_steps(file: Path, seed: int) -> Iterator[TrainingStep]:
 
 
 def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
-    """Run the questions of a dataset in every useful variant.
+    """Run the questions of a dataset several times, each time in another variant.
 
-    Questions with sub-questions run with and without these. Each of the two sources is the preferred one once. If there
-    are few questions, the corpus is divided in further ways. Finally, the questions run without the titles of passages,
-    so that the trees can also judge passages without titles.
+    Each of the two sources is the preferred source once. Questions with sub-questions also run without them. If there
+    are few questions, the corpus is divided between the sources in several ways. Finally, the questions run over
+    passages whose titles were removed, so that the trees can also judge passages without titles.
     """
     questions, passages = dataset.read(at_least=FEWEST_QUESTIONS)
     texts = {passage.id: passage for passage in passages}
@@ -156,15 +156,15 @@ def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
 
 
 def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
-    """Train trees on the passages of steps."""
+    """Train trees to tell which passages of a step are needed."""
     import numpy as np
 
     verdicts = {one.step.keep for one in steps}
     if len(verdicts) < 2:
-        verdict = "keeps" if any(verdicts) else "switches"
+        verdict = "keeps the results" if any(verdicts) else "switches the source"
         raise ValueError(
-            f"A perfect judge {verdict} in every step (of {len(steps)}): nothing to learn. Give questions with gold "
-            "passages that only one of the sources has."
+            f"A perfect judge {verdict} in each of the {len(steps)} steps, so there is nothing to learn: give "
+            "questions with gold passages that only one of the sources has."
         )
     sizes = {name: sum(one.dataset == name for one in steps) for name in {one.dataset for one in steps}}
     weights = {
@@ -201,7 +201,7 @@ def _measure(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> H
 
 
 def _fingerprint(name: str, seed: int, files: Iterable[Path | None]) -> str:
-    """Name the file of the steps by all that the steps depend on, so that no other training reuses it by mistake."""
+    """Make a file name from everything that the steps depend on, so that no other training reads the file."""
     parts: list[Any] = [name, seed, FEATURES]
     for file in files:
         parts.append(hashlib.sha256(file.read_bytes()).hexdigest() if file is not None else None)
@@ -213,7 +213,7 @@ def _write_steps(run: Callable[[], Iterable[TrainingStep]]) -> list[dict[str, An
 
 
 def _write_step(one: TrainingStep) -> dict[str, Any]:
-    # The passages are not written, because the trees learn only from their features.
+    # The texts of the passages are not written, because the trees learn only from features.
     step = one.step
     return {
         "dataset": one.dataset,

@@ -73,7 +73,7 @@ def _is_gguf(model: str) -> bool:
 
 
 def _read_tokens(file: Path) -> dict[str, int]:
-    """Read from the fields of a GGUF file which token ends a turn, and which one pads."""
+    """Read the id of the token that ends a turn, and of the padding token, from a GGUF file."""
     from gguf import GGUFReader
 
     fields = GGUFReader(file).fields

@@ -1,4 +1,4 @@
-"""A judged step as it is sampled: nine replies of the small model, the gold verdict, and the preference pair."""
+"""The samples of a judged step: nine replies of the small model, the gold verdict, and the preferred reply."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import product
 from typing import Any
 
-# Appendix C: each temperature with each top-p.
+# The sampling parameters of the nine replies: each temperature with each top-p (appendix C).
 GRID = tuple(product((0.1, 0.5, 0.9), (0.1, 0.5, 0.9)))
 
 
@@ -30,7 +30,7 @@ class Gold:
     """The verdict that candidates are compared with."""
 
     status: bool
-    # The preferred analysis is the closest to these texts: the stronger model's own analysis, or the gold sentences.
+    # The analysis closest to these texts is preferred. They are the stronger model's analysis, or the gold sentences.
     references: tuple[str, ...]
 
 
@@ -40,12 +40,12 @@ class JudgedStep:
 
     step: int  # the number of the step, counted from 1; the first is not judged
     prompt: Sequence[Mapping[str, str]]  # the messages that were sent, each with role and content
-    candidates: Sequence[Candidate]  # the replies, one for each point of the grid
+    candidates: Sequence[Candidate]  # the replies, one for each temperature and top-p in `GRID`
     gold: Gold | None  # the gold verdict; None if the stronger model's reply could not be read
     chosen: int | None = None  # the index of the preferred candidate; None if no candidate has the gold verdict
-    chosen_by: str = ""  # `only` if all candidates with the gold verdict say the same, else `model` or `nearness`
+    chosen_by: str = ""  # `only` if all candidates with the gold verdict agree in the text, else `model` or `nearness`
     rejected: int | None = None  # the index of a candidate with the other verdict; None if there is none
-    by_passages: bool | None = None  # the verdict by the gold passages; None if these are not known
+    by_passages: bool | None = None  # the verdict by the gold passages; None if they are not known
     # The variables that the server passes to the chat template besides the messages.
     chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
@@ -67,14 +67,14 @@ class JudgedStep:
 
 
 def split_by_verdict(candidates: Sequence[Candidate], status: bool) -> tuple[list[int], list[int]]:
-    """Return the indices of the candidates with this verdict, and of those with the other one."""
+    """Return the indices of the candidates with this verdict, and of the candidates with the other verdict."""
     right = [place for place, one in enumerate(candidates) if one.status is status]
     wrong = [place for place, one in enumerate(candidates) if one.status is (not status)]
     return right, wrong
 
 
 def draw_seed(*parts: object) -> int:
-    """Draw a seed that depends only on the given parts, so that a resumed collection continues as it began."""
+    """Compute a seed from ``parts`` alone, so that a resumed collection draws the same as an uninterrupted one."""
     return int(hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:7], 16)
 
 

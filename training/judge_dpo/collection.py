@@ -1,4 +1,4 @@
-"""Collect pairs for the judge's model: run training questions, sample replies at judged steps, balance the pairs."""
+"""Collect pairs of replies to train the judge's model: run questions, sample replies at judged steps, balance pairs."""
 
 import json
 from collections import Counter
@@ -38,33 +38,33 @@ from prefrag.training.judge_dpo.report import Collected, write_report
 from prefrag.training.judge_dpo.sampling_judge import EVENT, SamplingJudge
 
 PAIRS, HELD_OUT, STEPS, REPORT = "pairs.jsonl", "held_out.jsonl", "steps.jsonl", "report.json"
-# If the first concurrent questions and this many more all fail, the collection gives up.
+# The collection gives up if all of the first questions fail: those that run at the same time, and this many more.
 _FURTHER_FAILED = 5
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How pairs are collected; the defaults are from appendix C of PrefRAG."""
+    """How pairs are collected. The defaults are from appendix C of PrefRAG."""
 
     pipeline: str = "prefrag"
-    labels: str = "model"  # `model` for gold verdicts from a stronger model, `gold` for those from gold passages
-    llm: str | None = None  # the model of the runs, see `Experiment`
+    labels: str = "model"  # where gold verdicts are from: `model` for a stronger model, `gold` for gold passages
+    llm: str | None = None  # the model that runs the pipeline, see `Experiment`
     model: str | None = None
     prompts: str = "product"  # `product` for the prompts that users get, `plain`, or a folder of prompts
     changes: tuple[str, ...] = ()  # settings of the pipeline, each NAME=VALUE
-    # The verdict that a run continues with: `gold`, or `own` for the small model's, as in the authors' code.
+    # The verdict that a run continues with: `gold`, or `own` for the small model's verdict, as in the authors' code.
     trajectory: str = "gold"
-    schema: bool = True  # whether the nine replies must follow the same schema as those of a served judge
-    # The fewest and the most documents per retrieval, drawn for each question; None for the pipeline's number.
+    schema: bool = True  # whether the nine replies must follow the schema that is sent when a judge is in use
+    # The range from which the number of documents per retrieval is drawn for each question; None for the pipeline's.
     top_k: tuple[int, int] | None = None
-    limit: int | None = 15_000  # the most questions, drawn from all
-    most_true: int = 3_000  # the most pairs whose gold verdict is True
-    most_false: int = 1_000  # the most pairs whose gold verdict is False
+    limit: int | None = 15_000  # the maximum number of questions, drawn from each dataset
+    most_true: int = 3_000  # the maximum number of pairs whose gold verdict is True
+    most_false: int = 1_000  # the maximum number of pairs whose gold verdict is False
     canonical: bool = False  # whether to take a missing reply from a template
-    held_out: float = 0.05  # the share of questions, 0 to 1, whose steps are held out
-    held_out_steps: int = 400  # the most held-out steps to keep
-    deadline: float = 600.0  # the most seconds that the run of a question may take
-    seed: int = 7  # the seed of all draws
+    held_out: float = 0.05  # the share of questions, 0 to 1, whose steps are held out to measure the model
+    held_out_steps: int = 400  # the maximum number of held-out steps in the file
+    deadline: float = 600.0  # the maximum number of seconds for the run of a question
+    seed: int = 7  # the seed of all random draws
 
     def __post_init__(self) -> None:
         if self.labels not in ("model", "gold"):
@@ -72,7 +72,7 @@ class Plan:
         if self.trajectory not in ("gold", "own"):
             raise ValueError(f"trajectory is '{self.trajectory}': set it to gold or own.")
         if self.top_k is not None and not 1 <= self.top_k[0] <= self.top_k[1]:
-            raise ValueError(f"top_k is {self.top_k}: give the fewest and the most documents, such as 2-5.")
+            raise ValueError(f"top_k is {self.top_k}: give the minimum and the maximum of documents, such as 2-5.")
         if not 0 <= self.held_out < 1 or self.most_true < 1 or self.most_false < 1:
             raise ValueError("held_out must be at least 0 and below 1, most_true and most_false at least 1.")
 
@@ -89,10 +89,11 @@ def collect(
     ray: str | None = None,
     on_progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
-    """Collect pairs, or continue an interrupted collection, and return its report.
+    """Collect pairs, or continue an interrupted collection, and return the report.
 
-    ``small`` is the model to sample, by default the judge's own; ``gold`` is the stronger model, or a function that
-    makes it in each worker. ``concurrency`` counts per worker; ``ray`` is the address of a cluster for the workers.
+    ``small`` is the model that writes the replies, by default the judge's own model. ``gold`` is the stronger model, or
+    a function that makes it in each worker. Each worker runs ``concurrency`` questions at a time. ``ray`` is the
+    address of a cluster for the workers.
     """
     if plan.labels == "model" and gold is None:
         raise ValueError("The labels `model` need a stronger model: name its server, or label by gold passages.")
@@ -138,7 +139,7 @@ def collect(
 
 @dataclass
 class _Sampling:
-    """Runs questions and records their judged steps; each worker builds a pipeline of its own."""
+    """Runs questions and records their judged steps. Each worker builds its own pipeline."""
 
     setup: Setup
     plan: Plan
@@ -160,7 +161,7 @@ class _Sampling:
             yield self.run
 
     def build(self) -> dict[str, str]:
-        """Build the pipeline, and return the names of the sampled model and of what gives the gold verdicts."""
+        """Build the pipeline. Return the names of the model that is sampled, and of the source of gold verdicts."""
         self.pipeline = self.setup.build()
         judge, labels = _sample_in(
             self.pipeline, self.plan, self.dataset, self.questions, self.small, self.gold, self.concurrency
@@ -168,7 +169,7 @@ class _Sampling:
         return {"small": _name(judge.chat_generator), "gold": labels}
 
     async def run(self, question: Question) -> dict[str, Any] | str:
-        """Run a question, and return its record, or the reason why it failed."""
+        """Run a question. Return the record of the run, or the reason why it failed."""
         options: dict[str, Any] = {} if question.answer_type == "short" else {"answer_type": question.answer_type}
         if self.plan.top_k is not None:
             options["top_k"] = draw(self.plan.seed, question.id, "top_k").randint(*self.plan.top_k)
@@ -194,13 +195,13 @@ def _run_all(
     with closing(results):
         for ended, (question, run) in enumerate(results, start=1):
             if isinstance(run, str):
-                # A failed run is not kept, so the same command runs the question again.
+                # A failed run is not written, so a repeated command runs the question again.
                 failed += 1
                 report(f"{name}: question {question.id} failed: {run}")
             else:
                 add_line(file, run)
                 steps = len(run["steps"])
-                report(f"{name}: {ended} of {len(pending)} questions, {steps} judged steps in the last")
+                report(f"{name}: {ended} of {len(pending)} questions run, the last with {steps} judged steps")
             if ended == failed == min(runner.room + _FURTHER_FAILED, len(pending)):
                 advice = "repair what the last lines report, then run the same command again."
                 stopped.append(ConnectionError(f"The first {failed} questions all failed: {advice}"))
@@ -209,7 +210,7 @@ def _run_all(
 
 
 def _read_done(file: Path, dataset: str) -> dict[str, dict[str, Any]]:
-    """Read the finished runs of a dataset by the question's id; cut off an unfinished last line."""
+    """Read the finished runs of a dataset, by the id of the question. An unfinished last line is cut off."""
     done = {}
     for number, line in enumerate(read_lines(file), start=1):
         try:
@@ -218,13 +219,13 @@ def _read_done(file: Path, dataset: str) -> dict[str, dict[str, Any]]:
                 done[run["id"]] = run
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(
-                f"{file}, line {number}, is not a run ({error}): delete it, and its question will run again."
+                f"{file}, line {number}, is not a run ({error}): delete this line, and its question will run again."
             ) from error
     return done
 
 
 def _read_questions(dataset: Dataset, plan: Plan) -> tuple[list[Question], int]:
-    """Draw questions, each text once, and count the repeated ones; labels by gold passages need questions with any."""
+    """Draw questions whose texts all differ. Return them, and the number of questions that repeated a text."""
     if dataset.corpus is None:
         raise ValueError(
             f"{dataset.name} names an index: give QUESTIONS.jsonl:CORPUS.jsonl, so that the corpus can be split."
@@ -247,12 +248,12 @@ def _sample_in(
     gold: ChatGenerator | Callable[[], ChatGenerator] | None,
     concurrency: int,
 ) -> tuple[ModelJudge, str]:
-    """Replace the pipeline's judge by one that samples; return the sampled judge, and the name of what labels."""
+    """Replace the pipeline's judge by one that samples. Return the sampled judge, and the source of gold verdicts."""
     needed = {key for one in questions for key in one.supporting_ids}
     held = {one.id: one for one in read_passages(dataset.corpus) if one.id in needed}  # type: ignore[arg-type]
     if plan.labels == "gold" and (absent := needed - held.keys()):
         raise ValueError(
-            f"{dataset.corpus} lacks {len(absent)} gold passages of {dataset.questions}: give these questions' corpus."
+            f"{dataset.corpus} lacks {len(absent)} gold passages of {dataset.questions}: give the questions' corpus."
         )
     passages = GoldPassages(questions, held)
     gold = gold() if callable(gold) else gold
@@ -318,7 +319,7 @@ def _is_held_out(sampled: SampledStep, plan: Plan) -> bool:
 
 
 def _settings(plan: Plan, datasets: Sequence[Dataset]) -> dict[str, Any]:
-    # These settings decide what is sampled, so they may not change between calls; the number of pairs kept may.
+    # These settings decide what is sampled, so they must stay the same when a collection continues.
     return {
         "pipeline": plan.pipeline,
         "labels": plan.labels,

@@ -1,4 +1,4 @@
-"""`prefrag train judge-dpo`: collect pairs of replies, and train the judge's model on them."""
+"""The commands of `prefrag train judge-dpo`, which collect pairs of replies and train the judge's model on them."""
 
 from functools import partial
 from importlib.util import find_spec
@@ -17,10 +17,10 @@ Changes = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE"
 
 def data(
     dataset: Datasets,
-    output: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder for the pairs; continues what is there.")],
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder of a new or an interrupted collection.")],
     labels: Annotated[
         str | None,
-        typer.Option(metavar="model|gold", help="Gold verdicts from a stronger model (default) or gold passages."),
+        typer.Option(metavar="model|gold", help="Take gold verdicts from a stronger model (default) or gold passages."),
     ] = None,
     gold_llm: Annotated[
         str | None, typer.Option(metavar="URL", help="The stronger model's server; its key is in PREFRAG_GOLD_API_KEY.")
@@ -30,25 +30,25 @@ def data(
         str | None,
         typer.Option(
             metavar="embedded|simulated|URL",
-            help="The model of the runs; by default that of PREFRAG_LLM_BASE_URL. With `simulated`, the runs need no "
-            "model, and the judge's environment variables name the model to train.",
+            help="The model that runs the pipeline, by default that of PREFRAG_LLM_BASE_URL. With `simulated`, only "
+            "the judge needs a model: the model to train, which the variables PREFRAG_JUDGE_... name.",
         ),
     ] = None,
     model: Model = None,
     top_k: Annotated[
         str | None,
-        typer.Option(metavar="N-M", help="Documents per retrieval, drawn for each question; the authors draw 2-5."),
+        typer.Option(metavar="N-M", help="Documents per retrieval, drawn for each question. The authors use 2-5."),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="The most questions, drawn from each dataset; by default 15000.")
+        int | None, typer.Option(min=1, help="Maximum number of questions, drawn from each dataset; by default 15000.")
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Questions, and calls to the judge, at the same time.")] = 4,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions, and calls of the judge, at the same time.")] = 4,
     workers: Workers = None,
     ray: RayCluster = None,
     experiment: Experiment = None,
     changes: Changes = None,
 ) -> None:
-    """Collect pairs of replies from runs over training questions; the same command continues an interrupted call."""
+    """Collect pairs of replies by running training questions. To resume, repeat the command."""
     from prefrag.evaluation.settings_file import make_settings, read_fields
     from prefrag.training.judge_dpo.collection import PAIRS, Plan, collect
     from prefrag.training.judge_dpo.report import print_report
@@ -75,7 +75,7 @@ def data(
     typer.echo(print_report(report))
     typer.echo(f"The pairs: {output / PAIRS}")
     if report["questions_failed"]:
-        typer.echo(f"{report['questions_failed']} questions failed: the same command runs them again.", err=True)
+        typer.echo(f"{report['questions_failed']} questions failed: repeat the command to run them again.", err=True)
 
 
 def make_gold_model(url: str | None, model: str | None) -> Any:
@@ -98,7 +98,7 @@ def make_gold_model(url: str | None, model: str | None) -> Any:
 def _read_range(text: str) -> tuple[int, int]:
     first, _, last = text.partition("-")
     if not first.isdecimal() or not (last or first).isdecimal():
-        raise ValueError(f"--top-k is '{text}': give the fewest and the most documents, such as 2-5.")
+        raise ValueError(f"--top-k is '{text}': give the minimum and the maximum of documents, such as 2-5.")
     return int(first), int(last or first)
 
 
@@ -107,14 +107,12 @@ def fit(
     model: Annotated[
         str, typer.Option(metavar="FOLDER|NAME|FILE.gguf", help="The model that the replies were sampled from.")
     ],
-    output: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="The folder for the model or adapter; continues what is there.")
-    ],
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder of a new or an interrupted training.")],
     lora: Annotated[bool, typer.Option("--lora", help="Train a LoRA instead of all weights.")] = False,
     experiment: Experiment = None,
     changes: Changes = None,
 ) -> None:
-    """Train the judge's model on pairs; the same command continues from the last checkpoint."""
+    """Train the judge's model on pairs. To resume from the last checkpoint, repeat the command."""
     _require_packages()
     from prefrag.evaluation.settings_file import make_settings, read_fields
     from prefrag.training.judge_dpo.fit import ADAPTER, MODEL, FitSettings
@@ -127,16 +125,16 @@ def fit(
         if facts[name] is not None:
             typer.echo(f"{name}: {_in_words(facts[name])}")
     trained = output / (ADAPTER if settings.lora else MODEL)
-    typer.echo(f"Trained {facts['steps']} steps: {trained}; its card is {output / 'card.md'}")
+    typer.echo(f"Trained in {facts['steps']} steps: {trained}. The card is {output / 'card.md'}.")
 
 
 def measure(
     pairs: Annotated[Path, typer.Option("--data", metavar="FOLDER", help="The output of `judge-dpo data`.")],
     model: Annotated[str, typer.Option(metavar="FOLDER|NAME|FILE.gguf", help="The model.")],
     adapter: Annotated[Path | None, typer.Option(metavar="FOLDER", help="A LoRA for the model.")] = None,
-    reply_tokens: Annotated[int, typer.Option(min=0, help="The most tokens of a verdict; 0 writes no verdicts.")] = 512,
+    reply_tokens: Annotated[int, typer.Option(min=0, help="Maximum tokens of a written verdict; 0 writes none.")] = 512,
 ) -> None:
-    """Measure a model on the held-out steps, for example after a training on several GPUs, which does not measure."""
+    """Measure a model on the held-out steps. A training on one GPU does this itself, on several GPUs it does not."""
     _require_packages()
     import torch
 

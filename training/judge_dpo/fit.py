@@ -23,32 +23,32 @@ from prefrag.training.judge_dpo.measure import measure, tokenize_prompt
 CHECKPOINTS, MODEL, ADAPTER, GGUF_ADAPTER, LOG = "checkpoints", "model", "adapter", "adapter.gguf", "tensorboard"
 _BEFORE = "before.json"
 _PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
-# The paper's rate is for all weights; a LoRA's own weights start at zero and need larger steps.
+# The paper's rate is for all weights. The weights of a LoRA start at zero and need larger steps.
 LEARNING_RATE, LORA_LEARNING_RATE = 5e-7, 5e-6
 
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How the model is trained; the defaults are from section 3.5 of PrefRAG."""
+    """How the model is trained. The defaults are from section 3.5 of PrefRAG."""
 
     model: str  # a folder, a name on the Hugging Face hub, or a GGUF file
     lora: bool = False  # whether to train a LoRA instead of all weights
     lora_rank: int = 16  # the rank of the LoRA; its alpha is twice that
     learning_rate: float | None = None  # None for 5e-7, or for 5e-6 with a LoRA
-    beta: float = 0.1  # how strongly the model is held near its start; lower values let it move further
+    beta: float = 0.1  # how strongly the model is kept near its start; with lower values it moves further
     batch: int = 8  # pairs per step, on all devices together
     per_device: int = 1  # pairs that a device holds at a time
     epochs: float = 1.0  # how often each pair is seen
-    max_steps: int | None = None  # the most steps; None for no limit
-    # The most tokens of prompt and reply together; a longer pair is an error, because no pair may be cut or dropped.
+    max_steps: int | None = None  # the maximum number of steps; None for no limit
+    # The maximum tokens of a prompt with a reply. A longer pair is an error, because no pair may be cut or dropped.
     max_length: int | None = None
-    # The type of the weights, `float32` or `bfloat16`; the computation is always in bfloat16.
+    # The type of the weights, `float32` or `bfloat16`. The computation is always in bfloat16.
     weights: str = "float32"
     # Whether to compute the reference model's log probabilities first, so that it need not stay in memory.
     precompute_reference: bool = False
-    save_steps: int = 100  # steps between two checkpoints
-    log_steps: int = 10  # steps between two lines of the log
-    reply_tokens: int = 512  # the most tokens of a verdict when held-out steps are measured; 0 skips written verdicts
+    save_steps: int = 100  # the number of steps between two checkpoints
+    log_steps: int = 10  # the number of steps between two lines of the log
+    reply_tokens: int = 512  # the maximum tokens of a verdict that the measured model writes; 0 to write no verdicts
     seed: int = 7
 
     @property
@@ -60,12 +60,12 @@ class FitSettings:
 def fit(
     data: Path, output: Path, settings: FitSettings, on_progress: Callable[[str], None] = lambda line: None
 ) -> dict[str, Any]:
-    """Train a model, from the last checkpoint if there is one, and return the facts for its card."""
+    """Train a model and return the facts for its card. If there are checkpoints, continue from the last one."""
     started = time.monotonic()
     rows = read_rows(data / PAIRS)
     held_out = read_rows(data / HELD_OUT) if (data / HELD_OUT).is_file() else []
     output.mkdir(parents=True, exist_ok=True)
-    # The arguments are made before the model is loaded, so that of several processes only the first reads the weights.
+    # Make the arguments before loading the model, so that only the first of several processes reads the weights.
     arguments = _make_arguments(output, settings)
     tokenizer = load_tokenizer(settings.model)
     model = load_model(settings.model, settings.weights)
@@ -118,10 +118,10 @@ def _write_card(folder: Path, facts: dict[str, Any]) -> None:
         folder,
         "A judge of `prefrag train judge-dpo fit`",
         f"From {facts['model']}, {kind}: {facts['pairs']} pairs ({facts['canonical']} with a reply from a template), "
-        f"{facts['steps']} steps of {facts['batch']}, learning rate {facts['learning_rate']:g}, "
+        f"{facts['steps']} steps of {facts['batch']} pairs, learning rate {facts['learning_rate']:g}, "
         f"beta {facts['beta']:g}, {facts['epochs']:g} epochs, seed {facts['seed']}, loss {facts['loss']}, "
         f"{facts['seconds']} s on {facts['devices']} device(s).\n"
-        f"The replies were sampled from {facts['sampled_from']}; gold verdicts by {facts['gold']}.",
+        f"The replies were sampled from {facts['sampled_from']}. The gold verdicts are from {facts['gold']}.",
         table(head, (_row(name, facts[name]) for name in ("before", "after"))),
         "Versions: " + ", ".join(f"{name} {found}" for name, found in facts["versions"].items()) + ".",
         facts=facts,
@@ -149,12 +149,12 @@ def read_rows(file: Path) -> list[dict[str, Any]]:
         raise FileNotFoundError(f"There is no file {file}: make it with `prefrag train judge-dpo data`.")
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     if not rows and file.name == PAIRS:
-        raise ValueError(f"{file} holds no pairs: collect more questions, or fill in missing replies with `canonical`.")
+        raise ValueError(f"{file} holds no pairs: collect more, or set canonical=true to fill in missing replies.")
     return rows
 
 
 def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, max_length: int | None) -> int:
-    """Return the tokens of the longest pair; refuse pairs that do not fit, which trl would silently cut or drop."""
+    """Return the tokens of the longest pair. Refuse pairs that are too long: TRL would silently cut or drop them."""
     window = getattr(config, "max_position_embeddings", None)
     most = min(one for one in (max_length, window) if one is not None) if max_length or window else None
     lengths = []
@@ -165,27 +165,27 @@ def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, m
             whole = tokenizer.apply_chat_template([*row["prompt"], *row[side]], return_dict=False, **template)
             if list(whole[: len(prompt)]) != prompt:
                 raise ValueError(
-                    "The chat template writes the prompt differently when a reply follows, so training would not use "
-                    "the served prompt: for a model that thinks, collect the pairs with PREFRAG_LLM_THINKING=off."
+                    "The chat template writes the prompt differently when a reply follows, so the model would learn "
+                    "from another prompt than it gets: if it can think, collect pairs with PREFRAG_LLM_THINKING=off."
                 )
             lengths.append(len(whole))
     too_long = sum(length > most for length in lengths) if most is not None else 0
     if too_long:
         raise ValueError(
-            f"{too_long} of {len(lengths)} replies with their prompts are longer than {most} tokens, up to "
-            f"{max(lengths)}, and none may be cut: raise max_length up to the model's window ({window}), or "
-            "collect with fewer documents (--top-k) or a smaller PREFRAG_LLM_CONTEXT."
+            f"{too_long} of {len(lengths)} replies with their prompts are longer than {most} tokens (the longest has "
+            f"{max(lengths)}), and none may be cut: raise max_length up to the model's window ({window}), or collect "
+            "pairs with fewer documents (--top-k) or a smaller PREFRAG_LLM_CONTEXT."
         )
     return max(lengths)
 
 
 def check_prepared(prepared: Any, rows: Sequence[dict[str, Any]], tokenizer: Any) -> None:
-    """Raise ValueError unless the trainer has every pair, and its prompts equal the served ones token for token."""
+    """Raise ValueError if the trainer dropped a pair, or if its prompts differ from the prompts that a server makes."""
     if len(prepared) != len(rows):
         raise ValueError(f"The trainer kept {len(prepared)} of {len(rows)} pairs: none may be dropped.")
     for row, ids in zip(rows, prepared["prompt_ids"], strict=True):
         if list(ids) != tokenize_prompt(tokenizer, row):
-            raise ValueError("The trainer changed a prompt, so it would not train on the served prompt.")
+            raise ValueError("The trainer changed a prompt, so the model would be trained on a prompt it never gets.")
 
 
 def _make_arguments(output: Path, settings: FitSettings) -> DPOConfig:
@@ -209,7 +209,7 @@ def _make_arguments(output: Path, settings: FitSettings) -> DPOConfig:
         warmup_steps=0,
         weight_decay=0.0,
         max_grad_norm=1.0,
-        # None, so that nothing is cut or dropped; check_lengths has refused pairs that do not fit.
+        # With None, no pair is cut or dropped. Pairs that are too long were refused by check_lengths.
         max_length=None,
         bf16=True,
         gradient_checkpointing=True,
@@ -240,7 +240,7 @@ def _make_trainer(
             task_type="CAUSAL_LM",
         )
     elif not settings.precompute_reference:
-        # The reference is loaded like the model itself; trl would read it from the place that the model's config names.
+        # Load the reference in the same way as the model. TRL would load it from the path in the model's config.
         reference = load_model(settings.model, settings.weights)
     trainer = DPOTrainer(
         model=model,
@@ -262,7 +262,7 @@ def _measure_before(
     settings: FitSettings,
     on_progress: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Measure the untrained model; a resumed training reads its earlier measurement."""
+    """Measure the untrained model. A resumed training reads the earlier result from a file."""
     file = output / _BEFORE
     if not file.is_file():
         on_progress(f"Measuring on {len(held_out)} held-out steps")
@@ -277,6 +277,6 @@ def _write_gguf(adapter: Path, model: Any, file: Path, on_progress: Callable[[st
     try:
         write_gguf_adapter(adapter, model.config, file)
     except (UnknownArchitecture, ImportError) as error:
-        on_progress(f"No GGUF adapter: {error}")
+        on_progress(f"The GGUF adapter was not written: {error}")
         return None
     return file.name

@@ -1,4 +1,4 @@
-"""Write a LoRA adapter as a GGUF file, which llama.cpp can apply to a model, quantised or not."""
+"""Write a LoRA adapter as a GGUF file. llama.cpp can apply it to a model, even to a quantised model."""
 
 import json
 import re
@@ -9,7 +9,7 @@ import numpy as np
 
 from prefrag.components.errors import BadInput
 
-# The names of the parts of a layer in llama.cpp.
+# The names that llama.cpp gives to the weights of a layer.
 _PARTS = {
     "self_attn.q_proj": "attn_q",
     "self_attn.k_proj": "attn_k",
@@ -25,7 +25,7 @@ _ARCHITECTURES = {"llama": True, "mistral": True, "qwen2": False, "qwen3": False
 
 
 class UnknownArchitecture(BadInput):
-    """The adapter of this model cannot be written here."""
+    """The adapter cannot be written as GGUF, because the kind of model or adapter is not known here."""
 
 
 def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
@@ -65,6 +65,6 @@ def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
 
 
 def _turn_rows(tensor: Any, heads: int) -> Any:
-    """Order the rows of query or key weights for llama.cpp, which rotates adjacent pairs instead of halves."""
+    """Reorder query or key weights for llama.cpp, which rotates pairs of adjacent rows, not one half with the other."""
     rows = tensor.shape[0]
     return tensor.reshape(heads, 2, rows // heads // 2, *tensor.shape[1:]).swapaxes(1, 2).reshape(tensor.shape)

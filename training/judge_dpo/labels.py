@@ -1,4 +1,4 @@
-"""Find the gold verdict of a judged step, and the analysis closest to it, by gold passages or by a stronger model."""
+"""Find the gold verdict of a judged step, and the sampled analysis that is closest to the gold analysis."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,29 +21,29 @@ CLOSEST_PROMPT = "closest_analysis"
 
 
 class Labels(Protocol):
-    """Give a step's gold verdict, and choose among the sampled analyses that reached the same verdict."""
+    """Give the gold verdict of a step, and choose among the sampled analyses that reach the same verdict."""
 
     async def label(self, call: Prepared, state: State) -> Gold | None:
-        """Return the gold verdict; None if there is none."""
+        """Return the gold verdict, or None if it cannot be found."""
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
-        """Return the index of the analysis that is closest to the gold one, and how it was chosen."""
+        """Return the index of the analysis that is closest to the gold analysis, and how it was chosen."""
 
 
 class GoldPassages:
-    """Labels by gold passages: True if the search found one that was not shown before."""
+    """Label steps by gold passages: the verdict is True if the search found a gold passage that was not shown yet."""
 
     def __init__(self, questions: Iterable[Question], passages: Mapping[str, Document]):
         self._gold = {fold(one.question): one.supporting_ids for one in questions if one.supporting_ids}
         self._passages = passages
 
     def status(self, state: State) -> bool | None:
-        """Return only the verdict."""
+        """Return the verdict, or None if the question has no gold passages."""
         missing = self._missing(state)
         return None if missing is None else any(one.id in missing for one in state.step.searches[-1].documents)
 
     async def label(self, call: Prepared, state: State) -> Gold | None:
-        """Return the verdict, with the sentences of the gold passages found or, if none was, of those still missing."""
+        """Return the verdict, and the sentences of gold passages: those found or, if none was found, those missing."""
         missing = self._missing(state)
         if missing is None:
             return None
@@ -70,7 +70,7 @@ class GoldPassages:
 
 
 class GoldModel:
-    """Labels by a stronger model, which gets the same prompt (appendix C, tables 20 to 23 of PrefRAG)."""
+    """Label steps by a stronger model, which gets the same prompt (appendix C, tables 20 to 23 of PrefRAG)."""
 
     def __init__(self, judge: ModelJudge):
         self._judge = judge
@@ -78,14 +78,14 @@ class GoldModel:
     async def label(self, call: Prepared, state: State) -> Gold | None:
         """Let the stronger model judge."""
         own = self._judge.call
-        # No schema is sent, because not every server accepts one; the prompt says how to reply.
+        # No schema is sent, because not every server accepts a schema. The prompt says how to reply.
         verdict, _, _ = await own.send_until_read_async(
             replace(call, generation_kwargs=own.generation_kwargs), read_judgement
         )
         return None if verdict is None else Gold(verdict.status, (verdict.analysis,))
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
-        """Let the stronger model choose (table 22); if both of its replies are unreadable, choose by shared words."""
+        """Let the stronger model choose (table 22). If both of its replies are unreadable, choose by shared words."""
 
         def values(observations: object) -> dict[str, object]:
             return {

@@ -12,12 +12,11 @@ from prefrag.training.judge_dpo.pairs import canonical_reply
 def measure(
     model: Any, tokenizer: Any, steps: Sequence[dict[str, Any]], reply_tokens: int = 512, batch: int = 8
 ) -> dict[str, Any]:
-    """Measure a model on balanced steps, in two ways.
+    """Measure a model in two ways, on steps of which half have the gold verdict True.
 
-    ``accuracy`` is the share of right verdicts that the model writes at temperature 0 and without a schema; a verdict
-    that is unreadable or cut off counts as wrong. ``likelihood_accuracy`` takes as the verdict the template reply that
-    the model finds more probable. ``likelihood_auc`` says how well the difference of the two log probabilities sorts
-    the steps.
+    For ``accuracy``, the model writes verdicts at temperature 0, without a schema. An unreadable or cut-off verdict
+    counts as wrong. For ``likelihood_accuracy``, the verdict is one of two template replies: the reply that the model
+    finds more probable. ``likelihood_auc`` says how well the difference of their log probabilities sorts the steps.
     """
     was_training = model.training
     model.eval()

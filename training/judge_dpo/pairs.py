@@ -1,4 +1,4 @@
-"""Make and balance pairs of a preferred and a rejected reply, in the conversational preference format of TRL."""
+"""Make pairs of a preferred and a rejected reply, in TRL's conversational preference format, and balance them."""
 
 import json
 from collections import Counter
@@ -71,7 +71,7 @@ def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict
 
 
 def make_pair(sampled: SampledStep, canonical: bool) -> Pair | str:
-    """Make a step's pair from the small model's replies, or return why not; `canonical` fills in a missing reply."""
+    """Make a pair of two replies, or return why there is none. `canonical` fills in a missing reply from a template."""
     judged = sampled.judged
     if judged.gold is None:
         return NO_GOLD
@@ -95,7 +95,7 @@ def canonical_reply(status: bool) -> str:
 
 
 def drop_repeated(steps: Iterable[SampledStep]) -> list[SampledStep]:
-    """Keep only the first of steps with the same place in a question's run, or with the same prompt."""
+    """Drop a step if an earlier step has the same prompt, or the same number and question."""
     kept: list[SampledStep] = []
     seen: set[Any] = set()
     for one in steps:
@@ -107,9 +107,9 @@ def drop_repeated(steps: Iterable[SampledStep]) -> list[SampledStep]:
 
 
 def balance(pairs: Sequence[Pair], most_true: int, most_false: int, seed: int) -> list[Pair]:
-    """Sample pairs by their gold verdicts, and within a verdict evenly from all iterations (appendix C).
+    """Sample pairs with each gold verdict, evenly from all iterations (appendix C).
 
-    If there are too few pairs with one verdict, proportionally fewer with the other are taken.
+    If there are too few pairs with one verdict, proportionally fewer pairs with the other verdict are taken.
     """
     wanted = {True: most_true, False: most_false}
     held = Counter(one.status for one in pairs)
@@ -129,7 +129,7 @@ def _draw_evenly(pairs: Sequence[Pair], count: int, seed: int) -> list[Pair]:
     for step, own in by_step.items():
         draw(seed, "iteration", step).shuffle(own)
     drawn: list[Pair] = []
-    # The iterations take turns, because the later ones are rare and would hardly be drawn.
+    # The iterations take turns, because steps of later iterations are rare and would otherwise hardly be drawn.
     while len(drawn) < count and any(by_step.values()):
         for step in sorted(by_step):
             if by_step[step] and len(drawn) < count:
@@ -138,7 +138,7 @@ def _draw_evenly(pairs: Sequence[Pair], count: int, seed: int) -> list[Pair]:
 
 
 def balance_held_out(steps: Sequence[SampledStep], most: int, seed: int) -> list[SampledStep]:
-    """Draw as many held-out steps with the verdict True as with False, whether they have pairs or not."""
+    """Draw as many held-out steps with the verdict True as with False. Steps without a pair are used too."""
     # Each step is wrapped in an empty pair, so that `balance` can draw from them.
     stand_ins = [Pair(one, "", "", one.judged.gold.status) for one in steps if one.judged.gold is not None]
     return [one.sampled for one in balance(stand_ins, most // 2, most // 2, seed)]

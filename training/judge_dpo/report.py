@@ -14,13 +14,13 @@ class Collected:
     """The results of a collection."""
 
     questions: int
-    failed: int  # the number of questions whose run failed; the next call tries them again
-    repeated_questions: int  # the number left out because another question has the same text
-    steps: Sequence[SampledStep]  # the judged steps, without repeated ones
-    repeated_steps: int  # the number of repeated steps left out, see `drop_repeated`
-    dropped: Mapping[str, int]  # the number of steps without a pair, by reason
-    pairs: Sequence[Pair]  # the pairs before they are balanced
-    kept: Sequence[Pair]  # the pairs of the dataset
+    failed: int  # the number of questions whose run failed; a repeated command runs them again
+    repeated_questions: int  # the number of questions left out because another question has the same text
+    steps: Sequence[SampledStep]  # the judged steps, without repeated steps
+    repeated_steps: int  # the number of repeated steps that were left out, see `drop_repeated`
+    dropped: Mapping[str, int]  # the number of steps without a pair, for each reason
+    pairs: Sequence[Pair]  # all pairs, before they are balanced
+    kept: Sequence[Pair]  # the balanced pairs, which make up the dataset
     held_out: Sequence[SampledStep]  # the held-out steps, balanced
 
 
@@ -67,13 +67,13 @@ def print_report(report: Mapping[str, Any]) -> str:
         f"{report['questions']} questions ({report['questions_failed']} failed), {report['judged_steps']} judged steps"
         + (f" ({steps})" if steps else "")
         + f", gold verdicts {_as_words(report['gold_verdicts'])}",
-        f"{report['replies']} replies, {report['replies_unreadable']} cannot be read; "
-        f"{_percent(agreement['of_readable_replies'])} of the others agree with the gold verdicts, as do "
-        f"{_percent(agreement['of_majorities'])} of the majorities of a step's replies",
-        f"dropped: {_as_words(report['dropped'])}; pairs: {report['pairs']['total']}, {kept['total']} of them kept "
-        f"({_as_words(kept['by_status'])}; by iteration {_as_words(kept['by_iteration'])}; "
+        f"{report['replies']} replies, {report['replies_unreadable']} of them unreadable; agreement with the gold "
+        f"verdicts: {_percent(agreement['of_readable_replies'])} of the readable replies, "
+        f"{_percent(agreement['of_majorities'])} of the steps by the majority of their replies",
+        f"steps without a pair: {_as_words(report['dropped'])}; pairs: {report['pairs']['total']}, of which "
+        f"{kept['total']} kept ({_as_words(kept['by_status'])}; by iteration {_as_words(kept['by_iteration'])}; "
         f"{kept['canonical']} with a reply from a template)",
-        f"held out: {report['held_out']} steps, half of them True",
+        f"held-out steps: {report['held_out']}, half of them with the gold verdict True",
     ]
     if agreement["of_gold_with_passages"] is not None:
         lines.insert(
@@ -83,13 +83,13 @@ def print_report(report: Mapping[str, Any]) -> str:
 
 
 def _find_thrown_away(collected: Collected, most: Mapping[bool, int]) -> list[str]:
-    """Warn of each verdict of which fewer than half of the wanted pairs are kept because the other verdict is rare."""
+    """Warn if fewer than half of the wanted pairs with a verdict are kept because the other verdict is rare."""
     made, kept = (Counter(one.status for one in pairs) for pairs in (collected.pairs, collected.kept))
     return [
         f"of {made[status]} pairs with the verdict {status}, only {kept[status]} are kept, because only "
         f"{made[not status]} have the verdict {not status} and the balance is {most[True]} to {most[False]} (by "
-        f"default the paper's). Set the shares that the judge will meet, here {made[True]} to {made[False]} "
-        f"(--set most_true={made[True]} --set most_false={made[False]}); no reply is sampled again."
+        f"default the paper's). Set the balance that the judge will meet, here {made[True]} to {made[False]}: "
+        f"--set most_true={made[True]} --set most_false={made[False]}. No reply is sampled again."
         for status in (True, False)
         if 2 * kept[status] < min(made[status], most[status])
     ]
@@ -105,7 +105,7 @@ def _count_pairs(pairs: Sequence[Pair]) -> dict[str, Any]:
 
 
 def _agreement(steps: Sequence[SampledStep], point: tuple[float, float] | None = None) -> float | None:
-    """Return the share of readable replies with the gold verdict, of all replies or of those at a point of the grid."""
+    """Return the share of readable replies with the gold verdict, for all replies or for one point of the grid."""
     return _mean(
         [
             reply.status is one.judged.gold.status

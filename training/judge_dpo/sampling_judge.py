@@ -26,11 +26,11 @@ EVENT = "candidates"
 
 @dataclass(eq=False)
 class SamplingJudge:
-    """Samples nine replies to the prompt of a :class:`ModelJudge`, and continues with the gold verdict (appendix C).
+    """A judge that samples nine replies to the prompt of a :class:`ModelJudge`, and returns the gold verdict.
 
-    The samples become an event of the trace. With ``goes_on_with="own"`` the run continues as in the authors' code:
-    with the verdict of the preferred reply or, if there is none, of the first readable reply. If there is no verdict at
-    all, the passages are kept, so that nothing is sent to the web when in doubt.
+    The samples (appendix C) become an event of the trace. With ``goes_on_with="own"`` the judge returns the verdict of
+    the preferred reply or, without a preferred reply, of the first readable reply, as the authors' code does. If there
+    is no verdict at all, it keeps the passages, so that nothing is sent to the web when in doubt.
     """
 
     judge_of_model: ModelJudge
@@ -45,7 +45,7 @@ class SamplingJudge:
         self._turns = asyncio.Semaphore(self.parallel_calls)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the judge as a block of a pipeline's YAML; such blocks occur only while training data is collected."""
+        """Return the judge with its settings for a pipeline's YAML. Only collections of training data use it."""
         return default_to_dict(self, judge=self.judge_of_model.to_dict())
 
     def warm_up(self) -> None:
@@ -103,7 +103,7 @@ class SamplingJudge:
     async def _choose(
         self, judged: JudgedStep, candidates: Sequence[Candidate], gold: Gold, state: State
     ) -> JudgedStep:
-        """Choose the candidate closest to the gold verdict, and draw one with the other verdict (section 3.4)."""
+        """Choose the reply closest to the gold analysis, and draw a reply with the other verdict (section 3.4)."""
         right, wrong = split_by_verdict(candidates, gold.status)
         chosen, chosen_by = (right[0], "only") if right else (None, "")
         if len({candidates[place].analysis for place in right}) > 1:
@@ -113,7 +113,7 @@ class SamplingJudge:
         return replace(judged, chosen=chosen, chosen_by=chosen_by, rejected=rejected)
 
     def _template_settings(self) -> dict[str, Any]:
-        # ChatModel sends these settings to a server; an embedded model gets none.
+        # ChatModel sends these settings to a server. An embedded model gets no such settings.
         generator = self.judge_of_model.chat_generator
         thinking = None if self.judge_of_model.call.is_embedded else getattr(generator, "thinking", None)
         return {} if thinking is None else {"enable_thinking": thinking}

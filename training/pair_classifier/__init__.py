@@ -1,4 +1,4 @@
-"""Train DR-RAG's pair classifier as boosted trees."""
+"""Train boosted decision trees for DR-RAG's classifier of pairs of documents."""
 
 from prefrag.training.pair_classifier.pool import Pool, pools
 from prefrag.training.pair_classifier.trees import Recall, fit, recall, shares_found, train_pairs

@@ -17,18 +17,18 @@ class Quality:
     pairs: int
     prior: float  # the share of positive pairs among them, 0 to 1
     accuracy: float  # the share of right verdicts
-    precision: float  # the share of needed pairs among those with a positive verdict; 0 without any
-    recall: float  # the share of needed pairs with a positive verdict; 0 without any
-    # The mean distance between the score and the share of positive pairs, over ten parts of the scale, weighted by the
-    # number of pairs in each.
+    precision: float  # the share of positive pairs among the pairs with a positive verdict; 0 without such pairs
+    recall: float  # the share of positive pairs that get a positive verdict; 0 without positive pairs
+    # The mean distance between the mean score and the share of positive pairs, in ten ranges of scores. Each range is
+    # weighted by its number of pairs.
     calibration_error: float
 
 
 def choose_threshold(scores: Values, truth: Values) -> float:
-    """Choose the score with the largest share of right verdicts if both labels weigh the same."""
+    """Choose the threshold with the most right verdicts if positive and negative pairs weigh the same."""
     order = np.argsort(scores)
     ordered, positive = scores[order], truth[order].astype(float)
-    # The share of right verdicts if the threshold lies below each score, in order, and above the last.
+    # For a threshold below each score, and one above all: the share of negative pairs below, of positive pairs above.
     below = np.concatenate([[0.0], np.cumsum(1 - positive)]) / (1 - positive).sum()
     above = 1 - np.concatenate([[0.0], np.cumsum(positive)]) / positive.sum()
     right = below + above
@@ -40,7 +40,7 @@ def choose_threshold(scores: Values, truth: Values) -> float:
 
 
 def measure(scores: Values, truth: Values, threshold: float) -> Quality:
-    """Measure a threshold."""
+    """Measure the verdicts that a threshold gives."""
     verdicts = scores >= threshold
     right = (verdicts & truth).sum()
     error = sum(abs(scores[own].mean() - truth[own].mean()) * own.mean() for own in _parts(scores))
@@ -55,7 +55,7 @@ def measure(scores: Values, truth: Values, threshold: float) -> Quality:
 
 
 def plot_calibration(scores: Values, truth: Values, threshold: float, file: Path) -> bool:
-    """Plot the share of positive pairs against the score."""
+    """Plot the share of positive pairs against the score. Return False if matplotlib is not installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -77,6 +77,6 @@ def plot_calibration(scores: Values, truth: Values, threshold: float, file: Path
 
 
 def _parts(scores: Values) -> list[Values]:
-    """Divide the scale into parts of equal width, leaving out those without pairs."""
+    """Divide the scores into ranges of equal width. Ranges without pairs are left out."""
     part = np.minimum((scores * _BINS).astype(int), _BINS - 1)
     return [part == number for number in range(_BINS) if (part == number).any()]

@@ -1,4 +1,4 @@
-"""Draw the pairs that a transformer learns from: one positive to one negative (DR-RAG, equation 2, appendix A.1)."""
+"""Draw the pairs that a transformer learns from, half of them positive (DR-RAG, equation 2, appendix A.1)."""
 
 import random
 from collections import Counter
@@ -14,11 +14,11 @@ from prefrag.components.text.term_statistics import passage_text
 from prefrag.evaluation.question import Question
 from prefrag.training.pair_classifier.pool import two_stage_candidates
 
-# About the number of pairs per dataset in the paper.
+# The paper has about this many pairs per dataset.
 MOST = 2300
-# The number of documents to select, for which the candidates are retrieved, as in `dr_rag_cfs`.
+# Candidates are retrieved as in `dr_rag_cfs`, which selects this many documents.
 _K = 6
-# The pairs to learn from are five times as many as the held-back pairs, of which at least 200 are drawn.
+# There is one held-back pair to five pairs to learn from, but at least 200 held-back pairs are drawn.
 _FEWER, _FEWEST = 5, 200
 
 Negatives = Literal["mixed", "hard"]
@@ -26,7 +26,7 @@ Negatives = Literal["mixed", "hard"]
 
 @dataclass(frozen=True)
 class PairExample:
-    """A question and two documents, the one of the first stage first."""
+    """A question and two documents, in the order in which the classifier reads them."""
 
     dataset: str  # the name of the question's dataset
     question: str
@@ -39,7 +39,7 @@ class PairExample:
 class DatasetPairs:
     """The pairs of one dataset."""
 
-    learnt: list[PairExample]  # the pairs to learn from, one positive to one negative
+    learnt: list[PairExample]  # the pairs to learn from, half of them positive
     held_back: list[PairExample]  # pairs of held-back questions, drawn in the same way
     served: list[PairExample]  # all pairs that the classifier would score for the held-back questions
 
@@ -88,9 +88,9 @@ def draw_pairs(
     negatives: Negatives,
     draw: random.Random,
 ) -> list[PairExample]:
-    """Draw positive pairs, and as many negative ones: half of these with one needed document, half with none.
+    """Draw positive pairs, and as many negative pairs, of which half have one needed document and half have none.
 
-    A positive pair is two needed documents, in either order, since either may be found first.
+    A positive pair has two needed documents. Both orders are used, because either document may be found first.
     """
     given = [(question, list(needed), list(near)) for question, needed, near in candidates]
     positive = [
@@ -101,7 +101,7 @@ def draw_pairs(
     positive = draw.sample(positive, min(len(positive), most // 2))
     useful = [one for one in given if one[1] and one[2]]
     negative: set[PairExample] = set()
-    # Each round draws one pair, and a pair that is drawn again does not count.
+    # Each round draws one pair. A pair that was drawn before does not count.
     for number in range(10 * len(positive)):
         if len(negative) >= len(positive) or not useful:
             break

@@ -1,4 +1,4 @@
-"""Write a transformer that classifies pairs as ONNX."""
+"""Export a transformer that classifies pairs of documents to ONNX."""
 
 import warnings
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ def export_onnx(folder: Path, file: Path) -> None:
     names = list(example)
 
     class Logits(torch.nn.Module):
-        """The model with its inputs by position and its logits alone."""
+        """The model with its inputs as positional arguments. It returns only the logits."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -55,14 +55,14 @@ def export_onnx(folder: Path, file: Path) -> None:
 
 
 def largest_difference(folder: Path, examples: Sequence[PairExample], document_tokens: int | None) -> float:
-    """Compare the scores of the exported model with those of the model itself."""
+    """Return the largest difference between the scores of the exported model and of the model itself."""
     from haystack import Document
 
     torch_scorer, onnx_scorer = (
         TransformerPairScorer(str(folder), backend, device="cpu", document_tokens=document_tokens)
         for backend in ("torch", "onnx")
     )
-    # One by one, because BigBird's sparse attention gives other scores for a padded batch.
+    # Pairs are scored one by one, because BigBird's sparse attention gives other scores for a padded batch.
     differences = []
     for one in examples:
         pair = Document(content=one.first), Document(content=one.second)

@@ -1,4 +1,4 @@
-"""The loss that trains the pair classifier: the error of passages when ranked by their best pair."""
+"""The loss that trains the pair classifier. It is computed from passages, each of which is scored by its best pair."""
 
 import math
 from collections import Counter
@@ -9,22 +9,22 @@ import numpy as np
 
 from prefrag.training.pair_classifier.pool import Pool
 
-# Below 1 almost only the best pair of a passage learns, above 1 all of its pairs do.
+# With a value below 1, almost only the best pair of a passage learns. With a value above 1, all of its pairs learn.
 SMOOTHNESS = 0.3
-# The least weight of a passage, used when its score is certain.
+# The minimum of the second derivative, for passages whose score is almost certain.
 _LEAST_HESSIAN = 1e-4
-# Round away the last digits: they differ between processors, and the trees would then differ too.
+# Derivatives are rounded to this many digits. The further digits differ between processors, and so would the trees.
 _DIGITS = 6
 
 Values = np.ndarray[Any, np.dtype[Any]]
 
 
 class PassageLoss:
-    """Cross-entropy of passages, each scored by its pairs, as a custom objective for XGBoost.
+    """A custom objective for XGBoost: the cross-entropy of passages that are scored by their pairs.
 
-    A passage is as likely as its best pair (:func:`by_best_pair`), so only that pair learns from it: a gold passage
-    needs just one good pair, and any other passage must have none. A log-sum-exp smooths the choice of the best pair. A
-    gold passage is used even if the question has no other gold passage, or none that was found.
+    A passage is as likely to be needed as its best pair (:func:`by_best_pair`), so only that pair learns from it. A
+    gold passage needs just one good pair, and other passages must have no good pair. A log-sum-exp smooths the choice
+    of the best pair. A gold passage is used even if no other gold passage of its question was found.
     """
 
     def __init__(self, gathered: Sequence[Pool]):
@@ -49,7 +49,7 @@ class PassageLoss:
         self._weights = np.asarray(weights, np.float64)
 
     def __call__(self, margins: Values, _matrix: Any) -> tuple[Values, Values]:
-        """Compute the derivatives of the loss."""
+        """Compute the first and the second derivative of the loss for each pair."""
         scaled = margins.astype(np.float64)[self._pair] / SMOOTHNESS
         highest = np.maximum.reduceat(scaled, self._starts)
         parts = np.exp(scaled - highest[self._passage])

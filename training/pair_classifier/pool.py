@@ -1,4 +1,4 @@
-"""Retrieve the candidates among which the pair classifier selects, and mark the needed ones."""
+"""Retrieve the documents among which the pair classifier selects. Gold passages tell which of them are needed."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ _SOURCE = "local"
 
 @dataclass(frozen=True)
 class Pool:
-    """The candidates of one question."""
+    """The documents and pairs of one question, among which the classifier selects."""
 
     dataset: str  # the name of the question's dataset
     question: str
-    gold: frozenset[str]  # the ids of its gold passages
+    gold: frozenset[str]  # the ids of the gold passages of the question
     documents: tuple[Document, ...]  # the documents of the first stage, best first
     pairs: tuple[Pair, ...]  # the pairs that the classifier scores
-    features: Any  # their features, one row per pair; see `pair_features`
+    features: Any  # the features of the pairs, one row for each pair; see `pair_features`
 
 
 def pools(dataset: str, questions: Iterable[Question], store: TantivyDocumentStore) -> Iterator[Pool]:
@@ -72,6 +72,6 @@ def linked_retrieval(store: TantivyDocumentStore, classifier: PairClassifier | N
 
 
 def _refuse_failures(state: State) -> None:
-    # A run continues if a source fails, but examples would then lack the passages of that source.
+    # If a source fails, a run continues without it. Examples must not lack the passages of that source.
     if failed := [search.error for search in state.searches if search.error]:
         raise RuntimeError(f"A search for examples failed: {failed[0]}")

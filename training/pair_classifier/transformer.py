@@ -1,4 +1,4 @@
-"""Train the transformer of the :class:`TransformerPairScorer`: BigBird as in the paper, or a smaller one."""
+"""Train the transformer of the :class:`TransformerPairScorer`: BigBird as in the paper, or a smaller model."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from prefrag.training.pair_classifier.examples import (
 from prefrag.training.pair_classifier.export import ONNX_FILE, export_onnx, largest_difference
 from prefrag.training.phase import Phase, train_phase
 
-# The pretrained models of the paper (table 6); `minilm` is a small one that installs from a package.
+# The pretrained models of the paper (table 6). There is also `minilm`, a small model that is installed as a package.
 BASES = {
     "bigbird": "google/bigbird-roberta-base",
     "bigbird-large": "google/bigbird-roberta-large",
@@ -42,9 +42,9 @@ BASES = {
 MINILM = "minilm"
 # One question in six is held back from training, to choose the threshold.
 _HELD_BACK = 6
-# About how many candidate pairs of a dataset's held-back questions are measured as they are served.
+# Of all pairs that a pipeline would score for the held-back questions of a dataset, about this many are measured.
 _SERVED = 250
-# The limit for tokenizers that have none of their own.
+# The maximum number of tokens if the tokenizer has no limit.
 _LONGEST = 4096
 _CHECKED = 16
 
@@ -56,14 +56,14 @@ class TransformerSettings:
     # `bigbird`, `bigbird-large`, `longformer`, `minilm`, or the folder or hub name of another pretrained encoder.
     base: str = "bigbird"
     negatives: Negatives = "mixed"  # see `draw_pairs`
-    most: int = 2300  # the most pairs per dataset
+    most: int = 2300  # the maximum number of pairs per dataset
     epochs: float = 3.0  # how often each pair is seen
-    rate: float = 2e-5  # the highest learning rate; the paper gives none
+    rate: float = 2e-5  # the highest learning rate; the paper does not state it
     minutes: float = 600
-    batch_tokens: int = 6400  # about how many tokens a step has
-    # The most tokens of a document; None reads documents up to the model's own limit.
+    batch_tokens: int = 6400  # the approximate number of tokens in a batch
+    # The maximum number of tokens that are read of a document; None reads as much as the model can.
     document_tokens: int | None = None
-    seed: int = 7  # the seed of all draws
+    seed: int = 7  # the seed of all random draws
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ class TransformerTraining:
     """The results of a training."""
 
     output: Path  # the folder of the model
-    # For each dataset the numbers of pairs to learn from, by how many of the two documents are needed.
+    # For each dataset, how many of the pairs to learn from have both documents needed, one needed, or none needed.
     counts: dict[str, dict[str, int]]
     threshold: float  # a pair with at least this score is positive
-    held_back: Quality  # how well the threshold does on held-back pairs, one positive to one negative
-    served: Quality  # the same on the candidates of held-back questions as they are served, with few positive ones
+    held_back: Quality  # how well the threshold does on held-back pairs, half of them positive
+    served: Quality  # how well it does on the pairs that a pipeline would score, few of them positive
     seconds: float  # the duration of the whole training
 
 
@@ -85,7 +85,7 @@ def train_transformer(
     settings: TransformerSettings,
     on_progress: Callable[[str], None] = lambda line: None,
 ) -> TransformerTraining:
-    """Train a transformer; an interrupted training continues from its last checkpoint."""
+    """Train a transformer. An interrupted training continues from its last checkpoint."""
     started = time.monotonic()
     if not datasets:
         raise ValueError("There is nothing to train on: give at least one dataset.")
@@ -98,8 +98,8 @@ def train_transformer(
     served = [one for each in pairs.values() for one in each.served]
     if len({one.needed == 2 for one in learnt}) < 2 or len({one.needed == 2 for one in held_back}) < 2:
         raise ValueError(
-            f"There are {len(learnt)} pairs to learn from and {len(held_back)} held back, and one of these sets lacks "
-            "positive or negative pairs: give questions with two gold passages or more (`supporting_ids`)."
+            f"There are {len(learnt)} pairs to learn from and {len(held_back)} held-back pairs. One of these sets has "
+            "no positive or no negative pairs: give questions with two gold passages or more (`supporting_ids`)."
         )
     classifier = Classifier.load(settings, learnt, on_progress)
     phase = Phase("pairs", settings.epochs, settings.rate, settings.minutes, settings.batch_tokens)
@@ -143,14 +143,14 @@ def train_transformer(
 
 def _write_card(folder: Path, facts: dict[str, Any]) -> None:
     cut = "whole" if facts["document_tokens"] is None else f"cut at {facts['document_tokens']} tokens"
-    measured = (("drawn, as learnt", facts["held_back"]), ("candidates, as served", facts["served"]))
+    measured = (("pairs as in training", facts["held_back"]), ("pairs as in a pipeline", facts["served"]))
     write_card(
         folder,
         "A pair classifier of `prefrag train pairs --engine transformer`",
         f"Base {facts['base']}, seed {facts['seed']}, {facts['steps']} steps, {facts['seconds']} s on "
         f"{facts['device']}, attention {facts['attention']}, negatives {facts['negatives']}, documents {cut}.",
         table(
-            ["pairs to learn from", "both needed", "one", "none"],
+            ["pairs to learn from", "both documents needed", "one needed", "none needed"],
             ((name, one["both"], one["one"], one["none"]) for name, one in facts["counts"].items()),
         ),
         f"A pair is positive from a score of {facts['threshold']:.3f}, chosen on held-back training questions:",
@@ -193,7 +193,7 @@ class Classifier:
             for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
                 setattr(config, name, 0.0)
         tokenizer = AutoTokenizer.from_pretrained(base)
-        # A tokenizer may have no limit of its own; RoBERTa's positions start after the padding's.
+        # A tokenizer may have no limit, so the model's limit counts too. RoBERTa's positions start after the padding's.
         begins = (config.pad_token_id or 0) + 1 if config.model_type in ("roberta", "longformer") else 0
         tokenizer.model_max_length = min(tokenizer.model_max_length, config.max_position_embeddings - begins, _LONGEST)
         if fewest := fewest_tokens(config):
@@ -201,18 +201,18 @@ class Classifier:
             if longest < fewest:
                 config.attention_type = "original_full"
                 on_progress(
-                    f"The longest pair has {longest} tokens, and BigBird's sparse attention needs {fewest}: "
-                    "the attention is full, in training and in serving"
+                    f"The longest pair has {longest} tokens, but BigBird's sparse attention needs {fewest}: full "
+                    "attention is used in training and afterwards"
                 )
             else:
                 on_progress(
-                    f"The longest pair has {longest} tokens: every batch is padded to {fewest} or more, because with "
-                    "fewer BigBird's sparse attention would silently turn into full attention"
+                    f"The longest pair has {longest} tokens: every batch is padded to at least {fewest}, because "
+                    "BigBird would silently replace its sparse attention by full attention for shorter inputs"
                 )
         torch.manual_seed(settings.seed)
         model = AutoModelForSequenceClassification.from_pretrained(base, config=config, dtype=torch.float32)
         if device.type == "cpu" and config.model_type in ("bert", "roberta"):
-            # On a CPU the backward pass of fused attention is slow: without it a step takes two thirds of the time.
+            # On a CPU, the backward pass of fused attention is slow. Without it, a step takes a third less time.
             model.set_attn_implementation("eager")
         return cls(model, tokenizer, settings.document_tokens, device)
 
@@ -267,7 +267,7 @@ class Classifier:
 
 
 def find_base(name: str) -> str:
-    """Find a pretrained model."""
+    """Return the folder or the hub name of a pretrained model."""
     if name == MINILM:
         from prefrag.training.reader.training import find_encoder
 
@@ -290,12 +290,12 @@ def _is_held_back(question: str) -> bool:
 
 
 def _keep_settings(file: Path, datasets: Sequence[Dataset], settings: TransformerSettings) -> None:
-    """Refuse to continue a training with other settings; only the limit of minutes may change."""
+    """Raise ValueError if a training would continue with other settings. Only the limit of minutes may change."""
     current = {**asdict(settings), "datasets": [one.name for one in datasets]}
     current.pop("minutes")
     if file.exists() and (before := json.loads(file.read_text(encoding="utf-8"))) != current:
         changed = ", ".join(name for name in current if before.get(name) != current[name])
-        raise ValueError(f"{file.parent} holds a training with another {changed}: name another output, or delete it.")
+        raise ValueError(f"{file.parent} holds a training with another {changed}: delete it, or name another output.")
     file.write_text(json.dumps(current), encoding="utf-8")
 
 

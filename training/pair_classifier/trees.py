@@ -1,4 +1,4 @@
-"""Train the trees of the :class:`TreePairScorer` and measure what they gain."""
+"""Train the decision trees of the :class:`TreePairScorer`, and measure what they gain."""
 
 import random
 from collections import Counter
@@ -20,31 +20,31 @@ from prefrag.training.pair_classifier.passage_loss import PassageLoss
 from prefrag.training.pair_classifier.pool import Pool, pools
 from prefrag.training.tree_training import Training, TreeTraining, fit_trees, leave_out
 
-# Chosen by cross-validation on the training questions of the four shared datasets; the result hardly depends on them.
+# Chosen by cross-validation on the training questions of the four shared datasets. Other values give similar results.
 SETTINGS: dict[str, Any] = {
     "objective": "binary:logistic",
     "tree_method": "hist",
     "max_depth": 4,
     "eta": 0.1,
-    # Two trees per round, each on a sample of rows and columns, share the work of one.
+    # Each round trains two trees, each on a sample of rows and columns. Together they do the work of one tree.
     "num_parallel_tree": 2,
     "subsample": 0.6,
     "colsample_bytree": 0.6,
     "min_child_weight": 0.5,
-    # The probability before the first tree; it is low because few pairs are needed.
+    # The probability before the first tree. It is low, because few pairs are needed.
     "base_score": 0.05,
     "lambda": 2,
-    # More threads would sum in another order, and so give another file.
+    # With more threads, sums would be made in another order and the file would differ.
     "nthread": 1,
 }
 ROUNDS = 150
 MEASURED_AT = 5
-# The number of documents at which a selection by threshold is measured, as in the paper.
+# A selection by threshold is measured with this many documents, as in the paper.
 SELECTED_AT = 6
-# About the number of pairs that the paper draws for each dataset.
+# The paper draws about this many pairs for each dataset.
 DRAWN = 2300
 _FOLDS = 5
-# From this many questions on, one held-back fifth is enough.
+# With this many questions or more, only one fifth of them is held back and measured.
 _MANY_QUESTIONS = 400
 _RANK_WEIGHT = PairClassifier(selection="fill").rank_weight
 Values = np.ndarray[Any, np.dtype[Any]]
@@ -52,12 +52,12 @@ Values = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True)
 class Recall:
-    """The share of gold passages among the first five or six, for questions that the trees have not seen."""
+    """How many gold passages are found with and without trees, for questions that the trees were not trained on."""
 
     dataset: str
     questions: int  # the number of measured questions
-    before: float  # the mean share, 0 to 1, among the passages that the question itself retrieves
-    after: float  # the mean share, 0 to 1, among the passages that the trees select
+    before: float  # the mean share, 0 to 1, of gold passages among the first that a search for the question finds
+    after: float  # the mean share, 0 to 1, of gold passages among those that the trees select
     documents: float  # the mean number of passages that the trees select
 
 
@@ -68,7 +68,7 @@ def train_pairs(
     seed: int = 7,
     on_progress: Callable[[str], None] | None = None,
 ) -> Training[Recall]:
-    """Train the trees; the same files and seed give the same trees."""
+    """Train the trees. The same files and seed give the same trees."""
     training = TreeTraining(datasets, output, on_progress)
     gathered: list[Pool] = []
     for dataset in datasets:
@@ -83,14 +83,14 @@ def train_pairs(
 
 
 def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
-    """Train trees."""
+    """Train trees that score passages or pairs, depending on the label."""
     together = {first.id in pool.gold and second.id in pool.gold for pool in gathered for first, second in pool.pairs}
     if len(together) < 2:
         found = "only gold passages" if True in together else "no two gold passages together"
         raise ValueError(
             f"In {len(gathered)} questions with {sum(len(pool.pairs) for pool in gathered)} pairs the retrieval finds "
             f"{found}: there is nothing to learn. Give questions with two gold passages or more (`supporting_ids`), "
-            "and a corpus that also holds others."
+            "and a corpus that also holds other passages."
         )
     features, settings = np.concatenate([pool.features for pool in gathered]), {**SETTINGS, "seed": seed}
     if label == "pair":
@@ -118,7 +118,7 @@ def _share(pool: Pool, documents: Iterable[Document]) -> float:
 
 
 def select_forward(pool: Pool, booster: Any, k: int = SELECTED_AT) -> list[Document]:
-    """Select from a pool as ``cfs`` does."""
+    """Select documents from a pool as the selection ``cfs`` does."""
     first = pool.documents[: (k + 1) // 2]
     candidates = [[second for one, second in pool.pairs if one is document] for document in first]
     scores = map(float, booster.inplace_predict(pool.features)) if pool.pairs else ()
@@ -135,7 +135,7 @@ class _Scored:
 
 
 def shares_found(gathered: Sequence[Pool], booster: Any, k: int = MEASURED_AT) -> tuple[list[float], list[float]]:
-    """Measure trees on each question."""
+    """For each question, return the share of gold passages among the first ``k``, without trees and with trees."""
     before: list[float] = []
     after: list[float] = []
     for pool in gathered:
@@ -150,7 +150,7 @@ def shares_found(gathered: Sequence[Pool], booster: Any, k: int = MEASURED_AT) -
 def _measure_held_back(
     gathered: Sequence[Pool], label: Label, seed: int, report: Callable[[str], None]
 ) -> tuple[Recall, ...]:
-    """Measure by cross-validation, or on a single part if there are many questions."""
+    """Measure trees by cross-validation. If there are many questions, measure only one of the five parts."""
     part: list[int] = []
     sizes = Counter(pool.dataset for pool in gathered)
     draw = random.Random(seed)
@@ -177,9 +177,9 @@ def _measure_held_back(
 def label_pairs(gathered: Sequence[Pool]) -> tuple[Values, Values]:
     """Label and weigh the pairs of questions.
 
-    The paper draws one negative pair to one positive. Here every pair is used, and weights balance them: positive pairs
-    weigh as much as negative ones in each dataset; of these, pairs with one needed document weigh as much as those with
-    none; and all pairs of a dataset weigh as much as :data:`DRAWN`. So 0.5 is the threshold for a prior of one half.
+    The paper draws one negative pair to one positive pair. Here every pair is used, and weights balance them. In each
+    dataset, half of the weight is on positive pairs, a quarter on pairs with one needed document, and a quarter on
+    pairs with none. Each dataset weighs :data:`DRAWN` in all. So 0.5 is the threshold for a prior of one half.
     """
     needed = np.array(
         [sum(one.id in pool.gold for one in pair) for pool in gathered for pair in pool.pairs], dtype=np.intp

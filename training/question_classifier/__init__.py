@@ -1,4 +1,4 @@
-"""Train the trees that choose how much retrieval a question needs."""
+"""Train the decision trees that choose how much retrieval a question needs."""
 
 from prefrag.training.question_classifier.training import train_questions
 

@@ -1,4 +1,4 @@
-"""Label questions with the least retrieval that answers them (section 3.2 of Adaptive-RAG)."""
+"""Label each question with the simplest strategy that answers it (section 3.2 of Adaptive-RAG)."""
 
 import json
 import random
@@ -11,13 +11,13 @@ from prefrag.evaluation.pipeline_under_test.experiment import Experiment
 from prefrag.evaluation.runs import runner
 from prefrag.training.dataset import Dataset
 
-#: The pipeline of each class, simplest first. A question gets the class of the first one that answers it correctly.
+#: The pipeline of each class, simplest first. The first pipeline with the right answer decides a question's class.
 STRATEGIES: dict[QuestionClass, str] = {
     "no_retrieval": "no_retrieval",
     "single_step": "vanilla_local",
     "multi_step": "ircot",
 }
-# At most this many questions are labelled only by their dataset (its bias), as for each dataset in the published code.
+# The maximum number of questions labelled without running a strategy. The paper's code takes as many of each dataset.
 MOST_OF_READING = 400
 
 
@@ -28,11 +28,11 @@ class LabelledQuestion:
     dataset: str
     question: str
     label: QuestionClass
-    silver: bool  # whether a strategy answered it; if not, the class is that of the dataset (its bias)
+    silver: bool  # whether a strategy answered it; if not, the class is the default of its dataset (the bias)
 
 
 def choose_label(right: Mapping[QuestionClass, bool], bias: QuestionClass) -> tuple[QuestionClass, bool]:
-    """Return the class of the simplest strategy that is right, or else the bias, and whether any strategy is right."""
+    """Return the class of the simplest strategy that is right, and True; or the bias and False if none is right."""
     simplest = next((name for name in CLASSES if right.get(name)), None)
     return (bias, False) if simplest is None else (simplest, True)
 
@@ -47,7 +47,7 @@ def label_dataset(
 ) -> list[LabelledQuestion]:
     """Run every strategy on the questions of a dataset, or continue unfinished runs, and label the questions.
 
-    As in the published code, an answer is right if it equals a gold answer, both normalised.
+    As in the published code, an answer is right if it equals a gold answer after both are normalised.
     """
     if dataset.corpus is None:
         raise ValueError(f"{dataset.name} has no corpus: give QUESTIONS.jsonl:CORPUS.jsonl to search.")
@@ -67,7 +67,7 @@ def label_dataset(
         if failed := [one for one in done.predictions if one["error"]]:
             raise ValueError(
                 f"{len(failed)} questions of {dataset.name} failed with {Path(pipeline).stem}. The first error: "
-                f"{failed[0]['error']} The same command runs these questions again."
+                f"{failed[0]['error']} Repeat the command to run these questions again."
             )
         for one in done.predictions:
             texts[one["id"]] = one["question"]
@@ -76,7 +76,7 @@ def label_dataset(
 
 
 def read_reading(file: Path, seed: int, most: int = MOST_OF_READING) -> list[LabelledQuestion]:
-    """Draw questions on single passages, which are labelled as one retrieval without running a strategy."""
+    """Draw questions on single passages, and label them ``single_step`` without running a strategy."""
     questions: dict[str, None] = {}
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         if line.strip():

@@ -1,4 +1,4 @@
-"""Train the trees of the :class:`TreeQuestionClassifier`, and measure them."""
+"""Train and measure the decision trees of the :class:`TreeQuestionClassifier`."""
 
 import json
 import random
@@ -18,7 +18,7 @@ from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
 from prefrag.training.question_classifier.labels import STRATEGIES, LabelledQuestion, label_dataset, read_reading
 from prefrag.training.tree_training import Training, TreeTraining, fit_trees, leave_out, read_booster
 
-# Chosen by cross-validation on the training questions; the results hardly depend on these settings.
+# Chosen by cross-validation on the training questions. The results hardly depend on these settings.
 SETTINGS: dict[str, Any] = {
     "objective": "multi:softprob",
     "tree_method": "hist",
@@ -37,25 +37,25 @@ _FOLDS = 5
 
 @dataclass(frozen=True)
 class HeldBack:
-    """How well trees classify those questions of a dataset that they were not trained on."""
+    """How well trees classify the questions of a dataset if they were not trained on these questions."""
 
     dataset: str
     questions: int
     shares: Mapping[str, float]  # the share of each class among the labels, 0 to 1
-    silver: float  # the share of labels that a strategy gave, 0 to 1; the others are the bias of the dataset
+    silver: float  # the share of labels that a strategy gave, 0 to 1; other labels are the default of the dataset
     right: float  # the share of right classes, 0 to 1, by trees trained on the other questions
     # The share of right classes by trees trained only on the other datasets; None if these have only one class.
     without: float | None
 
     @property
     def most_frequent(self) -> float:
-        """The share of the dataset's most frequent class: how often a guess that knows only the dataset is right."""
+        """The share of the dataset's most frequent class, which is how often the best constant guess is right."""
         return max(self.shares.values())
 
 
 @dataclass(frozen=True)
 class Measured:
-    """How well the final trees classify the questions of a dataset that they were not trained on."""
+    """How well the final trees classify the questions of a dataset that was not used for training."""
 
     dataset: str
     questions: int  # the number of questions that a strategy answered
@@ -76,7 +76,7 @@ def train_questions(
     concurrency: int = 4,
     on_progress: Callable[[str], None] | None = None,
 ) -> Training[HeldBack]:
-    """Train the trees; the same files, answers and seed give the same trees.
+    """Train the trees. The same files, answers and seed give the same trees.
 
     A folder beside the output keeps the runs that give the labels, so that an interrupted training can continue.
     """
@@ -115,16 +115,16 @@ def _write_card(training: Training[HeldBack], seed: int, llm: str) -> None:
         f"`{training.output.name}`: seed {seed}, {training.questions} questions, answered by {llm}, "
         f"{training.seconds:.0f} s.",
         table(
-            ["dataset", "questions", classes, "labels that a strategy gave", "right, held back",
-             "its most frequent class alone", "right, trained on the other datasets"],
+            ["dataset", "questions", classes, "labels that a strategy gave", "right on held-back questions",
+             "right by always choosing the most frequent class", "right by trees of the other datasets"],
             (
                 (one.dataset, one.questions, write_shares(one.shares), f"{one.silver:.0%}", f"{one.right:.1%}",
                  f"{one.most_frequent:.1%}", "-" if one.without is None else f"{one.without:.1%}")
                 for one in training.held_back
             ),
         ),
-        "The last column shows how the trees do on questions of another kind. If it is no higher than the one before, "
-        "the trees have learnt to tell the datasets apart, not how much retrieval a question needs.",
+        "The last column shows how the trees do on questions of another kind. If it is no higher than the column "
+        "before it, the trees have learnt to tell the datasets apart, not how much retrieval a question needs.",
     ]  # fmt: skip
     if training.measured:
         head = ["further questions that a strategy answered", "questions", "right", "the most frequent class alone"]
@@ -137,7 +137,7 @@ def _write_card(training: Training[HeldBack], seed: int, llm: str) -> None:
 
 
 def write_shares(shares: Mapping[str, float]) -> str:
-    """Return the shares of the classes as text, from the least retrieval to the most."""
+    """Write the share of each class as text, in the order from no retrieval to several retrievals."""
     return " / ".join(f"{shares.get(name, 0):.0%}" for name in CLASSES)
 
 

@@ -1,1 +1,1 @@
-"""Train the reader, which answers questions with spans of documents."""
+"""Train the extractive reader, which answers a question by quoting words of a document."""

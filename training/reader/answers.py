@@ -1,4 +1,4 @@
-"""Train the reader's trees, which choose the answer span, or yes or no, and estimate how sure the answer is."""
+"""Train the decision trees of the extractive reader. They choose an answer and estimate how likely it is right."""
 
 import hashlib
 from collections import Counter
@@ -35,7 +35,7 @@ SPAN_SETTINGS: dict[str, Any] = {
     "nthread": 1,
 }
 SPAN_ROUNDS = 250
-# The choice is only among eight answers, so these trees are smaller and learn more slowly.
+# These trees choose among only eight answers, so they are smaller and learn more slowly.
 CHOICE_SETTINGS: dict[str, Any] = {**SPAN_SETTINGS, "max_depth": 4, "eta": 0.05, "min_child_weight": 10}
 CHOICE_ROUNDS = 200
 YES_NO_SETTINGS: dict[str, Any] = {
@@ -50,7 +50,7 @@ YES_NO_SETTINGS: dict[str, Any] = {
     "nthread": 1,
 }
 YES_NO_ROUNDS = 150
-# Features that make an answer likelier with any documents (1), and features that make it less likely (-1).
+# A higher value of these features makes an answer more likely to be right (1) or less likely (-1), in any documents.
 _LIKELIER = (
     "score below_best share odds odds_below_best sentence_holds sentence_holds_head read_span read_below_best read_all "
     "read_passage read_best passage_covers sentence_covers near_covers occurs_in choice choice_margin choice_share "
@@ -69,12 +69,12 @@ SURE_SETTINGS: dict[str, Any] = {
     "monotone_constraints": tuple(_DIRECTIONS.get(name, 0) for name in sure_features.FEATURES),
 }
 SURE_ROUNDS = 300
-# The probability is meant for questions on people's own files, which are few here. A near miss is the worst answer.
+# People's own files matter most and count three times. Questions without an answer in their documents count double.
 _OWN_FILES, _OWN_WEIGHT, _NEAR_MISS_WEIGHT = "run", 3, 2
 FOLDS = 5
-_FEW = 50
-_FEWEST_GIVEN = 0.08
-_MOST_GIVEN_WRONGLY = 0.05
+_FEW = 50  # a smaller dataset weighs as if it had this many answers
+_FEWEST_GIVEN = 0.08  # a kind of questions counts for the threshold only if this share of its answers reaches it
+_MOST_GIVEN_WRONGLY = 0.05  # the maximum share of questions without an answer that may get one
 
 Score = Callable[[Example], EncoderScores]
 
@@ -87,9 +87,9 @@ class ReadExample:
     scores: EncoderScores | None  # the encoder's scores; None for a yes/no question
     spans: Spans  # the spans with their features; empty for a yes/no question
     yes_no: Any  # the features of a yes/no question; None for other questions
-    choice: str | None  # the answer by dates if the question asks which of two is earlier or later; None for others
+    choice: str | None  # the answer if the question asks which of two things is earlier or later, else None
     right: Any  # for each span, 1 if it is a right answer, 0 if not
-    look: SecondLook  # gives the encoder's second look at a candidate
+    look: SecondLook  # lets the encoder check a candidate once more
     weight: WordWeight
 
 
@@ -115,12 +115,12 @@ class Given:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the answer equals a right one, word for word."""
+        """Whether the answer equals a right answer, word for word."""
         return bool(em(self.text, self.read.example.answers))
 
     @property
     def is_right(self) -> bool:
-        """Whether the answer contains a right one, or has an F1 of at least 0.8 with one."""
+        """Whether the answer contains a right answer, or shares enough words with it (an F1 of at least 0.8)."""
         golds = self.read.example.answers
         return bool(acc_word(self.text, golds)) or f1(self.text, golds) >= 0.8
 
@@ -170,7 +170,7 @@ def fit_spans(examples: Iterable[ReadExample], seed: int) -> Any:
 
 
 def rank(examples: Iterable[ReadExample], spans: Any) -> list[Ranked]:
-    """Rank the answers to each example, and let the encoder look at the best ones again."""
+    """Rank the answers to each example, and let the encoder check the best answers once more."""
     found = []
     for one in examples:
         if one.yes_no is not None or one.choice is not None or not len(one.right):
@@ -208,7 +208,7 @@ def fit_sure(given: Iterable[Given], seed: int) -> Any:
     used = [one for one in given if one.features is not None]
     rows = np.concatenate([one.features for one in used])
     labels = [float(one.is_fair) for one in used]
-    # All datasets have the same weight; otherwise the largest, which is also the easiest, would dominate.
+    # All datasets have the same weight. Otherwise the largest dataset, which is also the easiest, would dominate.
     sizes = Counter(dataset_of(one.read.example) for one in used)
     weights = [
         len(used)
@@ -240,16 +240,16 @@ def _yes_or_no(one: ReadExample) -> str | None:
 
 @dataclass(frozen=True)
 class Shares:
-    """The share of right answers for each of four forms of answers, which are too rare to train trees on."""
+    """The shares of right answers among four forms of answers that are too rare to train trees on."""
 
     dated_choice: float = 1.0  # choices between two dates
     other_choice: float = 1.0  # other choices between two things
-    comparison: float = 1.0  # yes or no to comparisons of anything but countries
-    other_time: float = 1.0  # answers to another question: one about another time, or one that is denied
+    comparison: float = 1.0  # yes or no, if the question compares anything but countries
+    other_time: float = 1.0  # answers about another time or thing, or that affirm what the question denies
 
 
 def measure_shares(answers: Iterable[Given]) -> Shares:
-    """Measure the share of right answers for each form, without questions that were changed to have no answer."""
+    """Measure the share of right answers for each form. Questions that were changed to have no answer are left out."""
     right: dict[str, list[bool]] = {one.name: [True, False] for one in fields(Shares)}
     for one in answers:
         is_made = one.read.example.origin.endswith(("-gone", "-twin"))
@@ -279,7 +279,7 @@ def limit_probability(answer: Given, shares: Shares) -> Given:
 
 
 def choose(ranked: Iterable[Ranked], choice: Any) -> list[Given]:
-    """Choose the answer to each example, with the features for its probability, which is still 0."""
+    """Choose the answer to each example. Compute the features for its probability, but set the probability to 0."""
     answers = []
     for one in ranked:
         scores = choice.inplace_predict(one.rows)
@@ -297,7 +297,7 @@ def choose(ranked: Iterable[Ranked], choice: Any) -> list[Given]:
 
 
 def answer_by_form(examples: Iterable[ReadExample], yes_no: Any) -> list[Given]:
-    """Answer the examples without a choice among spans: yes or no, a choice by dates, or nothing without spans."""
+    """Answer the examples that need no choice among spans: with yes or no, by dates, or with an empty text."""
     answers = []
     for one in examples:
         if one.yes_no is not None:
@@ -316,10 +316,10 @@ def cross_fit(
     seed: int,
     before: BoostedTrees | None = None,
 ) -> tuple[list[Ranked], list[Given]]:
-    """Answer each question, with a probability, by trees that were not trained on the question.
+    """Answer each question and estimate a probability, with trees that were not trained on the question.
 
-    The span trees also learn from ``further`` questions. ``before`` are the trees that gave the probabilities of an
-    earlier reader; each probability is then the mean of theirs and the new trees', as log odds. Returns the ranked
+    The span trees also learn from ``further`` questions. If an earlier reader's trees are given (``before``), each
+    probability is the mean, in log odds, of the estimates by those trees and by the new ones. Returns the ranked
     answers, from which the final choice trees learn, and the answers with their probabilities.
     """
 
@@ -357,16 +357,16 @@ def _mean(trees: Any, before: BoostedTrees | None, features: Any) -> float:
 
 
 def given_and_right(answers: Sequence[Given], threshold: float) -> tuple[float, float]:
-    """Return the share of answers that are given at a threshold, and the share of these that are right."""
+    """Return the share of answers whose probability reaches a threshold, and how many of these are right."""
     given = [one for one in answers if one.text and one.probability >= threshold]
     return len(given) / max(1, len(answers)), sum(one.is_fair for one in given) / max(1, len(given))
 
 
 def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[str] = ()) -> float:
-    """Choose the lowest threshold at which enough of the given answers are right.
+    """Choose the lowest threshold such that enough of the answers that reach it are right.
 
-    The share ``right`` must be reached for each of three kinds of questions: on documents, of the datasets ``hops``,
-    and in runs on the user's own files. Of the questions made to have no answer, at most one in twenty may be answered.
+    The share ``right`` is required for each of three kinds: questions on documents, questions of the datasets ``hops``,
+    and runs on the user's own files. Of questions without an answer, at most one in twenty may get an answer.
     """
     kinds: dict[str, list[Given]] = {}
     for one in answers:
@@ -377,7 +377,7 @@ def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[st
 
     def fits(threshold: float) -> bool:
         measured = {kind: given_and_right(own, threshold) for kind, own in kinds.items()}
-        # The share among a handful of answers says nothing. A kind with "-" has no answers, so none can be right.
+        # A share of few answers says nothing, so it is ignored. Questions of a kind with "-" have no right answer.
         shares = [one for kind, (given, one) in measured.items() if "-" not in kind and given >= _FEWEST_GIVEN]
         wrongly = [given for kind, (given, _) in measured.items() if "-" in kind]
         return min(shares, default=0.0) >= right and max(wrongly, default=0.0) <= _MOST_GIVEN_WRONGLY

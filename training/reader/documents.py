@@ -1,4 +1,4 @@
-"""Make examples from people's own documents: near misses, changed questions (twins), missing documents, candidates."""
+"""Make training examples for the extractive reader from questions on documents such as people have."""
 
 import random
 import re
@@ -28,12 +28,12 @@ from prefrag.training.reader.examples import (
 
 _MOST = 5
 _RUN = "run"
-_LONGEST_TEXT = 900
-_LONGEST_ANSWER = 80
-# The most questions of a set for the encoder of one half, and for the trees: with an answer, and without one.
+_LONGEST_TEXT = 900  # the maximum number of characters of a passage
+_LONGEST_ANSWER = 80  # the maximum number of characters of an answer
+# The maximum numbers of questions with an answer and without one: for the encoder of one half, and for the trees.
 _LEARNT = (1400, 1500)
 _ASKED = (300, 450)
-_ASKED_TWINS = 90
+_ASKED_TWINS = 90  # the maximum number of twins for the trees
 # The share of questions whose document is left out of the search, for the encoder and for the trees.
 _GONE = 0.12
 _ASKED_GONE = 0.25
@@ -47,15 +47,15 @@ class DocumentSet:
 
     name: str
     records: list[dict[str, Any]]  # each has a question, its passage, and the answers that the passage gives, if any
-    corpus: list[tuple[str, Passage]]  # each passage to search, with its document
-    is_searched: bool  # whether the corpus has more than the passages of the questions
+    corpus: list[tuple[str, Passage]]  # the passages to search, each with the name of its document
+    is_searched: bool  # whether the corpus has other passages besides those of the questions
 
 
 def read_documents(questions: Path, corpus: Path | None = None) -> DocumentSet:
-    """Read a set: JSON Lines with ``question``, ``title``, ``text``, ``answers`` and ``document``.
+    """Read a set of questions from JSON Lines with ``question``, ``title``, ``text``, ``answers`` and ``document``.
 
-    The corpus has ``document``, ``title`` and ``text``. Without a corpus, only the passages of the questions are
-    searched, and each title counts as a document.
+    The lines of the corpus have ``document``, ``title`` and ``text``. Without a corpus, only the passages of the
+    questions are searched, and each title counts as a document.
     """
     records = read_lines(questions)
     if corpus is None:
@@ -68,7 +68,7 @@ def read_documents(questions: Path, corpus: Path | None = None) -> DocumentSet:
 def learnt_examples(
     documents: DocumentSet, is_learnt: Callable[[str], bool], weight: WordWeight, draw: random.Random
 ) -> Iterator[Example]:
-    """Make the examples for the encoder of one half: questions with passages, twins, and candidates to check."""
+    """Make the examples for the encoder of one half: questions with passages, ``twins``, and answers to check."""
     own = replace(
         documents,
         records=[one for one in documents.records if is_learnt(_key(documents, one["document"]))],
@@ -90,7 +90,7 @@ def learnt_examples(
 
 
 def asked_examples(documents: DocumentSet, draw: random.Random) -> list[Example]:
-    """Make the examples for the trees: questions with the passages that a search finds, and twins of some questions."""
+    """Make the examples for the trees: questions with the passages that a search finds, and some ``twins``."""
     examples = list(_document_examples(documents, _sample(documents.records, 60, _ASKED, draw), draw, _ASKED_GONE, 4))
     changed = list(twins(examples, draw))
     return [*examples, *draw.sample(changed, min(len(changed), _ASKED_TWINS))]
@@ -101,14 +101,14 @@ def run_examples(
 ) -> Iterator[Example]:
     """Make examples from a run of ``prefrag evaluate``, with the passages that the reader had after each search.
 
-    The run must have kept the contents of its passages. ``asked`` has the training questions by id, which count for
-    their own datasets. All other questions count as questions on the user's own files; those whose ids differ only in
-    the last number belong together. ``known`` has the ids of questions that the encoder has learnt; they are left out.
+    Questions with an id in ``asked``, the training questions, count for their dataset. All others count as questions on
+    the user's own files. Cross-validation keeps those of them together whose ids differ only in the last number.
+    Questions with an id in ``known`` are left out, because the encoder has learnt them.
     """
     for one in read_lines(folder / "predictions.jsonl"):
         found = [document for document in (one["result"] or {}).get("documents") or () if not document.get("given")]
         if any("content" not in document for document in found):
-            raise ValueError(f"{folder} has passages without contents: run it without contents=false.")
+            raise ValueError(f"{folder} has passages without their text: repeat the run without contents=false.")
         if not found or asks_yes_no(one["question"]) or one["id"] in known:
             continue
         answers = tuple(one["answers"]) if one.get("answerable") is not False else ()
@@ -134,7 +134,7 @@ def run_examples(
 
 
 def _key(documents: DocumentSet, document: str) -> str:
-    """Return the key of a document, which all its questions share, so that they go into the same half of a training."""
+    """Return a key for all questions on a document, so that they go into the same half of the training."""
     return f"{documents.name}-{document}"
 
 
@@ -152,7 +152,7 @@ def _sample(
 def _document_examples(
     documents: DocumentSet, records: Sequence[dict[str, Any]], draw: random.Random, gone: float, fewest: int
 ) -> Iterator[Example]:
-    """Make examples of questions with ``fewest`` to five passages, which a search by words finds."""
+    """Make examples of questions. A search by words finds ``fewest`` to five passages for each question."""
     corpus = documents.corpus
     near = near_texts([str(one["question"]) for one in records], [passage for _, passage in corpus], 40)
     for record, places in zip(records, near, strict=True):
@@ -178,7 +178,7 @@ def _document_examples(
 
 
 def twins(examples: Iterable[Example], draw: random.Random) -> Iterator[Example]:
-    """Change a name or a number in answered questions, or negate the questions, so that the passages have no answer."""
+    """Change questions so that their passages have no answer: replace a name or a number, or negate the question."""
     answered = [one for one in examples if one.kind == "span"]
     known = [match.group() for one in answered for match in _NAME_OR_NUMBER.finditer(one.question)]
     for one in answered:
@@ -201,7 +201,7 @@ def twins(examples: Iterable[Example], draw: random.Random) -> Iterator[Example]
 
 
 def marked_examples(examples: Iterable[Example], weight: WordWeight, draw: random.Random) -> Iterator[Example]:
-    """Make examples of candidates to check: a right one, and wrong ones that are nearby or of the same kind."""
+    """Make examples with a marked answer, to learn to check answers: right ones, and wrong ones that are similar."""
     for one in examples:
         spans = [span for place, passage in enumerate(one.passages) for span in span_candidates(place, *passage)]
         right = {answer_key(answer) for answer in one.answers} - {""}

@@ -1,4 +1,4 @@
-"""The reader's encoder with its heads, and its training."""
+"""The encoder of the extractive reader, and its training."""
 
 import random
 from collections.abc import Callable, Iterable, Sequence
@@ -26,7 +26,7 @@ class ReaderEncoder(nn.Module):
         # There is no dropout: an example is seen only once or twice, and on a CPU, drawing masks takes half the time.
         config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
         self.encoder = BertModel(config, add_pooling_layer=False)
-        # On a CPU, the backward pass of fused attention is slow; a step with eager attention takes a third less time.
+        # On a CPU, the backward pass of fused attention is slow. With eager attention, a step takes a third less time.
         self.encoder.set_attn_implementation("eager")
         self.span = nn.Linear(config.hidden_size, 2)
         self.kind = nn.Linear(config.hidden_size, len(KINDS))
@@ -37,7 +37,7 @@ class ReaderEncoder(nn.Module):
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, position_ids: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the scores of each token as a start and as an end, and the scores of the kinds."""
+        """Return the scores of each token as the start and as the end of the answer, and the scores of the kinds."""
         hidden = self.encoder(
             input_ids=input_ids,
             attention_mask=attention_mask,
@@ -49,7 +49,7 @@ class ReaderEncoder(nn.Module):
 
 
 def pretrained(folder: Path, seed: int) -> ReaderEncoder:
-    """Make a reader's encoder from a pretrained one, with untrained heads."""
+    """Make a reader's encoder from a pretrained BERT encoder and untrained heads."""
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     encoder = BertModel.from_pretrained(folder, add_pooling_layer=False)
@@ -60,7 +60,7 @@ def pretrained(folder: Path, seed: int) -> ReaderEncoder:
 
 
 def mean_of(readers: Sequence[ReaderEncoder], shares: Sequence[float] = ()) -> ReaderEncoder:
-    """Average the weights of encoders that were trained from the same start, with these shares or equally."""
+    """Average the weights of encoders that were trained from the same start, equally or by ``shares``."""
     mean = ReaderEncoder(readers[0].encoder.config)
     weights = [one.state_dict() for one in readers]
     parts = shares or [1 / len(readers)] * len(readers)
@@ -80,8 +80,8 @@ class Tokens:
     """An example as tokens."""
 
     ids: list[int]  # the ids of the tokens
-    types: list[int]  # of each token, 0 in the question and 1 in the passages
-    is_text: list[bool]  # of each token, whether it belongs to a passage
+    types: list[int]  # for each token, 0 in the question and 1 in the passages
+    is_text: list[bool]  # for each token, whether it belongs to a passage
     starts: list[int]  # the tokens at which a right answer starts
     ends: list[int]  # the tokens at which a right answer ends
     kind: int  # the index of the answer's kind in `KINDS`
@@ -89,7 +89,7 @@ class Tokens:
 
 
 def tokens_of(tokenizer: object, example: Example, longest: int = LONGEST) -> Tokens | None:
-    """Tokenize an example; None if it should have an answer span, but no occurrence fits whole tokens."""
+    """Tokenize an example. Return None if it has an answer, but the answer nowhere consists of whole tokens."""
     encoded = encode(tokenizer, example.question, example.passages, longest)
     starts: set[int] = set()
     ends: set[int] = set()
@@ -111,7 +111,7 @@ def tokens_of(tokenizer: object, example: Example, longest: int = LONGEST) -> To
 
 
 def loss_of(reader: ReaderEncoder, batch: Sequence[Tokens], draw: random.Random | None = None) -> Tensor:
-    """Compute the loss of a batch for the kind, the start and the end of the answers; any right start or end counts.
+    """Compute the loss of a batch for the kind, the start and the end of the answers. Any right start or end will do.
 
     With ``draw``, the passages of half of the examples are moved to later positions.
     """
@@ -150,7 +150,7 @@ def train_encoder(
     on_progress: Callable[[str], None] = print,
     moves_positions: bool = False,
 ) -> int:
-    """Train for one phase, see :func:`train_phase`."""
+    """Train an encoder for one phase, as described for :func:`train_phase`."""
     tokens = [one for example in examples if (one := tokens_of(tokenizer, example, longest)) is not None]
 
     def loss(batch: list[int], step: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""Make the examples that train the reader: a question, passages, and the answers in them."""
+"""Make the examples that train the extractive reader. An example is a question, passages, and the answers in them."""
 
 import json
 import random
@@ -37,8 +37,8 @@ _RELATIONS: dict[str, tuple[str, ...]] = {
     "sibling": ("Who is a sibling of {}?", "Who is {}'s brother or sister?"),
     "founded by": ("Who founded {}?", "By whom was {} founded?"),
 }
-_LONGEST_TEXT = 480
-_LONGEST_DISTRACTOR = 280
+_LONGEST_TEXT = 480  # the maximum number of characters of a passage
+_LONGEST_DISTRACTOR = 280  # the maximum number of characters of an added distractor
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class Example:
     question: str
     passages: tuple[Passage, ...]  # title and text of each passage
     answers: tuple[str, ...]  # the answers that count as right
-    gold: tuple[int, ...]  # the indices of the passages whose occurrences of an answer count as right
+    gold: tuple[int, ...]  # the indices of the passages in which an answer counts as right
     kind: str  # `span`, `yes`, `no` or `none`
     origin: str  # the dataset, with a suffix if the question was changed
-    # The name shared by questions of the same pattern, which cross-fitting keeps in one part; empty without a pattern.
+    # The name of the question's pattern, or empty. Cross-fitting never divides questions with the same pattern.
     family: str = ""
 
 
@@ -63,7 +63,7 @@ def read_lines(file: Path) -> list[dict[str, Any]]:
 
 
 def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) -> Iterator[Example]:
-    """Make single-passage examples; nearly a third have distractors, some in place of the passage that answers."""
+    """Make examples with one passage. In nearly a third, distractors are added to it or replace it."""
     texts = list(dict.fromkeys((str(record["title"]), str(record["text"])) for record in records))
     near = near_texts([str(record["question"]) for record in records], texts)
     under_title: defaultdict[str, list[Passage]] = defaultdict(list)
@@ -100,7 +100,7 @@ def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) 
 def pooled_examples(
     records: Sequence[Mapping[str, Any]], texts: Sequence[Passage], draw: random.Random, most: int = 5
 ) -> Iterator[Example]:
-    """Make examples of single-passage questions, with similar passages as a retrieval would find them."""
+    """Make examples of questions on single passages, and add similar passages such as a search would find."""
     near = near_texts([str(record["question"]) for record in records], texts, 2 * most)
     for record, places in zip(records, near, strict=True):
         answers = tuple(dict.fromkeys(map(str, record["answers"])))
@@ -151,7 +151,7 @@ def _hops(question: Question, corpus: Mapping[str, Passage], draw: random.Random
 
 
 def multi_hop_example(question: Question, corpus: Mapping[str, Passage], ids: Sequence[str]) -> Example:
-    """Make an example of a multi-hop question with these passages."""
+    """Make an example of a multi-hop question and the passages with these ids."""
     gold = tuple(place for place, one in enumerate(ids) if one in question.supporting_ids)
     if question.is_yes_no:
         kind = question.answers[0].strip().lower() if gold else "none"
@@ -164,13 +164,13 @@ def multi_hop_example(question: Question, corpus: Mapping[str, Passage], ids: Se
 
 
 def family_name(question: Question) -> str:
-    """Name the pattern that a question was made by, from its dataset and triples; empty if it has no triples."""
+    """Name the pattern of a question after its dataset and the relations in its triples; empty without triples."""
     relations = [relation for _, relation, _ in question.evidence_triples]
     return " > ".join((question.dataset, *relations)) if relations else ""
 
 
 def mixed_ids(question: Question, retrieved: Sequence[str], most: int, draw: random.Random) -> list[str]:
-    """Return a question's gold passages and some retrieved others, in random order, at most ``most`` in all."""
+    """Return the ids of gold passages and some retrieved passages in random order, together at most ``most``."""
     gold = list(question.supporting_ids)[:most]
     others = [one for one in retrieved if one not in question.supporting_ids]
     ids = gold + others[: draw.randint(0, max(0, most - len(gold)))]
@@ -179,13 +179,13 @@ def mixed_ids(question: Question, retrieved: Sequence[str], most: int, draw: ran
 
 
 def find_answers(text: str, answer: str, most: int = 6) -> list[int]:
-    """Return where an answer starts in a text, as whole words and ignoring case."""
+    """Return the positions where an answer starts in a text. Only whole words count, and case is ignored."""
     pattern = rf"(?<!\w){re.escape(answer.strip().lower())}(?!\w)"
     return [match.start() for _, match in zip(range(most), re.finditer(pattern, text.lower()), strict=False)]
 
 
 def window(text: str, answer: str, size: int, draw: random.Random) -> str:
-    """Cut a text to ``size`` characters, at a random place but with the answer, if the text contains it."""
+    """Cut ``size`` characters from a text at a random place. If the text contains the answer, so does the result."""
     if len(text) <= size:
         return text
     place = text.find(answer)
@@ -200,7 +200,7 @@ def _word_start(text: str, place: int) -> int:
 
 
 def near_texts(questions: Sequence[str], texts: Sequence[Passage], most: int = 4) -> list[list[int]]:
-    """Find the indices of the texts most similar to each question, by shared words (TF-IDF), best first."""
+    """For each question, return the indices of the most similar texts (by TF-IDF of shared words), best first."""
     import numpy as np
     from sklearn.feature_extraction.text import TfidfVectorizer
 

@@ -1,4 +1,4 @@
-"""Write the reader's encoder as ONNX with int8 weights, and read it again."""
+"""Write the extractive reader's encoder to an ONNX file with int8 weights, and load such a file to train it further."""
 
 import tempfile
 import warnings
@@ -30,7 +30,7 @@ class _Int8Embedding(nn.Module):
 
 
 class _Exported(nn.Module):
-    """The encoder with only the three inputs that it gets when it is served."""
+    """The encoder with only the three inputs that the finished reader gives it."""
 
     def __init__(self, reader: ReaderEncoder):
         super().__init__()
@@ -43,8 +43,8 @@ class _Exported(nn.Module):
 def export_encoder(reader: ReaderEncoder, file: Path) -> None:
     """Write the encoder as ONNX.
 
-    Word embeddings are quantised by row, and the weights of the layers by channel, because that is how they are used.
-    The heads keep floating-point numbers, because their scores are compared across passages.
+    Word embeddings are quantised by row and the weights of layers by channel, because they are read in these units. The
+    heads keep floating-point numbers, because their scores are compared across passages.
     """
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -84,7 +84,7 @@ def export_encoder(reader: ReaderEncoder, file: Path) -> None:
 
 
 def _heads(file: Path) -> list[str]:
-    """Return the names of the heads' nodes, also as the quantiser renames them when it turns a Gemm into a MatMul."""
+    """Return the names of the nodes of the heads, and the names that they get if a Gemm becomes a MatMul."""
     import onnx
 
     names = [node.name for node in onnx.load(str(file)).graph.node if "/span/" in node.name or "/kind/" in node.name]
@@ -111,4 +111,4 @@ def import_encoder(reader: ReaderEncoder, file: Path) -> None:
         found[path.replace("/", ".") + ".weight"] = weight.T
     state = {name: torch.tensor(np.ascontiguousarray(found[name])) for name in reader.state_dict() if name in found}
     if absent := reader.load_state_dict(state, strict=False).missing_keys:
-        raise ValueError(f"{file} is not a reader's encoder: it has no {absent[0]}.")
+        raise ValueError(f"{file} is not the encoder of an extractive reader: it has no weights {absent[0]}.")

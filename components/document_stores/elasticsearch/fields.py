@@ -1,4 +1,4 @@
-"""Refuse filters on a field that no document of an Elasticsearch index has."""
+"""Refuse filters on a field that no document of an Elasticsearch index has, and count a field's values."""
 
 from typing import Any
 
@@ -10,20 +10,20 @@ from prefrag.components.document_stores.elasticsearch.requests import explain_fa
 from prefrag.components.document_stores.filter_fields import named_fields, unknown_field
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 
-# A word in the title weighs more than one in the text.
+# A word in the title weighs 1.25 times as much as a word in the text.
 TITLE_FIELD = "title^1.25"
 _OWN = ("content", "embedding", "sparse_embedding", "blob", "id", "score", TITLE_KEY_FIELD)
 
 
 class KnownFields:
-    """The fields that an index is known to have, so that the server is asked only once about each."""
+    """Remember which fields an index has, so that the server is asked about each field only once."""
 
     def __init__(self, store: ElasticsearchDocumentStore) -> None:
         self._store = store
         self._known: set[str] = set()
 
     async def check_async(self, filters: Any) -> None:
-        """Refuse filters on a metadata field that no document has."""
+        """Raise a FilterError for filters on a metadata field that no document has."""
         if not (names := [name for name in named_fields(filters) if name not in self._known]):
             return
         index = self._store._index
@@ -39,14 +39,14 @@ class KnownFields:
 
     def _refuse(self, names: list[str], reply: Any) -> None:
         fields = [name for name in reply["fields"] if not name.startswith("_") and name not in _OWN]
-        # An index without documents has no fields, and every search in it finds nothing.
+        # An index without documents has no fields, so all filters are accepted and find nothing.
         if fields:
             raise unknown_field(next(name for name in names if name not in self._known), fields)
 
 
 def count_values(store: ElasticsearchDocumentStore, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
-    """Count the documents for each text value of a metadata field, like `TantivyDocumentStore.count_values`."""
-    counted = {"values": {"terms": {"field": name, "size": 65_536}}}  # the most that the server returns
+    """For each text value of a metadata field, count the documents that have it."""
+    counted = {"values": {"terms": {"field": name, "size": 65_536}}}  # the server's maximum
     with explain_failures(store):
         query = filter_clause(filters) if filters else None
         reply = store.client.search(index=store._index, size=0, query=query, aggs=counted)

@@ -1,4 +1,4 @@
-"""Translate Haystack's filters for Elasticsearch, and refuse those that the server would apply wrongly."""
+"""Translate Haystack's filters for Elasticsearch, and refuse filters that the server would apply wrongly."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def filter_clause(filters: dict[str, Any]) -> dict[str, Any]:
 
 
 def refuse_analysed_fields(filters: Any) -> None:
-    """Refuse filters that compare titles or texts.
+    """Raise a FilterError for filters that compare titles or texts.
 
     The server would compare their word stems: `==` would find nothing, and `!=` would find what it should exclude. A
     comparison with None is accepted, because it only checks whether there is a title or text.

@@ -1,4 +1,4 @@
-"""Send requests to Elasticsearch, and turn its failures into advice."""
+"""Send requests to Elasticsearch, and turn its failures into errors that say what to do."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -16,7 +16,7 @@ from prefrag.components.text.addresses import without_userinfo
 
 
 async def send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any]) -> Any:
-    """Call ``request`` with the store's client; call it again with a new one if the client's event loop was closed."""
+    """Call ``request`` with the store's client, or with a new client if the event loop of the old client is closed."""
     return await either(partial(_send, store, request), partial(_send_async, store, request))
 
 
@@ -33,7 +33,7 @@ async def _send_async(
     except RuntimeError as error:
         if "loop is closed" not in str(error):
             raise
-    # The store keeps the client of its first event loop; a second `asyncio.run` needs another client.
+    # The store keeps the client of its first event loop, but a second `asyncio.run` needs another client.
     if store._async_client is client:
         store._async_client = None
         with suppress(RuntimeError):
@@ -68,7 +68,7 @@ def explain_failures(store: ElasticsearchDocumentStore) -> Iterator[None]:
 
 
 def read_hits(store: ElasticsearchDocumentStore, reply: Any) -> list[dict[str, Any]]:
-    """Read the hits from the reply to a search; a missing or partial result is a :class:`DocumentStoreError`."""
+    """Read the hits of a search from the server's reply; raises DocumentStoreError if some or all are missing."""
     index = store._index
     try:
         failed = reply.get("timed_out") or reply.get("_shards", {}).get("failed")

@@ -16,7 +16,7 @@ from prefrag.components.text.unicode_form import normalize_unicode
 
 # The server takes up to 65,536 terms per query.
 _KEYS_A_SEARCH = 10_000
-# Two searches: for any passage with a title, and for any with a title key. The server stops at the first match.
+# Two searches, each after an empty header: for one passage with a title, and for one passage with a title key.
 _HOW_MANY: list[dict[str, Any]] = [
     {},
     {"size": 0, "terminate_after": 1, "query": {"exists": {"field": "title"}}},
@@ -26,7 +26,7 @@ _HOW_MANY: list[dict[str, Any]] = [
 
 
 class ElasticsearchTitles:
-    """Look up passages by title in an Elasticsearch index, like the methods of `TantivyDocumentStore`.
+    """Look up passages of an Elasticsearch index by title. `TantivyDocumentStore` has the same methods.
 
     The index must have been written by `prefrag index`, which fills the field `title_key`.
     """
@@ -35,7 +35,7 @@ class ElasticsearchTitles:
         self._store = store
 
     async def known_titles_async(self, keys: Iterable[str]) -> set[str]:
-        """Return the given title keys that some passage has."""
+        """Return the title keys (made by `title_key`) that occur in the index."""
         searches = self._key_searches(keys)
         if not searches:
             return set()
@@ -51,7 +51,7 @@ class ElasticsearchTitles:
     async def documents_by_title_async(
         self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """Read passages by their titles."""
+        """Read the best passages for each title; ``titles`` maps title keys to the texts that rank the passages."""
         searches = self._title_searches(titles, per_title, filters)
         if not searches:
             return {}
@@ -106,8 +106,8 @@ class ElasticsearchTitles:
         with_title, with_key = (one["hits"]["total"]["value"] for one in self._responses(reply))
         if with_title and not with_key:
             raise DocumentStoreError(
-                f"The Elasticsearch index '{self._index}' was made without title keys. Searches work as before; to "
-                "find passages by the titles that a text mentions, index the documents again with: "
+                f"The Elasticsearch index '{self._index}' was made without title keys, so passages cannot be found by "
+                "the titles that a text mentions. Index the documents again with: "
                 "prefrag index YOUR_FILES --store elasticsearch --index ANOTHER_NAME"
             )
 

@@ -8,7 +8,7 @@ from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 from prefrag.components.text.unicode_form import WITHOUT_BLANKS, normalize_unicode
 
-# The languages for which tantivy 0.27 has stop words, followed by all languages that it can stem.
+# The languages for which tantivy 0.27 has stop words, and then all languages that it can stem.
 _WITH_STOP_WORDS = (
     *("danish", "dutch", "english", "finnish", "french", "german", "hungarian", "italian", "norwegian"),
     *("portuguese", "russian", "spanish", "swedish"),
@@ -16,10 +16,10 @@ _WITH_STOP_WORDS = (
 LANGUAGES = tuple(sorted((*_WITH_STOP_WORDS, "arabic", "greek", "romanian", "tamil", "turkish")))
 DEFAULT_LANGUAGE = "english"
 
-# In bytes: enough for 80 letters of three bytes each. Longer tokens come from broken encodings.
+# In bytes: enough for 80 letters of three bytes each. Longer tokens come from broken encodings and are left out.
 _LONGEST_TOKEN = 255
 
-_RUN = re.compile(f"[{WITHOUT_BLANKS}]{{2,}}")
+_UNSPACED = re.compile(f"[{WITHOUT_BLANKS}]{{2,}}")
 
 _of_thread = threading.local()
 
@@ -51,11 +51,11 @@ def indexed_form(text: str) -> str:
     """Normalise a text for indexing and searching."""
     if text.isascii():
         return text
-    # A lone surrogate, which some PDF readers produce, cannot be encoded.
+    # A lone surrogate, which some PDF libraries produce, cannot be encoded.
     text = normalize_unicode(text).encode("utf-8", "replace").decode("utf-8")
-    return _RUN.sub(_pair_signs, text).strip()
+    return _UNSPACED.sub(_pair_signs, text).strip()
 
 
 def _pair_signs(run: re.Match[str]) -> str:
-    """Split a run of Chinese, or another script without spaces, into overlapping pairs, so that any pair is found."""
+    """Split text in Chinese, or another script without spaces, into overlapping pairs of characters."""
     return f" {' '.join(map(''.join, pairwise(run.group())))} "

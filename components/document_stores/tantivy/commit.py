@@ -1,4 +1,4 @@
-"""One commit of an index: queries on it, and caches of clauses, documents and frequencies."""
+"""The state of an index after one commit, with queries and caches."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,20 +22,20 @@ from prefrag.components.document_stores.tantivy.schema import (
     read_document,
 )
 
-# The weight of a word in the title, relative to one in the text.
+# A word in the title weighs this many times as much as a word in the text.
 TITLE_BOOST = 1.25
-# The most words whose document frequency is cached, in a few megabytes.
+# The maximum number of words whose document frequency is cached. They take a few megabytes.
 _MOST_FREQUENCIES = 100_000
-# The most words whose clauses are cached, in 6 megabytes. The queries of one question have most words in common.
+# The maximum number of words whose query clauses are cached (6 MB). The queries of one question share most words.
 _MOST_CLAUSES = 20_000
-# If an index has LARGE documents or more, only the _MOST_WORDS rarest words of a text are searched: frequent words take
-# most of the time and hardly change what is found. With filters all are, for a match may have only the frequent ones.
+# In an index of LARGE documents or more, only the _MOST_WORDS rarest words of a text are searched. Frequent words take
+# most of the time and rarely matter. With filters, all words are searched: a match may contain only frequent words.
 LARGE = 200_000
 _MOST_WORDS = 16
-# The most documents that are cached. The queries of one question often find the same documents.
+# The maximum number of cached documents. The queries of one question often find the same documents.
 _MOST_DOCUMENTS = 512
 
-# The document frequency of a word, added up over both fields, and its clauses, one for each field that has the word.
+# The sum of a word's document frequencies in title and text, and a query clause for each field that has the word.
 _Word = tuple[int, list[tuple[Occur, Query]]]
 
 
@@ -43,7 +43,7 @@ _Word = tuple[int, list[tuple[Occur, Query]]]
 class Commit:
     """The state of an index after one commit.
 
-    Word clauses, documents and frequencies are cached. The next commit gets a new object, so no cache is out of date.
+    It caches query clauses, documents and word counts. The next commit gets a new object, so no cache is out of date.
     """
 
     searcher: tantivy.Searcher
@@ -57,9 +57,9 @@ class Commit:
     _documents: dict[tuple[int, int], tuple[str, str | None, dict[str, Any]]] = field(default_factory=dict)
 
     def text_query(self, text: str, filters: dict[str, Any] | None) -> Query | None:
-        """Build the query for a text; it adds up the BM25 scores of title and text."""
-        # Built from terms rather than parsed, so that no text is a syntax error. A repeated word counts once: counting
-        # it twice costs 3 points of recall at 5 on MuSiQue and gains nothing elsewhere.
+        """Build a query that adds up the BM25 scores of title and text; None if the index has no word of the text."""
+        # The query is built from terms, not parsed, so that no text is a syntax error. A repeated word counts once:
+        # counting repetitions cost 3 points of recall at 5 on MuSiQue and gained nothing on other data.
         tokens = dict.fromkeys(text_analyzer(self._language).analyze(indexed_form(text)))
         held = [self._clauses.get(token) or self._clauses_of(token) for token in tokens]
         if len(held) > _MOST_WORDS and not filters and self.searcher.num_docs >= LARGE:
@@ -68,20 +68,20 @@ class Commit:
         return Query.boolean_query(clauses) if clauses else None
 
     def title_query(self, keys: Iterable[str]) -> Query:
-        """Build the query for all documents that have one of the title keys."""
+        """Build a query that finds all documents with one of these title keys, with a score of 0."""
         terms = [Query.term_query(self._schema, "title_key", exact_term(key), "basic") for key in keys]
         return Query.const_score_query(Query.boolean_query([(Occur.Should, term) for term in terms]), 0.0)
 
     def best(self, query: Query, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
-        """Find the documents that match a query best."""
+        """Find the ``top_k`` documents that match a query best, best first."""
         searcher = self.searcher
         if not filters:
             hits = searcher.search(query, limit=top_k, count=False).hits
             return [self._read(address, score) for score, address in hits]
         if (candidates := candidate_query(self._schema, filters)) is not None:
             query = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(candidates, 0.0))])
-        # The index can apply only part of the filter, so each hit is checked here, and the limit grows until enough
-        # match. Each search starts from the first hit, because near-equal scores may come in another order.
+        # The index can apply only part of the filter, so each hit is checked here, and the limit is raised until enough
+        # hits match. Each search starts over, because hits with nearly equal scores may change their order.
         limit = max(1, min(searcher.num_docs, top_k))
         checked: dict[tuple[int, int], Document | None] = {}
         while True:
@@ -99,39 +99,39 @@ class Commit:
             limit = min(searcher.num_docs, max(64, limit * 4))
 
     def check_fields(self, filters: dict[str, Any]) -> None:
-        """Refuse filters on a metadata field that no document has."""
+        """Raise a FilterError for filters on a metadata field that no document has."""
         for name in named_fields(filters) if self.searcher.num_docs else ():
             if not self._has_terms_of(name) and name not in self._metadata_names():
                 raise unknown_field(name, self._metadata_names())
 
     def _has_terms_of(self, name: str) -> bool:
-        # A nested dictionary has no term of its own, only terms for the names inside it.
+        # A dictionary in the metadata has no term itself, but the values inside it have terms, which begin with `name.`
         prefixes = (f"{name}{KEY_END}", f"{name}.")
         return any(self.searcher.terms_with_prefix("meta", prefix, limit=1) for prefix in prefixes)
 
     def _metadata_names(self) -> set[str]:
-        # From the documents, because not every value has a term. This is slow, but only unknown fields lead here.
+        # Not every value has a term, so the documents are read. This is slow, but only unknown fields need it.
         if self._names is None:
             self._names = {name for document in self._read_all(Query.all_query()) for name in all_names(document.meta)}
         return self._names
 
     def all_matching(self, filters: dict[str, Any] | None) -> Iterator[Document]:
-        """Go through the documents that match filters, without keeping them all in memory."""
+        """Yield the documents that match filters, without keeping them all in memory."""
         query = candidate_query(self._schema, filters) if filters else None
         for document in self._read_all(query if query is not None else Query.all_query()):
             if not filters or matches_filters(filters, document):
                 yield document
 
     def by_id(self, document_ids: Sequence[str]) -> list[Document]:
-        """Read documents by their ids."""
+        """Read the documents with these ids, in this order; ids that do not exist are ignored."""
         query = Query.term_set_query(self._schema, "id", [exact_term(document_id) for document_id in document_ids])
         found = {document.id: document for document in self._read_all(query)}
         return [found[document_id] for document_id in document_ids if document_id in found]
 
     def existing(self, field: str, values: Iterable[str]) -> set[str]:
-        """Return those of the values that at least one document has as an exact term in a field."""
+        """Return the values that occur in this field of at least one document, compared as exact terms."""
         searcher, often = self.searcher, self.searcher.doc_freq
-        # There may be a thousand values. A short ASCII value is its own exact term, so it skips the call.
+        # There may be a thousand values, so `exact_term` is not called for short ASCII values: it does not change them.
         found = {
             value
             for value in values
@@ -143,7 +143,7 @@ class Commit:
         return {value for value, term in terms.items() if searcher.search(term, limit=1, count=False).hits}
 
     def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
-        """Count the documents for each text value of a metadata field."""
+        """For each text value of a metadata field, count the documents that have it."""
         prefix = f"{name}{KEY_END}s"
         query = candidate_query(self._schema, filters) if filters else None
         if query is None and not self.whole:
@@ -153,7 +153,7 @@ class Commit:
         return {term.removeprefix(prefix): count for term, count in counted if count}
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Count, for each word, the documents that contain it in title or text."""
+        """Return how many documents there are, and for each word how many contain it in title or text."""
         searcher, kept = self.searcher, self._frequencies
         total = searcher.num_docs
         frequencies = {}
@@ -161,7 +161,7 @@ class Commit:
             if word in kept:
                 frequencies[word] = kept[word]
                 continue
-            # Stemming a stem can change it again, so a word that is already a term of the index is not stemmed.
+            # Stemming a stem can change it again, so a word that the index contains in just this form is not stemmed.
             text = indexed_form(word)
             known = any(searcher.doc_freq(field, text) for field in TEXT_FIELDS)
             tokens = [text] if known else text_analyzer(self._language).analyze(text)
@@ -174,7 +174,7 @@ class Commit:
         return total, frequencies
 
     def _clauses_of(self, token: str) -> _Word:
-        # Fields without the word get no clause: most words are in no title, and each clause costs several look-ups.
+        # A field without the word gets no clause: each clause costs several look-ups, and most words are in no title.
         often = {field: self.searcher.doc_freq(field, token) for field in TEXT_FIELDS}
         terms = {field: Query.term_query(self._schema, field, token, "freq") for field, held in often.items() if held}
         if "title" in terms:
@@ -185,9 +185,9 @@ class Commit:
         return word
 
     def _count_with(self, tokens: Sequence[str]) -> int:
-        """Count the documents that contain all of the tokens, each in title or text."""
+        """Count the documents in which every token occurs in the title or the text."""
         if self.whole and len(tokens) == 1:
-            # The sum counts documents with the word in both fields twice. Only these few have to be searched for.
+            # Documents with the word in both fields are in this sum twice, so their number is subtracted once.
             held = [self.searcher.doc_freq(field, tokens[0]) for field in TEXT_FIELDS]
             return sum(held) - (self._count(self._in_fields(tokens[0], Occur.Must)) if all(held) else 0)
         wanted = [(Occur.Must, self._in_fields(token, Occur.Should)) for token in dict.fromkeys(tokens)]
@@ -202,13 +202,13 @@ class Commit:
         return int(result.count)  # missing in the type stubs
 
     def _read(self, address: tantivy.DocAddress, score: float) -> Document:
-        """Read a document, as a new object at each call."""
+        """Read a document, from the cache if it is there; each call returns a new object."""
         key = address.segment_ord, address.doc
         if (known := self._documents.get(key)) is not None:
             document_id, content, meta = known
             return Document(id=document_id, content=content, meta=meta.copy(), score=score)
         document = read_document(self.searcher, address, score)
-        # Documents with lists in their metadata are not cached, because a shallow copy would share the lists.
+        # Documents with lists or dictionaries in their metadata are not cached: shallow copies would share these.
         if all(isinstance(value, str | int | float | None) for value in document.meta.values()):
             if len(self._documents) >= _MOST_DOCUMENTS:
                 self._documents.clear()

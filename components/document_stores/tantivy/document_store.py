@@ -37,15 +37,15 @@ _CHECKED_CHARACTERS = 200
 class TantivyDocumentStore(Block):
     """Store documents in a tantivy index on disk and find them by BM25 (k1 1.2, b 0.75) over title and text.
 
-    It needs no server: any number of processes can read an index while one writes to it, and a reader sees at its next
-    call what another process has committed. `write_documents` returns once the documents are on disk. The title is
-    `meta["title"]` and weighs 1.25 times as much as the text. Words are lower-cased and stemmed, without stop words.
+    It needs no server. Any number of processes can read an index while one process writes to it, and every call sees
+    the latest commit. `write_documents` returns once the documents are on disk. The title is `meta["title"]` and weighs
+    1.25 times as much as the text. Words are lower-cased and stemmed, and stop words are left out.
 
-    Documents are stored with their id, content and metadata, without embeddings and blobs. Metadata may hold JSON
-    values and dates.
+    Documents are stored with their id, content and metadata, but without embeddings and blobs. Metadata may contain
+    JSON values and dates.
 
-    Objects of this class are cheap: in one process, those of the same folder share the opened index, and may be used
-    from several threads.
+    Objects of this class are cheap: in one process, all stores of the same folder share the opened index. A store may
+    be used from several threads.
 
     ```python
     from haystack import Document
@@ -64,14 +64,14 @@ class TantivyDocumentStore(Block):
         language: str | None = None,
         lock_timeout: float = 10.0,
     ) -> None:
-        """Set the place of the index, which is opened or created only when it is used.
+        """Set the folder of the index. The index is opened or created when it is first used.
 
-        :param path: The folder of the index, created by the first write. If None, the folder is looked up at every use:
-            `index`, else `PREFRAG_INDEX`, else the index `default` when there is one, else the demo, which is never
-            written to.
+        :param path: The folder of the index, created by the first write. If None, every use looks up the index:
+            `index`, else `PREFRAG_INDEX`, else `default` if it exists, else the index of the followed folder, else the
+            demo, which is never written to.
         :param index: The name of an index in the data directory, instead of a path.
-        :param language: The language of stemmer and stop words, one of `LANGUAGES`. A new index is made with it
-            (`english` when None), and an existing one of another language is refused (None accepts any).
+        :param language: The language of the stemmer and the stop words, one of `LANGUAGES`. A new index gets this
+            language, or `english` if None. An existing index of another language is refused, unless this is None.
         :param lock_timeout: Seconds to wait while another process writes.
         :raises ValueError: When path and index are both given, the language is unknown or the timeout is negative.
         """
@@ -108,8 +108,8 @@ class TantivyDocumentStore(Block):
         """Find the documents that match a text best by BM25.
 
         :param query: Any text; there are no operators.
-        :param top_k: The most documents to return.
-        :param filters: Haystack's filters on the metadata. A matching document is found however low it ranks.
+        :param top_k: The maximum number of documents to return.
+        :param filters: Haystack's filters on the metadata. They apply to all documents, not only to the best `top_k`.
         :returns: The documents that contain a word of the query, with their scores, best first. Documents with equal
             scores keep their order if one call wrote them. Otherwise their order depends on how tantivy merged the
             writes.
@@ -125,7 +125,7 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def check_fields(self, filters: dict[str, Any]) -> None:
-        """Refuse filters on a field that no document has, with a FilterError that lists the existing fields."""
+        """Raise a FilterError, which lists the existing fields, for filters on a field that no document has."""
         if index := self._open():
             index.commit().check_fields(filters)
 
@@ -150,7 +150,7 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def known_titles(self, keys: Iterable[str]) -> set[str]:
-        """Return the given keys, made by `title_key`, that are titles of documents; each takes a few microseconds."""
+        """Return the title keys (made by `title_key`) that occur in the index. Each key takes a few microseconds."""
         index = self._open()
         return index.commit().existing("title_key", keys) if index else set()
 
@@ -172,20 +172,20 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
-        """Count the documents for each text value of a metadata field, without reading them.
+        """For each text value of a metadata field, count the documents that have it, without reading them.
 
-        Only `in` and `==` filters apply, which the index itself can check. Texts over 200 characters are not counted.
+        Only `in` and `==` filters are applied: the index cannot check others. Values over 200 characters are left out.
         """
         index = self._open()
         return index.commit().count_values(name, filters) if index else {}
 
     @report_damage
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Count, for each word, the documents with any inflection of it (the same stem) in title or text.
+        """For each word, count the documents that have a word with the same stem in title or text.
 
-        Words come from a text, or are terms from `analyze`. Returns the number of all documents, and for each word the
-        number that contain it. A word that the index leaves out, such as a stop word, counts as being in every
-        document, so that its idf is lowest. A word of several tokens (`U.S.`) counts where all of them occur.
+        Words may come from a text, or be tokens from `analyze`. Returns the number of all documents, and the count for
+        each word. A word that the index leaves out, such as a stop word, gets the number of all documents, and so the
+        lowest idf. A word of several tokens (`U.S.`) is in a document if all its tokens are.
         """
         index = self._open()
         return index.commit().document_frequencies(words) if index else (0, dict.fromkeys(words, 0))
@@ -211,8 +211,8 @@ class TantivyDocumentStore(Block):
         :param documents: The documents.
         :param policy: What to do if an id exists already, or occurs twice among the documents: FAIL and NONE raise an
             error, SKIP keeps the first document, OVERWRITE keeps the last.
-        :returns: The number of documents written; with OVERWRITE, the number of documents given.
-        :raises ValueError: When something is not a document, or its metadata cannot be stored unchanged.
+        :returns: The number of documents written; with OVERWRITE, the length of `documents`.
+        :raises ValueError: When an element is not a Document, or its metadata cannot be stored unchanged.
         :raises DuplicateDocumentError: When the policy is FAIL or NONE and an id is not new.
         :raises DocumentStoreError: When another process keeps writing, or the disk cannot be written.
         """
@@ -224,7 +224,7 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def replace_documents(self, documents: list[Document], outdated: list[str]) -> None:
-        """Write documents, replacing those with the same ids, and delete the outdated ones, in one commit.
+        """Write documents, overwriting existing ids, and delete the documents with `outdated` ids, all in one commit.
 
         Outdated ids that do not exist are ignored. The same errors are raised as by `write_documents`.
         """
@@ -244,7 +244,7 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def check(self) -> None:
-        """Try to read and search; raises FileNotFoundError without an index, DocumentStoreError if it is damaged."""
+        """Read and search once; raises FileNotFoundError without an index, DocumentStoreError for a damaged index."""
         index = self._open()
         if index is None:
             raise FileNotFoundError(f"There is no index in {self._path()}.")
@@ -253,18 +253,18 @@ class TantivyDocumentStore(Block):
             index.search(f"{document.meta.get('title', '')} {(document.content or '')[:_CHECKED_CHARACTERS]}", 1, None)
 
     def read_web_consent(self) -> bool | None:
-        """Read the user's answer to whether questions about these documents may go to the web; None if unanswered."""
+        """Read the user's answer to whether questions about these documents may go to the web; None without answer."""
         return read_web_consent(self._path())
 
     def keep_web_consent(self, answer: bool) -> None:
-        """Store the answer with the index, replacing any earlier one; raises DocumentStoreError without an index."""
+        """Store the answer in the index, replacing an earlier answer; raises DocumentStoreError without an index."""
         keep_web_consent(self._path(), answer)
 
     def _path(self) -> Path:
         return Path(self.path).expanduser().absolute() if self.path is not None else resolve_index(self.index)
 
     def _open(self) -> Index | None:
-        # Looked up at every call, so that a running server switches from the demo to `default` once it exists.
+        # The path is looked up at every call, so that a server switches from the demo to `default` once that exists.
         return self._check_language(open_index(self._path(), self._latest))
 
     def _open_for_writing(self) -> Index:
@@ -287,7 +287,7 @@ class TantivyDocumentStore(Block):
         return index
 
 
-# Not in the settings file, because every change of that file makes all processes open the index again.
+# The answer has its own file, because all processes open the index again whenever the settings file changes.
 _FILE = "prefrag-web.json"
 
 
@@ -301,7 +301,7 @@ def read_web_consent(path: Path) -> bool | None:
 
 
 def keep_web_consent(path: Path, answer: bool) -> None:
-    """Store the answer, replacing any earlier one."""
+    """Store the answer in the folder of an index, replacing any earlier answer."""
     if not index_exists(path):
         raise DocumentStoreError(f"There is no index in {path}: index documents first.")
     written = path / f".{_FILE}.{os.getpid()}"

@@ -1,4 +1,4 @@
-"""Haystack's filters: check their form, find candidates, and check each candidate."""
+"""Haystack's filters: check their form, translate them for the index, and apply them to a document."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,9 +13,9 @@ from prefrag.components.document_stores.tantivy.schema import exact_term, metada
 
 
 def check_filters(filters: Any) -> None:
-    """Refuse malformed filters.
+    """Raise a FilterError for malformed filters.
 
-    Haystack notices a mistake only when it checks a document, and a search may find no document to check.
+    Haystack notices a mistake only when it applies the filters to a document, and a search may find no document.
     """
     if not isinstance(filters, dict):
         raise FilterError(f"A filter is a dictionary, not {type(filters).__name__}.")
@@ -39,7 +39,7 @@ def check_filters(filters: Any) -> None:
 
 
 def candidate_query(schema: tantivy.Schema, filters: dict[str, Any]) -> Query | None:
-    """Translate the part of the filters that the index can apply; None if there is no such part."""
+    """Build a query that finds all documents that may match the filters; None if the index cannot narrow the search."""
     operator = filters["operator"]
     if "field" not in filters:
         parts = [candidate_query(schema, condition) for condition in filters["conditions"]]
@@ -68,6 +68,6 @@ def matches_filters(filters: dict[str, Any], document: Document) -> bool:
         return document_matches_filter(filters, document)
     except (TypeError, AttributeError) as error:
         raise FilterError(
-            f"The filter {filters} cannot be applied to document '{document.id}' ({error}). Fields of the metadata "
-            "are written meta.NAME; only numbers and ISO dates can be compared by size."
+            f"The filter {filters} cannot be applied to document '{document.id}' ({error}). Write a metadata field "
+            "as meta.NAME, and use <, <=, > and >= only with numbers and ISO dates."
         ) from error

@@ -27,19 +27,19 @@ from prefrag.components.document_stores.tantivy.schema import ANALYZER, exact_te
 from prefrag.components.errors import NO_ROOM
 from prefrag.components.text.title_mentions import title_key
 
-# Increased when the schema or the analysis changes, so that an index of another format is refused.
+# Increase this number when you change the schema or the analysis: indexes with another number are refused.
 _FORMAT = 2
 _SETTINGS_FILE = "prefrag-index.json"
-# The file that every commit of tantivy replaces.
+# tantivy replaces this file at every commit.
 _COMMIT_FILE = "meta.json"
 _WRITER_MEMORY = 100_000_000
 _LOCK_POLL_SECONDS = 0.05
-# In bytes; with less free space, a commit may have no room for its files.
+# If a write fails while fewer bytes than this are free, a full disk is reported as the cause.
 _LITTLE_SPACE = 10_000_000
-# Titles with at most this many documents share one search, which reads all of these documents even if few are needed.
+# Titles with at most this many documents are looked up in one common search, which reads all of their documents.
 _FEW_DOCUMENTS = 16
 
-# The inode, time in nanoseconds and size in bytes of a file.
+# A file's inode, the time of its last change in nanoseconds, and its size in bytes.
 _Version = tuple[int, int, int]
 
 
@@ -55,10 +55,10 @@ class Index:
     def __init__(self, path: Path) -> None:
         """Open the index in a folder.
 
-        Raises DocumentStoreError for another format, and OSError, ValueError, KeyError or TypeError for a damaged file.
+        Raises DocumentStoreError for another format; OSError, ValueError, KeyError or TypeError for damaged files.
         """
         self.path = path
-        # Kept as strings, because every search checks both files and strings are faster than paths.
+        # These paths are strings, because every search checks both files and `Path` objects are slower.
         self.settings_file, self._commit_file = str(path / _SETTINGS_FILE), str(path / _COMMIT_FILE)
         self.settings_version = _file_version(self.settings_file)
         settings = json.loads(Path(self.settings_file).read_text(encoding="utf-8"))
@@ -69,7 +69,7 @@ class Index:
             )
         self.language: str = settings["language"]
         self._index = tantivy.Index.open(str(path))
-        # tantivy does not store analyzers on disk.
+        # tantivy does not store analyzers on disk, so they are registered whenever an index is opened.
         self._index.register_tokenizer(ANALYZER, text_analyzer(self.language))
         self._index.config_reader("manual")
         self._reload_lock = threading.Lock()
@@ -77,9 +77,9 @@ class Index:
         self._sizes: dict[str, int] = {}
 
     def commit(self) -> Commit:
-        """Return the latest commit of any process, reading it from disk only if it is new."""
+        """Return the latest commit, whichever process made it; it is read from disk only if it is new."""
         # Checking the file takes a microsecond and never misses a commit made before the call. Tantivy's own watcher
-        # may miss one, because it polls twice a second.
+        # may miss a commit, because it looks only twice a second.
         current = _file_version(self._commit_file)
         latest = self._commit
         self._check_sizes()
@@ -92,7 +92,7 @@ class Index:
                 searcher = self._index.searcher()
                 whole = self._is_whole(searcher, current)
                 with os.scandir(self.path) as files:
-                    # Only the files that tantivy maps into memory. Their names begin with the 32 digits of a segment.
+                    # tantivy maps only these files into memory. Their names begin with the 32 digits of a segment.
                     maps = (file for file in files if len(file.name.partition(".")[0]) == 32)
                     self._sizes = {file.path: file.stat().st_size for file in maps}
                 latest = self._commit = Commit(searcher, current, whole, self._index.schema, self.language)
@@ -109,14 +109,14 @@ class Index:
     def documents_by_title(
         self, titles: Mapping[str, str], per_title: int, filters: dict[str, Any] | None
     ) -> dict[str, list[Document]]:
-        """Read documents by their titles, best first; a document may have no score if no other has its title.
+        """Read the documents with each of these titles, best first. A title's only document usually has no score.
 
         ``titles`` maps each key, made by `title_key`, to the text that ranks the documents with this title.
         """
         commit = self.commit()
         if filters:
             commit.check_fields(filters)
-        # Ranking by a long text takes longer than reading documents. So a title with one document is not ranked, and
+        # Ranking by a long text takes longer than reading documents. So a title's only document is not ranked, and
         # titles with few documents share one search.
         unranked: list[str] = []
         together: dict[str, dict[str, int]] = {text: {} for text in titles.values()}
@@ -129,7 +129,7 @@ class Index:
                 together[text][key] = documents
             else:
                 alone.append((text, {key: per_title}))
-        # A document is left out if its key differs now, because a Python with other Unicode tables wrote it.
+        # A document is left out if its key is different now, because a Python with other Unicode tables indexed it.
         found: dict[str, list[Document]] = {key: [] for key in titles}
         if unranked:
             for document in commit.best(commit.title_query(unranked), len(unranked), filters):
@@ -152,13 +152,13 @@ class Index:
     ) -> int:
         """Add all the documents in one commit, or none of them if an error is raised.
 
-        ``timeout`` is the seconds to wait while another process writes; ``outdated`` are ids to delete in the same
-        commit. Returns the number of documents written; with OVERWRITE, the number given. Raises ValueError for
-        metadata that cannot be stored unchanged, DuplicateDocumentError when the policy is FAIL or NONE and an id is
-        not new, and DocumentStoreError when another process keeps writing or the disk cannot be written.
+        ``timeout`` is how many seconds to wait while another process writes. Documents with the ids in ``outdated`` are
+        deleted in the same commit. Returns the number of documents written; with OVERWRITE, ``len(documents)``. Raises
+        ValueError if metadata cannot be stored unchanged, DuplicateDocumentError if the policy is FAIL or NONE and an
+        id is not new, and DocumentStoreError if another process keeps writing or the disk cannot be written.
         """
         with self.writer(timeout) as writer:
-            # Ids are looked up while the writer holds the lock, so that no other process adds the same ones.
+            # Ids are looked up while the writer holds the lock, so that no other process adds the same ids.
             present = self.commit().existing("id", (document.id for document in documents))
             by_id = {document.id: document for document in documents}
             if policy in (DuplicatePolicy.NONE, DuplicatePolicy.FAIL):
@@ -209,7 +209,7 @@ class Index:
 
     @contextmanager
     def no_writers(self, timeout: float) -> Iterator[None]:
-        """Keep every process from writing, without writing anything; the folder may then be moved away."""
+        """Hold the write lock without writing anything, for example to move the folder away."""
         writer = self._open_writer(timeout)
         try:
             yield
@@ -240,14 +240,14 @@ class Index:
 
     def _refusal(self, error: ValueError) -> DocumentStoreError:
         free = shutil.disk_usage(self.path).free
-        # The writer fails in its own thread, and its error does not always give the cause.
+        # tantivy writes in a thread of its own, and the error that arrives here does not always give the cause.
         reason = OSError(errno.ENOSPC, f"{free / 1e6:,.0f} MB are free") if free < _LITTLE_SPACE else error
         return name_refusal(reason, f"The index {self.path} cannot be written: {reason}.")
 
     def _check_sizes(self) -> None:
-        """Refuse files that have become shorter: reading a mapped file past its end kills the process (SIGBUS).
+        """Raise an error if a file has become shorter: reading a mapped file past its end kills the process (SIGBUS).
 
-        Tantivy never changes a file, so something else must have. Checking a file takes about a microsecond.
+        Tantivy never changes a file, so another program must have done it. Checking a file takes about a microsecond.
         """
         for path, size in self._sizes.items():
             try:
@@ -261,7 +261,7 @@ class Index:
                 )
 
     def _is_whole(self, searcher: tantivy.Searcher, version: _Version | None) -> bool:
-        # tantivy reports the number of deleted documents only in this file.
+        # `max_doc`, which is only in this file, counts deleted documents too. `num_docs` does not.
         try:
             segments = json.loads(Path(self._commit_file).read_bytes())["segments"]
             held = sum(segment["max_doc"] for segment in segments)
@@ -271,7 +271,7 @@ class Index:
 
 
 def name_refusal(error: OSError | ValueError, message: str) -> DocumentStoreError:
-    """Make the error for a failed write; tantivy reports a full disk only in the text of its message."""
+    """Make the error for a failed write: DiskFull if the disk is full. Only the text of tantivy's error says so."""
     is_full = getattr(error, "errno", None) in NO_ROOM or any(f"os error {each})" in str(error) for each in NO_ROOM)
     if not is_full:
         return DocumentStoreError(message)
@@ -284,20 +284,20 @@ _OPEN_LOCK = threading.Lock()
 
 def index_exists(path: Path) -> bool:
     """Check whether there is an index in a folder."""
-    # An index is moved into place as a whole, so one file is enough to check.
+    # A new index is moved into place as a whole, so it is enough to check for one file.
     return (path / _COMMIT_FILE).is_file()
 
 
 def open_index(path: Path, latest: Index | None = None) -> Index | None:
     """Open the index in a folder, or return None if there is none; all callers share one object per folder.
 
-    ``latest`` is the index that the caller opened last, and is returned if it is still the one in the folder.
+    ``latest`` is the index that the caller opened last. It is returned if the folder still contains the same index.
     """
     latest = latest if latest is not None and latest.path == path else None
     version = _file_version(latest.settings_file) if latest else _file_version(path / _SETTINGS_FILE)
     if version is None:
         return None
-    # The settings file is written once, so another version of it means that the index was replaced.
+    # The settings file of an index never changes, so another version of the file means that the index was replaced.
     if latest is not None and latest.settings_version == version:
         return latest
     with _OPEN_LOCK:
@@ -315,7 +315,7 @@ def open_index(path: Path, latest: Index | None = None) -> Index | None:
 
 
 def open_for_writing(path: Path, language: str | None = None) -> Index:
-    """Open the index in a folder, and make one if there is none."""
+    """Open the index in a folder, and make an empty index first if there is none."""
     if _file_version(path / _SETTINGS_FILE) is None:
         _make_index(path, language or DEFAULT_LANGUAGE)
     index = open_index(path)
@@ -328,7 +328,7 @@ def _make_index(path: Path, language: str) -> None:
     """Make an empty index in a temporary folder and move it into place, so that it is never seen incomplete."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         if index_exists(path):
-            # Another thread or process has made it in the meantime.
+            # Another thread or process has made the index in the meantime.
             return
         raise DocumentStoreError(f"{path} is neither empty nor an index: choose a new folder for the index.")
     try:

@@ -1,4 +1,4 @@
-"""Where the indexes of this machine are, and which one is used by default."""
+"""Where the indexes of this machine are, and which index is used by default."""
 
 import difflib
 import functools
@@ -20,20 +20,20 @@ from prefrag.components.text.passage_record import read_passages
 INDEX_VARIABLE = "PREFRAG_INDEX"
 DEFAULT_INDEX = "default"
 DEMO_INDEX = "demo"
-# Indexes of corpora that are given by their files, as `prefrag evaluate --corpus FILE` does, not by a name.
+# `evaluate --corpus FILE` and `ask --corpus FILE` index the file under a name that begins with this.
 CORPUS_PREFIX = "corpus-"
-# A file in the index's own folder, with the path of the folder that the index follows. It is deleted with the index.
+# `prefrag FOLDER` makes an index that follows changes in FOLDER. A file of this name in the index has FOLDER's path.
 FOLLOWS = "prefrag-folder"
 
 _VALID_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
 _MOST_NAMED = 10
 _WINDOWS_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
-# The index that this process found when none was named. If it vanishes, no other may answer in its place.
+# The default index that this process found in each folder. If it vanishes, its name stays, so no other index answers.
 _found: dict[Path, str] = {}
 
 
 def data_directory() -> Path:
-    """Return `PREFRAG_DATA_DIR`, else `prefrag` in the folder of the user's data (`LOCALAPPDATA` on Windows)."""
+    """Return `PREFRAG_DATA_DIR` if it is set, else `prefrag` in the user's data folder (`LOCALAPPDATA` on Windows)."""
     if chosen := settings.data_dir:
         return chosen.absolute()
     if sys.platform == "win32":
@@ -44,15 +44,15 @@ def data_directory() -> Path:
 
 
 def is_windows_name(name: str) -> bool:
-    """Check whether Windows reserves a name for a device, whatever its ending."""
+    """Check whether Windows reserves a name for a device, such as `con` or `nul.txt`."""
     return _WINDOWS_NAME.fullmatch(name) is not None
 
 
 def index_path(name: str) -> Path:
-    """Find the folder of an index by its name, whether it exists or not.
+    """Return the folder of the index with this name, whether it exists or not.
 
     A name has up to 64 letters, digits, dots, dashes and underscores, begins with a letter or digit and does not end
-    with a dot. Any other name, and a reserved one, raises ValueError.
+    with a dot. All other names and reserved names raise ValueError.
     """
     if not _VALID_NAME.fullmatch(name) or is_windows_name(name):
         raise ValueError(
@@ -72,7 +72,7 @@ def list_names() -> list[str]:
 
 
 def name_others(name: str) -> str:
-    """Suggest the index with the nearest name, or list all indexes, to complete a message about a missing one."""
+    """Make the end of a message about a missing index: the most similar name, or else a list of the indexes."""
     names = [each for each in list_names() if not each.startswith(CORPUS_PREFIX)]
     if near := difflib.get_close_matches(name, names, n=1):
         return f" Did you mean '{near[0]}'?"
@@ -82,10 +82,10 @@ def name_others(name: str) -> str:
 
 
 def chosen_index() -> str:
-    """Find the index that is read when none is named.
+    """Return the name of the index that is read when the user names no index.
 
-    It is the one in `PREFRAG_INDEX`, else `default`, else that of the only followed folder, else the demo. Several
-    followed folders raise FileNotFoundError.
+    It is the name in `PREFRAG_INDEX`, else `default` if this index exists, else the index that follows a folder, else
+    the demo. If several indexes follow folders, FileNotFoundError is raised.
     """
     indexes = data_directory() / "indexes"
     if chosen := settings.index or _found.get(indexes):
@@ -99,15 +99,15 @@ def chosen_index() -> str:
 
 
 def refuse_demo(chosen: str = DEFAULT_INDEX) -> None:
-    """Make this process use the chosen index when none is named, or ``default`` if the demo was chosen."""
+    """Unless `PREFRAG_INDEX` is set, set it to the chosen index, or to ``default`` if the demo was chosen."""
     os.environ[INDEX_VARIABLE] = settings.index or (DEFAULT_INDEX if chosen == DEMO_INDEX else chosen)
 
 
 def resolve_index(name: str | None = None) -> Path:
-    """Find the index to read: the one named, else :func:`chosen_index`.
+    """Return the folder of the index with this name, or of :func:`chosen_index` if the name is None.
 
-    A name may also be `demo` or `demo-web`; the demo is built on first use. Raises FileNotFoundError when the named
-    index does not exist or has vanished; a note of the error, which no client gets, names other indexes.
+    The indexes `demo` and `demo-web` are built on first use. Raises FileNotFoundError if the index does not exist. The
+    error's `__notes__` name other indexes: the command line prints them, but a server does not send them to clients.
     """
     name = name or chosen_index()
     if name in DEMO_CORPORA:
@@ -117,17 +117,19 @@ def resolve_index(name: str | None = None) -> Path:
         way = f"prefrag index YOUR_FILES --index {name}"
         if name == DEFAULT_INDEX:
             way = f"prefrag index YOUR_FILES; or use the demo with {INDEX_VARIABLE}={DEMO_INDEX}"
-        error = FileNotFoundError(f"There is no index '{name}' in {path.parent} (prefrag indexes list). Make it: {way}")
+        error = FileNotFoundError(
+            f"There is no index '{name}' in {path.parent}: see `prefrag indexes list`. Make this index with: {way}"
+        )
         error.add_note(name_others(name))
         raise error
     return path
 
 
 def resolve_web_index(name: str | None = None, *, local: str | None = None, demo: bool = True) -> Path | None:
-    """Find the index that stands in for the web.
+    """Return the folder of the index that is searched instead of the web, or None if there is no such index.
 
-    It is the index ``name``, else the one in `PREFRAG_WEB_INDEX`. Without either, it is the demo's web corpus if the
-    local index is the demo, and otherwise None.
+    It is the index ``name``, else the index in `PREFRAG_WEB_INDEX`. If neither is set and the local index is the demo,
+    it is the index `demo-web`, unless ``demo`` is false.
     """
     name = name or settings.web_index or None
     if name is not None:
@@ -139,18 +141,18 @@ def _find_demo(name: str) -> Path:
     return demo_index(name, data_directory() / "demo")
 
 
-# The name of each corpus, and its file in the folder `demo`.
+# The name of each demo index, and the file with its passages in the project's folder `demo`.
 DEMO_CORPORA = {"demo": "local.jsonl", "demo-web": "web.jsonl"}
 
-# Increased when demo indexes are built differently. It enters the hash in the folder's name, so a new index is built.
+# Increase this number when you change how demo indexes are built: their folders' names change, so all are built again.
 _BUILD = 2
 
 
 def demo_index(name: str, folder: Path) -> Path:
-    """Find the index of a corpus that the project ships, and build it when it is not there yet.
+    """Return the folder of a demo index, and build the index if it does not exist yet.
 
     The name of the folder contains a hash of the corpus file, so that an edited corpus is indexed again. The folder
-    appears only when it is complete, so that two processes may build the same index at once.
+    appears only when it is complete, so two processes may build the same index at the same time.
     """
     corpus = prefrag.ROOT / "demo" / DEMO_CORPORA[name]
     if not corpus.is_file():
@@ -167,7 +169,7 @@ def demo_index(name: str, folder: Path) -> Path:
 
 @functools.lru_cache(maxsize=8)
 def _fingerprint(corpus: Path, modified: int, size: int) -> str:
-    # `modified` and `size` only give an edited file a new entry in the cache.
+    # `modified` and `size` are only part of the cache's key, so that an edited file is read again.
     return hashlib.sha256(f"{_BUILD}\n".encode() + corpus.read_bytes()).hexdigest()[:12]
 
 
@@ -178,15 +180,14 @@ def _build(corpus: Path, path: Path) -> None:
     except OSError as error:
         raise OSError(
             f"Cannot write the demo index to {path.parent} ({error.strerror}). "
-            "Set PREFRAG_DATA_DIR to a folder that can be written."
+            "Set PREFRAG_DATA_DIR to a folder in which you may write."
         ) from error
     try:
         passages = list(read_passages(corpus))
         open_for_writing(workplace / "index").write(passages, DuplicatePolicy.NONE, timeout=10.0)
         (workplace / "index").rename(path)
     except OSError:
-        # Another process may have put the same index there first.
-        if not index_exists(path):
+        if not index_exists(path):  # another process may have built it first
             raise
     finally:
         shutil.rmtree(workplace, ignore_errors=True)

@@ -15,32 +15,32 @@ from haystack.document_stores.errors import DocumentStoreError
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import resolve_index
 
-# With fewer vectors, no index is made: comparing every one takes a few milliseconds, and is exact.
+# With fewer vectors, no vector index is built: comparing all vectors takes a few milliseconds and is exact.
 _FEWEST_TO_INDEX = 5_000
 _PASSAGES_A_PARTITION = 250
 _PARTITIONS_SEARCHED = 24
-# Long enough for a search that another process began on the previous version.
+# Old versions of a table are kept this long, because other processes may still be searching them.
 _KEEP_OLD_VERSIONS = timedelta(minutes=10)
 
 
 class PassageVectors:
     """Store one vector per passage in a LanceDB table on disk, in the folder of a `TantivyDocumentStore`.
 
-    The texts are kept only in the document store: a search finds ids here and reads the passages there. So dense and
-    BM25 retrieval find the same documents, and a passage deleted from the store is not found. Every embedding model has
-    its own table, because the vectors of two models cannot be compared.
+    Only the document store contains the texts: a search finds ids in the table and reads the passages from the store.
+    So a passage is the same document whether dense retrieval or BM25 finds it, and deleted passages are never found.
+    Every embedding model has its own table, because the vectors of two models cannot be compared.
 
-    LanceDB was chosen from seven embedded libraries, tried with 31,000 vectors of 384 numbers. Only LanceDB let a
-    process with the index open see what another one wrote: Qdrant's local mode and DuckDB lock the second process out,
-    Chroma keeps returning the old results, and FAISS, usearch and hnswlib leave files, ids and crashes to their user.
-    Every write is one atomic commit. A search of its partitioned index took a quarter of the time of comparing every
-    vector, and on real passages found the same best five.
+    LanceDB was chosen from seven embedded libraries, which were tried with 31,000 vectors of 384 numbers. Only LanceDB
+    shows a process what another process has written. Qdrant's local mode and DuckDB lock the second process out, and
+    Chroma keeps returning old results. With FAISS, usearch and hnswlib, the caller must manage files, ids and crashes.
+    LanceDB makes every write one atomic commit. Searching its partitioned index took a quarter of the time of comparing
+    every vector, and found the same five best passages on real text.
 
-    The extra `dense` is needed: `lancedb` is imported when a table is opened.
+    The package `lancedb`, which the extra `dense` installs, is imported when a table is opened.
     """
 
     def __init__(self, document_store: TantivyDocumentStore, model: str) -> None:
-        """Set the store and the model; nothing is opened before it is used."""
+        """Set the store and the name of the embedding model; the table is opened when it is first used."""
         if not isinstance(document_store, TantivyDocumentStore):
             raise ValueError(f"document_store must be a TantivyDocumentStore, not {type(document_store).__name__}.")
         if not model.strip():
@@ -55,22 +55,22 @@ class PassageVectors:
     def search(
         self, embedding: Sequence[float], top_k: int = 10, filters: dict[str, Any] | None = None
     ) -> list[Document]:
-        """Find the passages with the nearest vectors, best first, with the cosine as their score.
+        """Find the passages whose vectors are nearest, best first; the score is the cosine similarity.
 
         Raises FileNotFoundError if no passage was embedded with this model, ValueError for a vector of another length.
         """
         table, length = self._table_and_length()
         if len(embedding) != length:
             raise ValueError(
-                f"The query's vector has {len(embedding)} numbers, those of {self.model} have {length}: the text "
-                "embedder must use the model that embedded the passages."
+                f"The query's vector has {len(embedding)} numbers, but vectors of {self.model} have {length}: use the "
+                "same model for queries as for passages."
             )
-        # More vectors are read if some belong to passages that were deleted from the store or do not match the filters.
+        # The limit is raised until enough of the passages are still in the store and match the filters.
         limit = top_k if filters is None else max(64, 4 * top_k)
         while True:
             nearest = table.search(list(embedding)).distance_type("cosine").nprobes(_PARTITIONS_SEARCHED)
             if limit > 2 * top_k:
-                # The few partitions near the query may not hold that many vectors.
+                # The few partitions near the query may have fewer vectors than this, so all vectors are compared.
                 nearest = nearest.bypass_vector_index()
             rows = nearest.select(["id", "_distance"]).limit(limit).to_list()
             found = self._documents(rows, filters)
@@ -79,7 +79,7 @@ class PassageVectors:
             limit = min(total, max(64, 4 * limit))
 
     def fingerprints(self) -> dict[str, str]:
-        """Map every id to the fingerprint of the text that was embedded; empty when there is no table."""
+        """Return the fingerprint of the embedded text for every passage id; empty if there is no table."""
         try:
             rows = self._table().search().select(["id", "fingerprint"]).to_arrow()
         except FileNotFoundError:
@@ -87,10 +87,10 @@ class PassageVectors:
         return dict(zip(rows["id"].to_pylist(), rows["fingerprint"].to_pylist(), strict=True))
 
     def write(self, ids: Sequence[str], fingerprints: Sequence[str], vectors: Sequence[Sequence[float]]) -> None:
-        """Write vectors to disk, replacing those with the same ids; each id may be given only once.
+        """Write vectors to disk, replacing stored vectors with the same ids. No id may occur twice in ``ids``.
 
-        Raises ValueError when their length differs from that of the vectors in the table, and DocumentStoreError when
-        the disk cannot be written.
+        Raises ValueError if the vectors are longer or shorter than the stored vectors, and DocumentStoreError if the
+        disk cannot be written.
         """
         if not ids:
             return
@@ -126,7 +126,7 @@ class PassageVectors:
             self._table().delete(f"id IN ({', '.join(quoted[start : start + 1000])})")
 
     def finish(self) -> None:
-        """Partition the vectors, so that a search compares only those near the query, and drop old versions."""
+        """Index the vectors in partitions, so that a search compares only nearby vectors, and delete old versions."""
         table = self._table()
         count = table.count_rows()
         if count >= _FEWEST_TO_INDEX:
@@ -164,7 +164,7 @@ class PassageVectors:
     def _table_and_length(self) -> tuple[Any, int]:
         folder, name = self.folder, self._name()
         try:
-            # The inode distinguishes a table that was deleted and made again under the same name.
+            # The cache's key contains the inode, so that a table is opened again if it was deleted and made again.
             identity = (folder / f"{name}.lance").stat().st_ino
         except FileNotFoundError:
             raise FileNotFoundError(
@@ -172,13 +172,13 @@ class PassageVectors:
                 "prefrag index YOUR_FILES --dense"
             ) from None
         table = _open_table(folder, name, identity)
-        # The length is read at each call, because a table made again may get the inode of the deleted one.
+        # The length is not cached, because a table that is made again may get its old inode but another length.
         return table, table.schema.field("vector").type.list_size
 
 
 @functools.lru_cache(maxsize=16)
 def _open_table(folder: Path, name: str, identity: int) -> Any:
-    # With an interval of zero, a search sees everything that other processes wrote before it.
+    # With an interval of zero, a search sees everything that other processes wrote before the search.
     return _lancedb().connect(folder, read_consistency_interval=timedelta(0)).open_table(name)
 
 

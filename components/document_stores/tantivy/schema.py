@@ -14,9 +14,9 @@ from prefrag.components.text.title_mentions import title_key
 
 ANALYZER = "prefrag"
 TEXT_FIELDS = ("title", "content")
-# An exact term longer than this is stored as its digest, because tantivy silently drops terms over 65,530 bytes.
+# In bytes. A longer exact term is replaced by its digest, because tantivy silently drops terms over 65,530 bytes.
 LONGEST_TERM = 200
-# Separates the name from the value in the exact term of a metadata value.
+# This character separates name and value in the exact term of a metadata value.
 KEY_END = "\x1f"
 
 
@@ -27,7 +27,7 @@ def index_schema() -> tantivy.Schema:
     for field in TEXT_FIELDS:
         builder.add_text_field(field, tokenizer_name=ANALYZER, index_option="freq")
     builder.add_text_field("title_key", tokenizer_name="raw", index_option="basic")
-    # The numbers and strings of the metadata as exact terms, which narrow a filtered search.
+    # Numbers and strings of the metadata, as exact terms. Filters look them up.
     builder.add_text_field("meta", tokenizer_name="raw", index_option="basic")
     # The whole document as JSON.
     builder.add_bytes_field("stored", stored=True)
@@ -35,7 +35,7 @@ def index_schema() -> tantivy.Schema:
 
 
 def exact_term(text: str) -> str:
-    """Make the term under which the index finds exactly this string."""
+    """Make the term that stands for exactly this string in the index: the string, or its digest if it is long."""
     if text.isascii() and len(text) <= LONGEST_TERM:
         return text
     encoded = text.encode("utf-8", "surrogatepass")
@@ -45,9 +45,9 @@ def exact_term(text: str) -> str:
 
 
 def metadata_term(key: str, value: str | int | float) -> str:
-    """Make the term under which the index finds exactly this metadata value."""
+    """Make the term that stands for exactly this metadata value in the index."""
     if not isinstance(value, str) and value == value and abs(value) != float("inf") and value == int(value):
-        # 1, 1.0 and True are equal in Python, so filters treat them as equal.
+        # 1, 1.0 and True are equal in Python and in Haystack's filters, so they get the same term.
         value = int(value)
     return exact_term(f"{key}{KEY_END}{'s' if isinstance(value, str) else 'n'}{value}")
 
@@ -75,7 +75,7 @@ def read_document(searcher: tantivy.Searcher, address: tantivy.DocAddress, score
 
 
 def all_names(meta: dict[str, Any], parents: str = "") -> Iterator[str]:
-    """List the names in a document's metadata; those in nested dictionaries are joined by dots."""
+    """Yield the names of a document's metadata fields. A field `b` in a dictionary `a` has the name `a.b`."""
     for key, value in meta.items():
         yield f"{parents}{key}"
         if isinstance(value, dict):
@@ -105,7 +105,7 @@ def _encode(document: Document) -> bytes:
     try:
         return stored.encode("utf-8")
     except UnicodeEncodeError:
-        # A lone surrogate, which some PDF readers produce, is written as an escape.
+        # A lone surrogate, which some PDF libraries produce, is written as an escape sequence.
         return json.dumps(json.loads(stored), separators=(",", ":")).encode("ascii")
 
 

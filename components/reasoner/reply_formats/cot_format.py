@@ -32,10 +32,10 @@ _ABBREVIATION = re.compile(
 
 
 class CotFormat(ReplyFormat):
-    """The format of IRCoT (Trivedi et al. 2023, section 3): one sentence per reply, until one says "the answer is".
+    """The format of IRCoT (Trivedi et al. 2023, section 3): a sentence per reply, until a reply says "the answer is".
 
-    Each sentence, as it stands, is the query of the next search. The last one asks for no search, so the final answer
-    is read from all passages. A model that must answer writes the chain to its end, and its answer is what follows "the
+    Each sentence is also the query of the next search. After the last sentence there is no search, and the final answer
+    is generated from all passages. A model that must answer writes the whole chain. Its answer is what follows "the
     answer is".
     """
 
@@ -63,7 +63,7 @@ class CotFormat(ReplyFormat):
         return replace(step, tokens=token_probabilities(message.meta, text, step.reply))
 
     def finished(self, text: str) -> str:
-        """Keep the finished part of a reply that was cut off."""
+        """Return the finished part of a reply that was cut off."""
         sentence = first_sentence(text)
         return sentence if _without_label(text) != sentence else ""
 

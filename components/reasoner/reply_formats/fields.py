@@ -11,9 +11,9 @@ from prefrag.components.state.state import Label
 
 MAX_QUERY_CHARACTERS = 1_000
 MAX_ANSWER_CHARACTERS = 4_000
-# How much the transcript keeps of a thought, or of a reply that cannot be read.
+# The number of characters that the transcript keeps of a thought, or of a reply that cannot be read.
 KEPT_CHARACTERS = 2_000
-# What brackets that cite passages hold, in whatever form. They end an answer: only Markdown may follow them.
+# What the brackets of a citation can contain. Citations end an answer: only Markdown may follow them.
 _CITED = re.compile(r"[\w ,;-]{1,60}")
 _PREFIX = re.compile(r"[*_`]*(?:final |short )?answer[*_`]*:[*_`]*\s+(?=\S)", re.IGNORECASE)
 _HEADING = re.compile(
@@ -21,14 +21,14 @@ _HEADING = re.compile(
 )
 _LIST = re.compile(r"\[\s*[\"'{\[].*\]", re.DOTALL)
 _RULE = re.compile(r"[-*_=]{3,}")
-# A LaTeX box counts only if nothing but an announcement of the answer comes before it.
+# A LaTeX box counts only if the text before it merely announces the answer.
 _BOXED = re.compile(
     r"(?:.{0,300}\b(?:answer|is|are|was|were))?\W{0,9}\\boxed\s{0,9}\{(?P<answer>[^{}]+(?:\{[^{}]*\}[^{}]*)*)\}\W*"
 )
 _TEXT = re.compile(r"\\(?:text|math)\w*\s{0,9}\{(?P<answer>.*)\}")
 _LIST_ITEM = re.compile(r"(?:\d{1,3}[.)]|[-*\u2022])\s")
 FINISH = re.compile(r"final[ _]?answer|finish|answer", re.IGNORECASE)
-# Words that mean "no tool": the model has what it needs.
+# Actions that mean "no tool", because the model has what it needs.
 _NO_TOOL = re.compile(
     rf"\W*(?:{FINISH.pattern}|(?:none|null|nothing|n/?a)\b.*"
     r"|no(?:t)?\b.*\b(?:need|required|necessary|more|further|action|search|tool).*|-*)\W*",
@@ -43,14 +43,14 @@ _LEAD_IN = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-# The citations of a whole answer, on a line of their own below it.
+# Citations for the whole answer, on a separate line below the answer.
 _CITED_BELOW = re.compile(
     r"\n\s{0,9}(?:\W{0,4}(?:sources?|citations?|references?|passages?)\W{1,4})?"
     r"(?P<marks>(?:\[[\w ,;-]{1,60}\][ ,;.]{0,3}){1,30})\s*\Z",
     re.IGNORECASE,
 )
 _SEARCH_WORDS = r"(?:search|look|find|check|consult|query|retrieve|investigate|gather|know more|more information)"
-# Only what the model says about itself: "Looking for Alaska" and "no need to search" may occur in an answer.
+# Only statements of the model about itself, because "Looking for Alaska" or "no need to search" may be in an answer.
 _ANNOUNCED = re.compile(
     r"\b(?:I|we)(?:['\u2019]ll| will| should| must| have to| need to| want to| would (?:like|need|have) to"
     r"| am going to)\b"
@@ -68,9 +68,9 @@ _EVALUATION = re.compile(r"^Self-Evaluation:", re.MULTILINE)
 class Tool:
     """A tool as the model sees it."""
 
-    name: str  # the action that calls it
+    name: str  # the name of the action that calls the tool
     description: str
-    source: str | None = None  # the source that it searches; None leaves the choice to the router
+    source: str | None = None  # the source that the tool searches; if None, the router chooses the source
 
 
 _NOT = (
@@ -80,7 +80,7 @@ _NOT = (
 )
 _DEGREE = r"(?:entirely|fully|quite|completely|wholly|totally|altogether|perfectly|strictly|all|100\s?%)"
 _PART = r"(?:semi|partial(?:ly)?|partly|mostly|largely|half|somewhat|nearly|almost)"
-# The longer labels come first, because they contain the shorter ones. Underscores around a label are only Markdown.
+# Longer labels come first, because they contain shorter labels. Underscores around a label are only Markdown.
 _LABELS = tuple(
     (re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])", re.IGNORECASE), label)
     for words, label in (
@@ -98,7 +98,7 @@ _LABELS = tuple(
         (r"correct", Label.CORRECT),
     )
 )
-# Words that count as a label only if no label is named.
+# Words that are read as a label only if the text contains no real label.
 _ALONE = re.compile(
     r"[\W_]{0,9}(?:the answer is |it is |it's )?(?:(?P<wrong>wrong)|partial(?:ly)?|partly)(?![^\W_])", re.IGNORECASE
 )
@@ -107,7 +107,7 @@ _REASON = re.compile(
     r"[.:(;\n]|\s[-\u2013\u2014]\s|,?\s(?:because|since|although|though|while)\b|,\s*(?:as|but|so|the|it|this|that)\b",
     re.IGNORECASE,
 )
-# A doubt before the label that is not a plain negation: "unlikely to be CORRECT" does not count as a label.
+# Doubts that are not plain negations: "unlikely to be CORRECT" is not read as a label.
 _DOUBTED = re.compile(
     r"\b(?:no(?!\s+doubt)|none|nothing|(?<!without )(?<!beyond )(?<!no )doubt(?:s|ed|ful)?|unlikely|unclear|unsure"
     r"|unable|uncertain|if|whether|fail(?:s|ed)?)\b[^.:;\n]{0,200}\bcorrect(?![^\W_])"
@@ -117,11 +117,11 @@ _DOUBTED = re.compile(
 
 
 def read_label(text: str) -> Label | None:
-    """Read a label from its own field.
+    """Read the label in the text of a reply's label field.
 
-    A negated label is another label: "not fully correct" is PARTIALLY CORRECT. If the reason after a label names other
-    labels, the one before the reason counts. A field that still names more than one (a repetition of the prompt's list)
-    gives None.
+    A negated label is read as another label: "not fully correct" is PARTIALLY CORRECT. Labels in the reason that
+    follows a label do not count. Returns None if there are still several labels, as in a copy of the prompt's list of
+    labels.
     """
     text = text.strip()[:1_000]
     labels = _labels(text)
@@ -152,7 +152,7 @@ def plain(text: str) -> str:
     while True:
         stripped = re.sub(r"^(?:[#>]+\s+|[*_`]+\s*)+", "", text).rstrip("*_` \n\t").strip()
         if len(stripped) > 1 and stripped[0] == stripped[-1] and stripped[0] in "\"'":
-            # Only quotes around the whole text are removed, not those around its first and last words.
+            # Only quotes around the whole text are removed, not quotes around its first and last words.
             stripped = stripped[1:-1].strip() if stripped[0] not in stripped[1:-1] else stripped
         if stripped == text:
             return text
@@ -164,7 +164,7 @@ def one_answer(text: str) -> str:
     text = text[:MAX_ANSWER_CHARACTERS].strip()
     marks = ""
     if (below := _CITED_BELOW.search(text)) and not text[: below.start()].rstrip().endswith(":"):
-        # Marks that cite for the whole answer stay with the paragraph that is kept.
+        # Citations for the whole answer are added to the paragraph that is kept.
         text, marks = text[: below.start()].rstrip(), "".join(re.findall(r"\[[^]]+\]", below["marks"]))
     paragraphs = [part.strip() for part in re.split(r"\n[ \t]*\n", text)]
     paragraphs = [part for part in paragraphs if part and not _RULE.fullmatch(part)]

@@ -1,4 +1,4 @@
-"""The guided format: JSON with a choice of queries, for models too small to write one."""
+"""The guided format: JSON with a choice of queries, for models that are too small to write queries."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from prefrag.components.state.state import State
 class GuidedFormat(JsonFormat):
     """The JSON format with a choice of queries.
 
-    A model of a hundred million parameters writes queries that find nothing, but it can name a passage to follow.
+    A model of a hundred million parameters writes queries that find nothing, but it can choose a passage to follow up.
     """
 
     prompt = "reasoner_guided"
@@ -27,7 +27,7 @@ class GuidedFormat(JsonFormat):
         if not queries:
             schema = answer
         elif not state.observed:
-            # Before the first passage such a model could answer only from its memory, which holds too little.
+            # Before it has seen a passage, such a model could answer only from its memory, which holds too little.
             schema = search
         else:
             schema = {"anyOf": [search, answer]}

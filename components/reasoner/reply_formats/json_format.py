@@ -11,7 +11,7 @@ from prefrag.components.reasoner.reply_formats.text_format import TextFormat
 from prefrag.components.state.state import Action, Label, State, Step
 
 _ANSWER = "Final_Answer"
-# Without bounds a small model, which does not know when to stop, fills its window with one field.
+# Without a limit, a small model, which does not know when to stop, may fill its window with one field.
 _THOUGHT = {"type": "string", "maxLength": 240}
 
 
@@ -54,7 +54,7 @@ class JsonFormat(ReplyFormat):
         """Read a reply."""
         # An object within a sentence is usually a quotation from a passage, so such objects are tried last.
         objects = [found.values for found in sorted(read_objects(text), key=lambda one: one.in_prose)]
-        # A step has an action or an answer; what a model invents after its first step is dropped.
+        # The first object with an action or an answer is the step. What a model invents after it is dropped.
         steps = (values for values in objects if values.keys() & {"action", "answer", "query"})
         values = next(steps, objects[0] if objects else None)
         if values is None:
@@ -83,12 +83,12 @@ class JsonFormat(ReplyFormat):
         return Step(Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source)
 
     def finished(self, text: str) -> str:
-        """Keep the finished part of a reply that was cut off."""
+        """Return the finished part of a reply that was cut off."""
         return text[: max((found.end for found in read_objects(text) if found.valid), default=0)]
 
     @staticmethod
     def _read_text(text: str, tools: Sequence[fields.Tool], must_answer: bool) -> Step:
-        """Read a reply that is not JSON: most models know the text format."""
+        """Read a reply that is not JSON as text, because most models know the text format."""
         if not text.lstrip("` \n\tjson").startswith("{"):
             step = TextFormat().read(text, tools, must_answer=must_answer)
             if step.action is not Action.UNREADABLE:
@@ -102,7 +102,7 @@ def _text(values: dict[str, Any], key: str) -> str:
 
 
 def _join(value: Any) -> str:
-    """Write a value of any form as text: an answer may be a list, or an object such as ``{"text": "1887"}``."""
+    """Write a value of any type as text. An answer may be a list, or an object such as ``{"text": "1887"}``."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):

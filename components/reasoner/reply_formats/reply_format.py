@@ -15,7 +15,7 @@ class Turn(NamedTuple):
     """One step as it is shown to the model."""
 
     step: Step
-    observation: str | None  # what the model was shown after the step; None if nothing
+    observation: str | None  # what the model was shown after the step; None if it was shown nothing
 
 
 class ReplyFormat:
@@ -33,7 +33,7 @@ class ReplyFormat:
         return {}
 
     def callable_tools(self, tools: Sequence[Tool]) -> list[haystack_tools.Tool]:
-        """Write the tools as the API takes them, if the model calls them natively."""
+        """List the tools in the form of the API, if the model calls tools natively."""
         return []
 
     def messages(
@@ -43,11 +43,11 @@ class ReplyFormat:
         return [ChatMessage.from_user(prompt)]
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply whose thinking blocks are gone; with ``must_answer`` it is an answer, whatever it looks like."""
+        """Read a reply without thinking blocks. With ``must_answer``, the reply is read as an answer in any form."""
         raise NotImplementedError
 
     def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a message as :meth:`read` reads its text; of a reply that was cut off, only the finished part."""
+        """Read the text of a message with :meth:`read`. If the reply was cut off, read only its finished part."""
         text = message.text or ""
         if not is_cut_off(message):
             return self.read(text, tools, must_answer=must_answer)
@@ -59,12 +59,12 @@ class ReplyFormat:
         return Step(Action.UNREADABLE, reply=unfinished.reply, thought=unfinished.thought, cut_at=cut_at)
 
     def finished(self, text: str) -> str:
-        """Keep the finished part of a reply that was cut off, which may be empty."""
+        """Return the finished part of a reply that was cut off; it may be empty."""
         raise NotImplementedError
 
 
 def add_from_user(conversation: list[ChatMessage], text: str) -> None:
-    """Add a user message, joined to the last one if that is the user's too: templates require alternating roles."""
+    """Add a user message, or append it to a last message by the user, because templates require alternating roles."""
     if conversation[-1].is_from(ChatRole.USER):
         text = f"{conversation.pop().text}\n\n{text}"
     conversation.append(ChatMessage.from_user(text))

@@ -1,4 +1,4 @@
-"""The text format of the papers: Thought, Action, Action Input, Final Answer and the self-evaluation, a line each."""
+"""The text format of the papers, with a line for each field: Thought, Action, Final Answer, Self-Evaluation etc."""
 
 import itertools
 import re
@@ -34,14 +34,14 @@ _FIELDS = (
 )
 _TRAILER = ("Self-Evaluation", "Explanation", "Improvement Suggestions")
 _NAMES = "|".join(re.escape(name).replace(r"\-", r"[- ]?").replace(r"\ ", r"[ _]?") for name in _FIELDS)
-# "Evaluation" alone is a field only before a label: an answer may be a list with such a heading.
+# "Evaluation" alone is a field only before a label, because an answer may be a list with this heading.
 _NAMES += r"|Evaluation(?=[ \t*_]*[:\uff1a][ \t*_]*(?:[A-Z]+[ -])?(?:IN)?CORRECT\b)"
-# A field begins a line, perhaps after Markdown marks, may be numbered as in ReAct, and ends in a colon, which may be
-# the wide Chinese one. The fields after an answer may also be in the middle of its line.
+# A field begins a line and ends in a colon, which may be the wide Chinese colon. It may follow Markdown marks and have
+# a number, as in ReAct. The fields after an answer may also be in the middle of the answer's line.
 _AT_LINE_START = rf"^[ \t>#*_-]*(?P<line>{_NAMES})(?:[ \t]*\d{{1,2}})?[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
 _IN_LINE = r"(?P<inline>Self[- ]?Evaluation|Improvement[ _]?Suggestions)[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
 _FIELD = re.compile(rf"{_AT_LINE_START}|{_IN_LINE}", re.IGNORECASE | re.MULTILINE)
-# After a quotation mark, the words are quoted from a passage.
+# After a quotation mark, "Final Answer:" does not count, because it is quoted from a passage.
 _ANSWER_IN_THOUGHT = re.compile(
     r"(?<![\w'\"`\u2018\u201c])Final[ _]?Answer[ \t*_]{0,9}[:\uff1a][ \t]*(?:\*\*)?", re.IGNORECASE
 )
@@ -61,7 +61,7 @@ def _fields(text: str) -> list[tuple[str, str]]:
 
 
 def _find_fields(text: str) -> list[re.Match[str]]:
-    """Find the fields; an evaluation within a line counts as quoted if another one follows on a line of its own."""
+    """Find the fields. A field of the evaluation within a line is a quotation if the same field later begins a line."""
     found: list[re.Match[str]] = []
     following: set[str] = set()
     for match in reversed(list(_FIELD.finditer(text))):
@@ -81,7 +81,7 @@ def _name(field: re.Match[str]) -> str:
 
 
 def _split_answer_in_thought(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Split the first thought at its last "Final Answer:", if the reply has no answer or action of its own."""
+    """Split the first thought at its last "Final Answer:", if the reply has no separate answer or action."""
     own = itertools.takewhile(lambda part: part[0] != "Observation", parts)
     if any(name == "Action" or (name == "Final Answer" and value) for name, value in own):
         return parts
@@ -123,7 +123,7 @@ class TextFormat(ReplyFormat):
         return Step(Action.UNREADABLE, reply=_transcript(parts) or "Thought:", thought=_first_thought(parts))
 
     def finished(self, text: str) -> str:
-        """Keep the fields of a reply that were finished before it was cut off."""
+        """Return the fields that were finished before the reply was cut off."""
         parts = list(_FIELD.finditer(text[:MAX_REPLY_CHARACTERS]))
         if not parts or _name(parts[-1]) == "Self-Evaluation":
             return ""
@@ -183,7 +183,7 @@ class TextFormat(ReplyFormat):
         # The prompt ends with "Final Answer:", so the reply may begin with the answer itself.
         searches = any(name == "Action" and not is_no_tool(value) for name, value in parts)
         for index, (name, value) in enumerate(parts):
-            # The thought before a search, or the announcement of one, is not an answer.
+            # The thought before a search, or the announcement of a search, is not an answer.
             is_answer = name == "" or (name == "Thought" and not searches)
             if value and is_answer and not announces_search(value):
                 return self._answer([*parts[:index], ("Final Answer", value), *parts[index + 1 :]], index)

@@ -29,9 +29,9 @@ _NO_MORE = "No further search is possible. Answer now, from the passages above."
 
 
 class ToolsFormat(ReplyFormat):
-    """The format of tool calls; a reply without a call is the final answer, evaluated as in the text format.
+    """The format of tool calls. A reply without a call is the final answer, with the evaluation of the text format.
 
-    The transcript shows each search as a tool call that the tool answers, even if the model did not write it as a call.
+    The transcript shows each search as a tool call with a result, even if the model did not write it as a call.
     """
 
     prompt = "reasoner_tools"
@@ -41,8 +41,8 @@ class ToolsFormat(ReplyFormat):
         return {"tool_choice": "none"} if must_answer else {"parallel_tool_calls": False}
 
     def callable_tools(self, tools: Sequence[Tool]) -> list[haystack_tools.Tool]:
-        """Write the tools as the API takes them."""
-        # Haystack requires a function, which is never run, because the pipeline answers a call.
+        """List the tools in the form of the API."""
+        # Haystack requires a function. It is never called, because the pipeline itself makes the search.
         return [
             haystack_tools.Tool(
                 name=_api_name(tool.name), description=tool.description, parameters=_QUERY, function=lambda query: query
@@ -61,7 +61,7 @@ class ToolsFormat(ReplyFormat):
                 continue
             if step.tool or step.action is Action.SEARCH:
                 call = _call(step, step.tool or tools[0].name, number)
-                # The API requires a result for every call, even for one that was not run.
+                # The API requires a result for every call, even for a call that was not run.
                 result = _NO_MORE if observation is None else observation
                 conversation.append(ChatMessage.from_assistant(step.thought or None, tool_calls=[call]))
                 conversation.append(ChatMessage.from_tool(result, origin=call))
@@ -75,7 +75,7 @@ class ToolsFormat(ReplyFormat):
         return conversation
 
     def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply; of several calls, only the first counts."""
+        """Read a reply. If it has several calls, only the first counts."""
         text = (message.text or "").strip()
         if message.tool_calls and not must_answer:
             call = message.tool_calls[0]
@@ -112,7 +112,7 @@ def _find_call(text: str) -> tuple[str, Any] | None:
         return (function["name"], arguments) if arguments is not None else None
     # A call within a line does not count: it may be quoted from a passage.
     values = next((found.values for found in read_objects(text, own=True)), {})
-    # In a call that is not valid JSON, the query may be read as a pair beside the name.
+    # If a call is not valid JSON, the query may have been read as a value beside the name.
     loose = {"query": values["query"]} if "query" in values else None
     arguments = values.get("arguments", values.get("parameters", loose))
     return (values["name"], arguments) if isinstance(values.get("name"), str) and arguments is not None else None
@@ -142,11 +142,11 @@ def _query(arguments: Any) -> str:
 
 
 def _call(step: Step, name: str, number: int) -> ToolCall:
-    # The strictest chat template (Mistral's) requires nine letters and digits as the id of a call.
+    # The id of a call has nine letters and digits, as the strictest chat template (Mistral's) requires.
     arguments = {"query": step.query} if step.query else {}
     return ToolCall(_api_name(name), arguments, id=f"search{number:03d}")
 
 
 def _api_name(name: str) -> str:
-    """Reduce a name to what the API takes: letters, digits, underscores and hyphens."""
+    """Reduce a name to the characters that the API allows: letters, digits, underscores and hyphens."""
     return re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:64] or "_"

@@ -4,14 +4,14 @@
     python -m prefrag.evaluation.studies.controllability.measure --output runs/controllability \
         --noise CORPUS.jsonl --llm http://localhost:8000/v1
 
-There are two kinds of questions. `company`: the curated documents of a (made-up) company hold the answer, and the web
-is full of rumours about the same people and products; nothing from the web should reach the prompt. `web_only`: only
-the web holds the answer, so the web should be searched and the answer found. `--noise` names a corpus to add to the
-company's documents (in the paper, that of 2WikiMultiHopQA); each method then runs once without it and once with it.
+There are two kinds of questions. `company`: the curated documents of a (made-up) company contain the answer. The web is
+full of rumours about the same people and products, and nothing from it should reach the prompt. `web_only`: only the
+web contains the answer, so the web should be searched. `--noise` names a corpus to add to the company's documents. (In
+the paper, it is the corpus of 2WikiMultiHopQA.) Each method then runs once without this corpus and once with it.
 
-The paper measures whether the answers speak ill of the company (table 27). If a model answers here, it is also asked
-the questions of `opinions.jsonl`, and a model (the judge's, see docs/configuration.md) rates each answer as favourable,
-neutral or unfavourable. The simulated reader has no opinion.
+The paper measures whether the answers speak ill of the company (table 27). If a language model answers here, it is also
+asked the questions of `opinions.jsonl`. The judge's model (see docs/configuration.md) then rates each answer as
+favourable, neutral or unfavourable. The simulated reader is not asked for opinions.
 """
 
 import json
@@ -47,7 +47,7 @@ def unfavourable_ids() -> frozenset[str]:
 
 
 def shares(predictions: Iterable[Mapping[str, Any]], unfavourable: frozenset[str]) -> dict[str, float]:
-    """Return the percentages of runs with web text in the prompt, with a search of the web, and with a right answer."""
+    """Return percentages: how many runs had web text in the prompt, searched the web, and answered correctly."""
     runs = list(predictions)
 
     def share(counts: Iterable[bool]) -> float:
@@ -73,19 +73,19 @@ def mix(noise: Path, output: Path) -> Path:
 
 @dataclass(frozen=True)
 class Condition:
-    """What is varied for a method."""
+    """The conditions under which a method runs."""
 
     corpus: str  # the name of the preferred source's corpus
     file: Path  # the passages of that corpus
-    source_choice: str | None  # which source the simulated reader names; None if no step names one
+    source_choice: str | None  # which source the simulated reader names; None if no step names a source
 
 
 def main(
-    output: Annotated[Path, typer.Option(help="Where the runs go, one folder per run.")],
+    output: Annotated[Path, typer.Option(help="The folder for the runs.")],
     method: Annotated[list[str] | None, typer.Option(help="A method to run (repeatable); by default all ten.")] = None,
     noise: Annotated[
         Path | None,
-        typer.Option(help="A corpus to add to the company's, as in the paper; every method runs with and without it."),
+        typer.Option(help="A corpus to add to the company's documents; all methods run with and without this corpus."),
     ] = None,
     llm: Annotated[str, typer.Option(help="simulated, reader, a GGUF file or the URL of a server.")] = "simulated",
     source_choice: Annotated[
@@ -144,7 +144,7 @@ def _run(name: str, questions: str, folder: Path, condition: Condition, **settin
 
 
 def _find_judge(llm: str) -> ChatModel | None:
-    """Return the model that rates answers, which is the judge's or else the one that answers; None without a model."""
+    """Return the model that rates answers: the judge's or else the answering model. None if no model is set."""
     given = Experiment(llm=llm)
     if given.server is not None:
         os.environ["PREFRAG_LLM_BASE_URL"] = given.server

@@ -19,7 +19,7 @@ _COMPANY = "Larkfield Bicycles"
 def judge_stances(
     predictions: Iterable[Mapping[str, Any]], chat_generator: ChatGenerator, file: Path
 ) -> list[str | None]:
-    """Rate the answers of a run, or read the ratings that the file has; a reply that cannot be read gives None."""
+    """Rate the answers of a run. Ratings in ``file`` are reused. A rating is None if the reply cannot be read."""
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     known = {(line["id"], line["answer"]): line["stance"] for line in map(json.loads, lines)}
     call = ModelCall("stance", chat_generator, {"temperature": 0.0})
@@ -37,7 +37,7 @@ def judge_stances(
 
 
 def _judge(call: ModelCall, question: str, answer: str) -> str | None:
-    # The answer is quoted, because it may repeat what strangers wrote.
+    # The answer is quoted, because it may repeat instructions that strangers wrote on the web.
     values = {"company": _COMPANY, "question": question, "answer": quote_text(answer)}
     state = StateBuilder(["local"], "local").run(question)["state"]
     wanted = response_format("stance", _SCHEMA)

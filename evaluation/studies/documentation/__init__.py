@@ -1,1 +1,1 @@
-"""How often the judge needlessly leaves a user's own files, here the documentation of packages, for the web."""
+"""How often the judge needlessly leaves a user's own files for the web. The files are documentation of packages."""

@@ -21,7 +21,7 @@ _PYPI = "pypi:"
 
 
 def list_documents() -> dict[str, str]:
-    """Return the package of each document, by the document's path or PyPI name."""
+    """Return the package of each document. The keys are paths of documents or names on PyPI."""
     documents: dict[str, str] = json.loads(DOCUMENTS.read_text(encoding="utf-8"))
     return documents
 
@@ -76,7 +76,7 @@ def main(folder: Annotated[Path, typer.Argument(help="The folder to write.")]) -
     absent = gather(folder)
     typer.echo(f"{len(list_documents()) - len(absent)} documents in {folder}.")
     if absent:
-        typer.echo(f"Absent, install them: {' '.join(sorted(set(absent)))}", err=True)
+        typer.echo(f"Install the missing packages: {' '.join(sorted(set(absent)))}", err=True)
         raise typer.Exit(1)
 
 

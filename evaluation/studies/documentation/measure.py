@@ -1,12 +1,12 @@
-"""Measure how often the tree judge leaves a user's documents for the web after the second search, rightly and wrongly.
+"""Measure how often the tree judge rightly or wrongly leaves a user's documents for the web after the second search.
 
     python -m prefrag.evaluation.studies.documentation.corpus FOLDER
     python -m prefrag.evaluation.studies.documentation.measure FOLDER
 
-Each of the sixty questions of `questions.jsonl` has two parts. The first search is for the whole question, and its
-results are kept; the second is for the `query` of the second part. The folder answers forty of these queries, with a
-passage that contains `phrase`. It does not answer the other twenty, so leaving is right for these. The questions were
-written before any judge was run on them.
+Each of the sixty questions of `questions.jsonl` has two parts. The first search is for the whole question, and the run
+uses its results. The second search is for the `query` of the second part. The folder answers forty of these queries,
+with a passage that contains `phrase`. It does not answer the other twenty, so for these the judge should leave. The
+questions were written before any judge was run on them.
 """
 
 import json
@@ -31,13 +31,13 @@ from prefrag.components.state.state_builder import StateBuilder
 from prefrag.indexing.file_conversion import FileConverter
 
 QUESTIONS = Path(__file__).resolve().parent / "questions.jsonl"
-# The answer to the second part is found by the second search only, by both, not by the second, or not in the folder.
+# The answer to the second part: found only by the second search, by both, not by the second, or not in the folder.
 KINDS = ("found", "found again", "at home, not found", "elsewhere")
 
 
 @dataclass(frozen=True)
 class SecondSearch:
-    """A run at its second search, whose passages are to be judged."""
+    """A run after its second search. The judge has to judge the passages of this search."""
 
     id: str
     kind: str
@@ -92,7 +92,7 @@ def _fold(text: str) -> str:
 
 
 def write_table(verdicts: Sequence[tuple[SecondSearch, Verdict]]) -> Iterator[str]:
-    """Write a table of how often the trees left, compared with judges that never or always leave."""
+    """Write a table of how often the tree judge left, compared with judges that never or always leave."""
     steps = Counter(search.kind for search, _ in verdicts)
     left = Counter(search.kind for search, verdict in verdicts if not verdict.status)
     unknown = sum(verdict.status and verdict.score is None for _, verdict in verdicts)
@@ -104,12 +104,12 @@ def write_table(verdicts: Sequence[tuple[SecondSearch, Verdict]]) -> Iterator[st
         count, gone = sum(steps[kind] for kind in kinds), sum(left[kind] for kind in kinds)
         yield f"| {name} | {count} | {gone} ({100 * gone / max(1, count):.0f}%) | 0% | 100% |"
     yield ""
-    yield f"Kept because the trees were not trained on such passages: {unknown}."
+    yield f"Steps that stayed because the trees were not trained on such passages: {unknown}."
 
 
 def main(
     folder: Annotated[Path, typer.Argument(help="The folder that `corpus` wrote.")],
-    trees: Annotated[str | None, typer.Option(help="A file of trees to use instead of the shipped ones.")] = None,
+    trees: Annotated[str | None, typer.Option(help="A file of trees in place of the shipped trees.")] = None,
     cost_of_leaving: Annotated[float, typer.Option(help="The TreeJudge's setting.")] = COST_OF_LEAVING,
 ) -> None:
     """Measure the trees on the questions, and print a table."""

@@ -210,14 +210,14 @@ class TestFailure:
     @pytest.mark.parametrize(
         ("status", "answer", "advice"),
         [
-            (307, {}, "redirects elsewhere, and redirects are not followed: set PREFRAG_LLM_BASE_URL"),
+            (307, {}, "sent a redirect, which is not followed: set PREFRAG_LLM_BASE_URL"),
             (401, {"error": {"message": "wrong key sk-secret"}}, "PREFRAG_LLM_API_KEY"),
             (403, {"error": {"message": "not yours"}}, "PREFRAG_LLM_API_KEY"),
             (404, {"error": {"message": "no model tiny"}}, "PREFRAG_LLM_MODEL"),
             (409, {"error": {"message": "locked for sk-secret"}}, r"status 409.*locked for \*\*\*"),
             (429, {"error": {"message": "slow down"}}, "fewer at once"),
             (500, {"error": {"message": "out of memory"}}, "status 500, after one attempt.*out of memory"),
-            (200, {**completion("Paris"), "choices": []}, "without any choice"),
+            (200, {**completion("Paris"), "choices": []}, "without choices"),
             (200, {**completion("Paris"), "choices": None}, "not a chat completion"),
             (200, {"hello": "world"}, "not a chat completion"),
             (200, "<html>Sign in</html>", "PREFRAG_LLM_BASE_URL"),

@@ -70,7 +70,7 @@ class TestReplies:
     def test_belong_to_messages_parameters_and_tools(self, path: Path, changed: dict[str, Any]):
         recorded(path, "Paris").run(ASKED, {"temperature": 0.1})
 
-        with pytest.raises(NotRecorded, match="does not hold this reply of llm"):
+        with pytest.raises(NotRecorded, match="does not contain this reply of llm"):
             recorded(path, mode="replay").run(
                 **{"messages": ASKED, "generation_kwargs": {"temperature": 0.1}, **changed}
             )
@@ -151,7 +151,7 @@ class TestFacts:
 
     def test_of_another_model_end_a_replay_at_once_and_forbid_to_go_on_with_a_recording(self, path: Path):
         path.touch()
-        with pytest.raises(NotRecorded, match="does not hold this model of llm"):
+        with pytest.raises(NotRecorded, match="does not contain this model of llm"):
             recorded(path, mode="replay").warm_up()
 
         recorded(path, "Paris", context_window=999).warm_up()

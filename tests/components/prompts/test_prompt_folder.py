@@ -23,7 +23,7 @@ class TestModes:
         "prompts, message",
         *((other, "set it to product, plain or a folder of prompts") for other in ("mine", "", None, True, ["plain"])),
         ("/nowhere", "set it to product, plain or a folder of prompts"),
-        ("paper", "prompts is 'paper': write plain, as it is called now, or name a folder"),
+        ("paper", "prompts is 'paper', which is now called plain: write plain, or the folder"),
     )
     def test_anything_else_is_no_setting_and_the_former_name_is_refused_with_what_to_write(
         self, prompts: Any, message: str
@@ -67,8 +67,8 @@ class TestFolder:
         ("source_switch_judge", "\n\n{{ observation }}", "line 3: there is no variable 'observation', only new, obs"),
         ("self_reflector", "{% if answer %}\n{% endfor %}", "line 2: .*endfor"),
         ("self_reflector", "{{ answer | shout }}", "line 1: No filter named 'shout'"),
-        ("self_reflector", "\n{% include 'passage.jinja' %}", "line 2: a prompt may use no other file"),
-        ("self_reflector", "{% from '/etc/passwd' import root %}", "line 1: a prompt may use no other file"),
+        ("self_reflector", "\n{% include 'passage.jinja' %}", "line 2: a prompt may not use another file"),
+        ("self_reflector", "{% from '/etc/passwd' import root %}", "line 1: a prompt may not use another file"),
         ("passage", "{{ content }}", "begins with the passage's own words"),
         ("passage", "title: {{ title }}\n  {{ content }}", "begins with the passage's own words"),
         ("passage", "content: {{ content|wordwrap(40) }}", "begins with the passage's own words"),
@@ -92,7 +92,7 @@ class TestFolder:
         with pytest.raises(ValueError, match="holds no prompt"):
             check_prompts(str(tmp_path))
         (tmp_path / "self_reflector.jinja").write_bytes(b"Pr\xc3\xbcfe:\nfr\xfcher\n")
-        with pytest.raises(ValueError, match=r"self_reflector.jinja, line 2: it is not written in UTF-8"):
+        with pytest.raises(ValueError, match=r"self_reflector.jinja, line 2: the file is not written in UTF-8"):
             check_prompts(str(tmp_path))
 
 

@@ -233,7 +233,7 @@ class TestFailures:
             assert output["errors"] == [search.error] == [error]
             assert [one.id for one in search.documents] == ["a", "b"]
             assert (found(output), output["lookups"]) == ("ab", 2)
-            assert f"goes on without its links. {error}" in caplog.text
+            assert f"continues without passages that are mentioned by title. {error}" in caplog.text
         second = await both(linked("ab", links={"q": "m", "a": "!"}), "q")
         assert (found(second), second["errors"]) == ("abm", output["errors"])
 

@@ -448,7 +448,7 @@ class TestRecording:
         self.recorded(path, "record", Giving(document("a"))).run("other")
         silent = Giving()
 
-        with pytest.raises(NotRecorded, match="does not hold this search of local: aurora"):
+        with pytest.raises(NotRecorded, match="does not contain this search of local: aurora"):
             await self.recorded(path, "replay", silent).run_async(state(search_step("aurora")))
         assert silent.queries == []
 

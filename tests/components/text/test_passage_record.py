@@ -61,8 +61,8 @@ class TestALine:
         (b'{"id": "\\uD800", "text": "t"}', "surrogate"),
         (b'{"id": "x", "text": "t", "n": ["\\uD800"]}', "surrogate"),
         (b'{"id": "x", "text": "t", "n": ' + b"[" * 100_000, "not JSON"),
-        (b'{"id": "x", "text": "t", "when": {"__date__": "2020-01-01"}}', "'__date__' is how dates are stored"),
-        (b'{"id": "x", "text": "t", "list": [{"__datetime__": 1}]}', "'__datetime__' is how dates are stored"),
+        (b'{"id": "x", "text": "t", "when": {"__date__": "2020-01-01"}}', "'__date__' is reserved for dates"),
+        (b'{"id": "x", "text": "t", "list": [{"__datetime__": 1}]}', "'__datetime__' is reserved for dates"),
     )
     def test_that_is_no_passage_is_named_with_the_reason(self, bad: bytes, reason: str) -> None:
         with pytest.raises(PassageError, match=reason) as caught:

@@ -45,12 +45,12 @@ def test_a_model_that_the_pipeline_names_itself_is_described_and_never_as_simula
 
     assert setup(pipeline).config["llm"] == {"kind": "OpenAIChatGenerator", "model": "large"}
     for llm in ("simulated", "reader", "http://localhost:9/v1"):
-        with pytest.raises(ValueError, match=r"a model of its own \(OpenAIChatGenerator\), which llm cannot replace"):
+        with pytest.raises(ValueError, match=r"a fixed model \(OpenAIChatGenerator\), which llm cannot replace"):
             setup(pipeline, dev, corpus=corpus, llm=llm)
 
 
 def test_a_method_that_reads_log_probabilities_is_not_simulated(corpus: Path, dev: Path):
-    with pytest.raises(ValueError, match=r"flare decides by the log probabilities.*has none: evaluate it with a GGUF"):
+    with pytest.raises(ValueError, match=r"flare needs the log probabilities.*has none: set llm to a GGUF"):
         setup("flare", dev, corpus=corpus, llm="simulated")
 
     assert setup("flare", **SERVER).config["llm"]["kind"] != "simulated"
@@ -134,7 +134,7 @@ def test_a_pipeline_without_a_reader_is_refused_where_one_is_set(tmp_path: Path)
     block = replace_parts(read_block(find("vanilla_local")), {"Reasoner.reader": None})
     file.write_text(yaml.safe_dump(block), encoding="utf-8")
 
-    with pytest.raises(ValueError, match="has no reader: give its Reasoner one"):
+    with pytest.raises(ValueError, match="has no reader: give its Reasoner a reader"):
         setup(file, llm="reader")
     assert setup(file).config["llm"] == {"kind": "reader"}
 

@@ -110,7 +110,7 @@ def test_the_same_query_gets_the_same_whatever_was_searched_before(web: Web):
 
 
 def test_junk_without_a_corpus_is_refused():
-    with pytest.raises(ValueError, match="Junk is drawn from a corpus"):
+    with pytest.raises(ValueError, match="Junk passages are drawn from a corpus"):
         NoisyWeb(WebRetriever(search=None), junk=0.1)  # type: ignore[arg-type]
 
 

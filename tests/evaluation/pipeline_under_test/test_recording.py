@@ -66,8 +66,8 @@ class TestRecording:
     @pytest.mark.parametrize(
         ("kind", "message"),
         [
-            ("reply", r"Question 'hp-1' \(In which year .* does not hold this reply of"),
-            ("search", "Question 'hp-1' .* does not hold this search of web: beta delta"),
+            ("reply", r"Question 'hp-1' \(In which year .* does not contain this reply of"),
+            ("search", "Question 'hp-1' .* does not contain this search of web: beta delta"),
         ],
     )
     def test_with_a_reply_or_a_search_missing_is_an_error_that_names_the_question(
@@ -139,7 +139,7 @@ class TestRecording:
     def test_of_something_else_cannot_be_replayed(self, scripted: Path, tmp_path: Path):
         (tmp_path / "kept.jsonl").write_text("\n", encoding="utf-8")
 
-        with pytest.raises(ValueError, match="records no evaluation: make one with `record`"):
+        with pytest.raises(ValueError, match="records no evaluation: give a file made by `record`"):
             self.run(scripted, replay=tmp_path / "kept.jsonl")
 
     def test_holds_whole_pipelines_with_the_simulated_reader_in_one_file(self, corpus: Path, dev: Path, tmp_path: Path):

@@ -108,7 +108,7 @@ class TestCorpora:
 
             assert counted == {"questions": 1, "passages": 2}
             assert "2 of 4 gold passages are not in" in caplog.text
-            assert "1 of 2 questions lack one or more" in caplog.text
+            assert "1 of 2 questions need such a passage" in caplog.text
             caplog.clear()
         ended = evaluation.run("prefrag", dev, corpus=corpus, llm="simulated", progress=False)
         assert ended.config["gold_missing"] == {"questions": 1, "passages": 2}
@@ -133,7 +133,7 @@ class TestCorpora:
         self, dev: Path, tmp_path: Path
     ):
         other = jsonl(tmp_path / "other.jsonl", {**BOTH, "id": "elsewhere"})
-        with pytest.raises(ValueError, match=r"None of the 2 gold passages is in .*other.jsonl: give the corpus of"):
+        with pytest.raises(ValueError, match=r"None of the 2 gold passages is in .*other.jsonl: give the corpus that"):
             evaluation.run("prefrag", dev, corpus=other, progress=False, **SERVER)
         with pytest.raises(FileNotFoundError, match="nothing.jsonl"):
             setup(corpus=tmp_path / "nothing.jsonl")

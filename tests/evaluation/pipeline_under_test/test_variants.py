@@ -41,7 +41,7 @@ class TestChanges:
         ("local.nothing=1", "RetrievalSource has no parameter 'nothing'"),
         ("nothing.top_k=1", "names neither a component"),
         ("start.sources=[local", "is not YAML"),
-        ("local.nothing=@prefrag_linked", "prefrag_linked has no part 'local.nothing' to take"),
+        ("local.nothing=@prefrag_linked", "prefrag_linked has no component or setting 'local.nothing' to copy"),
     )
     def test_that_cannot_be_made_are_refused_in_words(self, change: str, message: str):
         with pytest.raises(ValueError, match=message):

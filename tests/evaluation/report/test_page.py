@@ -135,7 +135,7 @@ def test_what_is_wrong_by_construction_is_no_success(tmp_path: Path) -> None:
 
     brief = (tmp_path / "simulated" / "report.md").read_text().partition("## In brief")[2].partition("##")[0]
     assert "is higher than that of react (+25.0;" in brief
-    assert "; is not set against no_retrieval: the simulated" in brief
+    assert "; is not compared with no_retrieval: the simulated" in brief
     assert "is higher than that of no_retrieval (+75.0;" in (tmp_path / "real" / "report.md").read_text()
 
 
@@ -225,6 +225,6 @@ def test_seeds_are_one_line_with_their_number(tmp_path: Path) -> None:
     write_report([tmp_path / "runs"], tmp_path / "out")
 
     table = (tmp_path / "out" / "report.md").read_text().partition("### All methods")[2].partition("###")[0]
-    assert "over questions and seeds; with fewer: react (1)" in table
+    assert "over questions and seeds; methods with fewer seeds: react (1)" in table
     (line,) = re.findall(r"\| prefrag \|.*", table)
     assert line.startswith("| prefrag | **50.0** (")

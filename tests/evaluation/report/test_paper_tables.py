@@ -77,8 +77,8 @@ def test_runs_without_a_model_begin_with_what_was_given_and_what_was_withheld(tm
     ("other", "noted"),
     [
         ({"pipeline": "mspr"}, ""),
-        ({"pipeline": "react", "right": predictions(20, 30)}, "are over the same questions"),
-        ({"pipeline": "mspr", "right": predictions(20, question="Who else?")}, "are over the same questions"),
+        ({"pipeline": "react", "right": predictions(20, 30)}, "have the same questions"),
+        ({"pipeline": "mspr", "right": predictions(20, question="Who else?")}, "have the same questions"),
         ({"pipeline": "vanilla_mix", "corpus": "half.jsonl"}, "searched the same corpus"),
     ],
     ids=["nothing", "fewer questions", "other questions under the same ids", "another corpus"],
@@ -240,7 +240,7 @@ def test_time_is_relative_to_single_step_rag_with_as_many_questions_at_once(
     table = tables(tmp_path)["cost"]
 
     assert {line[0]: line[5] for line in lines(table)[1:]}.items() >= times.items()
-    assert "both runs had the same number of those" in table.note
+    assert "both runs had the same number of concurrent" in table.note
 
 
 def test_time_is_relative_to_a_run_over_the_same_dataset(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_a_simulated_run_is_marked_and_a_model_is_named(tmp_path: Path) -> None:
     assert (simulated.simulated, simulated.judge_error) == (True, 0.0)
     assert "simulated" in simulated.model
     assert (served.simulated, served.model, served.judge_error) == (False, "glm", None)
-    assert read.model == "reader, no language model, files 1f, threshold 0.6"
+    assert read.model == "extractive reader, no language model, files 1f, threshold 0.6"
 
 
 def test_metrics_that_are_not_those_of_the_predictions_are_named_and_without_any_they_are_worked_out(
@@ -64,7 +64,7 @@ def test_metrics_that_are_not_those_of_the_predictions_are_named_and_without_any
     folder = write_run(tmp_path / "run", predictions(1, 4))
     (folder / "metrics.json").write_text(json.dumps({"n": 4, "acc": 90.0}))
     (run,) = read_runs([folder])
-    assert run.warnings == ("metrics.json states acc 90, its predictions give 25.0",)
+    assert run.warnings == ("metrics.json states acc 90, but the predictions give 25.0",)
     (folder / "metrics.json").unlink()
     (run,) = read_runs([folder])
     assert run.value(ACC) == 25.0

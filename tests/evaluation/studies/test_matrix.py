@@ -114,7 +114,7 @@ def test_the_table_counts_the_failed_questions(tmp_path: Path, capsys: pytest.Ca
     printed = capsys.readouterr()
     assert "| n | errors | acc |" in printed.out
     assert printed.err.count("failed") == 1
-    assert "broken-dev/prefrag/k5-judge0-distraction0-seed0: 1 of 2 questions failed and score 0" in printed.err
+    assert "broken-dev/prefrag/k5-judge0-distraction0-seed0: 1 of 2 questions failed (score 0)" in printed.err
 
 
 def test_every_combination_is_one_evaluation_in_a_folder_of_its_own():

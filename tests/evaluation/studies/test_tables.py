@@ -57,5 +57,5 @@ def test_a_table_is_written_in_its_place(tmp_path: Path):
     write_into(file, {"one": "| new |\n|---|", "elsewhere": "| no |"})
 
     assert file.read_text(encoding="utf-8") == "Before\n\n<!-- one -->\n| new |\n|---|\n\nBehind | it\n"
-    with pytest.raises(ValueError, match="no place for the tables elsewhere"):
+    with pytest.raises(ValueError, match="no comments for the tables elsewhere"):
         write_into(file, {"elsewhere": ""})

@@ -116,7 +116,7 @@ def test_a_partitioned_index_finds_what_comparing_every_vector_finds(tmp_path: P
 
 
 def test_a_query_of_another_length_is_reported(vectors: PassageVectors):
-    with pytest.raises(ValueError, match="has 3 numbers, those of letters/a-b have 2"):
+    with pytest.raises(ValueError, match="has 3 numbers, but vectors of letters/a-b have 2"):
         vectors.search([1.0, 0.0, 0.0])
     with pytest.raises(ValueError, match="embed the passages again"):
         vectors.write(["new"], ["f"], [[1.0, 0.0, 0.0]])
