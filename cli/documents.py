@@ -149,7 +149,7 @@ def list_documents(
     from prefrag.indexing.report import Skipped, group_by_reason
     from prefrag.indexing.skipped_files import read_skipped
 
-    listed = indexing.list_documents(name := _existing_index(index, store), store)
+    listed = indexing.list_documents(name := _index_name(index, store), store)
     if as_json:
         print_json([asdict(entry) for entry in listed])
         return
@@ -175,7 +175,7 @@ def delete_documents(
     from prefrag import indexing
     from prefrag.indexing.folder_collection import followed_folder
 
-    name = _existing_index(index, store)
+    name = _index_name(index, store)
     deletion = indexing.delete_documents(targets, index=name, store=store)
     typer.echo(f"{counted(deletion.passages, 'passage')} deleted.")
     if deletion.passages and store == "tantivy" and (folder := followed_folder(name)):
@@ -199,7 +199,7 @@ def prune_documents(
     """Delete the passages of files that are gone and of lines that are no longer in their corpus."""
     from prefrag import indexing
 
-    name = _existing_index(index, store)
+    name = _index_name(index, store)
     report = indexing.prune(name, store=store, on_plan=_print_plan, dry_run=dry_run)
     _print_report(report, name)
     raise typer.Exit(_exit_code(report))
@@ -243,7 +243,7 @@ def drop_index(
     store: StoreOption = "tantivy",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation; needed without a terminal.")] = False,
 ) -> None:
-    """Delete an index with its passages, its vectors and what was uploaded to it; other files in its folder stay."""
+    """Delete an index with its passages, its vectors and what was uploaded to it; your own files stay."""
     from prefrag.indexing import index_list
 
     summary = index_list.summarise_index(name, store)
@@ -255,7 +255,7 @@ def drop_index(
             typer.echo("Nothing was deleted.")
             return
     index_list.drop_index(name, store)
-    typer.echo(f"The index '{name}' with {passages} is deleted, with what was uploaded to it. Other files stay.")
+    typer.echo(f"The index '{name}' with {passages} is deleted, with what was uploaded to it. Your own files stay.")
 
 
 def _print_plan(plan: PrunePlan) -> None:
@@ -318,15 +318,11 @@ def _embed(index: str, store: str, model: str | None, runner: Runner) -> None:
     )
 
 
-def _existing_index(index: str | None, store: str) -> str:
+def _index_name(index: str | None, reads: str = "") -> str:
+    """Find the index to write to, or the one to read from the given store."""
     from prefrag.components.document_stores.tantivy.index_location import chosen_index, refuse_demo
-
-    if index is None and store == "tantivy":
-        refuse_demo(chosen_index())
-    return _index_name(index)
-
-
-def _index_name(index: str | None) -> str:
     from prefrag.components.settings import settings
 
+    if index is None and reads == "tantivy":
+        refuse_demo(chosen_index())
     return index or settings.index or "default"

@@ -31,7 +31,7 @@ class TestIndex:
         result = prefrag("index", corpus.parent, photo)
         assert result.exit_code == 4
         assert "empty.txt: it is empty" in result.stderr
-        assert "photo.png: it is not one of the kinds" in result.stderr
+        assert "photo.png: it is of a kind that is not read" in result.stderr
         assert "3 passages written" in result.stdout
 
     @for_each(

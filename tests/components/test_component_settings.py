@@ -189,7 +189,7 @@ def test_every_component_is_tried():
     (VectorRetriever, {"document_store": InMemoryDocumentStore()}, "TantivyDocumentStore"),
     (QueryDocConcat, {"parts": "title"}, "parts"),
     (QueryDocConcat, {"max_words": 0}, "max_words"),
-    (LinkedStages, {"links": WORDS}, "`links` is not a source"),
+    (LinkedStages, {"links": WORDS}, "`links` is not a RetrievalSource"),
     (LinkedStages, {"first_stage_depth": 0}, "first_stage_depth is 0"),
     (SecondStage, {"k1": 0}, "k1"),
     (SecondStage, {"second_stage_depth": 0}, "second_stage_depth"),

@@ -192,7 +192,7 @@ class TestFailure:
     def test_the_message_counts_the_attempts_that_were_made(self, server: FakeModelServer, how: str):
         server.answers = [(429, {"error": {"message": "slow down"}})]
         server.headers = {"retry-after": "3600"}
-        with pytest.raises(ModelServerError, match="no room for further calls, after one attempt"):
+        with pytest.raises(ModelServerError, match="accepts no more calls now, after one attempt"):
             call(connection(server, max_retries=2), how)
         assert len(server.requests) == 1
 
@@ -202,7 +202,7 @@ class TestFailure:
         server.requests.clear()
 
         server.headers = {"retry-after-ms": "1"}
-        with pytest.raises(ModelServerError, match="no room for further calls, after 3 attempts"):
+        with pytest.raises(ModelServerError, match="accepts no more calls now, after 3 attempts"):
             call(connection(server, max_retries=2), how)
         assert len(server.requests) == 3
 
@@ -215,7 +215,7 @@ class TestFailure:
             (403, {"error": {"message": "not yours"}}, "PREFRAG_LLM_API_KEY"),
             (404, {"error": {"message": "no model tiny"}}, "PREFRAG_LLM_MODEL"),
             (409, {"error": {"message": "locked for sk-secret"}}, r"status 409.*locked for \*\*\*"),
-            (429, {"error": {"message": "slow down"}}, "fewer at once"),
+            (429, {"error": {"message": "slow down"}}, "fewer calls at once"),
             (500, {"error": {"message": "out of memory"}}, "status 500, after one attempt.*out of memory"),
             (200, {**completion("Paris"), "choices": []}, "without choices"),
             (200, {**completion("Paris"), "choices": None}, "not a chat completion"),

@@ -153,7 +153,7 @@ class TestResuming:
         first, *rest = path.read_text().splitlines(keepends=True)
         named = r"line 1, is not a prediction "
         for broken, message in (
-            ("{\n" + first, rf"{named}.*: delete it"),
+            ("{\n" + first, rf"{named}.*: delete the line"),
             *(
                 (json.dumps({**json.loads(first), part: 5}) + "\n", rf"{named}\(its '{part}' is no")
                 for part in ("question", "answers", "scores", "result")
