@@ -49,12 +49,7 @@ from prefrag.components.trees import BoostedTrees, load_trees  # noqa: E402
 from prefrag.evaluation.report.intervals import wilson  # noqa: E402
 from prefrag.training.dataset import Dataset  # noqa: E402
 from prefrag.training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources  # noqa: E402
-from prefrag.training.judge_classifier.training import (  # noqa: E402
-    TrainingStep,
-    fit,
-    home_training_steps,
-    training_steps,
-)
+from prefrag.training.judge_classifier.training import TrainingStep, fit, home_training_steps, training_steps  # noqa: E402
 from prefrag.training.tree_training import read_booster  # noqa: E402
 
 DATASETS = ("hotpotqa", "musique", "2wikimultihopqa", "bioasq")

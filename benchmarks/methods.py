@@ -58,11 +58,7 @@ class Run:
         """Read the counts of a result."""
         calls, counts = result["usage"]["calls"], result["counts"]
         return cls(
-            calls.get("reasoner", 0),
-            calls.get("judge", 0),
-            counts["total_local"],
-            counts["total_web"],
-            counts["used"],
+            calls.get("reasoner", 0), calls.get("judge", 0), counts["total_local"], counts["total_web"], counts["used"]
         )
 
 

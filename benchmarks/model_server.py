@@ -161,11 +161,7 @@ def _json_step(hop: str | None, question: str, token: str) -> str:
             "explanation": f"The passages of {token} say so.",
         }
     else:
-        step = {
-            "thought": f"The {hop} hop is missing.",
-            "action": "Search_Engine",
-            "query": f"{hop} hop of {question}",
-        }
+        step = {"thought": f"The {hop} hop is missing.", "action": "Search_Engine", "query": f"{hop} hop of {question}"}
     return json.dumps(step)
 
 

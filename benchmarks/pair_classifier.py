@@ -24,11 +24,7 @@ sys.path.insert(0, str(CHECKOUT))
 
 from haystack import Document  # noqa: E402
 
-from prefrag.components.pair_classifier.transformer_pair_scorer import (  # noqa: E402
-    Pair,
-    TransformerPairScorer,
-    encode_pairs,
-)
+from prefrag.components.pair_classifier.transformer_pair_scorer import Pair, TransformerPairScorer, encode_pairs  # noqa: E402
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WORDS = [a + b + c for a in LETTERS for b in LETTERS for c in LETTERS]

@@ -79,15 +79,9 @@ feedback = _make_group(
     "List the feedback of users on answers, and export it as questions.",
     {"list": list_feedback, "export": export_feedback},
 )
-indexes = _make_group(
-    "indexes",
-    "List the indexes, and drop one.",
-    {"list": list_indexes, "drop": drop_index},
-)
+indexes = _make_group("indexes", "List the indexes, and drop one.", {"list": list_indexes, "drop": drop_index})
 keys = _make_group(
-    "keys",
-    "Make, list and revoke the keys of the service.",
-    {"add": add, "list": list_keys, "revoke": revoke},
+    "keys", "Make, list and revoke the keys of the service.", {"add": add, "list": list_keys, "revoke": revoke}
 )
 train = _make_group(
     "train",

@@ -150,9 +150,7 @@ class _Models(BaseSettings):
 
 class _Documents(BaseSettings):
     data_dir: Place = _setting(
-        None,
-        "the folder for indexes, keys, feedback and uploaded documents",
-        "`~/.local/share/prefrag`",
+        None, "the folder for indexes, keys, feedback and uploaded documents", "`~/.local/share/prefrag`"
     )
     index: Text = _setting(
         "",

@@ -71,12 +71,7 @@ _MOST_NAMED = 3
 _BESIDE = re.compile(r"(</?)(?:aside|footer)\b", re.IGNORECASE)
 # If the extraction keeps a smaller share of a mail's text than this, it has lost something.
 _LEAST_SHARE = 0.9
-_LOGGERS = (
-    "haystack.components.converters",
-    "trafilatura",
-    "htmldate",
-    "justext",
-)
+_LOGGERS = ("haystack.components.converters", "trafilatura", "htmldate", "justext")
 
 
 class FileConverter:

@@ -114,10 +114,7 @@ def _check_whole(client: Elasticsearch, index: str, made: str, expected: int) ->
     """Refuse an index that does not hold all passages that were written to it."""
     # Wait for replicas that are still being made, because without them there would be only a single copy.
     health = client.options(ignore_status=408).cluster.health(
-        index=index,
-        wait_for_status="yellow",
-        wait_for_no_initializing_shards=True,
-        timeout=f"{_COPY_SECONDS}s",
+        index=index, wait_for_status="yellow", wait_for_no_initializing_shards=True, timeout=f"{_COPY_SECONDS}s"
     )
     client.indices.refresh(index=index)
     reply = client.search(index=index, size=0, track_total_hits=True, allow_partial_search_results=False)

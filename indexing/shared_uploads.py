@@ -280,9 +280,7 @@ class SharedChanges:
 
     def _change_passages(self, steps: dict[str, Any], language: str | None) -> tuple[dict[str, str], set[str]]:
         """Write and delete passages. Returns the refused passages, and the names of the files that are left out."""
-        from prefrag.components.retrievers.elasticsearch_multi_match_retriever import (
-            ElasticsearchMultiMatchRetriever,
-        )
+        from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 
         written = [Document.from_dict(each) for each in steps["written"]]
         outdated = set(steps["outdated"])

@@ -252,10 +252,7 @@ class ElasticsearchPassageStore(PassageStore):
 
         with explain_failures(self._url):
             hits = helpers.scan(
-                self._client,
-                index=self._index,
-                query={"query": query, "_source": list(self._LISTED)},
-                size=5000,
+                self._client, index=self._index, query={"query": query, "_source": list(self._LISTED)}, size=5000
             )
             for hit in hits:
                 yield Document(id=hit["_id"], meta=hit["_source"])

@@ -10,12 +10,7 @@ from typing import Any
 
 from prefrag.components.text.unicode_form import is_text
 from prefrag.indexing.headings import Outline
-from prefrag.indexing.passage_splitting import (
-    ENOUGH_WORDS,
-    MOST_CHARACTERS,
-    MOST_WORDS,
-    split_into_passages,
-)
+from prefrag.indexing.passage_splitting import ENOUGH_WORDS, MOST_CHARACTERS, MOST_WORDS, split_into_passages
 from prefrag.indexing.report import CannotRead
 
 _SEPARATORS = ",;\t|"

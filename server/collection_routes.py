@@ -30,12 +30,7 @@ from prefrag.indexing.folder_collection import comes_back, followed_folder
 from prefrag.indexing.report import IndexReport
 from prefrag.indexing.stores import elasticsearch_store
 from prefrag.server import uploads
-from prefrag.server.collections import (
-    NoSuchCollection,
-    check_collection,
-    existing_collections,
-    served_collection,
-)
+from prefrag.server.collections import NoSuchCollection, check_collection, existing_collections, served_collection
 from prefrag.server.document_list import describe_documents
 from prefrag.server.followed_folder import FollowedFolder
 from prefrag.server.indexing_process import IndexingProcess

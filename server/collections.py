@@ -4,11 +4,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from prefrag.components.document_stores.tantivy.index_location import (
-    DEFAULT_INDEX,
-    index_path,
-    list_names,
-)
+from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path, list_names
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.settings import settings
 from prefrag.indexing import WEB_INDEX_SUFFIX

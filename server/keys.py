@@ -132,11 +132,7 @@ def read_keys() -> tuple[Key, ...]:
 
 
 def add_key(
-    name: str,
-    collections: Sequence[str] = (),
-    web: bool = True,
-    writes: bool = False,
-    expires: date | None = None,
+    name: str, collections: Sequence[str] = (), web: bool = True, writes: bool = False, expires: date | None = None
 ) -> str:
     """Make a key, store its hash, and return the key itself, which is stored nowhere."""
     secret = _PREFIX + secrets.token_urlsafe(_KEY_BYTES)

@@ -30,11 +30,7 @@ _CALL_SECONDS = Histogram(
     registry=_registry,
 )
 _SEARCH_SECONDS = Histogram(
-    "prefrag_search_seconds",
-    "How long searches took.",
-    ["source", "failed"],
-    buckets=_PART_BUCKETS,
-    registry=_registry,
+    "prefrag_search_seconds", "How long searches took.", ["source", "failed"], buckets=_PART_BUCKETS, registry=_registry
 )
 _TOKENS = Counter("prefrag_tokens", "Tokens, counted by the model servers.", ["role", "kind"], registry=_registry)
 _HELD_BACK = Counter("prefrag_queries_held_back", "Queries that were not sent to the web.", registry=_registry)

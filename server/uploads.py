@@ -217,11 +217,7 @@ def list_uploads(collection: str, shared: bool = False) -> list[UploadedFile]:
     """List the documents of a collection, which is on this machine or, if it is shared, in Elasticsearch."""
     folder = uploaded_path(collection) if shared else uploads_folder(collection)
     return [
-        UploadedFile(
-            document_id(entry.kind, entry.path),
-            entry,
-            Path(entry.path).parent == folder,
-        )
+        UploadedFile(document_id(entry.kind, entry.path), entry, Path(entry.path).parent == folder)
         for entry in _list(collection, shared)
         if entry.path is not None
     ]

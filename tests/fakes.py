@@ -22,6 +22,21 @@ CALLS: dict[str, list[Any]] = {}
 _lock = threading.Lock()
 
 
+class Giving:
+    """Finds these documents, after raising these errors."""
+
+    def __init__(self, *documents: Any, errors: Sequence[BaseException] = ()):
+        self.documents = documents
+        self.errors = list(errors)
+        self.queries: list[str] = []
+
+    def run(self, query: str) -> dict[str, Any]:
+        self.queries.append(query)
+        if self.errors:
+            raise self.errors.pop(0)
+        return {"documents": list(self.documents)}
+
+
 @component
 class ScriptedChatGenerator:
     """Replies from a script, in order; a reply that starts with ``!`` is raised instead.

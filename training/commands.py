@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
 # Heavy modules are imported where they are used, so that --help is instant.
 Datasets = Annotated[
-    list[str],
-    typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions and their corpus (repeatable)."),
+    list[str], typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions and their corpus (repeatable).")
 ]
 Seed = Annotated[int, typer.Option(help="The seed of all random choices. The same files and seed give one result.")]
 Model = Annotated[str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")]
@@ -35,8 +34,7 @@ def judge(
     dataset: Datasets,
     output: Annotated[Path, typer.Option(metavar="FILE.json", help="Where to write the trees.")],
     home: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.jsonl", help="Questions on long texts that resemble your own files."),
+        Path | None, typer.Option(metavar="FILE.jsonl", help="Questions on long texts that resemble your own files.")
     ] = None,
     seed: Seed = 7,
 ) -> None:
@@ -65,8 +63,7 @@ def pairs(
         ),
     ],
     output: Annotated[
-        Path,
-        typer.Option(metavar="FILE.json|FOLDER", help="Where to write the trees or the transformer."),
+        Path, typer.Option(metavar="FILE.json|FOLDER", help="Where to write the trees or the transformer.")
     ],
     engine: Annotated[
         Literal["trees", "transformer"], typer.Option(help="Decision trees, or a transformer as in the paper.")

@@ -56,10 +56,7 @@ class ChatModel:
     retries = 2
 
     def __init__(
-        self,
-        role: Role = "llm",
-        generation_kwargs: dict[str, Any] | None = None,
-        timeout: float | None = None,
+        self, role: Role = "llm", generation_kwargs: dict[str, Any] | None = None, timeout: float | None = None
     ):
         """Check the settings; the model is chosen later.
 

@@ -52,12 +52,7 @@ def object_schema(**properties: Any) -> dict[str, Any]:
     :param properties: The schema of each property by its name.
     :returns: The JSON schema.
     """
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def read_objects(text: str, own: bool = False) -> list[FoundObject]:

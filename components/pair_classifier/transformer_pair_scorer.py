@@ -132,10 +132,7 @@ class TransformerPairScorer(Block):
 
 
 def encode_pairs(
-    tokenizer: Any,
-    questions: Sequence[str],
-    pairs: Sequence[tuple[str, str]],
-    document_tokens: int | None = None,
+    tokenizer: Any, questions: Sequence[str], pairs: Sequence[tuple[str, str]], document_tokens: int | None = None
 ) -> dict[str, Any]:
     """Encode questions and pairs of texts for the classifier, in the same way for training and for serving.
 

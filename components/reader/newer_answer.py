@@ -23,11 +23,7 @@ _SHARE, _LEAST, _MARGIN = 0.8, 0.5, 3.0
 
 
 def find_newer_answer(
-    question: str,
-    chosen: Sequence[tuple[int, float]],
-    spans: Spans,
-    documents: Sequence[Document],
-    look: SecondLook,
+    question: str, chosen: Sequence[tuple[int, float]], spans: Spans, documents: Sequence[Document], look: SecondLook
 ) -> tuple[bool, int]:
     """Find out whether a newer document covers what is asked, and which answer to use.
 

@@ -197,9 +197,7 @@ class Reasoner:
     def _prepare(self, state: State) -> Prepared:
         form = self._format
         return self._call.prepare(
-            state,
-            **self._converse(state),
-            **form.generation_kwargs(self._choose_tools(state), state, self.must_answer),
+            state, **self._converse(state), **form.generation_kwargs(self._choose_tools(state), state, self.must_answer)
         )
 
     def _converse(self, state: State, further: str = "") -> dict[str, Any]:

@@ -13,12 +13,7 @@ from prefrag.components.block import Block, check_range, check_whole
 from prefrag.components.both_ways import blocking, call_component, gather, in_thread
 from prefrag.components.pair_classifier.pair_scorer import PairScorer
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
-from prefrag.components.retrievers.provider import (
-    Retriever,
-    count_lookups,
-    select_arguments,
-    supported_arguments,
-)
+from prefrag.components.retrievers.provider import Retriever, count_lookups, select_arguments, supported_arguments
 from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.state.state import Identity, identity
 from prefrag.components.text.term_statistics import TermStatistics

@@ -39,10 +39,7 @@ class TitleMentionRetriever:
     """
 
     def __init__(
-        self,
-        document_store: TantivyDocumentStore | ElasticsearchDocumentStore,
-        per_title: int = 3,
-        top_k: int = 8,
+        self, document_store: TantivyDocumentStore | ElasticsearchDocumentStore, per_title: int = 3, top_k: int = 8
     ) -> None:
         """Set the store and the defaults of a search; nothing is opened yet.
 

@@ -72,10 +72,7 @@ def is_heading(sentence: str, meta: Mapping[str, Any]) -> bool:
 
 
 def rank_sentences(
-    query: str,
-    documents: Sequence[Document],
-    question: str = "",
-    split: Callable[[str], list[str]] = shown_sentences,
+    query: str, documents: Sequence[Document], question: str = "", split: Callable[[str], list[str]] = shown_sentences
 ) -> list[Evidence]:
     """Rank the sentences of documents by the words of a query that they contain; rare words weigh more."""
     split_up = [(one, split((one.content or "")[:_MAX_RANKED])) for one in documents]

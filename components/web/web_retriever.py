@@ -21,11 +21,7 @@ class WebRetriever(Block):
     external = True
 
     def __init__(
-        self,
-        search: Retriever,
-        index: str | None = None,
-        demo_stand_in: bool = True,
-        local_index: str | None = None,
+        self, search: Retriever, index: str | None = None, demo_stand_in: bool = True, local_index: str | None = None
     ):
         """Set the web search and its stand-in; neither is opened yet.
 

@@ -67,10 +67,7 @@ def _mark_right(run: Run, numbers: _Numbers) -> str:
 
 
 def _collect_traces(
-    comparisons: Sequence[Comparison],
-    of_run: Mapping[str, int],
-    datasets: Mapping[str, _Numbers],
-    limit: int,
+    comparisons: Sequence[Comparison], of_run: Mapping[str, int], datasets: Mapping[str, _Numbers], limit: int
 ) -> tuple[dict[int, dict[int, Any]], int]:
     found: dict[int, dict[int, Any]] = {}
     room, left_out = limit, set[tuple[str, str]]()

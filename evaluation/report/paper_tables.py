@@ -315,12 +315,7 @@ def _by_retriever(runs: Sequence[Run]) -> dict[Value, list[Run]]:
 
 
 def _table_by_setting(
-    id: str,
-    title: str,
-    note: str,
-    settings: Settings,
-    intervals: Intervals,
-    columns: Callable[[str], list[Column]],
+    id: str, title: str, note: str, settings: Settings, intervals: Intervals, columns: Callable[[str], list[Column]]
 ) -> Table | None:
     blocks = []
     for setting, held in settings.items():

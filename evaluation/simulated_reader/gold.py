@@ -208,11 +208,7 @@ def _places(passage: Passage, text: str) -> Iterator[int]:
 
 
 def load_gold(
-    questions: Sequence[str],
-    corpus: Sequence[str],
-    format: str = "auto",
-    yes_no: YesNo = "one",
-    web_sentences: int = 0,
+    questions: Sequence[str], corpus: Sequence[str], format: str = "auto", yes_no: YesNo = "one", web_sentences: int = 0
 ) -> Mapping[str, GoldQuestion]:
     """Return the gold passages of each question, by the question's text. Changed files are read again."""
     paths = [Path(file).expanduser() for file in (*questions, *corpus)]

@@ -20,10 +20,7 @@ class StepBackQuery:
     """Adds a step that searches for a more general question, which a model derives from the question."""
 
     def __init__(
-        self,
-        chat_generator: ChatGenerator,
-        prompt: str | None = None,
-        generation_kwargs: dict[str, Any] | None = None,
+        self, chat_generator: ChatGenerator, prompt: str | None = None, generation_kwargs: dict[str, Any] | None = None
     ):
         """Set up the component.
 

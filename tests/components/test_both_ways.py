@@ -159,8 +159,4 @@ def test_each_part_has_one_body_for_both_forms_of_a_method():
 
     assert pairs > 50
     # These methods wait in different ways, so they need two bodies.
-    assert apart == {
-        "EmbeddedChatGenerator._wait",
-        "HybridRetriever._call_all",
-        "RetryPolicy._attempt",
-    }
+    assert apart == {"EmbeddedChatGenerator._wait", "HybridRetriever._call_all", "RetryPolicy._attempt"}

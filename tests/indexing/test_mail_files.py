@@ -101,11 +101,7 @@ def test_no_text_of_a_mail_is_lost(converter: FileConverter) -> None:
     assert texts[3].splitlines()[-1] == "name: Ada; city: Cork"
 
 
-@for_each(
-    "data, reason",
-    (b"no mail", "there is no mail in it"),
-    (b"From a\n\n", "no text"),
-)
+@for_each("data, reason", (b"no mail", "there is no mail in it"), (b"From a\n\n", "no text"))
 def test_a_mailbox_without_mails_is_refused(data: bytes, reason: str) -> None:
     with pytest.raises(CannotRead, match=reason):
         FileConverter().passages(Path("/a.mbox"), data)

@@ -14,9 +14,7 @@ from tests.for_each import for_each
 
 HEAD = "".join(
     f' xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
-    for short, name in {
-        **{"o": "office", "t": "text", "tb": "table", "d": "drawing", "p": "presentation"},
-    }.items()
+    for short, name in {**{"o": "office", "t": "text", "tb": "table", "d": "drawing", "p": "presentation"}}.items()
 )
 MANY = 'tb:number-columns-repeated="16000"'
 

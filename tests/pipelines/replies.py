@@ -115,11 +115,7 @@ def _tools(reply: Search | Answer | Forced) -> dict[str, Any]:
 
 
 def replying(
-    *script: Search | Answer | Forced | str,
-    form: str,
-    prefix: str = "",
-    judges: bool = False,
-    **settings: Any,
+    *script: Search | Answer | Forced | str, form: str, prefix: str = "", judges: bool = False, **settings: Any
 ) -> Any:
     """Load a shipped pipeline whose reasoner replies from a script.
 

@@ -10,15 +10,7 @@ from haystack import default_to_dict
 from prefrag.components.generators.model_call import Prepared, is_cut_off
 from prefrag.components.judge.model_judge import ModelJudge, read_judgement
 from prefrag.components.state.state import State, Verdict
-from prefrag.training.judge_dpo.candidates import (
-    GRID,
-    Candidate,
-    Gold,
-    JudgedStep,
-    draw,
-    draw_seed,
-    split_by_verdict,
-)
+from prefrag.training.judge_dpo.candidates import GRID, Candidate, Gold, JudgedStep, draw, draw_seed, split_by_verdict
 from prefrag.training.judge_dpo.labels import GoldPassages, Labels
 
 EVENT = "candidates"

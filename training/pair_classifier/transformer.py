@@ -23,13 +23,7 @@ from prefrag.training.card import table, write_card
 from prefrag.training.compute_once import compute_once
 from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
 from prefrag.training.pair_classifier.calibration import Quality, choose_threshold, measure, plot_calibration
-from prefrag.training.pair_classifier.examples import (
-    DatasetPairs,
-    Negatives,
-    PairExample,
-    count_kinds,
-    dataset_pairs,
-)
+from prefrag.training.pair_classifier.examples import DatasetPairs, Negatives, PairExample, count_kinds, dataset_pairs
 from prefrag.training.pair_classifier.export import ONNX_FILE, export_onnx, largest_difference
 from prefrag.training.phase import Phase, train_phase
 
@@ -276,12 +270,7 @@ def find_base(name: str) -> str:
 
 
 def _encode(tokenizer: Any, example: PairExample, document_tokens: int | None) -> dict[str, list[int]]:
-    encoded = encode_pairs(
-        tokenizer,
-        [example.question],
-        [(example.first, example.second)],
-        document_tokens,
-    )
+    encoded = encode_pairs(tokenizer, [example.question], [(example.first, example.second)], document_tokens)
     return {name: array[0].tolist() for name, array in encoded.items()}
 
 

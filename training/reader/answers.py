@@ -311,10 +311,7 @@ def answer_by_form(examples: Iterable[ReadExample], yes_no: Any) -> list[Given]:
 
 
 def cross_fit(
-    asked: Sequence[ReadExample],
-    further: Sequence[ReadExample],
-    seed: int,
-    before: BoostedTrees | None = None,
+    asked: Sequence[ReadExample], further: Sequence[ReadExample], seed: int, before: BoostedTrees | None = None
 ) -> tuple[list[Ranked], list[Given]]:
     """Answer each question and estimate a probability, with trees that were not trained on the question.
 

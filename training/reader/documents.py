@@ -16,15 +16,7 @@ from prefrag.components.reader.second_look import SecondLook
 from prefrag.components.reader.span_candidates import SpanCandidate, span_candidates
 from prefrag.components.reader.span_features import WordWeight, answer_key
 from prefrag.evaluation.question import Question
-from prefrag.training.reader.examples import (
-    Example,
-    Passage,
-    family_name,
-    find_answers,
-    near_texts,
-    read_lines,
-    window,
-)
+from prefrag.training.reader.examples import Example, Passage, family_name, find_answers, near_texts, read_lines, window
 
 _MOST = 5
 _RUN = "run"

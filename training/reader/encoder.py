@@ -39,10 +39,7 @@ class ReaderEncoder(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return the scores of each token as the start and as the end of the answer, and the scores of the kinds."""
         hidden = self.encoder(
-            input_ids=input_ids,
-            attention_mask=attention_mask,
-            token_type_ids=token_type_ids,
-            position_ids=position_ids,
+            input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids, position_ids=position_ids
         ).last_hidden_state
         scores = self.span(hidden)
         return scores[..., 0], scores[..., 1], self.kind(hidden[:, 0])

@@ -24,11 +24,7 @@ from prefrag.components.document_stores.tantivy.index import (
     open_for_writing,
     open_index,
 )
-from prefrag.components.document_stores.tantivy.index_location import (
-    DEFAULT_INDEX,
-    index_path,
-    resolve_index,
-)
+from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path, resolve_index
 from prefrag.components.settings import settings
 
 _CHECKED_CHARACTERS = 200

@@ -73,12 +73,6 @@ def test_where_it_cannot_be_counted_it_is_searched_and_many_names_make_few_searc
     assert len(route(retriever, f"Where are {many}?")[1]["counts"]) == 8
 
 
-@for_each(
-    "text, found",
-    ("The Zürich of ZURICH", 1),
-    ("Zürichs trams", 0),
-    ("Neu-Zurich", 1),
-    ("", 0),
-)
+@for_each("text, found", ("The Zürich of ZURICH", 1), ("Zürichs trams", 0), ("Neu-Zurich", 1), ("", 0))
 def test_a_name_is_found_as_whole_words_in_whatever_case_and_accents(text: str, found: int):
     assert count_naming("Zürich", [document("x", content=text)]) == found

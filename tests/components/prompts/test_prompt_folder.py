@@ -59,11 +59,7 @@ class TestFolder:
 
     @for_each(
         "name, text, message",
-        (
-            "reasoner_text",
-            "{{ question }}\n{{ quesiton }}",
-            "line 2: there is no variable 'quesiton', only answer_form",
-        ),
+        ("reasoner_text", "{{ question }}\n{{ quesiton }}", "line 2: there is no variable 'quesiton', only answer"),
         ("source_switch_judge", "\n\n{{ observation }}", "line 3: there is no variable 'observation', only new, obs"),
         ("self_reflector", "{% if answer %}\n{% endfor %}", "line 2: .*endfor"),
         ("self_reflector", "{{ answer | shout }}", "line 1: No filter named 'shout'"),
@@ -72,11 +68,7 @@ class TestFolder:
         ("passage", "{{ content }}", "begins with the passage's own words"),
         ("passage", "title: {{ title }}\n  {{ content }}", "begins with the passage's own words"),
         ("passage", "content: {{ content|wordwrap(40) }}", "begins with the passage's own words"),
-        (
-            "passage",
-            "{% if number > 1 %}{{ content }}{% else %}x {{ content }}{% endif %}",
-            "begins with the passage's",
-        ),
+        ("passage", "{% if number > 1 %}{{ content }}{% else %}x {{ content }}{% endif %}", "begins with the"),
         ("passage", "x {{ 1 / 0 }}", "cannot be filled: division by zero"),
         ("passage", "title: {{ mark }}", "line 1: there is no variable 'mark', only content, number, quoted, title"),
         ("passage", "title: {{ title.name }}", "cannot be filled"),

@@ -19,26 +19,11 @@ from prefrag.components.state.state import Search, State
 from prefrag.components.web.domain_filter import DomainFilter
 from prefrag.components.web.web_gate import WebGate
 from tests.components.samples import QUESTION, answer_step, document, observed_step, search_step, state
-from tests.fakes import CALLS, ScriptedRetriever
+from tests.fakes import CALLS, Giving, ScriptedRetriever
 from tests.for_each import for_each
 
 YEAR = {"field": "meta.year", "operator": ">", "value": 2000}
 DEADLINE = 0.05
-
-
-class Giving:
-    """Finds these documents, after raising these errors."""
-
-    def __init__(self, *documents: Document, errors: tuple[Exception, ...] = ()):
-        self.documents = documents
-        self.errors = list(errors)
-        self.queries: list[str] = []
-
-    def run(self, query: str) -> dict[str, Any]:
-        self.queries.append(query)
-        if self.errors:
-            raise self.errors.pop(0)
-        return {"documents": list(self.documents)}
 
 
 class HangingInAThread:

@@ -11,29 +11,15 @@ import pytest
 from haystack.errors import FilterError
 
 from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
+from tests.fakes import Giving
 from tests.for_each import for_each
-
-
-class Provider:
-    """Raises these errors, then replies."""
-
-    def __init__(self, *errors: BaseException):
-        self.errors = list(errors)
-        self.queries: list[str] = []
-
-    def run(self, query: str) -> dict[str, Any]:
-        self.queries.append(query)
-        if self.errors:
-            raise self.errors.pop(0)
-        return {"documents": [query]}
-
 
 Carry = Callable[..., ProviderCall]
 
 
 @pytest.fixture(params=["run", "run_async"])
 def carry_out(request: pytest.FixtureRequest) -> Carry:
-    def carried_out(policy: RetryPolicy, provider: Provider, **settings: Any) -> ProviderCall:
+    def carried_out(policy: RetryPolicy, provider: Giving, **settings: Any) -> ProviderCall:
         call = ProviderCall(provider, {"query": "aurora"}, **settings)
         if request.param == "run":
             policy.call(call)
@@ -63,17 +49,17 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_the_first_success_ends_the_attempts(carry_out: Carry):
-    provider = Provider(ConnectionError("gone"))
+    provider = Giving("found", errors=[ConnectionError("gone")])
 
     call = carry_out(RetryPolicy(retries=5, backoff=0.0), provider)
 
     assert provider.queries == ["aurora", "aurora"]
     assert call.error is None
-    assert call.documents() == ["aurora"]
+    assert call.documents() == ["found"]
 
 
 def test_the_last_failure_is_the_result_when_the_attempts_are_used_up(carry_out: Carry):
-    provider = Provider(ConnectionError("one"), ConnectionError("two"), ConnectionError("three"))
+    provider = Giving(errors=[ConnectionError(number) for number in ("one", "two", "three")])
 
     call = carry_out(RetryPolicy(retries=1, backoff=0.0), provider)
 
@@ -85,17 +71,17 @@ def test_the_last_failure_is_the_result_when_the_attempts_are_used_up(carry_out:
 def test_pauses_double_up_to_the_timeout_and_there_is_none_before_the_first_attempt(
     carry_out: Carry, pauses: list[float]
 ):
-    carry_out(RetryPolicy(), Provider())
+    carry_out(RetryPolicy(), Giving())
     assert pauses == []
-    carry_out(RetryPolicy(retries=5), provider := Provider(OSError("gone")), retry=False)
+    carry_out(RetryPolicy(retries=5), provider := Giving(errors=[OSError("gone")]), retry=False)
     assert (provider.queries, pauses) == (["aurora"], []), "one that may be called once only"
-    carry_out(RetryPolicy(timeout=3.0, retries=5, backoff=0.5), Provider(*(OSError("gone") for _ in range(9))))
+    carry_out(RetryPolicy(timeout=3.0, retries=5, backoff=0.5), Giving(errors=[OSError("gone")] * 9))
     assert pauses == [0.5, 1.0, 2.0, 3.0, 3.0]
 
 
 @for_each("error", FilterError("no such field"), KeyboardInterrupt())
 def test_what_no_further_attempt_repairs_is_raised_at_once(error: BaseException):
-    provider = Provider(error)
+    provider = Giving(errors=[error])
 
     with pytest.raises(type(error)):
         RetryPolicy(retries=5).call(ProviderCall(provider, {"query": "aurora"}))

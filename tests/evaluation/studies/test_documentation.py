@@ -19,9 +19,7 @@ LINES = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").spli
 
 
 class TestTheQuestions:
-    def test_are_sixty_of_which_forty_are_answered_by_a_phrase_of_a_file_of_the_corpus(
-        self,
-    ):
+    def test_are_sixty_of_which_forty_are_answered_by_a_phrase_of_a_file_of_the_corpus(self):
         assert len({line["id"] for line in LINES}) == 60
         assert sum(line["phrase"] is not None for line in LINES) == 40
 

@@ -21,11 +21,7 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch (the extra `
 pytest.importorskip("transformers", reason="training needs transformers (the extra `train`)")
 pytest.importorskip("onnx", reason="the export needs onnx (the extra `train`)")
 
-from prefrag.training.pair_classifier.transformer import (  # noqa: E402
-    TransformerSettings,
-    TransformerTraining,
-    train_transformer,
-)
+from prefrag.training.pair_classifier.transformer import TransformerSettings, TransformerTraining, train_transformer  # noqa: E402
 
 pytestmark = pytest.mark.slow
 

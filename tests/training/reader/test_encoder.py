@@ -11,11 +11,7 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch (the extra `
 pytest.importorskip("transformers", reason="training needs transformers (the extra `train`)")
 
 from prefrag.training.phase import Phase  # noqa: E402
-from prefrag.training.reader.encoder import (  # noqa: E402
-    ReaderEncoder,
-    mean_of,
-    train_encoder,
-)
+from prefrag.training.reader.encoder import ReaderEncoder, mean_of, train_encoder  # noqa: E402
 from prefrag.training.reader.examples import Example  # noqa: E402
 from prefrag.training.reader.export import export_encoder, import_encoder  # noqa: E402
 

@@ -129,11 +129,7 @@ class TestAnswers:
         assert actions == [Action.UNREADABLE, Action.ANSWER]
 
     @for_each("must_answer", False, True)
-    @for_each(
-        "reply",
-        *("", "  \n", "Final Answer:"),
-        called(text="I look it up.", finish_reason="tool_calls"),
-    )
+    @for_each("reply", *("", "  \n", "Final Answer:"), called(text="I look it up.", finish_reason="tool_calls"))
     def test_without_a_word_or_a_call_that_was_dropped_are_unreadable(self, reply: Any, must_answer: bool):
         step = read(reply, must_answer)
         assert (step.action, step.answer) == (Action.UNREADABLE, "")
