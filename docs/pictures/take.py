@@ -82,7 +82,7 @@ def show_demo(page: Any) -> Iterator[str]:
     page.fill("#question", DEMO_QUESTION)
     page.press("#question", "Enter")
     page.wait_for_selector(".card", timeout=60_000)
-    page.get_by_text("How it got there").click()
+    page.get_by_text("What was done").click()
     page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
     yield "answer"
     page.locator(".evidence .chip").first.click()

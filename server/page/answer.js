@@ -123,7 +123,7 @@ function noAnswer(result) {
 function notes(result) {
   const says = [];
   if (result.question && result.asked && result.question !== result.asked) says.push(["thought", "Your question was understood as: ", result.question]);
-  if (result.forced && !result.not_found) says.push(["warning", "The model had used up its steps and had to answer, so this answer may be incomplete."]);
+  if (result.forced && !result.not_found) says.push(["warning", "The model reached its limit of searches and had to answer, so this answer may be incomplete."]);
   if (result.label === "INCORRECT" && result.answer) says.push(["warning", "The model's own check calls this answer incorrect. ", result.explanation]);
   if (result.answer && !result.documents?.length) says.push(["warning", "No passage was found: this answer is the model's own."]);
   else if (result.uncited) says.push(["warning", "The answer cites none of the passages."]);
@@ -195,7 +195,7 @@ function whatLeft(result) {
     items.push(leftItem("out", "is-out", `${begin} ${count(one.calls, "call")}` +
       `${tokens ? `, ${tokens.toLocaleString("en")} tokens` : ""}, with ${content}.`));
   }
-  if (traced) items.push(leftItem("out", "is-out", "To the program that records how this service runs (tracing): your question, its conversation and attachments, and the answer."));
+  if (traced) items.push(leftItem("out", "is-out", "To a program that records what this service does (tracing): your question, the conversation, what you attached, and the answer."));
   for (const one of held) items.push(leftItem("shield", "is-kept", "Not sent: ", strange("q", one.query), ` (${one.reason})`));
   if (near) items.push(leftItem("shield", "is-kept", `${count(near, "model call")} stayed on this machine or in its own network.`));
   return make("ul", { class: "left" }, items);

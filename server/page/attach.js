@@ -78,7 +78,7 @@ async function send(collection, files, arriving) {
       // The service stores names in one Unicode form and with single spaces.
       const kept = documents.find(({ name }) => name === one.name.normalize("NFC").trim().replace(/\s+/g, " "));
       if (kept) one.hash = (await call(`collections/${encodeURIComponent(collection)}/documents/${kept.id}`)).hash;
-      else one.problem = reasons.has(one.name) ? `Not added: ${reasons.get(one.name)}.` : "Added to the collection, but you cannot ask about it alone: it holds many documents, not one.";
+      else one.problem = reasons.has(one.name) ? `Not added: ${reasons.get(one.name)}.` : "The file was added to the collection. You cannot ask about it alone, because it contains many documents.";
     }
     announce(arriving.map((one) => one.problem ?? `${one.name} was read.`).join(" "));
     await page.changed();
@@ -95,7 +95,7 @@ function draw() {
   attached = attached.filter((one) => one.collection === chosenCollection());
   list.hidden = !attached.length;
   list.replaceChildren(...attached.map(item),
-    attached.some((one) => !one.problem) ? make("li", { class: "hint" }, "Only attached files are searched for your question. Remove them to ask all documents.") : "");
+    attached.some((one) => !one.problem) ? make("li", { class: "hint" }, "Only attached files are searched for your question. To ask about all documents, click the cross beside each file; the files stay in the collection.") : "");
 }
 
 function item(one) {

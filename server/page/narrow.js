@@ -46,7 +46,7 @@ async function showFields() {
     fields.replaceChildren(...[choose("Folder", "folder", foldersOf(documents)), choose("Kind", "kind", kinds),
       day("Since", "since"), day("Until", "until"),
       make("button", { type: "button", class: "quiet-button", on: { click: () => forget(true) } }, "All documents"),
-      make("p", { class: "hint" }, "The dates are those that the documents state. While you limit the documents, the web is not searched.")]);
+      make("p", { class: "hint" }, "The dates are those that the documents state. If you limit your question to some documents, the web is not searched.")]);
   } catch (failure) {
     if (listed !== asked) return;
     listed = null;

@@ -47,7 +47,7 @@ function show(documents, place, wanted = "") {
       }, icon("own"), "Open the document")),
       sentence && make("p", { class: "hint" }, "Highlighted: the sentence closest to the answer or the question."),
       make("p", { class: "hint" }, `Found in step ${document.step ?? "?"}`,
-        typeof document.score === "number" ? `, with a search score of ${document.score.toFixed(2)}` : "", ".")));
+        typeof document.score === "number" ? `, with a search score (higher is better) of ${document.score.toFixed(2)}` : "", ".")));
   const text = dialog.querySelector(".panel-body");
   text.scrollTop = 0;
   if (marked) requestAnimationFrame(() => marked.scrollIntoView({ block: "nearest" }));

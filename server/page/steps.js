@@ -46,7 +46,7 @@ export class Steps {
     this.node.classList.remove("is-running");
     this.node.open = false;
     const took = seconds === null ? [] : [seconds < 10 ? `${seconds.toFixed(1)} s` : `${Math.round(seconds)} s`];
-    this.summary.textContent = ["How it got there: " + count(this.last, "step"), count(this.searches, "search"), ...took].join(", ");
+    this.summary.textContent = ["What was done: " + count(this.last, "step"), count(this.searches, "search"), ...took].join(", ");
   }
 
   _source(name) {

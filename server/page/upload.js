@@ -43,4 +43,4 @@ export function filesOf(dropped) {
 }
 
 /** @param {string} name @returns {string} Why a folder is refused. */
-export const folderRefusal = (name) => `${name} is a folder: drop the files inside it instead.`;
+export const folderRefusal = (name) => `${name} is a folder. Open it and drop its files here instead.`;

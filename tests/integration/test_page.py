@@ -177,7 +177,7 @@ class TestDemo:
         assert "Cosima Brandt" in text
         assert "- \\[W" in text
         with page.expect_download() as kept:
-            page.get_by_role("button", name="Save to open here again").click()
+            page.get_by_role("button", name="Save as a file for this page").click()
         kept.value.save_as(tmp_path / "kept.json")
         page.get_by_role("button", name="Delete", exact=True).click()
         assert names.count() == 1

@@ -168,7 +168,7 @@ class TestAnswer:
         }
         shown = self.show(page, result("1974", [FOUND], **doubts)).inner_text()
 
-        assert "The model had used up its steps and had to answer, so this answer may be incomplete." in shown
+        assert "The model reached its limit of searches and had to answer, so this answer may be incomplete." in shown
         assert "The model's own check calls this answer incorrect. Why." in shown
         assert "The answer cites none of the passages." in shown
         assert "web: timed out" in shown
