@@ -320,9 +320,9 @@ def _embed(index: str, store: str, model: str | None, runner: Runner) -> None:
 
 def _index_name(index: str | None, reads: str = "") -> str:
     """Find the index to write to, or the one to read from the given store."""
-    from prefrag.components.document_stores.tantivy.index_location import chosen_index, refuse_demo
+    from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, chosen_index
     from prefrag.components.settings import settings
 
-    if index is None and reads == "tantivy":
-        refuse_demo(chosen_index())
+    if index is None and reads == "tantivy" and (chosen := chosen_index()) != DEMO_INDEX:
+        return chosen
     return index or settings.index or "default"
