@@ -92,7 +92,7 @@ def ask(
     question = question if question is not None else _choose_demo_question()
     if not as_json and not quiet:
         offer_model()
-    with _without_collection():
+    with _without_garbage_collection():
         from prefrag.cli.run_printer import RunPrinter
 
         loaded = load(pipeline)
@@ -189,7 +189,7 @@ def _await_or_exit(run: Coroutine[Any, Any, T]) -> T:
 
 
 @contextmanager
-def _without_collection() -> Iterator[None]:
+def _without_garbage_collection() -> Iterator[None]:
     """Pause garbage collection during imports. It would find nothing, and take an eighth of the time of `ask`."""
     gc.disable()
     try:

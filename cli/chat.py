@@ -18,7 +18,7 @@ from prefrag.components.errors import BadInput
 
 _HELP = """\
 /sources         show which sources are searched. To choose some: /sources NAME ... To choose all: /sources all
-/web on|off      open or close the web for the next questions
+/web on|off      allow or forbid web search for the next questions
 /new             begin a new conversation
 /quit            end the conversation, like Ctrl-D. Ctrl-C stops only the running question"""
 
@@ -74,7 +74,7 @@ class Conversation:
         self._interrupted = False
 
     def take(self, line: str) -> bool:
-        """Answer a question or run a command. Return False if the command ends the conversation."""
+        """Answer a question, or run a command such as ``/new``. Return False if the command ends the conversation."""
         if line in ("/quit", "/exit"):
             return False
         try:

@@ -65,9 +65,9 @@ _EXTRAS = {
 _LIST_SECONDS = 5.0
 _CALL_SECONDS = 30.0
 _WEB_SECONDS = 20.0
-# A little longer than `/ready` itself waits for Elasticsearch and the model servers.
+# A little longer than `/ready` of `prefrag serve` waits for Elasticsearch and the model servers.
 _SERVE_SECONDS = 4.0
-# With fewer tokens, a model that thinks may use all of them before it replies.
+# The smallest limit that is enough for a model that thinks: with less, it may stop before it replies.
 _TOKENS_TO_THINK = 4000
 _TOKENS_OF_YAML = 512
 _NAMED_MODELS = 5
@@ -339,7 +339,7 @@ async def _check_servers(stores: list[Any]) -> list[Finding]:
     servers = [store for store in stores if type(store).__name__ == ELASTICSEARCH_STORE]
     if not servers:
         return []
-    # The client is imported only if a pipeline uses it.
+    # Import the client of Elasticsearch only if the pipeline searches Elasticsearch, because importing it is slow.
     from prefrag.components.document_stores.elasticsearch.consent import check_index
 
     try:
@@ -403,7 +403,7 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
 async def _check_serve(port: int) -> Finding:
     address = f"http://127.0.0.1:{port}"
     try:
-        # Ignore a proxy that the environment names, because it is not meant for this machine.
+        # Ignore the environment's proxy, which is not meant for requests to this machine.
         async with asyncio.timeout(_SERVE_SECONDS), httpx.AsyncClient(trust_env=False) as client:
             content = (await client.get(f"{address}/ready")).json()
     except (httpx.HTTPError, TimeoutError, ValueError):

@@ -27,7 +27,7 @@ def examine_installation(
     index: IndexOption = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port of `prefrag serve`.")] = 1416,
     online: Annotated[
-        bool, typer.Option("--online", help="Search the web once for 'weather', if the web is open.")
+        bool, typer.Option("--online", help="Search the web once for 'weather', if web search is allowed.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
@@ -61,6 +61,6 @@ def _print(finding: Finding) -> None:
     from rich.text import Text
 
     sign, style = _SIGNS[finding.status]
-    # The advice goes at the end of the same line.
+    # Print the finding and the advice in one line.
     text = f"{one_line(finding.text).removesuffix('.')}. {one_line(finding.advice)}".rstrip()
     console().print(Text.assemble((f"{sign:<{_WIDTH}} ", style), (f"{finding.part}: ", "bold"), text))

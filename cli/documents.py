@@ -111,7 +111,7 @@ def index_documents(
                 runner=runner,
             )
         if answer is not None:
-            # If every file was skipped, there is no index.
+            # If every file was skipped, no index was made that could store the answer.
             with suppress(FileNotFoundError):
                 keep_web_answer(answer, index, store)
         _print_report(report, name)
@@ -319,7 +319,7 @@ def _embed(index: str, store: str, model: str | None, runner: Runner) -> None:
 
 
 def _index_name(index: str | None, reads: str = "") -> str:
-    """Find the index to write to, or the one to read from the given store."""
+    """Return the name of the index to write to or, with ``reads`` (a store), of the index to read from that store."""
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, chosen_index
     from prefrag.components.settings import settings
 

@@ -24,6 +24,6 @@ def find_unknown_settings(*files: Path) -> list[str]:
 
 
 def report_unknown_settings(pipeline: str = "") -> None:
-    """Warn about misspelt settings. For example, the web stays open if the setting that closes it is misspelt."""
+    """Warn about misspelt settings: if the variable that forbids web search is misspelt, web search stays allowed."""
     for sentence in find_unknown_settings(Path(pipeline)):
         console(stderr=True).print(sentence, markup=False, soft_wrap=True, style="yellow")

@@ -19,7 +19,7 @@ EXIT_CODES = (
 
 @contextmanager
 def report_errors() -> Iterator[None]:
-    """Report an error in one line and with its exit code. With ``PREFRAG_DEBUG=1``, raise it with its traceback."""
+    """Report an error in one line, and exit with its code. With ``PREFRAG_DEBUG=1``, raise it with its traceback."""
     try:
         yield
     except (typer.Exit, BrokenPipeError):

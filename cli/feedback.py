@@ -66,7 +66,7 @@ def export_feedback(
         if not question.answers:
             left_out["without a right answer"] += 1
             continue
-        if kind == "training" and (reason := _lacks_passages(each)):
+        if kind == "training" and (reason := _why_not_trainable(each)):
             left_out[reason] += 1
             continue
         # If a question was rated several times, the last rating counts.
@@ -105,15 +105,15 @@ def _make_question(feedback: KeptFeedback) -> Question:
     )
 
 
-def _lacks_passages(feedback: KeptFeedback) -> str:
-    """Explain why training cannot use the feedback. Empty if the index contains all passages that the answer cites."""
+def _why_not_trainable(feedback: KeptFeedback) -> str:
+    """Return why training cannot use the feedback; empty if the index contains all passages that the answer cites."""
     wanted = feedback.supporting_ids
     if not wanted:
         return "with an answer that was not liked or cites no passage of an index"
-    return "" if _held_ids(feedback.collection, wanted) >= set(wanted) else "with citations that are not in the index"
+    return "" if _known_ids(feedback.collection, wanted) >= set(wanted) else "with citations that are not in the index"
 
 
-def _held_ids(index: str, wanted: Collection[str]) -> set[str]:
+def _known_ids(index: str, wanted: Collection[str]) -> set[str]:
     from prefrag.components.settings import settings
     from prefrag.indexing.stores import open_passages
 

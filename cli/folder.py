@@ -37,7 +37,7 @@ def follow_folder(
         keep_web_answer(answer, collection)
     choose_served(None, None, False, collection)
     typer.echo(
-        f"Its index is {collection}: in another terminal, prefrag ask --index {collection}. Ctrl-C ends.", err=True
+        f"The index is {collection}. In another terminal, use prefrag ask --index {collection}. Ctrl-C ends.", err=True
     )
     # Log no requests, because their lines would hide the messages about the files.
     os.environ.setdefault("HAYHOOKS_LOG_LEVEL", "SUCCESS")

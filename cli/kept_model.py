@@ -23,7 +23,7 @@ def kept_file() -> Path:
 
 
 def read_choice() -> tuple[str, str] | None:
-    """Read the chosen base URL and model. Both are empty if the user wants no model. None if nobody was asked yet."""
+    """Read the chosen base URL and model. Both are empty if the user wants no model; None if nobody was asked yet."""
     try:
         kept = json.loads(kept_file().read_text(encoding="utf-8"))
         base_url, model = kept.get("base_url", ""), kept.get("model", "")
@@ -33,7 +33,7 @@ def read_choice() -> tuple[str, str] | None:
 
 
 def use_kept_model() -> None:
-    """Put the chosen server and model into the environment, unless the environment already names a model."""
+    """Put the chosen server and model into the environment, unless a model is already configured there."""
     choice = None if names_model() else read_choice()
     if choice is not None and all(choice):
         os.environ[BASE_URL], os.environ[MODEL] = choice
@@ -56,7 +56,7 @@ def offer_model() -> None:
         terminal.print("That is not one of the numbers, so no model is used this time.", style="yellow")
         return
     keep_model(*offers[int(chosen) - 1] if int(chosen) else (None, ""))
-    terminal.print(f"Your choice is stored in {kept_file()}; delete it to be asked again.", markup=False, style="dim")
+    terminal.print(f"Your choice is in {kept_file()}. Delete this file to be asked again.", markup=False, style="dim")
     use_kept_model()
 
 
@@ -68,7 +68,7 @@ def keep_model(server: LocalServer | None, model: str) -> None:
 
 
 def names_model() -> bool:
-    """Check whether the environment names a model."""
+    """Check whether a model is configured in the environment."""
     from prefrag.components.settings import models
 
     return any((models["llm"].base_url, models["llm"].model, models["llm"].gguf))

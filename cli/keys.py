@@ -11,7 +11,7 @@ from prefrag.components.text.counted import counted
 
 
 def add(
-    name: Annotated[str, typer.Argument(help="A name for the key, which the audit log shows; it is not a secret.")],
+    name: Annotated[str, typer.Argument(help="The name of the key. It is not secret: the audit log shows it.")],
     collection: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="A collection that the key may search (repeatable); by default all."),
@@ -34,7 +34,7 @@ def add(
 
 
 def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False) -> None:
-    """List the keys: what each one allows, and its last four characters."""
+    """List the keys: what each key allows, and its last four characters."""
     from prefrag.server.keys import read_keys
 
     load_env_file()

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-# A local server answers at once, or a little later if it is busy with a model.
+# The time limit of a request. A local server answers at once, or a little later if it is busy with a model.
 _SECONDS = 1.0
 _MAX_MODELS = 50
 _NAME_CHARACTERS = 200
@@ -23,19 +23,19 @@ class LocalServer:
 PORTS = {11434: "Ollama", 8080: "llama.cpp", 8000: "vLLM", 1234: "LM Studio"}
 # The value of `owned_by` in each program's list of models, by which the program is recognised.
 _OWNERS = {"library": "Ollama", "llamacpp": "llama.cpp", "vllm": "vLLM", "organization_owner": "LM Studio"}
-# Entries with this `owned_by` are no models: Hayhooks, and so `prefrag serve`, lists its pipelines as models.
+# Entries with this `owned_by` are no models but pipelines, which Hayhooks (and so `prefrag serve`) lists as models.
 _NO_MODELS = ("hayhooks",)
 
 
 def find_local_servers(ports: Mapping[int, str] | None = None) -> list[LocalServer]:
-    """Ask the servers on all ports for their models, at the same time and only on the loopback interface."""
+    """Ask the server on each port of the loopback interface for its models, all servers at the same time."""
     ports = PORTS if ports is None else ports
     with ThreadPoolExecutor() as threads:
         return [server for server in threads.map(_ask, ports, ports.values()) if server is not None]
 
 
 def list_models(content: Any) -> list[Mapping[str, Any]]:
-    """Return the entries that have an ``id`` from a server's list of models."""
+    """Return the entries of a server's list of models, without those that have no ``id``."""
     listed = content.get("data") if isinstance(content, Mapping) else None
     if not isinstance(listed, list):
         return []

@@ -44,7 +44,7 @@ def list_pipelines(
 
 
 class _CommandOrFolder(TyperGroup):
-    """Takes an argument that looks like a path, and is no command, as the folder to follow: `prefrag ~/Documents`."""
+    """Treats a first word that is no command but looks like a path as the folder to follow: `prefrag ~/Documents`."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         word = args[0]

@@ -37,7 +37,7 @@ def serve_tools(
         files = choose_served(pipeline, pipelines_dir, demo, index)
         if sys.stdin.isatty():
             typer.echo("Waiting for an MCP client on standard input; Ctrl-C quits.", err=True)
-        # The thread that reads standard input cannot be interrupted.
+        # At Ctrl-C, end the process at once, because the thread that reads standard input cannot be interrupted.
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
         asyncio.run(serve_stdio(files, skips_broken(), protocol))
 

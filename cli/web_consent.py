@@ -1,4 +1,4 @@
-"""Ask the user about the web: at the first indexing and, with PREFRAG_WEB=ask, before each query is sent."""
+"""Ask the user whether web search is allowed: at the first indexing and, with PREFRAG_WEB=ask, before each query."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def choose_web_answer(chosen: bool | None, index: str, store: str) -> bool | None:
-    """Return the answer to store with an index. Ask the user if none is stored yet. None keeps the stored answer."""
+    """Return whether web search is allowed for an index, asking the user if need be; None keeps the stored answer."""
     from prefrag.components.state.web_switch import web_setting
     from prefrag.indexing.index_list import read_web_answer
 
@@ -42,7 +42,7 @@ def options_of(index: str, store: str) -> str:
 
 
 def set_web(chosen: bool | None) -> None:
-    """Open or close the web for this process."""
+    """Allow or forbid web search in this process. None changes nothing, and True does not override ``ask``."""
     from prefrag.components.state.web_switch import WEB_SWITCH, web_setting
 
     if chosen is False:
@@ -54,7 +54,7 @@ def set_web(chosen: bool | None) -> None:
 
 
 def ask_before_sending(status: Status) -> None:
-    """With ``PREFRAG_WEB=ask`` and a terminal, show every query and ask before it is sent."""
+    """Let the web gate ask the user before each query is sent (``PREFRAG_WEB=ask``), if there is a terminal."""
     from prefrag.components.web.web_gate import ask_person
 
     def ask(source: str, query: str) -> bool:
@@ -71,5 +71,5 @@ def ask_before_sending(status: Status) -> None:
 
 
 def is_terminal() -> bool:
-    """Check whether a person can be asked, because input and error output are a terminal."""
+    """Check whether a person can be asked: whether standard input and standard error are a terminal."""
     return sys.stdin.isatty() and sys.stderr.isatty()

@@ -24,16 +24,16 @@ _labels: ContextVar[Mapping[str, str | None]] = ContextVar("audit_labels", defau
 
 
 class AuditLogFailed(PrefragError):
-    """Report that the audit log cannot be written, so that nothing may leave this machine."""
+    """The error when the audit log cannot be written. Nothing may then leave this machine."""
 
 
 def audit_log() -> Path | None:
-    """Return the file that ``PREFRAG_AUDIT_LOG`` names, or None if it names no file."""
+    """Return the file that is set in ``PREFRAG_AUDIT_LOG``, or None if the variable is not set."""
     return (chosen := settings.audit_log) and chosen.absolute()
 
 
 def label_audit(**labels: str | None) -> None:
-    """Add fields to all further lines of the current context."""
+    """Add fields to all lines that the current context (see ``contextvars``) writes from now on."""
     _labels.set({**_labels.get(), **labels})
 
 
@@ -55,7 +55,7 @@ def check_audit_log() -> str:
 def audit(event: str, **data: Any) -> None:
     """Record that something is about to leave this machine. Call this function before sending.
 
-    ``event`` is ``query``, ``model_call`` or ``tracing``. ``PREFRAG_AUDIT_QUERIES=off`` writes queries as hashes.
+    ``event`` is ``query``, ``model_call`` or ``tracing``. If ``PREFRAG_AUDIT_QUERIES`` is off, queries are hashed.
     Raises :class:`AuditLogFailed` when the line cannot be written.
     """
     if audit_log() is None:

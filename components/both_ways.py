@@ -1,7 +1,7 @@
 """Write a method once, and get both its blocking and its asynchronous form.
 
-You write the method as a coroutine, which is called its body here. A body may await other bodies. It calls everything
-that really waits, such as a server, through :func:`either`. The blocking form runs the body without an event loop.
+You write the method as a coroutine, which is called a body here. A body may await other bodies. Everything that really
+waits, such as a call to a server, must go through :func:`either`. The blocking form runs without an event loop.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ _thread = threading.local()
 
 
 def blocking(method: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
-    """Derive the blocking form of a body."""
+    """Make the blocking form of a coroutine method (the body)."""
 
     @wraps(method)
     def run(*args: P.args, **options: P.kwargs) -> R:
@@ -44,7 +44,7 @@ async def either(
     """Call ``method`` if the calling body runs in the blocking form, and await ``method_async`` otherwise."""
     if not _blocks():
         return await method_async(*args, **options)
-    # Set this to False during the call, because `method` may run its own event loop.
+    # Set this to False during the call, because `method` may run an event loop, in which bodies must not block.
     _thread.blocks = False
     try:
         return method(*args, **options)
@@ -64,14 +64,14 @@ async def gather(*bodies: Coroutine[Any, Any, R]) -> list[R]:
 
 
 def at_once(method: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
-    """Derive the asynchronous form of a method that never waits."""
+    """Make the asynchronous form of a method that never waits, and so needs no thread."""
     return in_thread(method, when=lambda *args, **options: False)
 
 
 def in_thread(
     method: Callable[P, R], when: Callable[..., bool] = lambda *args, **options: True
 ) -> Callable[P, Coroutine[Any, Any, R]]:
-    """Derive the asynchronous form of a method that computes for a long time, or waits without :func:`either`.
+    """Make the asynchronous form of a blocking method that computes or waits for long, by calling it in a thread.
 
     ``when`` gets the arguments of a call, and decides whether the call runs in a thread.
     """
@@ -92,7 +92,7 @@ async def call_component(part: Any, arguments: dict[str, Any]) -> dict[str, Any]
 
 async def _run_async(part: Any, **arguments: Any) -> dict[str, Any]:
     run_async: Callable[..., Any] | None = getattr(part, "run_async", None)
-    # A nested pipeline of Haystack 2 always has a `run_async`, which fails unless it is an AsyncPipeline.
+    # A nested pipeline of Haystack 2 always has a `run_async`, which fails if the pipeline is no AsyncPipeline.
     if run_async is not None and hasattr(getattr(part, "pipeline", part), "run_async"):
         return await run_async(**arguments)
     return await asyncio.wrap_future(call_in_thread(partial(part.run, **arguments)))

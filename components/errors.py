@@ -8,26 +8,26 @@ from typing import TypeVar
 
 Found = TypeVar("Found", bound=BaseException)
 
-# The disk is full, the quota is used up, or the file is as large as the system allows.
+# The error numbers for a full disk, a used-up quota, and a file as large as the system allows.
 NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 class PrefragError(Exception):
-    """Report a failure to the user: the message says what happened and what to do."""
+    """The base class of errors that the user sees. The message says what happened and what to do."""
 
     exit_code = 1
     http_status = 500
 
 
 class BadInput(PrefragError, ValueError):
-    """Refuse the user's input."""
+    """The error for input that the user has to correct."""
 
     exit_code = 2
     http_status = 422
 
 
 class Missing(PrefragError, FileNotFoundError):
-    """Report that a file, an index, a pipeline or a package is absent."""
+    """The error when a file, an index, a pipeline or a package is missing."""
 
     exit_code = 3
 

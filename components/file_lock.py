@@ -13,21 +13,21 @@ from prefrag.components.errors import BadInput
 
 logger = logging.getLogger(__name__)
 _POLL_SECONDS = 0.2
-# Ten seconds are plenty, because writing a line takes microseconds.
+# The maximum wait for the lock of a line, and the wait between attempts. Writing a line takes only microseconds.
 _LINE_SECONDS, _LINE_POLL_SECONDS = 10.0, 0.001
 
 
 class Busy(BadInput):
-    """Another process has held the lock for too long."""
+    """The error when another process has held the lock for too long."""
 
     http_status = 503
 
 
 @contextmanager
 def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
-    """Hold a lock during some work, while other processes wait for it.
+    """Hold the lock of a file during some work. Other processes that call this function meanwhile wait.
 
-    The file and its folder are created if missing. Messages show ``work``. Raises Busy after ``wait`` seconds.
+    The file and its folder are created if missing. Messages call the work ``work``. Raises Busy after ``wait`` seconds.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Keep the file: if it were deleted, one process could wait for the old file while another locks a new one.
@@ -43,9 +43,9 @@ def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
 
 
 def take_lock(file: int, wait: float = 0.0, poll: float = _POLL_SECONDS) -> bool:
-    """Lock an open file or folder until it is closed; return False if another process keeps it locked.
+    """Lock an open file or folder until it is closed. Return False if another process locks it for ``wait`` seconds.
 
-    Return True if the file system has no locks, as in some network folders.
+    Return True, without a lock, if the file system has no locks, as in some network folders.
     """
     from filelock import lock_descriptor
 

@@ -63,7 +63,7 @@ def is_store(part: Any) -> bool:
 
 
 def read_attribute(part: Any, name: str) -> Any:
-    """Read an attribute that an object or its class really defines; None if there is none."""
+    """Read an attribute that an object or its class really defines; None if neither defines it."""
     try:
         # Some clients forward unknown names to other objects without end, so look before reading.
         is_there = name in getattr(part, "__dict__", {}) or hasattr(type(part), name)

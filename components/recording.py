@@ -22,12 +22,12 @@ from prefrag.components.errors import PrefragError
 RECORDING = "recording"
 Mode = Literal["record", "replay", "reuse"]
 Kind = Literal["search", "reply", "model"]
-# The message about a missing request shows only the request's end, because prompts begin alike.
+# A message about a missing request shows only this many characters, from the request's end: prompts begin alike.
 _REPORTED_CHARACTERS = 200
 
 
 class NotRecorded(PrefragError, LookupError):
-    """Report that a replayed recording does not contain a request."""
+    """The error when a replayed recording does not contain a request."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Entry:
     documents: tuple[Document, ...] = ()  # the documents that a source found, best first
     replies: tuple[ChatMessage, ...] = ()
     facts: Mapping[str, Any] | None = None  # the properties of a model: plain values by name
-    error: str | None = None  # why the request failed; then the other fields are empty
+    error: str | None = None  # why the request failed; if set, the other fields are empty
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the entry."""
@@ -69,9 +69,9 @@ class Recording(Block):
     All :class:`Recording` objects for the same file in a process share the entries. They write only whole lines.
 
     :param path: The file; created when something is first recorded.
-    :param mode: ``record`` always calls the source or model, and records the result. ``replay`` never calls them: it
-        returns what was recorded, even failures. ``reuse`` returns recorded results, and only calls what is missing.
-    :raises ValueError: For another mode, a broken file, or when there is nothing to replay.
+    :param mode: ``record`` always calls the source or model, and records the result. ``replay`` never calls: it returns
+        what was recorded, even failures. ``reuse`` returns recorded results, and calls only for missing results.
+    :raises ValueError: For an unknown mode, a broken file, or a replay without a file.
     """
 
     def __init__(self, path: str, mode: Mode = "reuse"):
@@ -128,7 +128,7 @@ class _File:
             self._append(f"{line}\n".encode("utf-8", "replace"))
             self._read = self._state()
             # Return the entry as a replay will read it, because JSON lacks some types of metadata.
-            return self._take(line)
+            return self._read_line(line)
 
     def _state(self) -> tuple[int, int] | None:
         try:
@@ -144,17 +144,17 @@ class _File:
             if not line.strip():
                 continue
             try:
-                self._take(line)
+                self._read_line(line)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise ValueError(
                     f"Line {number} of the recording {self.path} is broken: {error}. Delete the line."
                 ) from error
         if torn.strip():
-            self._take_last(torn, repair)
+            self._read_last_line(torn, repair)
 
-    def _take_last(self, torn: bytes, repair: bool) -> None:
+    def _read_last_line(self, torn: bytes, repair: bool) -> None:
         try:
-            self._take(torn)
+            self._read_line(torn)
         except (ValueError, KeyError, TypeError, AttributeError):
             # The process that wrote this line was killed halfway through.
             if repair:
@@ -169,7 +169,7 @@ class _File:
         with self.path.open("ab", buffering=0) as file:
             file.write(line)
 
-    def _take(self, line: bytes | str) -> Entry:
+    def _read_line(self, line: bytes | str) -> Entry:
         data = json.loads(line)
         key = data.pop("key")
         entry = self.entries[key] = Entry.from_dict(data)
@@ -190,5 +190,5 @@ def _open(path: Path) -> _File:
 
 def _key(kind: str, name: str, content: tuple[Any, ...]) -> str:
     request = json.dumps([name, *content], sort_keys=True, ensure_ascii=False, default=str)
-    # Prompts are long and much the same at every step, so the keys of replies are hashes.
+    # Use hashes as the keys of replies, because prompts are long.
     return f"{kind} {request if kind != 'reply' else hashlib.sha256(request.encode('utf-8', 'replace')).hexdigest()}"

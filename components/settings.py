@@ -70,7 +70,7 @@ Ready = Annotated[Literal["all", "index"], BeforeValidator(_spell), "all or inde
 State = Annotated[Literal["files", "elasticsearch"], BeforeValidator(_spell), "files or elasticsearch"]
 LogForm = Annotated[Literal["text", "json"], BeforeValidator(_spell), "text or json"]
 Structured = Annotated[StructuredOutput, BeforeValidator(_spell), "json_schema, json_object or off"]
-# A secret may be in a file, which the variable with _FILE at its end names. No message repeats a secret.
+# A secret may be in a file: then the variable with _FILE added to its name holds the path. No message shows a secret.
 Secret = Annotated[str, "a secret"]
 Keys = Annotated[
     tuple[str, ...], NoDecode, BeforeValidator(_split), AfterValidator(_check_keys),
@@ -86,8 +86,8 @@ class ModelSettings(BaseSettings):
         "",
         "the server of the model that reasons, answers and judges. It must speak the OpenAI protocol. You may set "
         "another server for the judge, for example one with a model tuned for judging",
-        "the model chosen at the first question ([the command line](command_line.md)), else no language model, and the "
-        "extractive reader answers. For the judge: the model that answers",
+        "the model that you chose at the first question ([the command line](command_line.md)). Without one, a small "
+        "extractive reader answers. The default judge is the model that answers",
     )
     model: Text = _setting("", "the name of the model on that server", "none")
     api_key: Secret = _setting("", "the key of that server", "none")
@@ -143,7 +143,7 @@ class _Models(BaseSettings):
     )
     pair_classifier: Text = _setting(
         "",
-        "a folder with a transformer as DR-RAG's pair classifier (extra `classifier`)",
+        "the folder of a transformer model to use as DR-RAG's pair classifier (extra `classifier`)",
         "the shipped boosted decision trees",
     )
 
@@ -183,18 +183,18 @@ class _Documents(BaseSettings):
 class _Web(BaseSettings):
     web: WebSetting = _setting(
         None,
-        "`on` allows the web for every index, `off` closes it, `ask` shows each query at the terminal of `prefrag ask` "
-        "before it leaves, and does not send it if nobody can be asked",
-        "the answer stored with the index, else closed",
+        "`on` allows web search for every index, `off` forbids it. With `ask`, `prefrag ask` shows each query at the "
+        "terminal and asks you before it is sent; where nobody can be asked, no query is sent",
+        "your answer stored with the index, else `off`",
         wrong="off",
     )
     web_queries: WebQueries = _setting(
         "question",
-        "what a web search outside this machine gets if no language model writes the query: `question` is what was "
-        "typed, with the previous question if it is a follow-up; `names` adds names from the passages",
+        "what is sent to a web search outside this machine if no language model writes the query. `question` sends "
+        "what you typed, and also the previous question if yours is a follow-up. `names` adds names from the passages",
         wrong="question",
     )
-    web_index: Text = _setting("", "an index that stands in for the web", "none")
+    web_index: Text = _setting("", "the name of an index to search instead of the web", "none")
 
 
 class _Service(BaseSettings):
@@ -204,7 +204,7 @@ class _Service(BaseSettings):
     serve: Names = _setting((), "the pipelines that `serve` offers: names or YAML files, or `all`", "`prefrag`")
     wrappers_dir: Place = _setting(
         None,
-        "a folder with Hayhooks wrappers, which `serve` then serves by default instead of `prefrag`",
+        "a folder with Hayhooks wrappers. If set, `serve` offers them by default instead of the pipeline `prefrag`",
         "none",
         alias="HAYHOOKS_PIPELINES_DIR",
     )
@@ -213,15 +213,15 @@ class _Service(BaseSettings):
         "the seconds that a question may take, including all its calls and the wait for its turn. `--deadline` of "
         "`ask` and `serve` sets it, and a request may shorten it (`deadline`). Allow more for a slow model",
     )
-    # One process answers about 25 questions a second. Running more of them at once only makes each one take longer.
+    # One process answers about 25 questions a second. With more questions at once, each question only takes longer.
     max_runs: Count = _setting(64, "how many questions one process answers at once")
     max_waiting: CountOrNone = _setting(
         256, "how many more questions may wait for their turn; the others get status 503 and `Retry-After`"
     )
     share: Percent = _setting(
         50,
-        "the share of running questions, waiting questions and uploads, in percent, that one key may have while others "
-        "are in use. With 50, a key must leave as many places free as it takes; with 100, it may take all",
+        "the maximum percentage of the places for running questions, waiting questions and uploads that one key may "
+        "take while other keys are in use. With 50, a key must leave as many places free as it takes; 100 is no limit",
     )
     # One process answers some 1,500 questions a minute.
     requests_a_minute: CountOrNone = _setting(
@@ -235,7 +235,7 @@ class _Service(BaseSettings):
     lame_duck_seconds: CountOrNone = _setting(
         0,
         "the seconds after the signal to stop in which the server still takes requests, but `/ready` returns 503, so "
-        "that balancers look elsewhere. Draining follows. Set more than the time between two probes (not on Windows)",
+        "that load balancers stop sending any. Set more than the time between two probes of `/ready` (not on Windows)",
     )
     ready: Ready = _setting(
         "all",
@@ -257,26 +257,26 @@ class _Service(BaseSettings):
     max_collection_files: Count = _setting(5_000, "the maximum number of uploaded files in a collection")
     originals: Switch = _setting(
         False,
-        "`on` also sends the files of documents to requests from other machines, as far as their keys allow; requests "
-        "from this machine always get them",
+        "`on` also sends the files of documents to clients on other machines, as far as their keys allow; clients on "
+        "this machine always get them",
         wrong=False,
     )
     state: State = _setting(
         "files",
-        "where to keep what several servers must agree on: `files` in `PREFRAG_DATA_DIR`, or `elasticsearch`, where "
-        "all servers that set it share keys, feedback and the originals of uploads ([one machine, several "
+        "where keys, feedback and the originals of uploads are kept: `files` in `PREFRAG_DATA_DIR`, or "
+        "`elasticsearch`, where all servers with this setting share them ([one machine, several "
         "machines](operating.md))",
     )
     keys_file: Place = _setting(
         None,
-        "the file with the keys that `prefrag keys add` makes. If you set it, the file must exist: without it no "
-        "request is answered",
+        "the file with the keys that `prefrag keys add` makes. If you set it and the file is missing, no request is "
+        "answered",
         "`keys.json` in `PREFRAG_DATA_DIR`",
     )
     api_keys: Keys = _setting(
         (),
         "further keys, in clear text. They may read every collection and use the web, but write nothing. To listen on "
-        "other addresses than loopback, the server needs a key from here or from the file",
+        "addresses other than loopback, the server needs a key, from here or from `PREFRAG_KEYS_FILE`",
         "none",
     )
     require_key: Switch = _setting(
@@ -288,16 +288,16 @@ class _Service(BaseSettings):
         "exist. If the file cannot be written, nothing leaves",
         "no audit log",
     )
-    audit_queries: Switch = _setting(True, "`off` keeps only SHA-256 hashes of the queries in that file", wrong=False)
+    audit_queries: Switch = _setting(True, "`off` writes only SHA-256 hashes of queries to the audit log", wrong=False)
     auto_trace: Switch = _setting(
         False,
         "`on` traces runs if OpenTelemetry or Datadog is set up (for `serve`, `OTEL_EXPORTER_OTLP_ENDPOINT` is "
-        "enough). A tracer that a program or a YAML enables traces even with `off`",
+        "enough). If a program or a YAML enables a tracer itself, runs are traced even with `off`",
         wrong=False,
         alias="HAYSTACK_AUTO_TRACE_ENABLED",
     )
     trace_content: Switch = _setting(
-        False, "`on` leaves the words of a run in its spans, if Haystack writes them there", wrong=False
+        False, "`on` also traces Haystack's own spans, which contain the words of a run", wrong=False
     )
     log: LogForm = _setting(
         "text", "`json` writes the log of `serve` as one JSON object per line, with a line for each run"

@@ -1,11 +1,11 @@
-"""Measure runs, and send the measurements to tracing backends as spans without the words of the run.
+"""Measure runs, and send the measurements to tracing backends as spans that contain no words of the run.
 
 A run is a span ``prefrag.run``. It contains a span ``prefrag.step`` for each step, with the spans ``gen_ai.chat`` and
 ``prefrag.search``. Observers (metrics, the log) get the same numbers with or without a tracer.
 
 Haystack writes the inputs of a pipeline (the question, the conversation, attachments and instructions) to the span of
-each run, whatever ``HAYSTACK_CONTENT_TRACING_ENABLED`` says, and a backend adds error messages. Within a run,
-Haystack's own spans are therefore left out, unless ``PREFRAG_TRACE_CONTENT`` is on.
+each run, even if ``HAYSTACK_CONTENT_TRACING_ENABLED`` is off. Backends add error messages. Haystack's own spans of a
+run are therefore left out, unless ``PREFRAG_TRACE_CONTENT`` is on.
 """
 
 import threading
@@ -44,7 +44,7 @@ class _WordlessSpan(Span):
             self.span.set_tag(key, value)
 
     def set_content_tag(self, key: str, value: Any) -> None:
-        """Set nothing, whatever the backend's rule for content tags."""
+        """Set nothing, even if the backend would accept content tags."""
 
     def raw_span(self) -> Any:
         return self.span.raw_span()
@@ -54,7 +54,7 @@ class _WordlessSpan(Span):
 
 
 class _WordlessTracer(ProxyTracer):
-    """Haystack's global tracer, made to send no words of a run to any backend, whenever the backend is enabled."""
+    """Haystack's global tracer, changed to send no words of a run, even to a backend that is enabled later."""
 
     @contextmanager
     def trace(
@@ -89,7 +89,7 @@ tracer.__class__ = _WordlessTracer
 
 
 def sent_to_tracing() -> Literal["spans", "content"] | None:
-    """Return what a tracing backend gets: ``spans`` without the run's words, ``content`` with the words, or None."""
+    """Return what tracing backends get: ``spans`` without the run's words, ``content`` (spans with words), or None."""
     if isinstance(tracer.actual_tracer, NullTracer):
         return None
     return "content" if settings.trace_content else "spans"
@@ -103,7 +103,7 @@ class Measured:
     tags: dict[str, Any]
     # The labels of the run in the audit log: its id, its pipeline and the name of the caller's key.
     labels: Mapping[str, str | None] = field(default_factory=dict)
-    error: str = ""  # the type of the last error, even if the run went on
+    error: str = ""  # the type of the last error, even if the run continued after the error
     seconds: float = 0.0  # the duration
 
 
@@ -156,7 +156,7 @@ _span: ContextVar[_OpenSpan | None] = ContextVar("span", default=None)
 
 @contextmanager
 def measure_run(context: Context) -> Iterator[Measured]:
-    """Measure a run."""
+    """Measure a run. ``context`` is the context in which the run's components are called."""
     labels = context.run(audit_labels)
     tags = {"prefrag.run.id": labels.get("run"), "prefrag.pipeline": labels.get("pipeline")}
     tags["prefrag.status"] = "failed"
@@ -175,9 +175,9 @@ def measure_run(context: Context) -> Iterator[Measured]:
 
 @contextmanager
 def measure(name: str, step: int, **tags: Any) -> Iterator[Measured]:
-    """Measure a part of a run.
+    """Measure a part of a run, such as a search, within the step number ``step``.
 
-    In the names of ``tags`` a double underscore stands for a full stop.
+    In the names of ``tags``, write a double underscore for each full stop.
     """
     measured, run = Measured(name, {key.replace("__", "."): value for key, value in tags.items()}), _run.get()
     if run is None:

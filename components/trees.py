@@ -10,13 +10,13 @@ import numpy as np
 
 from prefrag.components.errors import Missing
 
-# Attributes of a model in the file: the ranges of its features, and the names of its classes if it has several.
+# The names of two attributes in a model's file, which hold the ranges of its features and the names of its classes.
 RANGES = "ranges"
 CLASSES = "classes"
 
 
 class TreesMissing(Missing):
-    """Report that trained trees, or the package to train them, are missing. The message says what to do."""
+    """The error when trained trees, or the package to train them, are missing. The message says what to do."""
 
 
 class BoostedTrees:
@@ -28,7 +28,7 @@ class BoostedTrees:
         self.ranges: dict[str, tuple[float, float]] = {
             name: (least, most) for name, (least, most) in json.loads(attributes.get(RANGES) or "{}").items()
         }
-        #: The names of the classes, if the trees were trained on several; else empty.
+        #: The names of the classes, if the trees were trained on several classes; else empty.
         self.classes: tuple[str, ...] = tuple(json.loads(attributes.get(CLASSES) or "[]"))
         model, parameters = learner["gradient_booster"]["model"], learner["learner_model_param"]
         self._objective = learner["objective"]["name"]
@@ -47,7 +47,7 @@ class BoostedTrees:
         )
         itself, leaf = np.arange(len(left)), left < 0
         start = np.repeat(self._roots, [len(tree["left_children"]) for tree in model["trees"]])
-        # Both children of a leaf are the leaf itself.
+        # Both children of a leaf are the leaf itself, so that all walks down the trees can have the same length.
         self._children = np.stack(
             [np.where(leaf, itself, left + start), np.where(leaf, itself, right + start)], 1
         ).ravel()
@@ -102,7 +102,7 @@ def load_trees(file: Path, features: Sequence[str]) -> BoostedTrees:
     """Load trees from a file. A process reads the file again only if the file has changed.
 
     The file is a model that XGBoost saved as JSON. It must have been trained on exactly these ``features``, in this
-    order. Raises :class:`TreesMissing` if there is no file, and ValueError for other trees.
+    order. Raises :class:`TreesMissing` if there is no file, and ValueError if it has other features or is broken.
     """
     file = Path(file).expanduser()
     if not file.is_file():

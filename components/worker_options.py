@@ -6,7 +6,7 @@ import typer
 
 Workers = Annotated[
     int | None,
-    typer.Option(min=1, help="How many processes run questions, each --concurrency at once; by default only this one."),
+    typer.Option(min=1, help="Number of processes, each with --concurrency questions at once; by default, only one."),
 ]
 RayCluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Run the --workers on the Ray cluster at ADDRESS (extra `ray`).")

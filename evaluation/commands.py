@@ -12,7 +12,7 @@ from prefrag.components.text.counted import counted
 from prefrag.components.worker_options import RayCluster, Workers
 
 # Heavy modules are imported where they are used, so that --help is instant.
-INTERRUPTED = 130
+INTERRUPTED = 130  # the exit status after Ctrl-C
 
 
 def evaluate(
@@ -39,9 +39,9 @@ def evaluate(
         ),
     ] = None,
     corpus: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The passages; by default those in the pipeline's indexes.")
+        Path | None, typer.Option(metavar="FILE", help="Passages to search; by default the pipeline's indexes.")
     ] = None,
-    web_corpus: Annotated[Path | None, typer.Option(metavar="FILE", help="Passages in place of the web.")] = None,
+    web_corpus: Annotated[Path | None, typer.Option(metavar="FILE", help="Passages to search as the web.")] = None,
     llm: Annotated[
         str | None,
         typer.Option(
@@ -107,7 +107,7 @@ def evaluate(
     unsearched = [failed for prediction in ended.predictions if (failed := search_failures(prediction["result"]))]
     if unsearched:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in unsearched[0].items())
-        typer.echo(f"  {counted(len(unsearched), 'question')} had no working source. The first: {reasons}", err=True)
+        typer.echo(f"  {counted(len(unsearched), 'question')} had no working source. In the first: {reasons}", err=True)
     if all(prediction["error"] or search_failures(prediction["result"]) for prediction in ended.predictions):
         raise typer.Exit(PrefragError.exit_code)
 

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Part of each index's name. Increase it whenever passages are read or written differently: new indexes are then made.
+# This number is part of every index's name. Increase it whenever you change how passages are read or written.
 _RECIPE = 2
 _UNFINISHED = ".part"
 
@@ -51,8 +51,8 @@ def evaluation_indexes(
     """Return the names of a corpus's indexes. If the corpus is new or has changed, make the indexes first.
 
     The name contains a digest of the corpus, so each corpus is indexed only once. If the indexing was interrupted, the
-    next call continues it. If another process is making the index, the call waits. A tantivy index gets its name only
-    when it is complete. With Elasticsearch, every call compares the corpus with the index.
+    next call continues it. If another process is making the index, the call waits. A tantivy index gets this name only
+    when it is complete. An Elasticsearch index has the name from the start, so every call compares it with the corpus.
     """
     if split and web_corpus is not None:
         raise ValueError("Either split the corpus or give another corpus for the web, not both.")
@@ -75,7 +75,7 @@ def index_corpus(
     split: bool = False,
     on_progress: OnProgress | None = None,
 ) -> IndexReport:
-    """Index a corpus. A second call adds only the passages that are still missing, for example after a crash.
+    """Index a corpus. A second call, for example after a crash, writes only what is missing or has changed.
 
     Memory use does not grow with the corpus.
     """
@@ -110,8 +110,8 @@ def _index_passages(
     passages = open_passages(store, index, make=True)
     try:
         for batch in _batches(read_passages(file, format), passages.batch):
-            # `documents list` and `documents delete` need the corpus of each passage. The dictionary drops passages
-            # with a repeated id, because a store refuses to write the same id twice at once.
+            # `documents list` and `documents delete` read a passage's corpus from its metadata. The dictionary keeps
+            # one passage per id, because a store refuses a batch that contains the same id twice.
             given = {passage.id: replace(passage, meta={**passage.meta, "corpus": real}) for passage in batch}
             stored = passages.by_id(list(given))
             changed = [passage for passage in given.values() if not _is_stored(passage, stored)]
@@ -170,7 +170,7 @@ def _make_indexes(
     if _all_exist(names):
         return CorpusIndexes(name, web)
     with index_lock(name):
-        # Another process may have made the indexes while this process was waiting.
+        # While this process waited, another process may have made the indexes.
         if not _all_exist(names):
             making = name + _UNFINISHED
             index_into(making)
@@ -179,7 +179,7 @@ def _make_indexes(
                 unfinished["web"] = making + indexing.WEB_INDEX_SUFFIX
             for source, part in unfinished.items():
                 if not index_exists(index_path(part)):
-                    raise ValueError(f"{file.path} has no passage whose source is {source} or both: set split=false.")
+                    raise ValueError(f"{file.path} has no passage with source '{source}' or 'both': set split=false.")
             for part, whole in zip(unfinished.values(), names, strict=True):
                 _put_in_place(index_path(part), index_path(whole))
     return CorpusIndexes(name, web)
@@ -193,7 +193,7 @@ def _put_in_place(part: Path, whole: Path) -> None:
     try:
         part.rename(whole)
     except OSError:
-        # The index may exist already: an earlier call stopped between two renames, or the file system has no locks.
+        # Another call may have put the index in place: one that stopped half-way, or a parallel call without locks.
         if not index_exists(whole):
             raise
         shutil.rmtree(part, ignore_errors=True)

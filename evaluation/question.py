@@ -31,10 +31,10 @@ class Question:
     # Subject, relation and object of each fact needed for the answer, if the dataset has them (2WikiMultiHopQA).
     evidence_triples: tuple[tuple[str, str, str], ...] = ()
     dataset: str = ""  # the dataset of the question, which decides how the official scores are computed
-    # Whether the preferred source contains the answer, or None if the dataset does not say. If True, no query needs to
-    # be sent to the web. If False, every answer counts as wrong.
+    # Whether the preferred source contains the answer; None if the dataset does not say. If True, queries to the web
+    # are needless. If False, every answer counts as wrong.
     answerable: bool | None = None
-    sentences: tuple[str, ...] = ()  # the document sentences that state the answer
+    sentences: tuple[str, ...] = ()  # the gold sentences: each is in a document and states the answer
     history: tuple[tuple[str, str], ...] = ()  # the role and content of each earlier turn
 
     @classmethod
@@ -68,12 +68,12 @@ class Question:
 
     @property
     def turns(self) -> list[dict[str, str]]:
-        """The earlier turns in the form of a chat request."""
+        """The earlier turns as messages of a chat request."""
         return [{"role": role, "content": content} for role, content in self.history]
 
     @property
     def answer_type(self) -> Literal["short", "yes_no"]:
-        """The kind of answer that the dataset asks for. A model may be told this kind, but never the gold answers."""
+        """The kind of answer that the dataset asks for. A prompt may state this kind, but never a gold answer."""
         return "yes_no" if self.type == "yesno" else "short"
 
     @property

@@ -15,13 +15,13 @@ T = TypeVar("T")
 
 
 def split_changes(given: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Separate settings of the command from settings of the pipeline (a dot in the name, or an @ before the value)."""
+    """Separate the command's settings from the pipeline's, which have a dot in the name or an @ before the value."""
     of_pipeline = tuple(text for text in given if "." in text.partition("=")[0] or text.partition("=")[2][:1] == "@")
     return [text for text in given if text not in of_pipeline], of_pipeline
 
 
 def read_fields(kind: type[Any], file: Path | None, single: Iterable[str] = ()) -> dict[str, Any]:
-    """Read fields of the dataclass ``kind`` from a file and from NAME=VALUE texts, which override the file."""
+    """Read values for the fields of the dataclass ``kind`` from a file and from NAME=VALUE texts, which override it."""
     found: dict[str, Any] = {}
     if file is not None:
         if not file.is_file():

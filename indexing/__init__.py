@@ -1,4 +1,4 @@
-"""Index corpora and users' own files, and keep the index in step with them."""
+"""Index corpora and users' own files, and update the index when these files have changed."""
 
 from __future__ import annotations
 
@@ -44,33 +44,34 @@ def index(
 ) -> IndexReport:
     """Index corpora, files and folders.
 
-    A corpus is a JSONL file with one passage per line, or a JSON list of passages. Each passage is identified by its
-    `id`. New and changed passages are written. A passage is reported and skipped if an earlier line or another corpus
-    has the same id. Any other file is split into passages if its suffix is in `file_forms.FORMATS`. When the file
-    changes, new passages replace its earlier passages. A file is identified by its real path, so links do not index it
-    twice. Hidden files are left out. A file that cannot be read is reported and skipped, and its earlier passages stay.
-    Passages of deleted files, and passages that were removed from a corpus, stay until the index is pruned.
+    A corpus is a JSONL file with one passage per line, or a JSON list of passages. Each passage has an `id`. A passage
+    is reported and skipped if an earlier line of the corpus, or another corpus, has the same id. Any other file is
+    split into passages if its suffix is in `file_forms.FORMATS`. If a file has changed since it was indexed, new
+    passages replace its old passages. Links are resolved, so no file is indexed twice. Hidden files are left out. A
+    file that cannot be read is reported and skipped, and its old passages stay in the index. When a file is deleted, or
+    a passage is removed from a corpus, the index keeps the passages until it is pruned.
 
-    The index itself records what it holds, so a second call does only what is missing, even after a crash. New passages
-    are written before old passages are deleted, so nothing is lost at any time.
+    Each call does only what is missing, also after a crash. New passages are written before old passages are deleted,
+    so a crash loses nothing.
 
     :param paths: Corpora, files, and folders of them.
-    :param index: The name of the index, which is made if it does not exist.
+    :param index: The name of the index. If there is no such index, it is made.
     :param store: `tantivy`, `elasticsearch` (at `PREFRAG_ELASTICSEARCH_URL`), or any Haystack document store.
     :param language: The language of the stemmer and the stop words of a new index. None means English.
-    :param split_sources: Whether to keep two simulated sources of a corpus apart. A line goes to this index if its
-        `source` is `local`, to a second index with the suffix `-web` if it is `web`, and to both indexes if it is
-        `both`. Other files go to this index.
-    :param prune: Whether to prune at the end, but only files below the given folders or beside the given files.
+    :param split_sources: Whether to make a second index, with the suffix `-web`, that simulates the web. A line of a
+        corpus goes to the first index if its `source` is `local`, to the second if it is `web`, and to both if it is
+        `both`. All other files go to the first index.
+    :param prune: Whether to delete, at the end, the passages of files and lines that no longer exist. Only the given
+        folders, and the folders of the given files, are checked.
     :param on_progress: Called after every write and every file.
-    :param on_plan: Called before passages are pruned, with the number of passages of each file.
-    :param runner: The runner that converts the files. By default, they are converted one after another.
-    :param top: A folder. The names of folders between it and a file may mark the file as a draft or old. By default,
-        each given folder is the top for its own files.
+    :param on_plan: Called before passages are pruned. Gets, for each file, the number of passages to delete.
+    :param runner: Converts the files, for example in several processes. By default, they are converted one by one.
+    :param top: If a folder below this folder is called "drafts" or "old", for example, its files count as drafts or as
+        old. By default, each folder in ``paths`` is the top of its own files.
     :returns: A report of what was indexed and what was skipped.
     :raises FileNotFoundError: When a path does not exist. Then nothing is indexed.
     :raises ValueError: When the store, the language or the name of the index is invalid.
-    :raises DocumentStoreError: When the store fails. Passages that were reported as written are safe.
+    :raises DocumentStoreError: When the store fails. Passages that ``on_progress`` counted as written are safe.
     """
     started = time.perf_counter()
     report = IndexReport()

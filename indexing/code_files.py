@@ -1,4 +1,4 @@
-"""Split code and configuration files into their functions and blocks, with the names of definitions as headings."""
+"""Split code and configuration files into passages, between functions if possible. Definitions count as headings."""
 
 import re
 from collections.abc import Iterator
@@ -19,13 +19,13 @@ _DEFINITION = re.compile(
     re.MULTILINE,
 )
 _INDENT = 4
-# Code is split before every unindented line that follows an empty line. Where a block is still too long, it is split
-# after each empty line, and then after each line.
+# Code is first split before every unindented line that follows an empty line. A piece that is still too long is split
+# after each empty line and, if that is not enough, after each line.
 _BORDERS = (re.compile(r"(?<=\n\n)(?=\S)"), re.compile(r"(?<=\n\n)(?=[^\n])"), re.compile(r"(?<=\n)"))
 
 
 def mark_code(text: str, outline: Outline) -> str:
-    """Mark each definition as a heading. Every four spaces of indentation make the heading one level deeper."""
+    """Put a heading's mark (see `headings`) before each definition. Every four spaces of indentation are one level."""
 
     def mark(found: re.Match[str]) -> str:
         level = 1 + len(found[1].expandtabs(_INDENT)) // _INDENT
@@ -36,7 +36,7 @@ def mark_code(text: str, outline: Outline) -> str:
 
 
 def split_code(text: str) -> list[str]:
-    """Split code into passages without leaving anything out. Functions and blocks that are short enough stay whole."""
+    """Split code into passages that together contain all of it. A function is only split if it is too long."""
     return list(_pack(text, 0))
 
 

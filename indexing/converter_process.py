@@ -1,7 +1,7 @@
 """Convert files in a separate process with limits, so that a bad file can kill only that process.
 
-The libraries that read untrusted files are native code, which neither an exception nor a signal can stop. So the
-operating system limits memory and processor time. A thread limits elapsed time, and memory where the system cannot.
+The files are read by native code, which Python cannot interrupt. So the operating system limits the memory and the
+processor time of the process. A thread kills the process after an hour or, except on Linux, for using too much memory.
 """
 
 import atexit
@@ -27,14 +27,14 @@ from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.pdf_pages import draw_page
 from prefrag.indexing.report import CannotRead
 
-# A large book takes one or two minutes of processor time. A conversion that takes much longer may never end.
+# The limits for one file: seconds of processor time, and bytes of memory. A large book takes up to two minutes.
 MOST_SECONDS = 300.0
 MOST_MEMORY = 2_000_000_000
-# The limit of elapsed time. It is long, because the process may get only a small share of a busy processor.
+# The maximum number of elapsed seconds for one file. It is high, because many processes may share the processor.
 _MOST_WAIT = 3_600.0
-_LOOK_SECONDS = 0.25
+_CHECK_SECONDS = 0.25
 _READY = b"ready\n"
-# Systems other than Linux may ignore a memory limit, as macOS does. There, the thread watches how much memory is used.
+# Except on Linux, a thread checks how much memory is used, because some systems, such as macOS, ignore a limit.
 _IS_WATCHED = sys.platform != "linux"
 _OUT_OF_TIME = [-getattr(signal, "SIGXCPU", 0)]
 
@@ -43,7 +43,7 @@ class ConverterProcess:
     """Converts files like :class:`FileConverter`, but in a process that is restarted if a file kills it."""
 
     def __init__(self, seconds: float = MOST_SECONDS, memory: int = MOST_MEMORY) -> None:
-        """Set the limits for one file, in seconds of processor time and in bytes. The first file starts the process."""
+        """Limit the seconds of processor time and the bytes of memory for one file. The first file starts a process."""
         self.loss = ""  # says which parts of the last file could not be read
         self._seconds, self._memory = seconds, memory
         self._process: subprocess.Popen[bytes] | None = None
@@ -55,7 +55,8 @@ class ConverterProcess:
     ) -> list[Document]:
         """Convert one file. Raises CannotRead if that is impossible within the limits.
 
-        ``modified`` is in seconds since 1970. Names in ``folders``, such as "old", may mark the file as a draft or old.
+        ``modified`` is when the file was last changed, in seconds since 1970. ``folders`` are the names of the folders
+        above the file. A file in a folder such as "drafts" or "old" counts as a draft or as old.
         """
         reply = self._send({"path": str(path), "modified": modified, "folders": list(folders)}, data)
         self.loss = reply["loss"]
@@ -74,7 +75,7 @@ class ConverterProcess:
         return reply
 
     def close(self) -> None:
-        """End the process. The next file will start a new one."""
+        """End the process. The next file will start a new process."""
         process, self._process, self._is_ready = self._process, None, False
         if process is not None:
             process.kill()
@@ -85,7 +86,7 @@ class ConverterProcess:
             # The process ended while it was idle, so no file is to blame.
             self.close()
         if self._process is None:
-            # With -P, Python imports nothing from the working folder, which may hold anybody's modules.
+            # With -P, Python imports nothing from the working folder, which may contain malicious modules.
             work = f"from {__name__} import main; main({self._seconds}, {self._memory})"
             command = [sys.executable, "-P", "-c", work]
             environment = {**without_secrets(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -114,18 +115,18 @@ class ConverterProcess:
             return json.loads(reply)
         if process.returncode in _OUT_OF_TIME:
             return {"refused": f"converting it takes more than {self._seconds:g} s: split the file"}
-        memory = f"{self._memory / 10**9:.2g} GB"
+        memory = f"{self._memory / 10**9:.2g} GB of memory"
         return {"refused": f"converting it failed (it may need more than {memory}, or be damaged): split the file"}
 
     def _watch(self, process: subprocess.Popen[bytes], has_replied: threading.Event) -> None:
-        """Kill the process if it takes too long or, where the system does not limit its memory, if it uses too much."""
+        """Kill the process if it takes too long or, where the system does not limit memory, uses too much memory."""
         end = time.monotonic() + _MOST_WAIT
-        while not has_replied.wait(_LOOK_SECONDS):
-            if time.monotonic() > end or (_IS_WATCHED and self._is_too_much(process.pid)):
+        while not has_replied.wait(_CHECK_SECONDS):
+            if time.monotonic() > end or (_IS_WATCHED and self._uses_too_much(process.pid)):
                 process.kill()
                 return
 
-    def _is_too_much(self, pid: int) -> bool:
+    def _uses_too_much(self, pid: int) -> bool:
         with suppress(ImportError, OSError):
             import psutil
 
@@ -136,14 +137,14 @@ class ConverterProcess:
 
 @cache
 def converter_process(pid: int) -> ConverterProcess:
-    """Return the converter of the process with this id. A forked process has another id, so it gets a new converter."""
+    """Return the converter of the calling process, whose id is ``pid``. A forked process gets its own converter."""
     converter = ConverterProcess()
     atexit.register(converter.close)
     return converter
 
 
 def without_secrets() -> dict[str, str]:
-    """Return the environment without variables that may be secrets, for a process that reads untrusted files."""
+    """Return the environment variables for a process that reads untrusted files: all but those that may be secrets."""
     return {name: value for name, value in os.environ.items() if not re.search("KEY|SECRET|TOKEN|PASSWORD", name)}
 
 

@@ -58,7 +58,7 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
         report.files += 1
         report.unchanged_files += report.written == written
     elif report.skipped_lines > skipped_lines:
-        # The file is probably no corpus, so report it once, and not each of its lines.
+        # The file is probably not a corpus. So report the file once, instead of each of its lines.
         first = report.skipped[skipped]
         del report.skipped[skipped:]
         report.skipped_lines = skipped_lines
@@ -67,12 +67,12 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
         tally.skip(file.path, "it is empty")
 
 
-# The maximum size of a JSON list, which is read into memory. A JSONL file may have any size: it is read line by line.
+# The maximum size of a JSON list in bytes. A JSON list is read as a whole, but a JSONL file is read line by line.
 MOST_LIST_BYTES = 50_000_000
 
 
 def open_corpus(path: Path) -> BinaryIO:
-    """Open a corpus as lines of JSON. A JSON list is first rewritten, in memory, with one passage per line."""
+    """Open a corpus as lines of JSON. If it is a JSON list, it is converted to such lines in memory."""
     if path.suffix.lower() != LIST_SUFFIX:
         return path.open("rb")
     if (size := path.stat().st_size) > MOST_LIST_BYTES:
@@ -105,7 +105,7 @@ class CorpusLines:
         self._tally = tally
         self._lines: dict[str, _Line] = {}
         self._bytes = 0
-        # The ids of each other corpus that has been read so far, or None if that corpus cannot be read.
+        # By the path of another corpus: its ids, or None if they cannot be read. They are read when first needed.
         self._others: dict[str, np.ndarray | None] = {}
 
     @property
@@ -120,7 +120,7 @@ class CorpusLines:
         self._bytes += size
 
     def write(self) -> None:
-        """Write the new and changed lines, count the unchanged ones, and report the lines that cannot be written."""
+        """Write the new and changed lines, count the unchanged lines, and report the lines that cannot be written."""
         for store, own in ((self._local, ("local", "both")), (self._web, ("web", "both"))):
             if store is not None:
                 self._write_to(store, own)
@@ -139,8 +139,8 @@ class CorpusLines:
                     moved.append(passage_id)
             elif there is not None and (there.content, there.meta) == (passage.content, passage.meta):
                 report.unchanged += 1
-            elif there is not None and self._is_of_another(there):
-                # If the other corpus has exactly the same passage, the index already holds it.
+            elif there is not None and self._belongs_to_other(there):
+                # A passage that is exactly the same in two corpora is indexed once.
                 if (there.content, {**there.meta, "corpus": corpus}) == (passage.content, passage.meta):
                     report.unchanged += 1
                     continue
@@ -162,8 +162,8 @@ class CorpusLines:
         store.delete(moved)
         report.deleted += len(moved)
 
-    def _is_of_another(self, passage: Document) -> bool:
-        """Check whether a stored passage still belongs to another corpus, so that it must not be overwritten."""
+    def _belongs_to_other(self, passage: Document) -> bool:
+        """Check whether a stored passage still belongs to another corpus. If so, it must not be overwritten."""
         other = passage.meta.get("corpus")
         if not other or other == str(self._file.path):
             return False
@@ -202,7 +202,7 @@ class PassageIds:
 
 
 def read_ids(corpus: str, report: IndexReport | None = None) -> np.ndarray | None:
-    """Read the ids of a corpus as sorted digests. If a part cannot be read, add that to the report and return None."""
+    """Read the ids of a corpus as sorted digests. If any line cannot be read, report the corpus and return None."""
     digests = array("Q")
     try:
         with open_corpus(Path(corpus)) as stream:
@@ -227,7 +227,7 @@ def readable_ids(corpus: Path) -> set[str]:
 
 
 def contains_id(ids: np.ndarray, passage_id: str) -> bool:
-    """Check whether an id is in ``ids``, which :func:`read_ids` has returned."""
+    """Check whether an id is among the digests ``ids`` that :func:`read_ids` has returned."""
     return _contains(ids, _digest(passage_id))
 
 

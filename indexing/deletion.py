@@ -1,4 +1,4 @@
-"""Delete the passages that a user names, and the passages whose file or line no longer exists."""
+"""Delete the passages that a user names, and passages whose file, or whose line in a corpus, no longer exists."""
 
 import os
 import time
@@ -17,7 +17,7 @@ from prefrag.indexing.journal import end_changes
 from prefrag.indexing.report import Deletion, IndexReport, OnPlan, PrunePlan, Skipped
 from prefrag.indexing.stores import UPLOADED, PassageStore, is_there, open_passages, origin_of
 
-# One lookup has at most this many paths, because the store compares each of them with each passage that it finds.
+# The maximum number of paths in one lookup. The store compares each passage that it finds with all of these paths.
 _PATHS_A_LOOKUP = 200
 
 
@@ -27,8 +27,8 @@ def delete_documents(
     """Delete passages from an index. The files themselves stay on the disk.
 
     A target is the id of a passage, or the path of a file, a corpus or a folder. A folder stands for everything that
-    was indexed below it. The path need not exist any more. Returns the number of deleted passages, and the targets that
-    the index does not contain. Raises :class:`BadInput` and deletes nothing if a target is empty, `.`, `..` or `/`.
+    was indexed below it. The path need not exist any more. Returns the number of deleted passages, and the targets for
+    which no passage was found. Raises :class:`BadInput` and deletes nothing if a target is empty, `.`, `..` or `/`.
     """
     passages = open_passages(store, index, change=True)
     found = find_passages(passages, list(dict.fromkeys(targets)))
@@ -47,15 +47,15 @@ def prune(
 ) -> IndexReport:
     """Delete the passages of files that no longer exist, and of lines that were removed from a corpus.
 
-    If a corpus has an unreadable line, all its passages stay, because that line may be any of them. If a folder is
+    If a corpus has an unreadable line, all its passages stay, because the line may contain any of them. If a folder is
     missing or has no files, the passages of its files stay, because a drive is probably not mounted. ``on_plan`` is
-    called with the plan before anything is deleted. With ``dry_run``, nothing is deleted. In the report, `deleted`
-    counts the deleted passages, `pruned` lists the missing files that had them, and `skipped` says what was not pruned.
+    called with the plan before anything is deleted. With ``dry_run``, nothing is deleted. The report counts the
+    `deleted` passages, lists missing files as `pruned`, and says in `skipped` which corpora and folders were left out.
     """
     started = time.perf_counter()
     report = IndexReport()
     if store == "tantivy":
-        # First finish interrupted uploads. An indexed file that is not yet in its final folder would seem to be gone.
+        # First finish interrupted uploads. Until then, an uploaded file is not where the index expects it.
         end_changes(index)
     passages = open_passages(store, index, change=True)
     prune_passages(passages, report, on_plan=on_plan, dry_run=dry_run)
@@ -65,11 +65,11 @@ def prune(
 
 
 def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[str]]:
-    """Find the passages of each target, which is the id of a passage, or the path of a file, a corpus or a folder."""
+    """Find the passages of each target. A target is the id of a passage, or the path of a file, corpus or folder."""
     found: dict[str, set[str]] = {target: set() for target in targets}
     for passage_id in store.by_id(list(targets)):
         found[passage_id].add(passage_id)
-    if unnamed := [target for target in targets if not found[target] and not _names_something(target)]:
+    if unnamed := [target for target in targets if not found[target] and not _is_specific(target)]:
         raise BadInput(
             f"{unnamed[0]!r} names no document: give the id of a passage, or a path that names a file or folder. "
             "Nothing was deleted."
@@ -90,7 +90,7 @@ def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[
 
 
 def _add_passages(found: dict[str, set[str]], store: PassageStore, by_path: dict[str, list[str]]) -> None:
-    """Add the passages of each file and corpus in ``by_path`` to the targets that are listed for it."""
+    """``by_path`` maps paths of files and corpora to targets. Add the passages of each path to its targets."""
     paths = list(by_path)
     for start in range(0, len(paths), _PATHS_A_LOOKUP):
         for origin in ("file_path", "corpus"):
@@ -99,8 +99,8 @@ def _add_passages(found: dict[str, set[str]], store: PassageStore, by_path: dict
                     found[target].add(passage.id)
 
 
-def _names_something(target: str) -> bool:
-    """Check that a target is neither empty, nor `.` or `..`, nor the root of the file system.
+def _is_specific(target: str) -> bool:
+    """Check that a target is not empty, `.`, `..` or the root of the file system.
 
     If a script uses an unset variable, the target is empty and would stand for the whole working folder.
     """
@@ -121,7 +121,7 @@ def prune_passages(
     Passages of a missing file stay if its folder is missing or has no files, because an unmounted drive looks the same.
     """
     gone: list[tuple[str, str]] = []
-    # For each path: whether the file exists, and the ids in a corpus (None if they cannot be read).
+    # By path: whether the file or corpus exists. By path of a corpus: its ids, or None if they cannot be read.
     files: dict[str, bool] = {}
     corpora: dict[str, np.ndarray | None] = {}
     for passage in store.all():
@@ -136,7 +136,7 @@ def prune_passages(
             gone.append((passage.id, path))
         elif kind == "corpus":
             if path not in corpora:
-                corpora[path] = _read_lines(path, report)
+                corpora[path] = _read_ids_to_keep(path, report)
             known = corpora[path]
             if known is not None and not contains_id(known, passage.id):
                 gone.append((passage.id, path))
@@ -173,13 +173,13 @@ def find_vanished(store: PassageStore, concerns: Callable[[str], bool]) -> list[
 
 
 def select_below(paths: Iterable[str]) -> Callable[[str], bool]:
-    """Make a function that checks whether a path is below one of the folders or in the folder of one of the files."""
+    """Make a function that checks whether a path is below a folder in ``paths``, or beside a file in ``paths``."""
     folders = tuple(path.rstrip(os.sep) + os.sep for path in paths if os.path.isdir(path))
     beside = {os.path.dirname(path) for path in paths if not os.path.isdir(path)}
     return lambda path: path.startswith(folders) or os.path.dirname(path) in beside
 
 
-def _read_lines(corpus: str, report: IndexReport) -> np.ndarray | None:
+def _read_ids_to_keep(corpus: str, report: IndexReport) -> np.ndarray | None:
     ids = read_ids(corpus, report)
     if ids is None or len(ids):
         return ids
@@ -190,7 +190,7 @@ def _read_lines(corpus: str, report: IndexReport) -> np.ndarray | None:
 
 
 def _find_lost_folders(files: Iterable[str], gone: Iterable[str]) -> dict[str, str]:
-    """Find the missing files whose folder is missing or has no files. Returns the path of the folder for each file."""
+    """Find the missing files whose folder is missing or has no files. Returns this folder for each file."""
     holders = {os.path.dirname(path) for path in files}
     holds: dict[str, bool] = {}
     lost = {}
@@ -199,7 +199,7 @@ def _find_lost_folders(files: Iterable[str], gone: Iterable[str]) -> dict[str, s
         while (parent := os.path.dirname(above[-1])) != above[-1]:
             above.append(parent)
         root = next(folder for folder in reversed(above) if folder in holders)
-        # A drive can also be mounted at a folder below this folder. Without the drive, the folder exists but is empty.
+        # A drive may be mounted below `root`, the topmost folder of indexed files. Its mount point stays, but is empty.
         nearest = next((folder for folder in above if is_there(folder)), root)
         for folder in (root, nearest):
             if folder not in holds:
@@ -211,7 +211,7 @@ def _find_lost_folders(files: Iterable[str], gone: Iterable[str]) -> dict[str, s
 
 
 def _holds_file(folder: str) -> bool:
-    # Hidden files do not count, because a mount point may contain one. A folder that cannot be listed may hold files.
+    # Ignore hidden files, because an unused mount point may have some. If a folder cannot be listed, it may have files.
     errors: list[OSError] = []
     found = any(not name.startswith(".") for _, _, names in os.walk(folder, onerror=errors.append) for name in names)
     return found or any(not isinstance(error, FileNotFoundError | NotADirectoryError) for error in errors)

@@ -21,7 +21,7 @@ LIST_SUFFIX = ".json"
 _KNOWN_SUFFIXES = {*filter(None, FORMATS), COMPRESSED, CORPUS_SUFFIX}
 # Folders that are skipped, because tools fill them with thousands of files that the user did not write.
 _TOOL_FOLDERS = {"node_modules", "bower_components", "site-packages", "__pycache__"}
-# The reasons why files are left out, each with the suffixes of these files.
+# Why files are left out: each reason, and the suffixes of the files that are left out for this reason.
 _REASONS = {
     reason: suffixes.split()
     for reason, suffixes in {
@@ -44,14 +44,14 @@ class FoundFile:
     path: Path  # the path of the file in the index
     size: int  # in bytes
     is_corpus: bool
-    source: Path | None = None  # where an upload lies until it is moved to ``path``
+    source: Path | None = None  # for an upload: where the file is until it is moved to ``path``
     folders: tuple[str, ...] = ()  # the names of the folders between the indexed folder and the file
 
 
 def find_files(
     paths: Iterable[str | os.PathLike[str]], report: IndexReport, top: Path | None = None
 ) -> Iterator[FoundFile]:
-    """Find the files to read, each once. Their `folders` are counted from ``top`` or, by default, from each path."""
+    """Find the files to index, each once. Their `folders` are counted below ``top`` (default: the given path)."""
     given = [Path(path).expanduser() for path in paths]
     if missing := [printable(path) for path in given if not os.path.exists(path)]:
         raise FileNotFoundError(f"There is no file or folder {' and no '.join(missing)}. Nothing was indexed.")
@@ -63,8 +63,8 @@ def find_files(
             if str(real) in seen:
                 continue
             seen.add(str(real))
-            kind_is_read = _is_read(real)
-            if candidate is not path and not kind_is_read and not _is_read(candidate):
+            can_be_read = _can_be_read(real)
+            if candidate is not path and not can_be_read and not _can_be_read(candidate):
                 # Only count such files, because nobody expects the pictures in a folder of texts to be read.
                 report.other_kinds[printable(real.suffix.lower())] += 1
                 continue
@@ -76,10 +76,10 @@ def find_files(
             except UnicodeEncodeError:
                 reason = "its name is not UTF-8: rename it"
             else:
-                if not kind_is_read:
+                if not can_be_read:
                     reason = OTHER_KIND
                 elif not stat.S_ISREG(status.st_mode):
-                    # Reading a pipe or a device would wait forever.
+                    # Reading a pipe or a device might never end.
                     reason = "it is not a regular file"
                 else:
                     folders = real.parent.relative_to(above).parts if real.parent.is_relative_to(above) else ()
@@ -94,7 +94,7 @@ def is_passed_over(folder: str) -> bool:
 
 
 def has_read_name(path: Path) -> bool:
-    """Check by its name whether a file may be of a kind that is read."""
+    """Check by the name of a file whether it may be of a kind that can be read."""
     return path.suffix.lower() == CORPUS_SUFFIX or form_of(path) is not None
 
 
@@ -131,14 +131,14 @@ def printable(path: str | os.PathLike[str]) -> str:
     return os.fspath(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def _is_read(path: Path) -> bool:
+def _can_be_read(path: Path) -> bool:
     # A name such as README or LGPL-2.1 does not show the kind of file, so the file's beginning is checked.
     return has_read_name(path) and (path.suffix.lower() in _KNOWN_SUFFIXES or _is_text(path))
 
 
 def _is_text(path: Path) -> bool:
     try:
-        # Opening a pipe would wait forever.
+        # Opening a pipe might wait forever.
         if not stat.S_ISREG(path.stat().st_mode):
             return False
         with path.open("rb") as stream:

@@ -1,4 +1,4 @@
-"""Find the date that a document states, or the date in its name."""
+"""Find the date of a document: the date that it states, or else the date in its file name."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ _MONTHS = (
 )
 _MONTH = "|".join(f"{month[:3]}(?:{month[3:]})?" for month in _MONTHS)
 _YEAR = r"(?P<y>(?:19|20)\d\d)"
-# Dates with slashes are not read, because 3/4/2026 may be in March or in April.
+# Dates with slashes are not read, because 3/4/2026 may mean 3 April or 4 March.
 _WRITTEN = (
     rf"{_YEAR}-(?P<m>\d\d)-(?P<d>\d\d)",
     rf"(?P<d>\d{{1,2}})\. ?(?P<m>\d{{1,2}})\. ?{_YEAR}",
@@ -30,29 +30,29 @@ IN_DOCUMENT, IN_NAME = "document", "name"
 
 
 def find_date(meta: Mapping[str, Any], text: str, name: str) -> dict[str, str]:
-    """Find the date when a document was written, in the document or in its file name.
+    """Find the date when a document was written. Look first in the document, and then in its file name.
 
-    Returns `date`, such as 2026-03-04, and `date_in`, which is `document` or `name`. The date from a file name may have
-    no day, as in 2026-03. Returns an empty dictionary if there is no date in the document or the name.
+    Returns `date`, such as 2026-03-04, and `date_in`, which says where the date was found: `document` or `name`. The
+    date in a file name may have no day, as in 2026-03. Returns an empty dictionary if no date is found.
     """
     stated = " ".join(str(meta.get("date") or "").split())
-    if found := _read(_LINES, stated[:_LONGEST]) or _read(_LINES, stated[:10]):
+    if found := _parse(_LINES, stated[:_LONGEST]) or _parse(_LINES, stated[:10]):
         return {"date": found, "date_in": IN_DOCUMENT}
     for line in text[: _FIRST_LINES * _LONGEST].splitlines()[:_FIRST_LINES]:
-        if len(line) <= _LONGEST and (found := _read(_LINES, line.strip())):
+        if len(line) <= _LONGEST and (found := _parse(_LINES, line.strip())):
             return {"date": found, "date_in": IN_DOCUMENT}
     for pattern in _NAMES:
         for match in pattern.finditer(name):
-            if found := _write(match):
+            if found := _to_iso(match):
                 return {"date": found, "date_in": IN_NAME}
     return {}
 
 
-def _read(patterns: tuple[re.Pattern[str], ...], text: str) -> str:
-    return next((found for each in patterns if (match := each.fullmatch(text)) and (found := _write(match))), "")
+def _parse(patterns: tuple[re.Pattern[str], ...], text: str) -> str:
+    return next((found for each in patterns if (match := each.fullmatch(text)) and (found := _to_iso(match))), "")
 
 
-def _write(match: re.Match[str]) -> str:
+def _to_iso(match: re.Match[str]) -> str:
     parts = match.groupdict()
     name = parts.get("n")
     month = _MONTHS.index(next(each for each in _MONTHS if each.startswith(name.lower()[:3]))) + 1 if name else 0

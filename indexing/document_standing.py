@@ -1,8 +1,8 @@
-"""Find out whether a document or a passage calls itself superseded, a draft or old.
+"""Find out whether a document or a passage says that it is superseded, a draft, or old.
 
 A word such as "draft" counts only in certain forms: alone, in brackets, in capitals before a dash, at the end of a
 name, after "status", or in a sentence such as "this page is obsolete". In other sentences it may mean something else,
-as in "draft horse" or "old town". So a document without any of these forms counts as current.
+as in "draft horse" or "old town". A document in which none of these forms is found counts as current.
 """
 
 import re
@@ -17,16 +17,16 @@ _MEANS = {"superseded": SUPERSEDED, "draft": DRAFT, **dict.fromkeys(_OLD, OLD)}
 _FOLDERS = {**_MEANS, "drafts": DRAFT, "archive": OLD}
 _WORD = f"(?P<word>{'|'.join(_MEANS)})"
 _CAPITALS = f"(?P<word>{'|'.join(_MEANS).upper()})"
-# As in "draft 2" and "draft-v0.3".
+# Matches the version after the word, as in "draft 2" and "draft-v0.3".
 _VERSION = r"(?:[-_. ]?v?\d{1,2}(?:\.\d{1,3})?)?"
 _BRACKETS = re.compile(rf"[(\[]{_WORD}{_VERSION}(?:[,;:][^)\]]*|\sby\s[^)\]]+)?[)\]]", re.IGNORECASE)
 _FIRST = re.compile(rf"[\W_]*{_CAPITALS}{_VERSION}(?:\W*$|\s*[-\u2013\u2014:,;_](?=.*[a-z])|\sby\s)")
-# As in "Draft, not agreed" and "draft - budget". Words such as "old" are left out, because they begin many sentences.
+# Matches "Draft, not agreed" and "draft - budget", but no line that begins with "old", as many ordinary sentences do.
 _LABEL = re.compile(
     rf"[\W_]*(?P<word>draft|superseded|obsolete|deprecated){_VERSION}(?:\W*$|\s*[:;,]\s|\s+[-\u2013\u2014]\s)",
     re.IGNORECASE,
 )
-# "A year old" does not mean old.
+# A name that ends in "a year old" does not say that the document is out of date.
 _AGES = "".join(f"(?<!{unit})(?<!{unit}s)" for unit in ("year", "month", "week", "day"))
 _LAST = re.compile(rf"{_AGES}[-_.]\s*{_WORD}{_VERSION}$", re.IGNORECASE)
 _STATUS = re.compile(rf"\W*(?:document\s)?status\s*[:=|]\W*{_WORD}\b", re.IGNORECASE)
@@ -44,7 +44,7 @@ _TITLES: Sequence[_Pattern] = (_BRACKETS.search, _FIRST.match, _LABEL.match)
 def find_standing(meta: Mapping[str, Any], text: str, title: str, name: str, folders: Iterable[str] = ()) -> str | None:
     """Find what a document says about itself: `superseded`, `draft`, `old`, or None.
 
-    ``text`` is empty for a table or a program. ``folders`` are the folders between the indexed folder and the document.
+    ``text`` is its beginning, or empty for tables and programs. ``folders`` are the names of the folders above it.
     """
     fields = {str(key).casefold().replace("-", "_"): value for key, value in meta.items()}
     if fields.get("superseded_by") or fields.get("replaced_by"):

@@ -1,4 +1,4 @@
-"""Embed the passages of an index for retrieval by vectors."""
+"""Embed the passages of an index, so that they can be retrieved by their vectors."""
 
 import hashlib
 import importlib
@@ -25,7 +25,7 @@ from prefrag.pipelines.runners.in_process import InProcess
 from prefrag.pipelines.runners.runner import Runner
 
 DEFAULT_MODEL = "BAAI/bge-large-en-v1.5"
-# Each batch is one write, so at most this many passages are embedded again after a crash.
+# The number of passages that are embedded and written together. A crash loses only the batches in progress.
 _BATCH = 256
 
 
@@ -33,7 +33,7 @@ class DocumentEmbedder(Protocol):
     """Any component that takes ``documents`` and returns them, each with an embedding."""
 
     def run(self, documents: list[Document]) -> dict[str, Any]:
-        """Embed ``documents``, in the same order."""
+        """Embed ``documents``. Returns them in the same order under the key `documents`."""
 
 
 @dataclass
@@ -47,7 +47,7 @@ class EmbeddingReport:
 
 
 def document_embedder(model: str = DEFAULT_MODEL, **settings: Any) -> Any:
-    """Make the component that turns the title and text of each passage into a vector of length 1."""
+    """Make the component that turns the title and text of each passage into a normalised vector."""
     package = "haystack_integrations.components.embedders.sentence_transformers"
     try:
         embedders = importlib.import_module(package)
@@ -68,18 +68,18 @@ def embed_index(
 ) -> EmbeddingReport:
     """Embed the new and changed passages of an index, and delete the vectors of deleted passages.
 
-    Each batch of 256 passages is saved when it is embedded, so the next call continues after an interruption. An index
-    on disk keeps its vectors in a folder beside the texts, with one table for each model. Elasticsearch keeps the
-    vectors of a single model. They are stored in the passages, in a field `embedding` of type `dense_vector`. Two
-    processes that embed the same index take turns.
+    Each batch of 256 passages is saved before the next batch. If a call is interrupted, the next call embeds the rest.
+    An index on disk keeps its vectors in a folder beside the texts, with one table for each model. Elasticsearch keeps
+    the vectors of a single model, in a field `embedding` of the passages, of type `dense_vector`. If another process is
+    embedding the same index, this call waits until that process has finished.
     """
     started = time.perf_counter()
     refuse_remote_models(embedder)
     if isinstance(store, str):
         store = _open(store, index)
-    # Look for missing vectors only under the lock, because another process may have written them in the meantime.
+    # Look for missing vectors only after taking the lock: another process may write some of them while this one waits.
     with _lock(store, model):
-        report = _bring_in_step(store, model, embedder, on_progress, runner or InProcess())
+        report = _update_vectors(store, model, embedder, on_progress, runner or InProcess())
     report.seconds = time.perf_counter() - started
     return report
 
@@ -93,7 +93,7 @@ def _lock(store: TantivyDocumentStore | ElasticsearchDocumentStore, model: str) 
     return index_lock(f"{store._index}-elasticsearch-vectors", work=f"embedding the Elasticsearch index {store._index}")
 
 
-def _bring_in_step(
+def _update_vectors(
     store: TantivyDocumentStore | ElasticsearchDocumentStore,
     model: str,
     embedder: DocumentEmbedder | None,
@@ -126,7 +126,7 @@ def _bring_in_step(
 def open_embedder(
     model: str, embedder: DocumentEmbedder | None
 ) -> Iterator[Callable[[list[Document]], list[list[float]]]]:
-    """Provide a function that turns passages into vectors. It loads the model when it is called for the first time."""
+    """Provide a function that turns passages into vectors. The first call of this function loads the model."""
 
     def embed(passages: list[Document]) -> list[list[float]]:
         nonlocal embedder

@@ -26,7 +26,7 @@ class Book(NamedTuple):
 
 def read_epub(data: bytes) -> Book:
     """Read the title of a book, and its pages in reading order."""
-    # A document type in the pages is harmless, because they are read as HTML, where it cannot define entities.
+    # A document type can define entities in XML, but not in HTML. The pages are read as HTML, so it is harmless here.
     check_package(data, may_have_doctype=True)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = set(archive.namelist())

@@ -41,7 +41,7 @@ from prefrag.indexing.wrapped_lines import unwrap_lines
 
 # Increase this number whenever you change how passages are made. Then all files count as changed and are read again.
 _RECIPE = 9
-# The class names of Haystack's converters, and their settings.
+# By form of file: the class name of Haystack's converter, and its settings.
 _CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
     forms.TEXT: ("TextFileToDocument", {}),
     forms.MARKDOWN: ("MarkdownToDocument", {"progress_bar": False, "extract_frontmatter": True}),
@@ -68,8 +68,8 @@ _TEXT_READERS: dict[str, Callable[[str, Outline], str]] = {
 _WITHOUT_SENTENCES = (forms.CODE, forms.CSV, forms.JSON, forms.XLSX, forms.ODS)
 _MOST_DEPTH = 3
 _MOST_NAMED = 3
-_BESIDE = re.compile(r"(</?)(?:aside|footer)\b", re.IGNORECASE)
-# If the extraction keeps a smaller share of a mail's text than this, it has lost something.
+_ASIDE_OR_FOOTER = re.compile(r"(</?)(?:aside|footer)\b", re.IGNORECASE)
+# If the extraction keeps less than this share of the characters of an HTML mail, the whole mail is used instead.
 _LEAST_SHARE = 0.9
 _LOGGERS = ("haystack.components.converters", "trafilatura", "htmldate", "justext")
 
@@ -94,7 +94,7 @@ class FileConverter:
     def passages(
         self, path: Path, data: bytes, modified: float | None = None, folders: Sequence[str] = ()
     ) -> list[Document]:
-        """Convert one file. The parameters are those of :meth:`ConverterProcess.passages`."""
+        """Convert one file, as :meth:`ConverterProcess.passages` does, but without limits and in this process."""
         self.loss = ""
         file_hash = fingerprint(data)
         found = list(self._texts(path, data))
@@ -170,7 +170,7 @@ class FileConverter:
             yield text, meta
 
     def _mails(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the texts of mails and of their attachments. Each attachment counts as a separate document."""
+        """Yield the passages of mails and of their attachments, each with its metadata."""
         refused, losses = Counter[str](), list[str]()
         is_empty = True
         for mail in read_mails(data, is_mailbox=path.suffix.lower() == ".mbox"):
@@ -187,7 +187,7 @@ class FileConverter:
                 attached = Path(name)
                 try:
                     if depth >= _MOST_DEPTH:
-                        raise CannotRead("it is a mail in a mail in a mail")
+                        raise CannotRead("it is nested too deeply, as a mail in a mail in a mail")
                     if (form := form_of(attached)) and len(content) > FORMS[form].most_bytes:
                         raise CannotRead("it is too large for a file of its kind")
                     if not attached.suffix and not looks_like_text(content[:BEGINNING_BYTES]):
@@ -211,7 +211,7 @@ class FileConverter:
         bare = without_tags(mail.html)
         outline = Outline()
         text = "" if forms.HTML in self._missing else outline.read(self._page(mail.html, outline))[0]
-        # The extraction is made for web pages. In a short mail it may find nothing, so all of the mail's text is used.
+        # The extraction is made for web pages and may lose most of a short mail. Then all of the mail's text is used.
         return text if len(text) > _LEAST_SHARE * len(bare) else bare
 
     def _page(self, text: str, outline: Outline) -> str:
@@ -231,19 +231,19 @@ class FileConverter:
         if form == forms.EPUB:
             title, chapters = read_epub(data)
             # In books, <aside> and <footer> hold notes and ends of chapters, but the extraction drops these elements.
-            pages = [_BESIDE.sub(r"\1div", chapter) for chapter in chapters]
+            pages = [_ASIDE_OR_FOOTER.sub(r"\1div", chapter) for chapter in chapters]
             return title, "\n\n".join(self._page(page, outline) for page in pages), {}
         title = _one_line(html_title(text)) if form == forms.HTML else ""
         if form in _MARK_HEADINGS:
             text = _MARK_HEADINGS[form](text, outline)
         content, meta = self._run(form, text)
-        # The title is left out, because every search covers the titles anyway.
+        # The title is not repeated in the text, because every search covers the titles, too.
         fields = {key: value for key, value in meta.items() if key not in ("title", "encoding")}
         return title, f"{write_fields(fields)}\n{unwrap_lines(content) if form == forms.TEXT else content}", meta
 
 
 def _set_standing(texts: Sequence[tuple[str, dict[str, Any]]], path: Path, folders: Sequence[str]) -> None:
-    """Set the `standing` of each passage if the passage or its document calls itself superseded, a draft or old."""
+    """Set the `standing` of each passage if the passage or its document says that it is superseded, a draft, or old."""
     known: dict[tuple[Any, ...], str | None] = {}
     for text, meta in texts:
         # A mail and each of its attachments count as separate documents.
@@ -301,7 +301,7 @@ def _split(text: str, form: str) -> list[str]:
 
 
 def _with_places(parts: list[str], form: str) -> Iterator[tuple[str, int | None]]:
-    """Normalise the white space of every passage, and find the page (in code: the line) on which it begins."""
+    """Normalise the white space of each passage. Find the page on which the passage begins or, in code, the line."""
     border = "\n" if form == forms.CODE else "\f"
     place = 1
     for part in parts:
@@ -313,7 +313,7 @@ def _with_places(parts: list[str], form: str) -> Iterator[tuple[str, int | None]
 
 
 def _plain(text: str) -> str:
-    """Reduce the white space in a text to single blanks and single line breaks."""
+    """Reduce the white space in a text to single spaces and single line breaks."""
     return re.sub(r" ?\n\s*", "\n", re.sub(r"[^\S\n]+", " ", text)).strip()
 
 
@@ -332,7 +332,7 @@ def _reason(complaints: list[logging.LogRecord]) -> str:
     return "there is no text in it"
 
 
-# A front matter cannot set these fields, because a converter, Haystack or the code above sets them.
+# The front matter of a Markdown file cannot set these metadata fields, because Haystack or the code above sets them.
 _NOT_FOR_META = {
     "encoding",
     "source_id",
@@ -362,7 +362,7 @@ def _is_simple(value: Any) -> bool:
 
 @contextmanager
 def _collect_warnings() -> Iterator[list[logging.LogRecord]]:
-    """Collect what the converters and their libraries log, because only the log says why a file gave no text."""
+    """Collect the log records of the converters and their libraries. Only the log says why a file has no text."""
     records: list[logging.LogRecord] = []
 
     class Listener(logging.Handler):

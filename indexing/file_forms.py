@@ -1,4 +1,4 @@
-"""The forms of files that can be read, such as PDF or code: their names in the metadata, suffixes and size limits."""
+"""The forms of files that can be read, such as PDF or code, and the suffixes and the maximum size of each form."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 TEXT, MARKDOWN, RST, HTML, PDF = "text", "markdown", "rst", "html", "pdf"
 DOCX, PPTX, XLSX, CSV, JSON = "docx", "pptx", "xlsx", "csv", "json"
 ODT, ODP, ODS, RTF, EPUB, MAIL, CODE = "odt", "odp", "ods", "rtf", "epub", "mail", "code"
-# The suffix of a compressed text, which is read like the text inside it.
+# A file with this suffix, such as data.csv.gz, is unpacked and then read like the file inside it.
 COMPRESSED = ".gz"
 _CODE = (
     *(".py", ".js", ".mjs", ".ts", ".tsx", ".jsx", ".java", ".kt", ".scala", ".c", ".h", ".cc", ".cpp", ".hpp"),
@@ -18,10 +18,10 @@ _CODE = (
 class Form(NamedTuple):
     """A form of file that can be read, such as PDF or code."""
 
-    most_bytes: int  # the maximum size, which limits memory: HTML and Markdown take up to 100 times their size
+    most_bytes: int  # the maximum size of a file, which limits memory: HTML needs up to 100 times its size
     suffixes: tuple[str, ...]
-    package: str = ""  # the package that reads such files, if it is not always installed
-    is_text: bool = False  # such files may also be compressed
+    package: str = ""  # the optional package that is needed to read such files
+    is_text: bool = False  # whether the files are text, which may also be compressed
 
 
 # A file without a suffix is read only if it looks like text, which the module `discovery` checks.
@@ -61,5 +61,5 @@ def form_of(path: Path) -> str | None:
 
 
 def most_bytes(path: Path) -> int:
-    """Find the maximum size of a file with this name."""
+    """Find how many bytes a file with this name may have at most."""
     return FORMS[form_of(path) or TEXT].most_bytes

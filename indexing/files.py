@@ -23,9 +23,9 @@ from prefrag.indexing.stores import MOST_BATCH_BYTES, PassageStore
 if TYPE_CHECKING:
     from prefrag.pipelines.runners.runner import Runner
 
-# The number of files in one lookup, which loads all their passages into memory. A book has a thousand passages.
+# The number of files that are looked up together. All their passages are loaded, of which a book has a thousand.
 _FILES_A_LOOKUP = 50
-# After this time, the passages of the finished files are written, so that little work is lost when indexing is stopped.
+# After this many seconds, the finished passages are written, so that little work is lost if indexing is interrupted.
 _MOST_SECONDS_UNSAVED = 5.0
 
 # A file to convert: its path, bytes, time of the last change, and the folders between the indexed folder and the file.
@@ -45,14 +45,14 @@ class _Version:
     """A file, and the ids of its passages that are already in the index."""
 
     file: FoundFile
-    earlier: dict[str, tuple[str, int]]  # by passage id: the file's fingerprint and number of passages
-    current: dict[str, int] = field(default_factory=dict)  # by id, if the fingerprint still fits: number of passages
+    earlier: dict[str, tuple[str, int]]  # by passage id: the file's fingerprint and number of passages, as stored
+    current: dict[str, int] = field(default_factory=dict)  # the part of ``earlier`` with the file's present fingerprint
     refused: str | None = None  # why the file cannot be read
 
 
 @contextmanager
 def open_converter() -> Iterator[Callable[[_Read | None], Converted | None]]:
-    """Provide a function that converts a file. For None, which stands for a file to leave as it is, it returns None."""
+    """Provide a function that converts a file. It returns None for None, which stands for a file not to convert."""
     converter = converter_process(os.getpid())
 
     def convert(read: _Read | None) -> Converted | None:
@@ -82,7 +82,7 @@ def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally, r
 
 
 def _read_changed(files: Sequence[FoundFile], store: PassageStore, versions: deque[_Version]) -> Iterator[_Read | None]:
-    """Read the files one after another, and yield each file to convert. Yield None for every other file."""
+    """Read the files one after another. Yield each new or changed file, and None for each of the other files."""
     for start in range(0, len(files), _FILES_A_LOOKUP):
         group = files[start : start + _FILES_A_LOOKUP]
         stored: dict[str, dict[str, tuple[str, int]]] = {}
@@ -99,7 +99,7 @@ def _read_changed(files: Sequence[FoundFile], store: PassageStore, versions: deq
                 continue
             file_hash = fingerprint(data)
             version.current = {key: count for key, (earlier, count) in version.earlier.items() if earlier == file_hash}
-            # Count the passages, because in a store without transactions, a crash can leave only some of a file.
+            # Count the passages, because after a crash, a store without transactions may hold only some of them.
             is_whole = version.current and len(version.current) == max(version.current.values())
             yield None if is_whole else (file.path, data, modified, file.folders)
 
@@ -109,7 +109,7 @@ def _add_to_batch(version: _Version, converted: Converted | None, batch: _FileBa
     refused = converted.refused if converted else version.refused
     if refused is not None:
         tally.skip(file.path, f"{refused}{'; its earlier passages stay' if earlier else ''}")
-        batch.pass_over(file)
+        batch.count_as_done(file)
         return
     if converted and converted.loss:
         tally.report.read_in_part.append(Skipped(str(file.path), converted.loss))
@@ -119,7 +119,6 @@ def _add_to_batch(version: _Version, converted: Converted | None, batch: _FileBa
 
 
 def _read(path: Path) -> tuple[bytes, float]:
-    """Read a file, and the time of its last change."""
     try:
         status = path.stat()
         if (size := status.st_size) > (most := most_bytes(path)):
@@ -147,18 +146,18 @@ class _FileBatch:
         self._last: FoundFile | None = None
         self._since = time.monotonic()
 
-    def pass_over(self, file: FoundFile) -> None:
+    def count_as_done(self, file: FoundFile) -> None:
         self._last = file
         self._tally.advance(file.path, file.size)
 
     def add(self, file: FoundFile, passages: list[Document] | None, outdated: list[str], unchanged: int) -> None:
-        self.pass_over(file)
+        self.count_as_done(file)
         report = self._tally.report
         report.files += 1
         if passages is None:
             report.unchanged_files += 1
             report.unchanged += unchanged
-            # These passages were left by a crash between writing and deleting.
+            # An unchanged file has outdated passages if a crash came after its new passages were written.
             self._outdated += outdated
             report.deleted += len(outdated)
         else:

@@ -1,4 +1,4 @@
-"""Find the collection that follows a folder: `prefrag FOLDER` updates this collection when the folder changes."""
+"""Find the collection (an index) of a folder. `prefrag FOLDER` updates the collection when the folder changes."""
 
 import itertools
 import os
@@ -18,9 +18,9 @@ _WAIT_SECONDS = 10.0
 
 
 def find_collection(folder: Path) -> str:
-    """Find the collection that follows a folder, or make an empty one.
+    """Find the collection that is kept up to date with a folder, or make an empty collection for it.
 
-    A new collection is named after the folder, without special characters, and with a number if the name is taken.
+    A new collection is named after the folder, without special characters. If the name is taken, a number is added.
     """
     real = printable(real_path(folder))
     with index_lock(".folders", _WAIT_SECONDS, "finding the collection of a folder"):
@@ -34,14 +34,14 @@ def find_collection(folder: Path) -> str:
 
 
 def followed_folder(collection: str) -> str | None:
-    """Find the folder that a collection follows. Returns None if it follows no folder."""
+    """Find the folder with which a collection is kept up to date. Returns None if there is no such folder."""
     with suppress(OSError, ValueError):
         return (index_path(collection) / FOLLOWS).read_text(encoding="utf-8")
     return None
 
 
 def comes_back(collection: str, path: str) -> bool:
-    """Check whether a file would be indexed again after its deletion, because it is in the followed folder."""
+    """Check whether a file that is deleted from the index would be indexed again, because it is still in the folder."""
     folder = followed_folder(collection)
     return folder is not None and path.startswith(folder.rstrip(os.sep) + os.sep) and is_there(path)
 

@@ -10,19 +10,19 @@ from prefrag.indexing.discovery import OTHER_KIND, is_corpus, printable, real_pa
 from prefrag.indexing.report import IndexReport, OnProgress
 from prefrag.indexing.stores import is_there, open_passages
 
-# The device and inode of each folder on which a drive is mounted. They are different when the drive is not mounted.
+# By the path of each mount point: its device and inode, which change when the drive is unmounted.
 Drives = Mapping[str, tuple[int, int]]
 
 
 def find_drives(folder: Path) -> Drives:
-    """Find the drives that are mounted below a folder, and count the folder itself as one of them."""
+    """Find the mount points below a folder. The folder itself is included, even if no drive is mounted there."""
     with os.scandir(folder):
         below = [each for each, _, _ in os.walk(folder) if os.path.ismount(each)]
     return {each: _device_and_inode(each) for each in {str(folder), *below}}
 
 
 def is_mounted(drive: str, drives: Drives) -> bool:
-    """Check whether the same drive as in ``drives`` is still mounted, and can be read."""
+    """Check whether a mount point has the same drive as when ``drives`` was made, and can be read."""
     try:
         with os.scandir(drive):
             return _device_and_inode(drive) == drives[drive]
@@ -36,8 +36,8 @@ def follow_changes(
     """Index the new and changed files of a folder, and delete missing files from the index.
 
     ``changed`` lists the paths of new, changed and missing files. If the folder itself is in this list, all its files
-    are checked for changes. The files of a drive that is no longer mounted stay in the index. Files of kinds that are
-    not read are not reported. Raises FileNotFoundError if a file disappears during the call. Then call this again.
+    are checked for changes. The files of a drive that is no longer mounted stay in the index. The report leaves out
+    files of unsupported kinds. Raises FileNotFoundError if a file disappears during the call. Then call this again.
     """
     listed = sorted(set(changed))
     there = [path for path in listed if os.path.exists(path)]
@@ -49,7 +49,7 @@ def follow_changes(
         prunes = prunes and all(is_mounted(drive, drives) for drive in drives)
         report = index(there, index=collection, prune=prunes, on_progress=on_progress, top=folder)
         report.skipped = [each for each in report.skipped if each.reason != OTHER_KIND]
-    # Checked last, because a drive that is still mounted now was also mounted when its files were looked for.
+    # Check the drives only now: a drive that is still mounted was also mounted when its files were looked for above.
     lost = tuple(drive.rstrip(os.sep) + os.sep for drive in drives if not is_mounted(drive, drives))
     below = select_below([str(folder)])
     # A path that leads out of the folder through a link is not deleted from the index.
@@ -70,7 +70,7 @@ def _is_corpus(path: str) -> bool:
 
 
 def _holds_known_file(collection: str, folder: Path) -> bool:
-    """Check whether any indexed file of the folder still exists. If none does, another drive may be mounted there."""
+    """Check whether any indexed file of the folder still exists. If not, the folder may now show another drive."""
     below = select_below([str(folder)])
     known = [path for _, path in open_passages("tantivy", collection).count_origins() if path and below(path)]
     return any(map(is_there, known))

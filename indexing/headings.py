@@ -1,9 +1,9 @@
-"""Keep the headings of a file through its conversion, so that each passage can name its section.
+"""Find the headings of a file in its converted text, so that each passage can name its section.
 
-Before the conversion, a mark is put in front of each heading: a number between two rare characters. The converter
-copies the mark with the heading. :meth:`Outline.read` removes all marks before the text is split, so passages contain
-no marks. The functions here put marks into Markdown and HTML. A converter for a new format can call
-:meth:`Outline.mark` itself, and write the mark at the beginning of each heading's line.
+Before the conversion, a mark is put in front of each heading. The mark is a number between two rare characters. The
+converter copies it with the heading. Before the text is split into passages, :meth:`Outline.read` removes the marks.
+The functions here put marks into Markdown and HTML. A converter for another format calls :meth:`Outline.mark`, and
+writes the mark at the beginning of the heading's line.
 """
 
 import html
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from prefrag.indexing.wrapped_lines import unwrap_lines
 
-# A rare character that nobody types. It is printable, because the extraction from HTML drops other characters, and it
+# A rare character that nobody types. It is printable, because the extraction from HTML drops unprintable characters. It
 # is a punctuation mark, so that Markdown emphasis right after it still works.
 _SIGN = "\u205c"
 # If the converter dropped the words of a heading, only the mark is left in the line, so the line end is removed too.
@@ -26,27 +26,27 @@ _HTML_TAGS = re.compile(r"(?:\s++|<(?!/?h[1-6]\b|script\b|style\b|!)[^<>]{1,1000
 _HTML_BREAK = re.compile(r"<(?:br|p|div|li|td)\b[^<>]*>", re.IGNORECASE)
 _MOST_READ = 2_000
 _MOST_CHARACTERS = 120
-# As many levels as in Word. A file may claim thousands of levels, and each passage would get as many headings.
+# The maximum level, as in Word. If a file claimed thousands of levels, each passage would get as many headings.
 _MOST_LEVELS = 9
 
 
 class Heading(NamedTuple):
     """A heading in a text."""
 
-    place: int  # its position in the text, in characters
+    place: int  # the position of the heading in the text, in characters
     level: int
     words: str
 
 
 class Outline:
-    """The headings of one file, in order. It makes the marks of the headings, and finds them in the converted text."""
+    """The headings of one file, in order. It makes a mark for each, and finds the marks in the converted text."""
 
     def __init__(self) -> None:
         self._headings: list[tuple[int, str]] = []
         self.loss = ""  # says which parts of the file could not be read
 
     def mark(self, level: int, words: str) -> str:
-        """Add the next heading, and return its mark."""
+        """Add the next heading of the file. Returns the mark to write before it, or "" if the heading has no words."""
         words = " ".join(words[:_MOST_READ].split())
         if not words:
             return ""
@@ -98,7 +98,7 @@ def mark_markdown(text: str, outline: Outline) -> str:
 
 
 def mark_html(text: str, outline: Outline) -> str:
-    """Mark each heading of a page, and also the text after it, because the extraction drops many headings."""
+    """Put a mark into each heading of a page, and again before the next text, as the extraction drops many headings."""
     pieces: list[str] = []
     end = 0
     for opening, closing in pairwise(_HTML_HEADING.finditer(text)):
@@ -106,7 +106,7 @@ def mark_html(text: str, outline: Outline) -> str:
             continue
         inner = text[opening.end() : min(closing.start(), opening.end() + _MOST_READ)]
         words = html.unescape(re.sub(r"<[^<>]*>", "", _HTML_BREAK.sub(" ", inner)))
-        # A pilcrow at the end is no part of the heading, but a link to it.
+        # A pilcrow at the end is only the label of a link to the heading.
         mark = outline.mark(int(opening[2]), words.strip().removesuffix("\u00b6"))
         pieces += [text[end : opening.end()], mark, text[opening.end() : closing.end()]]
         end = closing.end()
@@ -119,8 +119,8 @@ def mark_html(text: str, outline: Outline) -> str:
 class Sections(NamedTuple):
     """The sections that a passage lies in."""
 
-    main: str | None  # the headings above the section that holds most of the passage
-    begins: Sequence[tuple[int, str]] = ()  # of several sections: where in the passage each begins, and its headings
+    main: str | None  # the headings of the section that holds most of the passage, such as "Setup > Linux"
+    begins: Sequence[tuple[int, str]] = ()  # for several sections: where each begins in the passage, and its headings
 
 
 def find_sections(parts: Sequence[str], headings: Sequence[Heading]) -> list[Sections]:

@@ -1,9 +1,9 @@
-"""Read from an HTML page what the extraction of its main text ignores: its encoding and title, or all of its words."""
+"""Read the encoding, the title or all words of an HTML page. Haystack's converter returns only the main text."""
 
 import html
 import re
 
-# The end of a title is looked for within this distance.
+# The closing tag of a title must be at most this many characters after its opening tag.
 _TITLE_CHARACTERS = 50_000
 _DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 
@@ -17,7 +17,7 @@ def declared_charset(data: bytes) -> str | None:
 def html_title(text: str) -> str:
     """Find the title of a page, or else its first heading."""
     for tag in ("title", "h1"):
-        # The end is looked for only once, after the first opening tag. Otherwise a page full of tags would take hours.
+        # Only the first opening tag is tried. Otherwise a page with very many opening tags would take hours.
         if (start := re.search(rf"<{tag}\b[^>]{{0,1000}}>", text, re.IGNORECASE)) and (
             end := re.compile(rf"</{tag}\s*>", re.IGNORECASE).search(text, start.end(), start.end() + _TITLE_CHARACTERS)
         ):
@@ -29,7 +29,7 @@ def html_title(text: str) -> str:
 
 def without_tags(page: str) -> str:
     """Remove the tags of a page, and begin a new line at each paragraph, list item, heading and the like."""
-    # The search for an element's end stops at the next element of its kind. Otherwise a page full of them takes hours.
+    # The search for a closing tag stops at the next opening tag of the same name. Otherwise very many would take hours.
     page = re.sub(r"<(script|style|head)\b(?:(?!<\1\b).)*?</\1\s*>", " ", page, flags=re.IGNORECASE | re.DOTALL)
     page = re.sub(r"<(?:br|p|div|li|tr|h[1-6])\b[^<>]{0,1000}>", "\n", page, flags=re.IGNORECASE)
     return re.sub(r"\n\s*", "\n", html.unescape(re.sub(r"<[^<>]{0,5000}>", " ", page))).strip()

@@ -21,19 +21,19 @@ from prefrag.indexing.journal import change_collection
 from prefrag.indexing.report import IndexedFile
 from prefrag.indexing.shared_uploads import UPLOAD_INDEX, forget_uploads
 
-# How long to wait for a process that is still writing to the index.
+# How many seconds to wait for a process that is still writing to the index.
 _WRITER_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
 class IndexSummary:
-    """One index in the list."""
+    """What :func:`list_indexes` says about one index."""
 
     name: str
     passages: int | None  # None if the index cannot be read
     files: int | None  # the number of files and corpora; None if the index cannot be read
     bytes: int
-    web: bool | None  # whether questions may go to the web; None if the user has not decided
+    web: bool | None  # whether the user allows web searches; None if the user has not decided
     changed: str | None  # the time of the last change; None for Elasticsearch
     problem: str | None = None  # why the index cannot be read
 
@@ -45,7 +45,7 @@ def list_indexes(store: str = "tantivy") -> list[IndexSummary]:
 
 
 def summarise_index(name: str, store: str = "tantivy") -> IndexSummary:
-    """Describe one index, as `list_indexes` does for all."""
+    """Describe one index in the same way as `list_indexes`. Raises :class:`Missing` if there is no such index."""
     index_path(name)
     found = _local_indexes() if store == "tantivy" else _server_indexes()
     for known, size, changed in found:
@@ -103,7 +103,7 @@ def _summarise(name: str, store: str, size: int, changed: str | None) -> IndexSu
 def _local_indexes() -> Iterator[tuple[str, int, str | None]]:
     """Yield the name, the size in bytes and the time of the last change of each index of the data directory."""
     for name in list_names():
-        path = index_path(DEFAULT_INDEX).with_name(name)  # `index_path` would refuse odd names of copied folders.
+        path = index_path(DEFAULT_INDEX).with_name(name)  # `index_path` refuses names such as "a (copy)".
         files = [os.path.join(root, file) for root, _, names in os.walk(path) for file in names]
         # Some files may be gone by now, because another process may be merging the segments of the index.
         size = sum(os.path.getsize(file) for file in files if os.path.exists(file))
@@ -120,14 +120,14 @@ def _server_indexes() -> Iterator[tuple[str, int, str | None]]:
         own = [name for name, one in mappings.items() if stores.is_own_mapping(one["mappings"].get("properties", {}))]
         statistics = client.indices.stats(index=own, metric="store")["indices"] if own else {}
         rebuilt = {name: mappings[name]["mappings"].get("_meta", {}).get(REBUILD_OF) for name in own}
-        # A finished rebuild is listed under the name that it took over, an unfinished rebuild under its own name.
+        # A rebuilt index is listed under its alias. An index whose rebuild is unfinished is listed under its own name.
         shown = {name: of if of and find_rebuilt(client, of) == name else name for name, of in rebuilt.items()}
     for name in own:
         yield shown[name], int(statistics.get(name, {}).get("total", {}).get("store", {}).get("size_in_bytes", 0)), None
 
 
 def read_web_answer(index: str = DEFAULT_INDEX, store: str = "tantivy") -> bool | None:
-    """Read whether questions on an index may go to the web. Returns None if the user has not decided."""
+    """Read whether the user allows web searches for questions about an index. Returns None if this is undecided."""
     from elasticsearch import NotFoundError
 
     try:
@@ -139,7 +139,7 @@ def read_web_answer(index: str = DEFAULT_INDEX, store: str = "tantivy") -> bool 
 
 
 def keep_web_answer(answer: bool, index: str = DEFAULT_INDEX, store: str = "tantivy") -> None:
-    """Store whether questions on an index may go to the web. This replaces an earlier answer of the user."""
+    """Store whether the user allows web searches for questions about an index. This replaces an earlier decision."""
     if store == "tantivy" and not index_exists(index_path(index)):
         raise FileNotFoundError(f"There is no index '{index}'.{name_others(index)} List all with: prefrag indexes list")
     web_consent.keep_web_consent(_open(index, store), answer)
@@ -152,7 +152,7 @@ def _open(index: str, store: str) -> Any:
 
 
 def list_documents(index: str = DEFAULT_INDEX, store: str | DocumentStore = "tantivy") -> list[IndexedFile]:
-    """List the files and corpora of an index, sorted by path. All other passages form one entry at the end."""
+    """List the files and corpora of an index, sorted by path. Passages without a path form one entry at the end."""
     found: dict[tuple[str, str | None], IndexedFile] = {}
     for passage in stores.open_passages(store, index).all():
         kind, path = stores.origin_of(passage)

@@ -1,8 +1,8 @@
 """Change uploaded documents so that the uploaded files and the index agree, even if the change is interrupted.
 
-Beside the new files, a change first writes a journal of what it will do. Then it makes a single commit to the index. If
-the change is interrupted, the next process that changes the collection, or starts a server, reads the journal. It
-finishes a change that was committed, and undoes any other change. An uninterrupted change ends in the same way.
+A change first writes a journal, a file that says what will be done, into the folder of the new files. Then it makes a
+single commit to the index. If the change is interrupted, the next process that changes the collection or starts a
+server reads the journal. If the commit was made, that process finishes the change. Otherwise it undoes the change.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from prefrag.indexing.stores import PassageStore, index_lock
 
 logger = logging.getLogger(__name__)
 
-# How long a change waits for another change of the same collection.
+# The maximum number of seconds that a change waits for another change of the same collection.
 WAIT_SECONDS = 60.0
-# The folder of a change lies beside the folders of collections. Only names that users cannot choose begin with a dot.
+# The folders of changes have this prefix. They are beside the folders of collections, which never begin with a dot.
 _INCOMING = ".incoming-"
 _JOURNAL, _ALIVE = ".journal.json", ".alive"
-# Folders in the folder of a change: an index that is being made or deleted, and the uploads of a deleted index.
+# Inside the folder of a change: the folders for an index that is being made or deleted, and for its deleted uploads.
 _INDEX_ASIDE, _UPLOADS_ASIDE = ".index", ".uploads"
-# A file that marks the folder of an index that was made by an upload. It is deleted together with the index.
+# If the folder of an index has a file with this name, an upload has made the index, and not the command line.
 _MARK = "prefrag-uploaded"
-# No upload takes this long, so an older folder was left behind.
+# No upload takes this many seconds. An older folder was left behind by a process that has stopped.
 _ABANDONED_SECONDS = 24 * 3600.0
 
 
@@ -53,7 +53,7 @@ def uploads_folder(collection: str) -> Path:
 
 @contextmanager
 def make_incoming(collection: str) -> Iterator[Path]:
-    """Make a folder for arriving files. It is deleted at the end, unless a change of the collection needs it."""
+    """Make a folder for the files of an upload. Delete it after the block, unless an unfinished change needs it."""
     with _explain_full_disk(), _incoming_lock():
         folder = _make_folder(collection)
         alive = (folder / _ALIVE).open("wb")
@@ -62,7 +62,7 @@ def make_incoming(collection: str) -> Iterator[Path]:
         yield folder
     finally:
         alive.close()
-        # If a change was begun, it still needs the folder. The next process that locks the collection ends the change.
+        # A journal means that a change is unfinished. The next process that locks the collection finishes or undoes it.
         if not (folder / _JOURNAL).exists():
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -74,7 +74,7 @@ def list_arrived(incoming: Path) -> list[Path]:
 
 @contextmanager
 def change_collection(collection: str, wait: float | None = None) -> Iterator[LocalChanges]:
-    """Lock a collection, so that no other process changes its documents, and end its unfinished changes."""
+    """Lock a collection against changes by other processes. Interrupted changes are first finished or undone."""
     index_path(collection)
     seconds = WAIT_SECONDS if wait is None else wait
     lock = index_lock(f"uploads-{collection}", seconds, f"changing the documents of {collection}")
@@ -87,17 +87,17 @@ def change_collection(collection: str, wait: float | None = None) -> Iterator[Lo
 
 
 def end_all_changes() -> None:
-    """End the unfinished changes of stopped processes, in all collections."""
+    """Finish or undo the changes that stopped processes have left unfinished, in all collections."""
     for collection in sorted({_collection_of(folder) for folder in _uploads().glob(f"{_INCOMING}*")}):
         try:
             end_changes(collection)
         except (OSError, DocumentStoreError) as error:
-            logger.error("An unfinished change of the collection %s could not be ended. %s", collection, error)
+            logger.error("A change of the collection %s could not be finished or undone. %s", collection, error)
 
 
 def end_changes(collection: str) -> None:
-    """End the unfinished changes of stopped processes, in one collection."""
-    # If another process has the lock, that process has already ended the changes.
+    """Finish or undo the changes that stopped processes have left unfinished, in one collection."""
+    # If another process holds the lock, that process has already done this.
     with suppress(Busy, ValueError), change_collection(collection, wait=0):
         pass
 
@@ -121,7 +121,7 @@ class LocalChanges:
         self._index = index_path(collection)
 
     def open(self) -> PassageStore:
-        """Open the passages of the index. If there is no index, there are no passages."""
+        """Open the passages of the index. An index that does not exist counts as empty."""
         return PassageStore(TantivyDocumentStore(path=str(self._index)))
 
     def make(
@@ -138,8 +138,8 @@ class LocalChanges:
 
         ``added`` maps the names of new files to their paths, all in one folder from `make_incoming`. ``removed`` are
         the names of files to delete. ``written`` are passages to write, and ``outdated`` are ids of passages to delete.
-        ``language`` is used in a new index. With ``drops``, the index is deleted with its vectors and files. Returns an
-        empty mapping, because no passage is refused here.
+        ``language`` is the language of a new index. With ``drops``, the index is deleted with its vectors and files.
+        Returns why passages were refused. Only Elasticsearch refuses passages, so the mapping is always empty here.
         """
         store = TantivyDocumentStore(path=str(self._index))
         if not (added or removed or drops):
@@ -150,7 +150,7 @@ class LocalChanges:
         passage, before = _find_difference(store, written, outdated)
         _write_journal(incoming, self.folder, added=added, removed=removed, passage=passage, before=before, drops=drops)
         if drops:
-            # The index is moved in one step, so that a question finds either all of it or nothing.
+            # The index is moved in one step, so that a search finds either all of it or nothing.
             self._index.replace(incoming / _INDEX_ASIDE)
             _sync(self._index.parent)
             return {}
@@ -172,10 +172,10 @@ class LocalChanges:
 
 
 def _write_journal(incoming: Path, folder: Path, added: Iterable[str], removed: Iterable[str], **journal: Any) -> None:
-    """Write the journal of a change, so that the change can be ended after a power cut.
+    """Write the journal of a change, so that the change can be finished or undone after a power cut.
 
-    The change is committed when the state of `passage` in the index differs from `before`. Both are None if no passage
-    changes. If the index is to be deleted, the change is committed when the index is in the folder of the change.
+    The journal names one `passage` that the commit changes, if any, and its state `before`. If the passage now has
+    another state, the commit was made. To delete an index, the commit moves it into the folder of the change.
     """
     if hashes := {name: _hash(incoming / name) for name in added}:
         # Make the folder now, so that no disk space is needed after the commit.
@@ -193,7 +193,7 @@ def _write_journal(incoming: Path, folder: Path, added: Iterable[str], removed: 
 def _find_difference(
     store: TantivyDocumentStore, written: Iterable[Document], outdated: Iterable[str]
 ) -> tuple[str | None, str | None]:
-    """Find a passage that the commit changes. Returns its id and its state before, or None twice if nothing changes."""
+    """Find one passage that the commit will change. Returns its id and its present state, or None for both."""
     for passage_id in outdated:
         return passage_id, _passage_state(store, passage_id)
     for passage in written:
@@ -203,7 +203,7 @@ def _find_difference(
 
 
 def _passage_state(store: TantivyDocumentStore, passage: str | Document) -> str | None:
-    """Compute a digest of a passage, or of the indexed passage with an id. Returns None if no passage has the id."""
+    """Compute a digest of a passage or, for an id, of the passage in the index. Returns None for an unknown id."""
     if isinstance(passage, str):
         if not (found := store.documents_by_id([passage])):
             return None
@@ -213,7 +213,7 @@ def _passage_state(store: TantivyDocumentStore, passage: str | Document) -> str 
 
 
 def _end_changes(collection: str) -> None:
-    """Finish or undo each begun change. A folder without a journal holds files that still arrive, or were abandoned."""
+    """Finish or undo each unfinished change. Delete a folder without a journal if its process has ended."""
     for incoming in sorted(_uploads().glob(f"{_INCOMING}*")):
         if _collection_of(incoming) != collection:
             continue
@@ -266,7 +266,7 @@ def _finish(collection: str, incoming: Path, journal: dict[str, Any]) -> None:
 def _is_abandoned(incoming: Path) -> bool:
     """Check whether the process that made a folder has ended."""
     with _incoming_lock(), (incoming / _ALIVE).open("ab") as one, (incoming / _ALIVE).open("ab") as two:
-        # If both attempts succeed, the file system has no locks. Then the age of the folder decides.
+        # If the same lock can be taken twice, the file system has no locks. Then the age of the folder decides.
         is_free, are_free = take_lock(one.fileno()), take_lock(two.fileno())
         return is_free and (not are_free or time.time() - incoming.stat().st_mtime > _ABANDONED_SECONDS)
 
@@ -307,7 +307,7 @@ def _hash(path: Path) -> str:
 
 
 def _sync(path: Path) -> None:
-    """Make sure that a file, or the list of names in a folder, is on the disk."""
+    """Make sure that the content of a file, or the list of files in a folder, is written to the disk."""
     is_folder = path.is_dir()
     # Windows cannot open folders, and some network file systems cannot sync them.
     with suppress(OSError) if is_folder else nullcontext():

@@ -28,9 +28,9 @@ class Mail(NamedTuple):
 
     subject: str
     head: str  # the header lines From, To, Cc, Date and Subject
-    fields: dict[str, str]  # from, to, cc, subject and date (as year-month-day)
-    texts: list[str]  # in plain text
-    html: str  # empty if there is plain text
+    fields: dict[str, str]  # the same, with keys in small letters; the date is written as 2026-03-04
+    texts: list[str]  # the parts in plain text
+    html: str  # the parts in HTML; empty if there is plain text
     attachments: list[tuple[str, bytes]]  # the name and the content of each
 
 
@@ -43,7 +43,7 @@ class _ShortFields(Compat32):
 
 
 def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
-    """Read one mail, or all mails of a mailbox. Instead of a mail that cannot be read, yield the error."""
+    """Read one mail, or all mails of a mailbox. If a mail cannot be read, yield the error in its place."""
     begins = [found.span() for found in _FROM.finditer(data)] if is_mailbox else [(0, 0)]
     if not begins:
         raise CannotRead("there is no mail in it")
@@ -66,7 +66,7 @@ def _read_mail(data: bytes) -> Mail:
         fields["date"] = parsedate_to_datetime(head.get("Date", "")).date().isoformat()
     texts, pages, attachments = list[str](), list[str](), list[tuple[str, bytes]]()
     for part in _leaves(message):
-        # The name of an attachment may be a path on another machine, so keep only the last part.
+        # The name of an attachment may be a path on the sender's machine, so keep only the file name.
         name = re.split(r"[\\/]", _words(part.get_filename()))[-1]
         kind = part.get_content_type()
         if kind == _FORWARDED:
@@ -81,7 +81,7 @@ def _read_mail(data: bytes) -> Mail:
 
 
 def _leaves(message: Message) -> Iterator[Any]:
-    """Yield the parts of a mail that have content. A forwarded mail is one part."""
+    """Yield the parts of a mail that have content. A forwarded mail counts as a single part."""
     waiting: list[Any] = [message]
     for _ in range(_MOST_PARTS):
         if not waiting:

@@ -9,8 +9,8 @@ from prefrag.indexing.headings import Outline, mark_markdown
 _MOST_FRONT_MATTER = 10_000
 _MOST_BRACKETS = 200
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)(?:\r?\n)---[ \t]*(?=\r?\n|\Z)", re.DOTALL)
-# Matches a link between notes, such as [[folder/Note#Heading|words]]. After a !, a link embeds a note or a picture.
-# [[1, 2]] is not a link, but a list in a list.
+# Matches a link between notes, such as [[folder/Note#Heading|words]]. With a ! before it, the link embeds a note or a
+# picture. [[1, 2]] is not a link, but a list in a list.
 _NOTE_LINK = re.compile(
     r"(?<![\w\])])(!?)\[\[(?![\s\d])([^\[\]|#\n]{1,200})(?:#[^\[\]|\n]{0,200})?(?:\|([^\[\]\n]{0,200}))?\]\]"
 )
@@ -35,17 +35,17 @@ def _is_small_front_matter(text: str) -> bool:
 
 
 def _read_link(found: re.Match[str]) -> str:
-    """Replace a link between notes by the words that it shows and the name of the note, which is also its title."""
+    """Replace a link between notes by the words that it shows, and the name of the note, which serves as its title."""
     note, shown = found[2].strip().rpartition("/")[2], (found[3] or "").strip()
     return "" if found[1] else f"{shown} ({note})" if shown and shown != note else note
 
 
 def mark_notes(text: str, outline: Outline) -> str:
-    """Mark the headings of Markdown, and replace links between notes by words."""
+    """Put a mark before each heading of Markdown (see `headings`), and replace links between notes by words."""
     parts = _CODE.split(text)
     text = "".join(part if number % 2 else _NOTE_LINK.sub(_read_link, part) for number, part in enumerate(parts))
     found = _FRONT_MATTER.match(text)
     front = found[0] if found else ""
     marked = front + mark_markdown(text[len(front) :], outline)
-    # An empty line before a front matter keeps the converter from parsing it, so it is read as text.
+    # If the front matter is too large, an empty line before it keeps the converter from parsing it. It becomes text.
     return marked if _is_small_front_matter(text) else f"\n{marked}"

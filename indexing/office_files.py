@@ -12,8 +12,8 @@ from prefrag.indexing.headings import Outline
 from prefrag.indexing.report import CannotRead
 from prefrag.indexing.text_files import write_rows
 
-# The size of unpacked files is limited, because a few kilobytes can expand to gigabytes of zeros. The limit for XML is
-# lower, because in memory, XML takes ten times its size.
+# The limits for an archive: bytes of unpacked XML, bytes of all unpacked files, and number of files. A few kilobytes
+# can unpack to gigabytes. The limit for XML is lower, because parsed XML takes ten times its size in memory.
 _MOST_XML_BYTES = 100_000_000
 _MOST_BYTES = 500_000_000
 _MOST_PARTS = 20_000
@@ -24,7 +24,7 @@ _FIELD = re.compile(r"\{\\field(?=\{)", re.IGNORECASE)
 # The bytes that may stand before the first `<` of XML: white space, byte order marks, and the zeros of UTF-16.
 _BEFORE_XML = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
 XML_BEGINNING = 1_000_000
-# The maximum number of columns to read. A sheet that uses the last of Excel's 16,384 columns is mostly empty.
+# The maximum number of columns to read. Excel has 16,384 columns, but a sheet that uses them all is mostly empty.
 MOST_COLUMNS = 500
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 # PowerPoint's placeholder for a missing title.
@@ -47,7 +47,7 @@ def read_docx(data: bytes, outline: Outline) -> OfficeText:
 
     check_package(data)
     document = docx.Document(io.BytesIO(data))
-    # If a file has no properties, the library invents some, with a title.
+    # If a file has no properties such as a title, the library makes some up.
     has_title = any(each.reltype == RELATIONSHIP_TYPE.CORE_PROPERTIES for each in document.part.package.rels.values())
     title = document.core_properties.title if has_title else ""
     return OfficeText(title or "", "\n\n".join(_word_blocks(document, outline)))
@@ -77,7 +77,7 @@ def read_pptx(data: bytes, outline: Outline) -> OfficeText:
 
 
 def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
-    """Read an Excel file: the rows of each sheet with the names of their columns. Formulas are replaced by values."""
+    """Read an Excel file: the rows of each sheet with the names of their columns, and the results of formulas."""
     import openpyxl
 
     check_package(data)
@@ -103,13 +103,13 @@ def read_rtf(data: bytes, outline: Outline) -> OfficeText:
 
     if not data.lstrip().startswith(b"{\\rtf"):
         raise CannotRead("its name ends in .rtf, but its content is not RTF")
-    # Line breaks mean nothing in RTF. Here they hide links from striprtf, which would take very long for many links.
+    # striprtf takes very long for many links. A line break, which means nothing in RTF, keeps it from finding links.
     text = _FIELD.sub(r"\g<0>\n", data.decode("latin-1"))
     return OfficeText("", rtf_to_text(text, encoding="cp1252", errors="replace"))
 
 
 def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
-    """Refuse a zip archive that unpacks to too much, or whose XML has a document type, which can define entities."""
+    """Refuse a zip archive that is too large when unpacked, or whose XML may define entities in a document type."""
     if data.startswith(_OLE_SIGNATURE):
         raise CannotRead("it is encrypted, or from before Office 2007: save it as .docx, .xlsx or .pptx, unencrypted")
     try:
@@ -122,7 +122,7 @@ def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
             for part in parts:
                 with package.open(part) as stream:
                     beginning = stream.read(_SIGNATURE_BYTES)
-                    # The name alone does not show XML, because the archive can declare any of its parts to be XML.
+                    # A part may be XML whatever its name is, because the archive can declare any part to be XML.
                     if part.filename.endswith((".xml", ".rels")) or beginning.strip(_BEFORE_XML).startswith(b"<"):
                         xml_bytes += part.file_size
                         if xml_bytes > _MOST_XML_BYTES:
@@ -150,7 +150,7 @@ def check_xml(beginning: bytes, name: str) -> None:
         try:
             parser.Parse(beginning[start : start + 4096], False)
         except ExpatError:
-            # Leave broken XML to the reader of the format, which will refuse it.
+            # Leave broken XML to the library that reads this format, which will refuse it.
             return
         if begun:
             return
@@ -201,7 +201,7 @@ def _body_elements(parent: Any) -> Iterator[Any]:
 
 
 def _word_text(element: Any) -> str:
-    """Join the text of a paragraph or a cell. Deleted text is left out, because its tags are different."""
+    """Join the text of a paragraph or a cell. Text of a tracked deletion has another tag, so it is left out."""
     pieces: list[str] = []
     for piece in element.iter():
         if piece.tag == f"{_WORD}t":
@@ -216,7 +216,7 @@ def _word_text(element: Any) -> str:
 
 
 def _slide_blocks(shapes: Any, title_id: int | None) -> Iterator[str]:
-    """Yield the texts and tables of a slide, including those in groups."""
+    """Yield the texts and tables of a slide, including those in groups of shapes."""
     for shape in shapes:
         if shape.shape_id == title_id:
             continue

@@ -15,7 +15,7 @@ from prefrag.indexing.text_files import limit_text, write_rows
 _NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
 _TEXT, _TABLE, _OFFICE = (f"{{{_NAMES}{name}:1.0}}" for name in ("text", "table", "office"))
 _DRAW, _PRESENTATION = (f"{{{_NAMES}{name}:1.0}}" for name in ("drawing", "presentation"))
-# The elements with deleted text, comments in the margin, and footnote numbers.
+# The elements that are not read: deleted text, comments in the margin, and the numbers of footnotes.
 _LEFT_OUT = {f"{_TEXT}tracked-changes", f"{_OFFICE}annotation", f"{_TEXT}note-citation"}
 _GROUPS = {f"{_TABLE}table-{name}" for name in ("header-rows", "rows", "row-group")}
 _MOST_REPEATED = 100
@@ -29,7 +29,7 @@ def read_odt(data: bytes, outline: Outline) -> OfficeText:
 
 
 def read_ods(data: bytes, outline: Outline) -> OfficeText:
-    """Read a spreadsheet: the rows of each sheet with the names of their columns. Formulas are replaced by values."""
+    """Read a spreadsheet: the rows of each sheet with the names of their columns, and the results of formulas."""
     title, body = _open(data, "spreadsheet")
     sheets = []
     for sheet in body.iterfind(f"{_TABLE}table"):

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 from prefrag.components.text.sentences import ends_with_stop, sentence_ends
 
-# The passages of the multi-hop corpora have about 100 words. That is enough for a fact with its subject, and five such
-# passages fit into the context window of a small model.
+# The passages of datasets such as HotpotQA have about 100 words. That is enough for a fact with its subject, and five
+# such passages fit into the context window of a small model.
 ENOUGH_WORDS = 100
 MOST_WORDS = 140
-# This limit matters for tables, for debris, and for languages without spaces between words.
+# Tables, meaningless strings, and texts in languages without spaces reach this limit before MOST_WORDS.
 MOST_CHARACTERS = 1500
-# If the last passage of a text is shorter than this, it is joined to the passage before it.
+# If the last passage of a text has fewer words than this, it is joined to the passage before it.
 FEWEST_WORDS = 30
 _HEADING_WORDS = 15
 
@@ -20,8 +20,8 @@ def split_into_passages(text: str) -> list[str]:
     """Split a text into passages of whole sentences that do not overlap.
 
     A passage ends at the first end of a paragraph after 100 words, or before the sentence that would make it longer
-    than 140 words. A heading stays with the text after it. A sentence is only split if it is longer than a passage, as
-    a table can be. Then it is split at its line ends and, in long lines, between words.
+    than 140 words. A heading stays with the text after it. A sentence is only split if it is too long for a passage,
+    for example a table. Then it is split into lines, and a line that is still too long is split between words.
     """
     passages: list[str] = []
     current, words = "", 0
@@ -44,7 +44,7 @@ def split_into_passages(text: str) -> list[str]:
 
 
 def _units(text: str) -> Iterator[str]:
-    """Yield each sentence with the space after it. If a sentence is longer than a passage, yield it in pieces."""
+    """Yield each sentence with the space after it. If a sentence is too long for a passage, yield it in pieces."""
     for sentence in _sentences(text):
         if _fits(sentence):
             yield sentence
@@ -59,7 +59,7 @@ def _units(text: str) -> Iterator[str]:
 def _sentences(text: str) -> Iterator[str]:
     start = 0
     for end, after, kind in sentence_ends(text):
-        # Go on at a line end, which may only be due to the width of a page, and after a heading.
+        # Do not split at a line end, which may only be due to the width of a page, nor after a heading.
         if kind == "line" or (kind == "paragraph" and _is_heading(text[start:end])):
             continue
         yield text[start:after]
@@ -74,7 +74,7 @@ def _is_heading(paragraph: str) -> bool:
 
 def _runs_of_words(line: str) -> Iterator[str]:
     run, words = "", 0
-    # Take one word at a time, because a list of all words in a file of one line would take ten times its memory.
+    # Take one word at a time. The line may be a whole file, and a list of its words would take ten times its size.
     for match in re.finditer(r"\s*\S+\s*|\s+", line):
         word = match[0]
         for start in range(0, len(word), MOST_CHARACTERS):

@@ -1,4 +1,4 @@
-"""Read PDF files with PDFium: the text of each page, and the bookmarks as headings."""
+"""Read PDF files with PDFium: the text of each page, and its bookmarks, which serve as headings."""
 
 import re
 from typing import Any
@@ -9,7 +9,7 @@ from prefrag.indexing.wrapped_lines import unwrap_lines
 
 _MOST_TEXT = 100_000_000
 _MOST_LEVELS = 9
-# If lines are longer than this, each line is already a whole paragraph.
+# If lines have more characters than this, each line is taken for a whole paragraph, and no lines are joined.
 _MOST_WIDTH = 400
 # The characters that PDFium writes for a hyphen and a line break inside a word.
 _PARTED = re.compile("[\ufffe\x02]\\s*")
@@ -25,8 +25,8 @@ _OCR = "`ocrmypdf {}IN.pdf OUT.pdf` makes a PDF with text"
 def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
     """Read a PDF. Call this in a process with limits, because PDFium itself has no limits of time and memory.
 
-    Returns the title, and the text with a form feed between two pages. Adds the bookmarks to `outline`, and sets its
-    `loss` to name pages without text. Raises :class:`CannotRead` if the file is encrypted, damaged, too long or a scan.
+    Returns the title, and the text with a form feed between two pages. Adds the bookmarks to ``outline``, and lists
+    pages without text in `outline.loss`. Raises :class:`CannotRead` if it is encrypted, damaged, too long, or a scan.
     """
     import pypdfium2
 
@@ -90,7 +90,7 @@ def _mark(text: str, marks: list[tuple[int, str]], outline: Outline) -> str:
 
 
 def _check_loss(text: str, scans: list[str], outline: Outline) -> None:
-    """Refuse an unreadable text, and set the `loss` of the outline to name the pages without text."""
+    """Refuse an unreadable text, and list the pages that are pictures without text in `outline.loss`."""
     if len(_UNKNOWN.findall(text)) > _MOST_UNKNOWN * len(text):
         raise CannotRead(f"its fonts do not say which letters they show: {_OCR.format('--force-ocr ')}")
     if scans and not text.strip():

@@ -8,7 +8,7 @@ from typing import Any
 from prefrag.components.text.counted import counted
 from prefrag.indexing.report import CannotRead
 
-# The width of the picture in pixels, and its maximum number of pixels, which matters for a very long page.
+# The width of the picture in pixels. It is smaller if a very long page would have more than `_MOST_PIXELS` pixels.
 _WIDTH = 1_400
 _MOST_PIXELS = 8_000_000
 _MOST_RUNS = 5_000
@@ -23,9 +23,9 @@ def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
     :param data: The content of the file.
     :param number: The number of the page, from 1 on.
     :param sentence: A sentence to find on this page or the next. Only its letters and digits are compared.
-    :returns: `page` (the number of the drawn page), `pages` (how many there are), `png` (in base64), `width`, `height`
+    :returns: `page` (the number of the drawn page), `pages` (their total), `png` (in base64), `width`, `height`
         (in pixels), `runs` and `marks`. `runs` are the lines or parts of lines. Each has its `text`, and `left`, `top`,
-        `width` and `height` as fractions of the page. `marks` are the same for the sentence, if it is found.
+        `width` and `height` as fractions of the page. `marks` are the lines of the sentence (empty if it is not found).
     :raises CannotRead: When the file cannot be read, or has no such page.
     """
     import pypdfium2
@@ -37,7 +37,7 @@ def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
     try:
         if not 1 <= number <= len(document):
             raise CannotRead(f"it has {counted(len(document), 'page')}, but no page {number}")
-        # The sentence may be on the next page, because a passage may begin one page before its last sentence.
+        # The sentence may be on the next page, because a passage is cited by the page on which it begins.
         following = number + 1 if sentence and number < len(document) else number
         number = next((each for each in (number, following) if _find(_read(document, each), sentence)[1]), number)
         page = document[number - 1]
@@ -65,7 +65,7 @@ def _read(document: Any, number: int) -> str:
 
 
 def _runs(text: Any, start: int, length: int, box: tuple[float, float, float, float]) -> Iterator[dict[str, Any]]:
-    """Yield the text and position of each line in ``length`` characters from ``start`` on. A length of -1 means all."""
+    """Yield the text and position of each line in ``length`` characters from ``start`` on. -1 means all characters."""
     if not length:
         return
     left, bottom, width, height = box
@@ -79,7 +79,7 @@ def _runs(text: Any, start: int, length: int, box: tuple[float, float, float, fl
             "height": (high_y - low_y) / height,
         }
         words = text.get_text_bounded(low_x, low_y, high_x, high_y)
-        # If lines overlap, each of them has the text of all of them, so the total length is limited.
+        # If lines overlap, PDFium returns the text of all of them for each line, so limit the total length.
         if (room := room - len(words)) < 0:
             return
         yield {"text": words, **place}

@@ -18,19 +18,19 @@ from prefrag.indexing.stores import ORIGIN_FIELDS, UPLOADED, connect_elasticsear
 REBUILD_OF = "prefrag_rebuild_of"
 _COPY_SECONDS = 20
 _CONFLICT = 409
-# How long to wait for an upload that is being indexed.
+# How many seconds to wait for an upload that is being indexed.
 _UPLOAD_SECONDS = 900.0
 
 
 def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None = None, dense: bool = False) -> None:
-    """Replace an index with a new index in one step, so that no question is searched in half an index.
+    """Replace an index with a new index in one step, so that no search finds only a part of the passages.
 
-    ``fill`` gets the name of the new index, fills it, and returns how many passages it must hold. The old index is
-    searched until the new index is complete. Then the name becomes an alias of the new index. If this process is
+    ``fill`` gets the name of the new index, fills this index, and returns how many passages it must hold. The old index
+    is searched until the new index is complete. Then the name becomes an alias of the new index. If this process is
     killed, the old index stays, and the next rebuild deletes the unfinished index. If two rebuilds of an index run at
-    the same time, the earlier rebuild fails. Uploads to the old index are copied. Anything else that is written to it
-    meanwhile is lost. ``dense`` says that ``fill`` also embeds the passages, as it must if the old index has vectors.
-    Raises :class:`BadInput` if the old index cannot be replaced, and DocumentStoreError if the new one is incomplete.
+    the same time, the earlier rebuild fails. Uploads to the old index are copied. Anything else that is written to the
+    old index meanwhile is lost. If the old index has vectors, ``fill`` must embed the passages, and ``dense`` be true.
+    Raises :class:`BadInput` if the old index cannot be replaced, or DocumentStoreError if the new index is incomplete.
     """
     if name != name.lower():
         raise BadInput(f"Elasticsearch takes only lower-case names of indexes: use '{name.lower()}'.")
@@ -49,7 +49,7 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
         try:
             expected = fill(new)
             with change_shared(name, _UPLOAD_SECONDS) if client.indices.exists(index=UPLOAD_INDEX) else nullcontext():
-                # If ``fill`` wrote no passage, no uploads are copied either, so that the empty index is refused.
+                # If ``fill`` wrote nothing, copy no uploads either. Then `_check_whole` refuses the empty index.
                 expected += _copy_uploads(client, old, new) if expected else 0
                 _check_whole(client, new, made, expected)
                 _swap(client, name, old, new)
@@ -62,7 +62,7 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
 
 
 def find_rebuilt(client: Elasticsearch, name: str) -> str | None:
-    """Find the rebuilt index of which a name is the alias. Returns None if there is no such index."""
+    """Find the index that an alias stands for. Returns None if ``name`` is not the alias of a single rebuilt index."""
     if not client.indices.exists_alias(name=name):
         return None
     found = client.indices.get_mapping(index=name)
@@ -83,7 +83,6 @@ def _find_old(client: Elasticsearch, name: str) -> tuple[str | None, dict[str, A
 
 
 def _find_unfinished(client: Elasticsearch, name: str) -> list[str]:
-    """Find the unfinished indexes of rebuilds that were killed."""
     found = client.indices.get(index=f"{name}.*", features="aliases,mappings", expand_wildcards="all")
     return [
         index
@@ -93,7 +92,7 @@ def _find_unfinished(client: Elasticsearch, name: str) -> list[str]:
 
 
 def _copy_uploads(client: Elasticsearch, old: str | None, new: str) -> int:
-    """Copy uploaded passages to the new index, except those whose id it already has. Returns how many were copied."""
+    """Copy uploaded passages to the new index if their ids are not in it yet. Returns how many were copied."""
     if old is None:
         return 0
     uploaded = [{"prefix": {field: UPLOADED}} for field in ORIGIN_FIELDS]
@@ -112,7 +111,7 @@ def _identify(client: Elasticsearch, index: str) -> str:
 
 def _check_whole(client: Elasticsearch, index: str, made: str, expected: int) -> None:
     """Refuse an index that does not hold all passages that were written to it."""
-    # Wait for replicas that are still being made, because without them there would be only a single copy.
+    # Wait for replicas that are still being made. Until they exist, there is only a single copy of the new index.
     health = client.options(ignore_status=408).cluster.health(
         index=index, wait_for_status="yellow", wait_for_no_initializing_shards=True, timeout=f"{_COPY_SECONDS}s"
     )

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-# If more files than this are skipped for the same reason, only the first file is named.
+# If more files than this are skipped for the same reason, the message names only the first of them.
 _MOST_NAMED = 5
-# The reason for skipping a file that can only be read with packages that are missing.
+# The reason for skipping a file that cannot be read without an optional package.
 NEEDS_FILES = "it needs packages that are not installed: make install EXTRAS=files (or pip install 'prefrag[files]')"
 
 
@@ -41,8 +41,8 @@ class Progress:
 def group_by_reason(skipped: Sequence[Skipped]) -> list[str]:
     """Write a sentence for each skipped file or line, but only one sentence for many files with the same reason.
 
-    This sentence names the first file and counts the others. Files that need missing packages share a sentence even if
-    there are only two of them. Lines of corpora are always named.
+    This sentence names the first file and counts the others. If files need missing packages, two of them already share
+    a sentence. A skipped line of a corpus always has its own sentence.
     """
     files = [one for one in skipped if one.line is None]
     same = Counter(one.reason for one in files)
@@ -78,7 +78,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class PrunePlan:
-    """What a pruning is about to delete."""
+    """What is about to be deleted, because files or lines of corpora no longer exist."""
 
     gone: dict[str, int]  # the number of passages of each missing file
     shortened: dict[str, int]  # the number of passages that were removed from each corpus
@@ -94,11 +94,11 @@ OnPlan = Callable[[PrunePlan], None]
 
 @dataclass
 class IndexReport:
-    """What one indexing has done."""
+    """What one call of :func:`prefrag.indexing.index` has done."""
 
     files: int = 0  # all indexed files and corpora, changed or not
     unchanged_files: int = 0
-    written: int = 0  # passages, like the next three numbers
+    written: int = 0  # this and the next three fields count passages
     replaced: int = 0
     unchanged: int = 0
     deleted: int = 0
@@ -107,7 +107,7 @@ class IndexReport:
     skipped: list[Skipped] = field(default_factory=list)
     read_in_part: list[Skipped] = field(default_factory=list)
     skipped_lines: int = 0
-    other_kinds: Counter[str] = field(default_factory=Counter)  # by suffix: files of kinds that are not read
+    other_kinds: Counter[str] = field(default_factory=Counter)  # by suffix: the number of files of unsupported kinds
     seconds: float = 0.0
 
 
@@ -129,12 +129,12 @@ class Deletion:
     unknown: list[str]  # the targets that the index does not contain
 
 
-# The maximum number of skipped lines of a corpus that are named. The others are only counted.
+# For each corpus, at most this many skipped lines are listed in the report. Further lines are only counted.
 MOST_NAMED_LINES = 20
 
 
 class Tally:
-    """Fills the report of an indexing, and reports its progress."""
+    """Adds skipped files and lines to a report, and tells ``on_progress`` how far indexing has come."""
 
     def __init__(self, report: IndexReport, bytes_total: int, on_progress: OnProgress | None) -> None:
         self.report = report
@@ -166,7 +166,7 @@ class Tally:
 
 @contextmanager
 def indexing_bar(console: Console) -> Iterator[OnProgress]:
-    """Show a progress bar while an indexing runs."""
+    """Show a progress bar during the block. Provides the ``on_progress`` function that moves the bar."""
     from rich import progress as bars
 
     columns = (

@@ -1,9 +1,9 @@
 """Change uploaded documents in Elasticsearch, where several servers may change them at the same time.
 
-Elasticsearch has no transactions, so each collection has a lock, which is a document of the upload index. The server
-that holds the lock writes the uploaded files and the steps of the change into the same index. Then a single write
-lists these in the lock, and from then on the change is decided. If the server stops, the next server that takes the
-lock finishes a decided change, and deletes what was written for an undecided change.
+Elasticsearch has no transactions, so each collection has a lock: a document in the index `prefrag-uploads`. The server
+that holds the lock first writes the uploaded files, and the steps of the change, into that index. Then it lists them in
+the lock, in a single write. From then on, the change is decided. If the server stops, the next server that takes the
+lock finishes a decided change. If the change was not decided yet, that server deletes what was written for it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from prefrag.components.file_lock import Busy
 from prefrag.indexing import stores
 from prefrag.indexing.journal import WAIT_SECONDS
 
-# Every server imports this module, but few use Elasticsearch, whose client is slow to import.
+# Imported only by type checkers. The client is slow to import, and most servers that import this module do not use it.
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
@@ -47,11 +47,11 @@ _MAPPING = {
         "bytes": {"type": "long"},
     },
 }
-# A file is stored in documents of this many bytes, to which base64 adds a third.
+# A file is stored in parts of this many bytes, one document for each part. In base64, a part is a third larger.
 _PART_BYTES = 750_000
 _BULK_BYTES = 10_000_000
-# If a server does not renew its lock for this long, another server may take the lock. The other server measures this
-# time with its own clock, because the clocks of two servers may differ.
+# If a server does not renew its lock for this many seconds, another server may take the lock. The other server counts
+# the seconds with its own clock, because the clocks of two servers may differ.
 LEASE_SECONDS = 15.0
 _BEAT_SECONDS = 3.0
 _POLL_SECONDS = 0.1
@@ -60,7 +60,7 @@ _Version = Mapping[str, Any]
 
 
 class Room(NamedTuple):
-    """How much has been uploaded."""
+    """How much has been uploaded, to compare with the limits of uploads."""
 
     files: int  # in one collection
     bytes: int  # in one collection
@@ -84,7 +84,7 @@ class SharedChanges:
         self._heart = threading.Thread(target=self._beat, daemon=True)
 
     def take(self, wait: float) -> None:
-        """Take the lock, and end the change that its last holder left unfinished.
+        """Take the lock, and finish or undo the change that a stopped server has left unfinished.
 
         :raises Busy: When another server still holds the lock after ``wait`` seconds.
         """
@@ -124,7 +124,7 @@ class SharedChanges:
             forget_uploads(self._client, change=dead["change"])
 
     def open(self) -> stores.PassageStore:
-        """Open the passages of the index. If there is no index, there are no passages."""
+        """Open the passages of the index. An index that does not exist counts as empty."""
         try:
             return stores.open_passages("elasticsearch", self._collection, change=True)
         except FileNotFoundError:
@@ -145,7 +145,7 @@ class SharedChanges:
         """Make a change, as :meth:`prefrag.indexing.journal.LocalChanges.make` does.
 
         :returns: The reasons why Elasticsearch refused passages, by the ids of the passages. If a passage of a file is
-            refused, the whole file is left out. If a passage of a corpus is refused, only this passage is left out.
+            refused, the whole file is not indexed. If a passage of a corpus is refused, only this passage is left out.
         """
         from elasticsearch import ConflictError
 
@@ -219,7 +219,7 @@ class SharedChanges:
                 continue
 
     def _check(self) -> None:
-        """Make sure that no other server can have taken the lock, for example while this process was suspended."""
+        """Raise Busy if another server may have taken the lock, for example while this process was suspended."""
         if time.monotonic() - self._renewed > LEASE_SECONDS - _BEAT_SECONDS:
             raise Busy(_LOST_LOCK)
 
@@ -250,7 +250,7 @@ class SharedChanges:
 
         refused: dict[str, str] = {}
         if change["drops"]:
-            # Check who made the index, because the command line may have made a new index with the same name.
+            # Delete only an index that an upload made. The command line may have made a new index with the same name.
             if describe_index(self._collection)[1]:
                 self._client.indices.delete(index=self._collection, ignore_unavailable=True)
             forget_uploads(self._client, collection=self._collection)
@@ -311,7 +311,7 @@ class SharedChanges:
 
 @contextmanager
 def change_shared(collection: str, wait: float | None = None) -> Iterator[SharedChanges]:
-    """Lock a collection, so that no other server changes its documents, and end a change that was left unfinished."""
+    """Lock a collection against changes by other servers. An interrupted change is first finished or undone."""
     with stores.connect_elasticsearch() as client:
         stores.make_index(client, UPLOAD_INDEX, _MAPPING, number_of_shards=1, hidden=True)
         changes = SharedChanges(client, collection)
@@ -327,7 +327,7 @@ def change_shared(collection: str, wait: float | None = None) -> Iterator[Shared
 
 
 def end_shared_changes() -> None:
-    """End the unfinished changes of stopped servers, in all collections."""
+    """Finish or undo the changes that stopped servers have left unfinished, in all collections."""
     from elasticsearch import helpers
 
     try:
@@ -340,11 +340,11 @@ def end_shared_changes() -> None:
             with suppress(Busy), change_shared(collection, LEASE_SECONDS + _BEAT_SECONDS):
                 pass
     except DocumentStoreError as error:
-        logger.error("Unfinished changes of collections could not be ended. %s", error)
+        logger.error("Changes of collections could not be finished or undone. %s", error)
 
 
 def forget_uploads(client: Elasticsearch, **term: str) -> None:
-    """Delete what the upload index holds of a collection, or of an undecided change. Locks stay."""
+    """Delete the documents of a collection, or of an undecided change, from the upload index. Locks stay."""
     from elasticsearch import helpers
 
     client.indices.refresh(index=UPLOAD_INDEX)

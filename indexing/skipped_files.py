@@ -15,7 +15,7 @@ MOST_KEPT = 1_000
 
 
 def read_skipped(index: Path) -> dict[str, str]:
-    """Read why files were skipped or only read in part. Returns the reasons by path, but not for deleted files."""
+    """Read why files were skipped or only read in part: the reasons by path. Files that are gone are left out."""
     try:
         kept = json.loads((index / _FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -25,7 +25,7 @@ def read_skipped(index: Path) -> dict[str, str]:
 
 
 def keep_skipped(index: Path, report: IndexReport, paths: Collection[str]) -> None:
-    """Record which files were skipped when ``paths`` were indexed. The records of other files stay."""
+    """Record which files were skipped when ``paths`` were indexed. Earlier records of files elsewhere stay."""
     earlier = read_skipped(index)
     below = tuple(path.rstrip(os.sep) + os.sep for path in paths)
     kept = {path: reason for path, reason in earlier.items() if path not in paths and not path.startswith(below)}
@@ -38,7 +38,7 @@ def keep_skipped(index: Path, report: IndexReport, paths: Collection[str]) -> No
     if kept == earlier:
         return
     written = index / f".{_FILE}.{os.getpid()}"
-    # A failure does no harm: the index is complete without this record.
+    # If the record cannot be written, go on. The index is complete without it.
     with suppress(OSError):
         written.write_text(json.dumps(kept), encoding="utf-8")
         written.replace(index / _FILE)

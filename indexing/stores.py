@@ -1,4 +1,4 @@
-"""Read and write the passages of any Haystack document store. With Elasticsearch, this is done in bulk."""
+"""Read and write the passages of any Haystack document store. In Elasticsearch, many are written in one request."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ from prefrag.components.settings import settings, share_secrets
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD, title_key
 
-# At run time, these are imported only where they are used, because the client of Elasticsearch is slow to import.
+# These imports are only for type checkers. Functions import what they need, because the client is slow to import.
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
     from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-# The metadata fields for the path of a passage's file or corpus, and the names of these kinds of origin.
+# A passage of a file has the file's path in the metadata field `file_path`, a passage of a corpus in `corpus`.
 ORIGIN_FIELDS = {"file_path": "file", "corpus": "corpus"}
 # The prefix of the path of an uploaded file in an index that several machines share.
 UPLOADED = "upload:"
 STORES = ("tantivy", "elasticsearch")
-# The maximum size of the passages that are held in memory until they are written together.
+# Passages are collected in memory and written together, at the latest when they have this many bytes.
 MOST_BATCH_BYTES = 30_000_000
 _UNAVAILABLE = 503
-# How long a request waits for a missing shard. If a copy of the shard exists, it takes over within seconds.
+# How many seconds a request waits for a missing shard. If the shard has a copy, the copy soon takes over.
 _SHARD_SECONDS = 20
 _REQUEST_SECONDS = 30.0
-# How long to wait for another process, which may need most of an hour to index millions of passages.
+# How many seconds to wait for another process. It may need most of an hour to index millions of passages.
 WAIT_SECONDS = 7_200.0
 
 
 class PassageStore:
     """Read and write passages through Haystack's DocumentStore protocol."""
 
-    # The number of passages in one call. It is large, because each call ends with a slow commit.
+    # The maximum number of passages in one `write` or `delete`. It is large, because each call ends with a slow commit.
     batch = 10_000
-    # If a store commits several calls together, these are the passages that are not committed yet.
+    # The passages that were written but are not committed yet, by id. Only some subclasses commit later.
     written: Mapping[str, Document] = MappingProxyType({})
 
     def __init__(self, store: DocumentStore) -> None:
@@ -88,14 +88,14 @@ class PassageStore:
         return Counter(map(origin_of, self.all())) if found is None else found
 
     def count_terms(self) -> Counter[tuple[str, str | None]] | None:
-        """Count the same as `count_origins`, a thousand times faster. Returns None if the store cannot do this."""
+        """Count as `count_origins` does, but a thousand times faster. Returns None if the store cannot do this."""
         count: Callable[[str], dict[str, int]] | None = getattr(self._store, "count_values", None)
         if count is None:
             return None
         found: Counter[tuple[str, str | None]] = Counter()
         for field, kind in ORIGIN_FIELDS.items():
             found.update({(kind, path): passages for path, passages in count(field).items()})
-        # If some passages are not counted, they have another origin, or their path is too long for the index's terms.
+        # Some passages may not be counted, because they have no path, or a path that is too long to be indexed.
         return found if found.total() == self._store.count_documents() else None
 
     def write(self, passages: list[Document]) -> dict[str, str]:
@@ -137,14 +137,14 @@ class ElasticsearchPassageStore(PassageStore):
     )
 
     def __init__(self, store: ElasticsearchDocumentStore, index: str, url: str) -> None:
-        """Wrap a store and make its earlier writes visible."""
+        """Wrap a store, and make its earlier changes visible to searches."""
         super().__init__(store)
         self._index = index
         self._url = url
         with explain_failures(url):
             self._client = store.client
             [description] = self._client.indices.get_mapping(index=index).values()
-        # If the mapping lacks this field, no title key is written, because it would be treated like any other text.
+        # Write title keys only if the mapping has this field. Otherwise Elasticsearch would treat the keys as text.
         self._keeps_titles = TITLE_KEY_FIELD in description["mappings"].get("properties", {})
         self.finish()
 
@@ -293,7 +293,7 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
     with connect_elasticsearch() as client:
         address = without_userinfo(settings.elasticsearch_url)
         if client.indices.exists(index=index):
-            # Get the only mapping of the reply, whose key differs from `index` if `index` is an alias.
+            # The reply has a single mapping. If `index` is an alias, its key is the name of the real index.
             [description] = client.indices.get_mapping(index=index).values()
             properties = description["mappings"].get("properties", {})
             _check_mapping(index, properties, language)
@@ -310,7 +310,7 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
 
 
 def make_index(client: Elasticsearch, index: str, mapping: Mapping[str, Any], **more: Any) -> None:
-    """Make an index with the shards and replicas of the settings. Do nothing if another process has just made it."""
+    """Make an index with the configured numbers of shards and replicas. Do nothing if the index already exists."""
     from elasticsearch import BadRequestError
 
     try:
@@ -360,7 +360,7 @@ def elasticsearch_store(url: str | None = None, index: str = "default", **more: 
 
 @contextmanager
 def index_lock(name: str, wait: float = WAIT_SECONDS, work: str | None = None) -> Iterator[None]:
-    """Hold a lock of this data directory. If another process holds it, wait for at most ``wait`` seconds."""
+    """Hold the lock ``name``, a file in the data directory. Wait up to ``wait`` seconds if another process has it."""
     with hold_lock(data_directory() / "locks" / f"{name}.lock", wait, work or f"making the index {name}"):
         yield
 
@@ -440,7 +440,7 @@ def explain_failures(url: str) -> Iterator[None]:
 
 
 def origin_of(passage: Document) -> tuple[str, str | None]:
-    """Find the kind and the path of a passage's origin."""
+    """Find where a passage comes from: the kind of origin ("file", "corpus" or "other") and its path."""
     for field, kind in ORIGIN_FIELDS.items():
         if path := passage.meta.get(field):
             return kind, str(path)
@@ -448,12 +448,12 @@ def origin_of(passage: Document) -> tuple[str, str | None]:
 
 
 def is_there(path: str) -> bool:
-    """Check whether a file or folder exists."""
+    """Check whether a file or folder exists. Returns True if this cannot be found out."""
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
-        # An unreadable folder or an unreachable server does not show that the file is gone.
+        # If a folder is unreadable, or a file server unreachable, the file may still exist.
         return True
     return True

@@ -8,7 +8,7 @@ from charset_normalizer import from_bytes
 
 from prefrag.indexing.report import CannotRead
 
-# Longer marks first: the mark of UTF-32 begins with the mark of UTF-16.
+# UTF-32 comes before UTF-16, because the byte order mark of UTF-32 begins with the byte order mark of UTF-16.
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
@@ -32,9 +32,9 @@ _CANDIDATES = [
     "big5",
 ]
 _WESTERN = "cp1252"
-# Nearly all texts in Latin letters use the Western encoding. Another encoding must score better by more than this.
+# Nearly all texts in Latin letters use the Western encoding. Others must have a score that is better by more than this.
 _CLEARLY = 0.1
-# Prefixes of the text codecs that a page may declare. UTF-16 is not among them, as the declaration was read as ASCII.
+# The beginnings of encodings that a page may declare. UTF-16 must be wrong if the declaration could be read as ASCII.
 _DECLARABLE = ("utf-8", "cp", "iso", "koi8", "mac", "shift", "euc", "big5", "gb", "tis")
 _SAMPLE_BYTES = 50_000
 # This many bytes from the beginning of a file show whether it is text.
@@ -44,9 +44,9 @@ _PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 
 
 def decode_text(data: bytes, declared: str | None = None) -> str:
-    """Decode a text by its byte order mark, by the declared encoding, as UTF-8, or by the likeliest older encoding.
+    """Decode a text by its byte order mark, or else by the first encoding that fits.
 
-    If a text is UTF-8 except for a few bytes, only these bytes are lost.
+    The declared encoding is tried first, then UTF-8 (a few broken bytes may be lost), then the likeliest old encodings.
     """
     for mark, encoding in _BYTE_ORDER_MARKS.items():
         if data.startswith(mark):
@@ -108,7 +108,7 @@ def _without_zeros(text: str) -> str:
 
 
 def _decode_without_mark(data: bytes) -> str:
-    """Decode UTF-16 without a byte order mark. It must be Western text, where one byte of most letters is zero."""
+    """Decode UTF-16 without a byte order mark. It must be Western text, in which every second byte is mostly zero."""
     even, odd = data[::2].count(0), data[1::2].count(0)
     encoding = "utf-16-le" if odd > even else "utf-16-be"
     if 4 * max(even, odd) > len(data) > 20 * min(even, odd) and len(data) % 2 == 0:
@@ -122,7 +122,7 @@ def _decode_without_mark(data: bytes) -> str:
 
 
 def _is_assigned(text: str) -> bool:
-    """Check that Unicode defines all characters of a text. If other data is read as UTF-16, some are undefined."""
+    """Check that Unicode defines all characters of a text. If the data is not text, some characters are undefined."""
     return not any(unicodedata.category(character) in ("Cn", "Co", "Cs") for character in set(text))
 
 

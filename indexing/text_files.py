@@ -17,7 +17,7 @@ _SEPARATORS = ",;\t|"
 _NUMBER = re.compile(r"[\s\d.,:/%+\-\u20ac$\u00a3()]*")
 _LONGEST_NAME = 80
 _RULE = re.compile(r"[\s|+:=-]*")
-# The maximum length of a text. A small file can grow, because its cells may share a long text or a long column name.
+# The maximum length of a text. It can be far longer than the file, because a column name is repeated in each row.
 _MOST_TEXT = 100_000_000
 
 
@@ -31,7 +31,7 @@ def read_csv(text: str) -> list[str]:
     try:
         return list(write_rows(csv.reader(lines, delimiter=separator)))
     except csv.Error:
-        # For example, the rest of the file is one long value if a quotation mark is not closed.
+        # If a quotation mark is not closed, for example, the rest of the file is a single value and may be too long.
         return [line for line in map(_one_line, text.splitlines()) if line]
 
 
@@ -41,7 +41,7 @@ def write_rows(rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def limit_text(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines unchanged, but raise CannotRead if they are too long in total."""
+    """Yield the lines unchanged. Raises CannotRead as soon as they are too long in total."""
     room = _MOST_TEXT
     for line in lines:
         room -= len(line)
@@ -118,14 +118,14 @@ def _are_names(row: Sequence[str]) -> bool:
     )
 
 
-# Longer names are cut, because each value is written after its name.
+# Names are cut to this many characters, because a name is repeated before each of its values.
 _MOST_NAME = 200
 
 
 def read_json(text: str) -> list[str]:
     """Read a JSON text. Returns its values as lines."""
     try:
-        # Numbers are kept as text. As numbers of Python, they would lose digits, and very long numbers are an error.
+        # Keep numbers as text. Python numbers would lose digits, and Python refuses very long numbers.
         return list(limit_text(_lines(json.loads(text, parse_int=str, parse_float=str, parse_constant=str), "")))
     except RecursionError as error:
         raise CannotRead("its values are nested too deeply") from error
@@ -151,7 +151,7 @@ def _lines(value: Any, name: str) -> Iterator[str]:
 
 
 def _collect(value: Any, name: str, values: list[str], lists: list[tuple[str, Any]]) -> None:
-    """Collect the simple values of an object and of the objects in it. Collect lists of lists or objects separately."""
+    """Add simple values, also of nested objects, to ``values``. Add lists of lists or objects to ``lists``."""
     label = f"{name}: " if name else ""
     if isinstance(value, dict):
         for key, content in value.items():
@@ -171,7 +171,7 @@ def _simple(value: Any) -> str:
     return "" if value is None else _one_line(str(value))
 
 
-# With these settings of docutils, a file cannot include other files, change how it is read, or print anything.
+# With these settings of docutils, a file cannot include other files or change the settings, and nothing is printed.
 _SETTINGS = {
     "file_insertion_enabled": False,
     "raw_enabled": False,

@@ -19,15 +19,15 @@ from prefrag.indexing.stores import ORIGIN_FIELDS, PassageStore, origin_of
 
 
 def change_documents(collection: str, shared: bool) -> AbstractContextManager[LocalChanges | SharedChanges]:
-    """Lock a collection against changes by others: in Elasticsearch if it is ``shared``, and else on this machine."""
+    """Lock a collection against changes by others. A ``shared`` collection is in Elasticsearch, others are local."""
     return change_shared(collection) if shared else change_collection(collection)
 
 
 def add_uploads(collection: str, incoming: Path, language: str | None = None, shared: bool = False) -> IndexReport:
     """Index the readable files of a folder, and move them to the folder of a collection. On failure, nothing changes.
 
-    ``incoming`` is a folder from `make_incoming`. A ``shared`` collection is in Elasticsearch. If a file is skipped, an
-    earlier file with the same name stays.
+    ``incoming`` is a folder from `make_incoming`. A ``shared`` collection is in Elasticsearch. If a file is skipped, a
+    file with the same name that was uploaded before stays.
     """
     report = IndexReport()
     with change_documents(collection, shared) as changes:
@@ -72,7 +72,7 @@ def _collect(pending: PendingChanges, incoming: Path, folder: Path, report: Inde
 
 
 class PendingChanges(PassageStore):
-    """An index with changes that nobody else sees until all changes are committed together."""
+    """Collects changes to an index, which others see only when all changes are committed together."""
 
     def __init__(self, stored: PassageStore) -> None:
         self._stored = stored
@@ -93,12 +93,12 @@ class PendingChanges(PassageStore):
         return self._stored.where(field, values)
 
     def write(self, passages: list[Document]) -> dict[str, str]:
-        """Add to the passages that will be written."""
+        """Remember passages to write when the changes are committed."""
         self.written.update((passage.id, passage) for passage in passages)
         return {}
 
     def delete(self, ids: list[str]) -> None:
-        """Add to the passages that will be deleted."""
+        """Remember passages to delete when the changes are committed."""
         self._deleted.update(ids)
 
     def forget(self, paths: Iterable[str]) -> None:
@@ -107,9 +107,9 @@ class PendingChanges(PassageStore):
         self.written = {key: each for key, each in self.written.items() if origin_of(each)[1] not in origins}
 
     def replace_earlier(self, file: FoundFile) -> int | None:
-        """Delete the passages of an earlier version of a file. Returns how many of them have no replacement.
+        """Delete the passages of an earlier version of a file. Returns how many were deleted and not written again.
 
-        Returns None and deletes nothing if no passage of the file would be left.
+        Returns None and deletes nothing if the index would then have no passage of the file.
         """
         stored = {field: {each.id for each in self.where(field, [str(file.path)])} for field in ORIGIN_FIELDS}
         own = stored["corpus" if file.is_corpus else "file_path"]

@@ -5,15 +5,15 @@ from itertools import groupby, pairwise
 
 from prefrag.components.text.sentences import FIELD, ends_with_stop
 
-# The width of a typed page. If lines are longer, each line is a whole paragraph.
+# The width of a typed page in characters. If lines are longer, each line is taken for a whole paragraph.
 _MOST_WIDTH = 130
 _LEAST_WIDTH = 30
-# A line is joined with the next line if it fills this share of the width. Typists stop early, and printed letters
-# differ in width, so the share is small. After a full stop it is larger, because the paragraph may end there.
+# A line is joined with the next line if the line and the next word fill more than this share of the width. 60% is
+# enough, because many lines end early. After a full stop, 80% is needed, because the paragraph may end there.
 _FULL, _FULL_STOPPED = 0.6, 0.8
 _LETTER = re.compile(r"[^\W\d_]")
 _ITEM = re.compile(r"[-+*\u2022\u2013\u25cf\u25e6](?:\s|-?\w)|\(?(?:\d{1,3}|[A-Za-z])[.)]\s")
-# Matches the gaps between columns, and the dots in a table of contents. Gaps in justified text have up to two blanks.
+# Matches gaps between columns and the dots in a table of contents, but not the two blanks that justified text may have.
 _COLUMNS = re.compile(r"\S(?: {3,}|\t)\s*\S|\||(?:\. ?){4}")
 _INDENT = re.compile(r"\s*(?:>\s?)*")
 _PARTED = re.compile(r"[^\W_]*[^\W\d_]-$")
@@ -24,10 +24,10 @@ _MOST_PARTED = 50
 def unwrap_lines(text: str, most_width: int = _MOST_WIDTH) -> str:
     """Join the lines of each paragraph, and the parts of words that are hyphenated at line ends.
 
-    A line is joined with the next line if it is full, so that the next word had no room. If the next line begins with a
-    small letter, half full is enough. The width is that of the whole text, so that verse, addresses and headings, which
-    are narrower, keep their lines. Lists, tables and code keep their lines, too. If lines have more than ``most_width``
-    letters, nothing is joined.
+    A line is joined with the next line if it is so full that the next word had no room. If the next line begins with a
+    small letter, half a line is enough. All lines are compared with the width of the whole text. So verse, addresses
+    and headings, which are narrower, are not joined, and neither are lists, tables and code. If the text is wider than
+    ``most_width`` characters, nothing is joined.
     """
     lines = [line.rstrip() for line in text.split("\n")]
     lengths = sorted(len(line) for line in lines if _LETTER.search(line))
@@ -44,7 +44,7 @@ def unwrap_lines(text: str, most_width: int = _MOST_WIDTH) -> str:
 
 
 def _join(block: list[str], width: int, words: set[str]) -> str:
-    """Join the lines of one block, which has no empty lines."""
+    """Join the lines between two empty lines."""
     pieces = block[:1]
     hang, goes_on = _hang(block[0]), False
     for line, following in pairwise(block):
@@ -87,7 +87,7 @@ def _goes_on(line: str, following: str, width: int, hang: int, within: bool) -> 
 
 
 def _hang(line: str) -> int:
-    """Find the least indentation of the further lines of a list item. Returns 0 if the line does not begin an item."""
+    """Find the least indentation of the second line of a list item. Returns 0 if ``line`` does not begin an item."""
     indent = _indent(line)
     return indent + 1 if _ITEM.match(line, indent) else 0
 

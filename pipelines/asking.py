@@ -40,13 +40,13 @@ arrived: ContextVar[float | None] = ContextVar("arrived", default=None)
 
 
 class RunFailed(PrefragError, RuntimeError):
-    """A run ended early, because something failed.
+    """The error when a run ends early because something failed.
 
     :param message: What happened and what to do.
     :param result: The result so far: the trace, the steps, the documents, and the errors including ``message``.
     :param http_status: The status for a client: 504 after the deadline, 429 when the model server is busy, 422 for
         filters that do not fit the documents.
-    :param retry_after: Seconds after which the model server accepts another call, if it says so.
+    :param retry_after: Seconds after which the model server accepts another call, if the server states them.
     """
 
     http_status = 502
@@ -82,7 +82,7 @@ async def stream(
     :param deadline: The seconds after which the run is stopped; by default ``PREFRAG_RUN_SECONDS``, or 600.
     :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
     :returns: The events, then the result.
-    :raises ValueError: When the question or an option cannot be used.
+    :raises ValueError: When the question or an option is invalid.
     :raises RunFailed: When the run fails or is stopped.
     """
     inputs, context = _prepare(pipeline, question, options)
@@ -183,10 +183,10 @@ def _count(result: Mapping[str, Any], status: str) -> dict[str, Any]:
 async def end_with_tasks(
     outputs: AsyncGenerator[T, None], until: float, context: Context | None = None
 ) -> AsyncGenerator[T, None]:
-    """Yield the outputs of an engine. At the end, or if the caller stops early, cancel every task of the engine.
+    """Yield a pipeline engine's outputs. At the end, or if the caller stops early, cancel the engine's tasks.
 
-    Haystack runs each component in a task and never cancels the task. Without this function, a run that was stopped
-    would go on with its model call and all retries.
+    Haystack runs each component in a task and never cancels the task. Without this function, a stopped run would
+    continue its model call with all retries.
     """
     tasks: set[asyncio.Task[Any]] = set()
     context = context or copy_context()
@@ -248,7 +248,7 @@ class _RecordTasks(Awaitable[T]):
 async def begin(pipeline: Any, question: str, **options: Any) -> State:
     """Build the first state of a run, to check the question and the options without a run.
 
-    :raises ValueError: When the question or an option cannot be used.
+    :raises ValueError: When the question or an option is invalid.
     """
     inputs, context = _prepare(pipeline, question, options)
     building = pipeline.get_component("start").run_async(**inputs)
@@ -264,7 +264,7 @@ async def ask_async(pipeline: Any, question: str, **options: Any) -> dict[str, A
     :param question: The question.
     :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
     :returns: The result.
-    :raises ValueError: When the question or an option cannot be used.
+    :raises ValueError: When the question or an option is invalid.
     :raises RunFailed: When the run fails or is stopped.
     """
     result: dict[str, Any] = {}
@@ -287,7 +287,7 @@ def ask(question: str, pipeline: Any = "prefrag", **options: Any) -> dict[str, A
     :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
     :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
     :returns: The result.
-    :raises ValueError: When the pipeline does not exist, or the question or an option cannot be used.
+    :raises ValueError: When the pipeline does not exist, or the question or an option is invalid.
     :raises RunFailed: When the run fails or is stopped.
     """
     loaded = _load_once(pipeline) if isinstance(pipeline, str | Path) else pipeline
@@ -304,7 +304,7 @@ def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
     The keys are the names of the sources. ``result`` may also be the result so far of a run that failed.
     """
     searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
-    # With both an error and a provider, only one retriever of the source failed, and another one found nothing.
+    # If a search has an error and also a provider, only some retrievers of its source failed; others found nothing.
     no_provider = ("", RECORDING)
     if any(event.get("titles") or not event.get("error") or event["provider"] not in no_provider for event in searches):
         return {}
@@ -312,7 +312,7 @@ def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def refuse_unsearched(result: dict[str, Any]) -> dict[str, Any]:
-    """Return ``result``, unless every search of its run failed.
+    """Return ``result`` unchanged, but raise an error if every search of its run failed.
 
     :raises RunFailed: When every search failed.
     """
@@ -354,7 +354,7 @@ def event_loop() -> asyncio.AbstractEventLoop:
     """Start the event loop that all calls share, because an HTTP client works only in the loop that made it."""
     context = start_blocking_portal()
     loop = context.__enter__().call(asyncio.get_running_loop)
-    # Whatever still runs when the program ends is cancelled.
+    # When the program ends, cancel all calls that are still running.
     atexit.register(context.__exit__, None, None, None)
     return loop
 
@@ -366,7 +366,7 @@ def _prepare(pipeline: Any, question: str, options: dict[str, Any]) -> tuple[dic
     context = copy_context()
     context.run(label_audit, **label_run(pipeline))
     given.pop("deadline", None)
-    # If the API key already closes the web, keep that as the reason to show.
+    # If the API key already forbids web search, keep that as the reason to show.
     if given.pop("web", None) is False and not web_closed_by.get():
         context.run(web_closed_by.set, CLOSED_BY_REQUEST)
     return {"question": question, **{name: value for name, value in given.items() if value is not None}}, context
@@ -377,13 +377,13 @@ def _find_cause(error: Exception) -> BaseException:
 
 
 def find_busy_server(error: BaseException) -> dict[str, Any]:
-    """Return the status and the pause for the client if an overloaded model server refused a call, else nothing."""
+    """If an overloaded model server refused a call, return the status and the pause for the client; else {}."""
     server = find_cause(error, ModelServerError)
     return {"http_status": 429, "retry_after": server.retry_after} if server and server.status == 429 else {}
 
 
 def _find_status(error: Exception) -> dict[str, Any]:
-    # The client has to correct filters that do not fit the documents.
+    # If the filters do not fit the documents, the status must tell the client to correct them.
     is_refused = isinstance(_find_cause(error).__cause__, FilterError)
     return {"http_status": BadInput.http_status} if is_refused else find_busy_server(error)
 

@@ -32,7 +32,7 @@ from prefrag.pipelines.run_labels import name_index
 
 YAML_PIPELINES = prefrag.ROOT / "yaml_pipelines"
 
-# Haystack 3 has one class for both engines; 2.x has a separate class for the asynchronous one.
+# Haystack 3 has one pipeline class. Haystack 2 has a separate class for pipelines that run asynchronously.
 Pipeline: Any = getattr(haystack, "AsyncPipeline", haystack.Pipeline)
 
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Z][A-Z0-9_]*)(?::-(?P<default>[^}]*))?\}")
@@ -49,7 +49,7 @@ trust_modules("prefrag", "duckduckgo_api_haystack")
 
 
 class PipelineMissing(Missing, ValueError):
-    """There is no such pipeline, or its YAML does not describe a pipeline."""
+    """The error when a pipeline does not exist, or when its YAML does not describe a pipeline."""
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -62,7 +62,7 @@ _Loader.add_constructor(
 
 
 def folders() -> list[Path]:
-    """List the folders with pipelines. If several contain a pipeline of the same name, the first folder is used."""
+    """List the folders with pipelines. If several contain a pipeline of the same name, the first folder's is loaded."""
     return [*filter(None, [settings.pipelines_dir]), YAML_PIPELINES]
 
 
@@ -86,7 +86,7 @@ def find(pipeline: str | os.PathLike[str]) -> Path:
 
 
 def own_variables(*files: Path) -> set[str]:
-    """Find the variables that a user's own pipelines read, so that they are not mistaken for misspelt settings."""
+    """Find the variables that a user's own pipelines read. The caller must not report them as misspelt settings."""
     own = [*files, *(file for folder in folders()[:-1] for file in folder.glob("*.yaml"))]
     texts = (file.read_text(encoding="utf-8", errors="replace") for file in own if file.is_file())
     return {name for text in texts for name in re.findall(r"PREFRAG_[A-Z0-9_]+", text)}
@@ -115,10 +115,10 @@ def load(pipeline: str | os.PathLike[str] = "prefrag", replace: Mapping[str, Any
     for all objects of that class. Each further word is a parameter, a key of a mapping, or a position in a list,
     counted from 0. Without further words the whole component is replaced.
 
-    If another component of the YAML repeats all parameters of a component (``init_parameters: *web``), it changes too:
-    ``web.retriever`` also replaces the retriever of ``web_again``. Objects inside components do not change together. To
-    change all of them, name their class: ``{"TantivyDocumentStore.index": "mine", "WebRetriever.local_index": "mine"}``
-    sets an index of your own. The more specific key wins, whatever the order: a component over a class, and
+    A component may repeat all parameters of another with a YAML alias (``init_parameters: *web``). A key for the other
+    component then changes both: ``web.retriever`` also replaces the retriever of ``web_again``. To change objects
+    inside several components, name their class: ``{"TantivyDocumentStore.index": "mine", "WebRetriever.local_index":
+    "mine"}`` sets an index of your own. The more specific key wins in any order: a component over a class, and
     ``web_again.retriever`` over ``web.retriever``.
 
     A value is a component or another object with ``to_dict``, a plain value, or a mapping with ``type`` and
@@ -187,10 +187,10 @@ def _explain(error: Exception) -> str:
 
 
 def guard_web(pipeline: Any) -> None:
-    """Refuse web searches outside an external source, and tell every source which indexes must allow the web.
+    """Refuse web searches outside an external source, and tell every source which indexes must allow web search.
 
-    Each index stores whether its user allowed the web. The indexes of all stores in the pipeline count. If there is no
-    store, the embedded index that the web retriever names counts.
+    Each index stores whether its user has allowed web search. All indexes in the pipeline must allow it. If the
+    pipeline has no store, the local index that its web retriever names must allow it.
     """
     outside = list(walk_parts(pipeline, descend=lambda part: not _is_external_source(part)))
     sources = [part for _, part in outside if _is_external_source(part)]
@@ -230,7 +230,7 @@ def _is_external_source(part: Any) -> bool:
 
 def _find_closed(sources: Sequence[RetrievalSource]) -> tuple[set[str], str]:
     leaving = [source for source in sources if source.leaves_machine]
-    # All sources have the same indexes, so one gate answers for all.
+    # The gates of all sources have the same indexes, so ask only the first gate.
     if not leaving or leaving[0].gate.is_open:
         return set(), ""
     closed = {source.name for source in leaving}
@@ -242,7 +242,7 @@ def _find_closed(sources: Sequence[RetrievalSource]) -> tuple[set[str], str]:
 
 
 def make_importable(folder: Path, types: Iterable[str]) -> None:
-    """Make the modules and packages in a folder importable, and trust only them.
+    """Make the modules and packages in a folder importable, and add only them to Haystack's allowlist.
 
     The folder goes to the end of the import path, so that no module in it can replace an installed module.
     """

@@ -8,7 +8,7 @@ from prefrag.components.text.one_line import one_line
 
 HEADING = "Sources:"
 NOT_ANSWERED = "Found, not answered."
-# The words for how sure the extractive reader is of its answer.
+# The words for how sure the extractive reader is of its answer, by the result's field `certainty`.
 GIVEN = {"stated": "Stated", "probably": "Probably"}
 _MOST_CHARACTERS = 200
 _BRACKETS = re.compile(r"\[(\s{0,9}[ADW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[ADW]?\d{1,9})*\s{0,9})\]", re.IGNORECASE)
@@ -34,7 +34,7 @@ def sentence_text(document: Mapping[str, Any]) -> str:
 
 
 def evidence_texts(result: Mapping[str, Any]) -> list[str]:
-    """Write the relevant sentences of a result without an answer."""
+    """Write the relevant sentences of a result that has no answer."""
     documents, texts = dict(references(result)), list[str]()
     named: set[str] = set()
     for one in result.get("evidence") or ():
@@ -45,9 +45,9 @@ def evidence_texts(result: Mapping[str, Any]) -> list[str]:
 
 
 def given_parts(result: Mapping[str, Any]) -> list[str]:
-    """Split the extractive reader's sentence into the text before the answer, the answer, the text after, the place.
+    """Write what the extractive reader found, in four parts: up to the answer, the answer, the rest, the source.
 
-    The answer is empty if the reader found only a sentence. The list is empty if it found nothing or a model answered.
+    The answer is empty if the reader found only a sentence. The list is empty if nothing was found or a model answered.
     """
     if (word := GIVEN.get(result.get("certainty") or "")) is None:
         return []

@@ -20,13 +20,13 @@ def replace_parts(pipeline: Block, replace: Mapping[str, Any] | Change) -> Block
     if not isinstance(replace, Mapping):
         changed: Block = rewrite(pipeline, replace)
         return changed
-    # Where YAML anchors share a block (a mapping with a class), the deep copy shares its copy too.
+    # A block (a mapping with a class) that YAML anchors use in several places stays one block in the deep copy.
     changed = copy.deepcopy(pipeline)
     names = list(changed["components"])
 
     def exactness(key: str) -> tuple[int, int]:
         first, *rest = key.split(".")
-        # More specific keys come later and win: first classes, then components, components that repeat others, parts.
+        # Later keys override earlier keys. The order: classes, components, components that repeat others, parts.
         return names.index(first) if first in names else -1, len(rest)
 
     for key in sorted(replace, key=exactness):

@@ -10,7 +10,7 @@ from prefrag.components.parts import TANTIVY_STORE, find_stores
 
 
 def label_run(pipeline: Any) -> dict[str, str]:
-    """Return the labels of a run: its id, its pipeline and, for the audit log, the collections that it searches."""
+    """Return a run's labels: its id, its pipeline and, if there is an audit log, the collections that it searches."""
     labels = {"run": uuid.uuid4().hex, "pipeline": getattr(pipeline, "name", None) or "unnamed"}
     if audit_log() is None:
         return labels

@@ -1,9 +1,9 @@
 """Write the pipelines that are variants of another pipeline: `python -m prefrag.pipelines.variants`.
 
-`variants.yaml` names for each variant its base, the comment at its head, and what to replace. A key is a path as in
-:func:`prefrag.pipelines.load`, or `connections`, or `NEW after OLD` to insert NEW behind OLD. A value is YAML text with
-comments, or null to leave the part out. In this text, `@local.retriever` stands for the retriever of `local` in the
-base, and `@prefrag_dense:local.retriever` for the same path in another pipeline.
+`variants.yaml` holds for each variant its base pipeline, the comment at its head, and a mapping `replace`. A key of the
+mapping is a path as in :func:`prefrag.pipelines.load`, or `connections`, or `NEW after OLD` to insert NEW after OLD. A
+value is YAML text, or null to leave the part out. In the text, `@local.retriever` stands for the retriever of `local`
+in the base, and `@prefrag_dense:local.retriever` for the same path in another pipeline.
 """
 
 import re
@@ -28,7 +28,7 @@ def table() -> dict[str, dict]:
 
 @cache
 def text_of(name: str) -> str:
-    """Make the text of a pipeline."""
+    """Return the YAML text of a pipeline. The text of a variant is made from its base."""
     if name not in table():
         return (YAML_PIPELINES / f"{name}.yaml").read_text(encoding="utf-8")
     variant = table()[name]

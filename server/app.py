@@ -55,13 +55,13 @@ _LAST_SECONDS = 5.0
 
 
 def create_app() -> FastAPI:
-    """Build the application; uvicorn calls this in each of its worker processes."""
+    """Build the application. uvicorn calls this function in each worker process."""
     keyring, page_token, open_deploy = Keyring(), PageToken(), settings.open_deploy
     files, lenient = served_pipelines.choose_pipelines(), served_pipelines.skips_broken()
     listed_collections()
     hide_stand_ins(files.values())
-    # If Hayhooks found pipelines in its folder, it would load them itself and only log failures. So give it an empty
-    # folder. Only pipelines that are deployed later go there.
+    # If Hayhooks found pipelines in its folder, Hayhooks would load them and only log failures. So give it an empty
+    # folder. Only pipelines that are deployed later are stored there.
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
     _configure_hayhooks(deployed_later.name)
     configure_log()
@@ -76,8 +76,8 @@ def create_app() -> FastAPI:
 
     app = _create_hayhooks()
     app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
-    # Our middleware runs inside Hayhooks' middleware, so that refusals also carry CORS headers and a request id.
-    # `add_middleware` would put it outside.
+    # Put our middleware inside Hayhooks' middleware, which adds CORS headers and a request id to our refusals too.
+    # `add_middleware` would put ours outside.
     app.user_middleware += [
         Middleware(OpenWebUIRoutes),
         Middleware(ErrorForm),
@@ -91,7 +91,7 @@ def create_app() -> FastAPI:
     ]
     app.add_exception_handler(Refusal, _refuse)
     app.add_exception_handler(RequestValidationError, refuse_wrong_shape)
-    # The routes of all pipelines use this class, including those of pipelines that are deployed later.
+    # All routes of pipelines use this class, even if a pipeline is deployed later.
     app.router.route_class = StrictRoute
     _describe_open_routes_only(app)
     mcp_sessions = _add_mcp(app)
@@ -106,7 +106,7 @@ def create_app() -> FastAPI:
     app.include_router(page_routes(served))
 
     async def find_unreachable() -> dict[str, str]:
-        """Return advice for each pipeline whose index or model server does not answer, and log what has changed."""
+        """Return advice for each pipeline whose index or model server is down. Log which went down or came back."""
         found = await find_outages(served(), STORES if settings.ready == "index" else EVERYTHING)
         for name in sorted(found.keys() - down):
             log.error("Not ready: {}. {}", name, one_line(found[name].details))
@@ -128,7 +128,7 @@ def create_app() -> FastAPI:
                 await find_unreachable()
                 await asyncio.to_thread(end_all_changes)
                 if settings.state == "elasticsearch":
-                    # In a thread, because this waits to see whether servers with unfinished changes are still alive.
+                    # In a thread, because this first waits to find out which other servers are still alive.
                     threading.Thread(target=end_shared_changes, daemon=True).start()
                 if open_deploy:
                     log.warning("The deploy routes are open: whoever may call them can run any code on this server.")
@@ -139,14 +139,14 @@ def create_app() -> FastAPI:
         finally:
             if followed:
                 followed.stop()
-            # Wait for cancelled requests, because each of them still sends an error to its client.
+            # Wait for the requests that were cancelled, because each still sends an error to its client.
             if in_flight:
                 await asyncio.wait(in_flight, timeout=_LAST_SECONDS)
             indexing.stop()
             if at_work:
-                # Give uploads time to clean up: files that have not been indexed by now are discarded.
+                # Give uploads time to clean up: they discard the files that have not been indexed yet.
                 await asyncio.wait(at_work, timeout=_LAST_SECONDS)
-            # Clear what is global to the process. Otherwise a second application could not register the same names.
+            # Clear the global variables. Otherwise a second application in this process could not use the same names.
             registry.clear()
             hide_stand_ins(())
             deployed_later.cleanup()
@@ -161,7 +161,7 @@ def create_app() -> FastAPI:
         if leaving.is_set():
             return JSONResponse({"status": "stopping"}, 503)
         missing = sorted(files.keys() - set(registry.get_names()))
-        # This route requires no key, so addresses and paths appear only in the log.
+        # This route requires no key, so its reply has no addresses and no paths. The log has them.
         lacks = {
             "not_loaded": [name for name in missing if name not in left_out],
             "unreachable": await find_unreachable(),
@@ -196,7 +196,7 @@ def create_app() -> FastAPI:
 def _configure_hayhooks(pipelines_dir: str) -> None:
     hayhooks_settings.pipelines_dir = pipelines_dir
     hayhooks_settings.cors_allow_origins = list(settings.cors_origins)
-    # Each result holds its own trace, so the traces of Hayhooks are not needed.
+    # Each result contains a trace of its steps, so the traces of Hayhooks are not needed.
     hayhooks_settings.tracing_enabled = False
     hayhooks_settings.tracing_include_haystack_spans = False
     hayhooks_settings.tracing_buffer_capacity = 1
@@ -204,12 +204,12 @@ def _configure_hayhooks(pipelines_dir: str) -> None:
 
 
 def _create_hayhooks() -> FastAPI:
-    """Create the Hayhooks application. Without `auto_trace`, it must not see OTLP endpoints set for other programs."""
+    """Create the Hayhooks application. Without `auto_trace`, hide OTLP endpoints, which may be for other programs."""
     endpoints = {"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} & os.environ.keys()
     hidden = {} if settings.auto_trace else {name: os.environ.pop(name) for name in endpoints}
     app = create_hayhooks()
     os.environ.update(hidden)
-    # These options belong to FastAPI's constructor, which Hayhooks calls, so change them afterwards.
+    # These are arguments of FastAPI's constructor. Hayhooks calls the constructor, so change them afterwards.
     if telemetry := vars(app).get("_telemetry"):
         telemetry |= {"logs": settings.trace_content, "exclude": lambda _: not settings.auto_trace}
     return app
@@ -218,8 +218,8 @@ def _create_hayhooks() -> FastAPI:
 class StrictRoute(APIRoute):
     """A route that refuses a request with unknown fields.
 
-    Otherwise a misspelt option would be ignored silently: with ``source`` instead of ``sources``, the question could go
-    to the web. Hayhooks makes the request models, and has no setting that refuses unknown fields.
+    Otherwise a misspelt option would be ignored: with ``source`` instead of ``sources``, a question could be sent to
+    the web. Hayhooks makes the classes of requests, and has no setting to refuse unknown fields.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any):
@@ -256,15 +256,15 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
         except PipelineModeError:
             raise
         except Exception as error:
-            # Hayhooks' error says which of its steps failed. The cause of that error says why.
+            # Hayhooks' error says which step failed. The cause of that error says why.
             failed[name] = str(error.__cause__ or error) or type(error).__name__
 
-    # Load one pipeline after another, because wrappers that import modules at the same time can disturb each other.
+    # Do not load pipelines in parallel, because wrappers that import modules at the same time can disturb each other.
     for name, path in files.items():
         with record_failure(name):
             prepared[name] = served_pipelines.prepare_pipeline(name, path)
     if lenient:
-        # Leave out pipelines whose document store does not answer. The model server is ignored: it may come back.
+        # Leave out pipelines whose document store does not answer. Do not check model servers: they may come back.
         loaded = _haystack_pipelines({name: each.wrapper for name, each in prepared.items()})
         found = await find_outages(loaded, STORES)
         failed |= {name: outage.details for name, outage in found.items()}

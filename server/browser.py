@@ -8,11 +8,11 @@ import time
 import webbrowser
 from urllib.parse import urlsplit
 
-_SECONDS = 60.0
+_SECONDS = 60.0  # to wait for the server
 
 
 def open_page(address: str, fragment: str) -> None:
-    """Open a page when its server answers. If no browser opens and no terminal shows the address, print the address."""
+    """Open a page once its server answers. If no browser opens, print the address, unless a terminal shows it."""
     threading.Thread(target=_open, args=(address, fragment), daemon=True).start()
 
 
@@ -29,5 +29,5 @@ def _open(address: str, fragment: str) -> None:
 
 
 def _has_screen() -> bool:
-    """Check whether a window can be opened. Without a display, Python could start a text browser in the terminal."""
+    """Check whether windows can be shown. If not, do not try: Python may start a text browser in the terminal."""
     return sys.platform in ("win32", "darwin") or bool({"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"} & os.environ.keys())

@@ -1,4 +1,4 @@
-"""Write the result of a run as Markdown for a chat. Untrusted text in the result cannot change the layout."""
+"""Write a pipeline's result as Markdown for a chat. Untrusted text in the result cannot change the layout."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,16 +15,16 @@ from prefrag.pipelines.trace_text import one_line, trace_text
 
 NOTE = "Note:"
 _OWN_HEADING = re.compile(rf"(?m)^[ \t]{{0,9}}({HEADING}|{NOTE})")
-# Control characters, and characters that reverse or hide text. Joiners are left out, because some scripts need them.
+# Control characters, and characters that reverse or hide text, but no joiners, because some scripts need joiners.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e0fff]")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-# The answer in a "Stated" line: it is in bold, and its Markdown characters are escaped.
+# Finds the answer in a line that begins with "Stated": it is in bold, with its Markdown characters escaped.
 _STATED = re.compile(r"(?m)^Stated: [^\n]*?(?<!\\)\*\*((?:[^*\\\n]|\\.)+)\*\*")
 _DRAWN_CODE = re.compile(
     r"((?<!`)`{3,}+|(?<!~)~{3,}+)(?:[^\S\n]*+(?:html|svg|xml|css|js|javascript|jsx|tsx|mermaid|vega)\b|(?=[^\n`]{0,200}&))",
     re.IGNORECASE,
 )
-# The marks of cited passages in square brackets, such as [1], [W2] (a web page) or [1, A1] (an attached text).
+# The marks of cited passages in square brackets, such as [1], [W2] (W: a web page) or [1, A1] (A: an attached text).
 MARKS = re.compile(r"\[\s{0,9}([AW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[AW]?\d{1,9})*)\s{0,9}\]")
 _MARK = re.compile(r"[AW]?\d+")
 
@@ -44,20 +44,20 @@ def strip_controls(text: str) -> str:
 
 
 def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, str], lists_sources: bool = True) -> str:
-    """Write the content of the assistant's message."""
+    """Write the content of the assistant's message. ``marks`` says how `rename_marks` renames marks of passages."""
     if parts := given_parts(result):
         before, span, behind, where = (_without_emphasis(part) for part in parts)
         # The line begins with a word of ours, such as "Stated", so that no untrusted text starts a heading or a list.
         parts = [rename_marks(f"{before}{span and f'**{span}**'}{behind}{where}", marks)]
     elif answer := result.get("answer_with_citations") or result.get("answer"):
-        # Change headings like ours: a passage may have led the model to write its own list of sources.
+        # Put headings like ours in brackets, because a passage may have made the model write a false list of sources.
         parts = [_OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))]
     elif evidence := evidence_texts(result):
         # Each text is one line that begins with a mark, so no text can start a heading or a list.
         parts = [NOT_ANSWERED, "\n>\n".join(f"> {rename_marks(disarm(text), marks)}" for text in evidence)]
     else:
         parts = [disarm(one_line(result.get("asked_back") or "No answer was found."))]
-    # Without the extractive reader, the sentences only share words with the question. Then the note comes first.
+    # If the extractive reader did not run, the sentences only share words with the question, so the note comes first.
     is_not_read = NOT_READ in (result.get("without_model") or ())
     parts.insert(0 if is_not_read else len(parts), write_note(result, cites))
     if search_failures(result):
@@ -71,7 +71,7 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
 
 
 def write_step(event: Event, marks: Mapping[str, str]) -> str:
-    """Write an event of the trace in one line."""
+    """Describe one step of the pipeline, an event of its trace, in one line."""
     return rename_marks(disarm(trace_text(event)), marks)
 
 
@@ -88,17 +88,17 @@ class TextChat:
     cites: bool
 
     def write_step(self, event: Event) -> Iterator[dict[str, Any]]:
-        """Write an event of the trace."""
+        """Show one step of the pipeline as reasoning."""
         yield {"reasoning_content": f"{write_step(event, self.marks)}\n"}
 
     def write_end(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Write the answer."""
+        """Show what was sent to models as reasoning, then the answer as content."""
         for line in write_sent_to_models(result, with_host=False):
             yield {"reasoning_content": f"{line}\n"}
         yield {"content": write_content(result, self.cites, self.marks), "prefrag": result}
 
     def write_failure(self, reason: str, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Write why the run broke off."""
+        """Say why the run broke off, without an answer."""
         yield {"content": write_failure(reason), "prefrag": result}
 
 
@@ -114,7 +114,7 @@ def strip_notes(content: str) -> str:
 
 
 def rename_marks(text: str, marks: Mapping[str, str]) -> str:
-    """Rename the marks of passages, so that a front end does not take [1] for the first file attached to the chat."""
+    """Rename the marks of passages. Otherwise a front end would take [1] for the first file attached to the chat."""
     if not marks:
         return text
 
@@ -126,7 +126,7 @@ def rename_marks(text: str, marks: Mapping[str, str]) -> str:
 
 
 def read_marks(inner: str) -> list[str]:
-    """Read the marks of one match of :data:`MARKS`."""
+    """Find the single marks in a match of :data:`MARKS`."""
     return _MARK.findall(inner)
 
 

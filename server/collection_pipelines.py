@@ -21,15 +21,15 @@ from prefrag.server.collections import (
 )
 from prefrag.server.keys import current_access
 
-# How many pipelines for other collections stay loaded. Each takes at most a megabyte: they share models and indexes.
+# How many copies of the pipeline stay loaded. Each takes at most a megabyte, because copies share models and indexes.
 MOST_LOADED = 16
 
 
 class CollectionPipelines:
     """Finds the pipeline for the collection of a request.
 
-    The pipeline that is loaded when the server starts searches its own collection. For another collection, a copy is
-    loaded, with that index in its document store and its web retriever (`local_index`). Recently used copies are kept.
+    When the server starts, it loads a pipeline that searches one collection. For each other collection, a copy is
+    loaded whose document store and web retriever (`local_index`) use that index. Recently used copies are kept.
     """
 
     def __init__(self, name: str, pipeline: Any):
@@ -41,16 +41,16 @@ class CollectionPipelines:
         self._kinds, self._own, self._others = _find_indexes(pipeline)
 
     async def find(self, collection: str | None) -> Any:
-        """Return the pipeline that searches a collection. None means the default, or else the key's only collection."""
+        """Return the pipeline that searches a collection. None means the default collection or the key's only one."""
         allowed = current_access.get().collections
         if allowed is not None and not self._others <= allowed:
-            raise BadInput("This key may not use this pipeline: it also searches documents outside its collections.")
+            raise BadInput("This key may not use this pipeline. It also searches documents that the key rules out.")
         if collection is None:
             if self._own is None or is_allowed(self._own):
                 return self.pipeline
             searched = [name for name in allowed or () if is_listed(name)]
             if len(searched) != 1:
-                raise BadInput("Name the collection to search (`index`): GET /collections shows what this key may use.")
+                raise BadInput("Name a collection in `index`. GET /collections lists the ones that this key may use.")
             [collection] = searched
         if self._own is None:
             raise BadInput("This pipeline searches fixed indexes: leave `index` out.")
@@ -62,7 +62,7 @@ class CollectionPipelines:
         if (pipeline := self._loaded.get(collection)) is None:
             if (loading := self._loading.get(collection)) is None:
                 loading = self._loading[collection] = asyncio.create_task(self._load_once(collection))
-            # The pipeline is loaded even if the first client that waits for it disconnects.
+            # Shield the loading: it must go on for other clients even if the first client that waits disconnects.
             return await asyncio.shield(loading)
         self._keep(collection, pipeline)
         return pipeline

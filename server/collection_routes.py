@@ -1,4 +1,4 @@
-"""The routes that list collections, and that upload, list and delete documents."""
+"""The HTTP routes that list collections (indexes), and that upload, list, open and delete their documents."""
 
 import asyncio
 import logging
@@ -52,15 +52,15 @@ _COMES_BACK = (
     "The file is still in the folder that this collection follows. It is indexed again when it changes or the server "
     "starts again. To keep it out of the collection, delete or move the file itself."
 )
-# Adding documents may convert files, which keeps a whole core busy.
+# How many changes run at the same time. Few, because converting an uploaded file keeps a whole core busy.
 _CHANGES_AT_ONCE = 2
-# More uploads than changes are allowed, because uploaded files can wait on disk until they are indexed.
+# How many uploads arrive at the same time. More than changes, because uploaded files wait on disk to be indexed.
 _UPLOADS_AT_ONCE = 16
-_MOST_WAITING = 64
+_MOST_WAITING = 64  # requests in each of the two queues
 _READS_AT_ONCE = 2
 _RETRY_SECONDS = 10
 T = TypeVar("T")
-# Users' files are untrusted. With these headers, a browser that shows a file instead of saving it runs nothing in it.
+# Users' files are untrusted. With these headers, a browser that shows a file instead of saving it runs no code in it.
 _ORIGINAL_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "X-Content-Type-Options": "nosniff",
@@ -90,7 +90,7 @@ def make_routes(
     served: Callable[[], Mapping[str, Any]],
     followed: FollowedFolder | None = None,
 ) -> APIRouter:
-    """Make the routes. ``are_shared`` says whether several keys share the server; ``served`` returns its pipelines."""
+    """Make the routes. ``at_work`` gets the running uploads, and ``are_shared`` says whether there are several keys."""
     router = APIRouter(tags=["collections"])
     uploading = Places("uploads", _UPLOADS_AT_ONCE, _MOST_WAITING, are_shared)
     places = Places("changes of documents", _CHANGES_AT_ONCE, _MOST_WAITING, are_shared)
@@ -100,7 +100,7 @@ def make_routes(
         f"This server process accepts {a_day:,} bytes of uploads per key and day (PREFRAG_UPLOAD_BYTES_A_DAY).",
     )
     suggested = SuggestedQuestions(served)
-    # Questions are answered in other threads, so that they do not wait for this work.
+    # These limits hold for work on documents only. Questions are answered in other threads and do not wait for it.
     reading, changing, drawing = CapacityLimiter(_READS_AT_ONCE), CapacityLimiter(_CHANGES_AT_ONCE), CapacityLimiter(1)
 
     async def read(work: Callable[[], T], limiter: CapacityLimiter = reading) -> T:
@@ -142,7 +142,7 @@ def make_routes(
         with _refuse_errors():
             shared = are_in_elasticsearch()
             check_collection(name, by_name=shared)
-            # Return a response, because FastAPI would take a second to validate a list of 20,000 documents.
+            # Return a response, not a dict: FastAPI would need a second to validate a dict with 20,000 documents.
             return JSONResponse(await read(partial(describe_documents, name, shared)))
 
     @router.get("/collections/{name}/questions", summary="Questions that the documents of a collection answer")
@@ -185,7 +185,7 @@ def make_routes(
         shared = are_in_elasticsearch()
         check_collection(name, by_name=shared)
         if not gives_originals(request.scope):
-            raise HTTPException(HTTPStatus.FORBIDDEN, "The files themselves are only sent with PREFRAG_ORIGINALS=on.")
+            raise HTTPException(HTTPStatus.FORBIDDEN, "The server does not send files: PREFRAG_ORIGINALS=on allows it.")
         return shared
 
     @router.post("/collections/{name}/documents", summary="Upload documents", openapi_extra=_FORM)
@@ -205,7 +205,7 @@ def make_routes(
             incoming = until_done.enter_context(journal.make_incoming(name))
             refused = await uploads.receive_files(request, incoming)
             arrived = [each.name for each in journal.list_arrived(incoming) if not is_corpus(each)]
-            # All files have arrived, so they are indexed even if the client disconnects now.
+            # All files have arrived. Index them in a task, which goes on even if the client disconnects now.
             work = asyncio.create_task(add(request, name, incoming, shared, until_done.pop_all()))
             at_work.add(work)
             work.add_done_callback(at_work.discard)
@@ -254,13 +254,13 @@ def _check_shared(name: str) -> None:
 
 
 def gives_originals(scope: Scope) -> bool:
-    """Check whether a request may get original files: it comes from this machine, or the settings allow it."""
+    """Check whether a request may get original files. Requests from other machines need a setting that allows it."""
     return settings.originals or stays_on_this_machine(scope)
 
 
 @contextmanager
 def _refuse_errors() -> Iterator[None]:
-    """Turn failures into HTTP statuses and messages for clients; the details go only to the log."""
+    """Turn failures into HTTP statuses and messages for clients. Details are written only to the log."""
     try:
         yield
     except HTTPException:
@@ -316,7 +316,7 @@ def _describe_collections(shared: bool) -> list[dict[str, Any]]:
             }
         )
     if shared and failure is not None and not described:
-        # An empty list would mean that there are no collections, but Elasticsearch is merely down.
+        # Elasticsearch is down. An empty list would wrongly say that there are no collections.
         raise failure
     return described
 

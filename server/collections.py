@@ -18,7 +18,7 @@ _stand_ins: set[str] = set()  # indexes that a pipeline searches in place of the
 
 
 class NoSuchCollection(Missing):
-    """Refuse a collection. The message does not reveal whether the collection is missing or the key may not use it."""
+    """The error for a collection that is missing or that the key may not use. The message does not say which it is."""
 
     http_status = 404
 
@@ -46,9 +46,9 @@ def listed_collections() -> frozenset[str]:
 
 
 def is_listed(name: str, by_name: bool = False) -> bool:
-    """Check whether requests may name a collection, which need not exist.
+    """Check whether the settings let requests name a collection. The collection need not exist.
 
-    The setting ``all`` does not count with ``by_name``. It covers no index that pipelines search in place of the web.
+    With ``by_name``, the setting ``all`` does not count. ``all`` never includes an index searched in place of the web.
     """
     listed = listed_collections()
     if name in listed - _ALL or name == served_collection():
@@ -63,29 +63,29 @@ def is_listed(name: str, by_name: bool = False) -> bool:
 
 
 def hide_stand_ins(files: Iterable[Path]) -> None:
-    """Exclude every index that one of these pipelines searches in place of the web."""
+    """Exclude from ``all`` every index that one of these pipelines searches in place of the web."""
     _stand_ins.clear()
     for file in files:
-        # A broken pipeline is reported when it is loaded.
+        # Ignore broken pipelines here: they are reported when they are loaded.
         with suppress(PipelineMissing):
             parts = [] if file.is_dir() else blocks(read_block(file))
             _stand_ins.update(parameters_of(one).get("index") or "" for one in parts if class_of(one) == WEB_RETRIEVER)
 
 
 def check_collection(name: str, by_name: bool = False) -> None:
-    """Raise :class:`NoSuchCollection` unless the request may search a collection."""
+    """Raise :class:`NoSuchCollection` unless the settings and the request's key allow a collection."""
     if not is_listed(name, by_name) or not is_allowed(name):
         raise NoSuchCollection
 
 
 def is_allowed(name: str) -> bool:
-    """Check whether the key of the request may search a collection, whether or not the settings list it."""
+    """Check whether the key of the request allows a collection. The settings may still forbid it."""
     allowed = current_access.get().collections
     return allowed is None or name in allowed
 
 
 def existing_collections(shared: bool = False) -> list[str]:
-    """List the collections that the request's key may search. In Elasticsearch, the setting ``all`` does not count."""
+    """List the collections that the request may search. With ``shared``, ``all`` does not count: see `is_listed`."""
     if shared:
         named = sorted(listed_collections() - _ALL - {served_collection()})
         return [name for name in (served_collection(), *named) if is_allowed(name)]

@@ -10,7 +10,7 @@ from prefrag.components.state.citations import read_citations
 from prefrag.server.chat_text import strip_notes
 from prefrag.server.front_end_prompts import Attachment, drop_tools, take_apart
 
-# The maximum length of an earlier answer in characters. The rewriter of follow-up questions reads even less.
+# Earlier answers are cut to this many characters. The model that rewrites follow-up questions reads even fewer.
 _MAX_ANSWER_CHARACTERS = 4_000
 SYSTEM_ROLES = ("system", "developer")
 _BLANKS = re.compile(r"\s{3,}")
@@ -38,7 +38,7 @@ def split_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
             continue
         content, files = (_read_answer(text), []) if role == "assistant" else take_apart(text)
         history.append({"role": role, "content": content})
-        # The front end's numbers refer only to the files of the last question.
+        # Drop the numbers of these files, because the front end's numbers refer only to the last question's files.
         earlier = [file._replace(mark="") for file in files] + earlier
     question, attached = take_apart(read_text(messages[last]))
     instructions = []
@@ -52,7 +52,7 @@ def split_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
 
 
 def _add_earlier(attached: list[Attachment], earlier: Sequence[Attachment]) -> list[Attachment]:
-    """Add the files of earlier questions while there is room, so that a file stays with its conversation."""
+    """Add the files of earlier questions while there is room, so that follow-up questions can use them."""
     kept = list(attached)
     known = {(file.title, file.content) for file in attached}
     room = MAX_ATTACHED_CHARACTERS - sum(len(file.content) for file in attached)
@@ -74,6 +74,6 @@ def read_text(message: Mapping[str, Any]) -> str:
 
 
 def _read_answer(content: str) -> str:
-    # Shorten the answer first: it may have any length, and finding citations takes time.
+    # Shorten the answer first, because it may have any length, and finding citations in a long text takes time.
     answer = _BLANKS.sub("\n\n", strip_notes(content)[:_MAX_ANSWER_CHARACTERS])
     return read_citations(answer)[0]

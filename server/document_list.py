@@ -20,21 +20,21 @@ _KNOWN = {"kind": str, "date": str, "date_in": str, "modified": str, "standing":
 
 
 def describe_documents(collection: str, shared: bool = False) -> dict[str, Any]:
-    """List the documents of a collection, and its files that were skipped.
+    """List the documents of a collection (an index), and the files that the indexing skipped.
 
     :param collection: The collection. The caller has checked that the request may read it.
     :param shared: Whether the collection is in Elasticsearch.
     :returns: `documents` and `failed`. Each document has `id`, `name`, `folder` (relative to the collection), `kind`,
         `size` (in bytes, or null), `passages`, `uploaded` and, if known, `date`, `date_in`, `modified` and `standing`.
-        `failed` lists the skipped files with `name`, `folder` and `reason`. Elasticsearch keeps no such list (null).
+        `failed` lists the skipped files with `name`, `folder` and `reason`. It is null for Elasticsearch.
     """
     listed = list_uploads(collection, shared)
     known = _read_known(collection, shared) if shared else _known_at(*index_version(collection), collection)
     failed = {} if shared else read_skipped(resolve_index(collection))
     uploads = uploaded_path(collection) if shared else uploads_folder(collection)
     paths = [each.entry.path or "" for each in listed]
-    # How `name_folders` names a folder depends on all paths that it gets. Filters call it with the paths of documents
-    # only, so the folders of documents must be named without the failed files.
+    # The name that `name_folders` gives to a folder depends on all paths that it gets. Filters use names made from the
+    # documents' paths only. To get the same names here, leave the paths of failed files out.
     folders = {**(name_folders([*paths, *failed], uploads) if failed else {}), **name_folders(paths, uploads)}
     documents = []
     for each, path in zip(listed, paths, strict=True):
@@ -58,7 +58,7 @@ def index_version(collection: str) -> tuple[Path, int]:
 
 @lru_cache(maxsize=4)
 def _known_at(path: Path, version: int, collection: str) -> dict[str, dict[str, Any]]:
-    # Cached, because reading takes a second for 20,000 files.
+    # This is cached, because reading the metadata of 20,000 files takes a second.
     return _read_known(collection, shared=False)
 
 

@@ -27,7 +27,7 @@ from prefrag.server.public_result import hide_addresses
 logger = logging.getLogger(__name__)
 
 MOST_BYTES = 100_000_000
-# Servers that share their state use this index instead of a file. It may hold about as many entries as the file.
+# Servers with a shared state use this index instead of a file. It may hold about as many entries as a full file.
 FEEDBACK_INDEX = "prefrag-feedback"
 _MOST_DOCUMENTS = 100_000
 router = APIRouter(tags=["feedback"])
@@ -41,13 +41,13 @@ Count = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
 class FeedbackNotKept(PrefragError):
-    """Report that feedback cannot be stored."""
+    """The error when feedback cannot be stored."""
 
     http_status = 507
 
 
 class _Part(BaseModel):
-    # The client sends back the whole result. Fields not listed below, such as passage texts and the trace, are dropped.
+    # Clients send back the whole result. Fields that the classes below do not name, such as the trace, are dropped.
     model_config = ConfigDict(extra="ignore")
 
 
@@ -68,7 +68,7 @@ class SentQuery(_Part):
 
 
 class Counts(_Part):
-    """The numbers of searches in a run."""
+    """How many searches were made to answer a question."""
 
     total_local: Count = 0
     total_web: Count = 0
@@ -118,14 +118,14 @@ class KeptFeedback(Feedback):
 
     @property
     def right_answer(self) -> str:
-        """The right answer: what the user typed, or else the answer that the user liked. Empty without either."""
+        """The right answer: what the user typed, else the answer if the user liked it, else an empty text."""
         if self.answer and self.answer.strip():
             return self.answer.strip()
         return self.result.answer.strip() if self.rating == "up" else ""
 
     @property
     def supporting_ids(self) -> list[str]:
-        """The ids of the indexed passages that a liked answer cites; empty for a disliked answer."""
+        """The ids of the indexed passages that the answer cites. Empty if the user disliked the answer."""
         # `W1` marks a web page, and `A1` a text that came with the question. Neither is in an index.
         own = [each.id for each in self.result.citations if each.mark.isascii() and each.mark.isdecimal() and each.id]
         return list(dict.fromkeys(own)) if self.rating == "up" else []
@@ -209,17 +209,17 @@ def _read_shared() -> Iterator[str]:
                 yield json.dumps(hit["_source"])
 
 
-@router.post("/feedback", summary="Say whether an answer was right, and which one would have been")
+@router.post("/feedback", summary="Say whether an answer was right, and what the right answer is")
 async def give_feedback(given: Feedback, request: Request) -> dict[str, str]:
     """Store a user's feedback on an answer."""
     if not request.headers.get("content-type", "").lower().startswith("application/json"):
-        # Browsers send some other types without asking this server first, so any website could post feedback with them.
+        # Browsers send some other content types without a CORS preflight, so any website could post feedback with them.
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send the feedback as application/json.")
     access = current_access.get()
     try:
         if given.index is not None:
             check_collection(given.index)
-            # A collection that the settings name may be in Elasticsearch, so do not look for it on this machine.
+            # A collection that the settings name may be in Elasticsearch. So look on this machine only for others.
             if not is_listed(given.index, by_name=True) and not index_exists(index_path(given.index)):
                 raise NoSuchCollection
             collection = given.index

@@ -1,4 +1,4 @@
-"""Keep the collection of a folder up to date while the server runs, for `prefrag FOLDER`."""
+"""Watch the folder of `prefrag FOLDER` while the server runs, and keep its collection (its index) up to date."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from prefrag.server.indexing_process import IndexingProcess
 FOLDER_VARIABLE = "_SERVE_FOLDER"
 # Changes are collected until nothing has changed for `_QUIET_MS`, but never for longer than `_MOST_MS`.
 _QUIET_MS, _MOST_MS = 300, 2_000
-# The time between two checks of the folder. A retry waits for a check. So does the first indexing: questions go first.
+# If nothing changes for this time, the watcher wakes up anyway: for the first indexing, and to retry a failed one.
 _LOOK_MS = 1_000
-_AWAY_SECONDS = 2.0
-_FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0
-_POLL_MS = 5_000
-# If more files than this change at once, the system may have lost some changes, so the whole folder is scanned.
+_AWAY_SECONDS = 2.0  # between two checks whether a missing folder is back
+_FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0  # before a failed indexing is retried: doubled each time
+_POLL_MS = 5_000  # between two scans of a folder that cannot be watched
+# If more files than this change at once, the system may have failed to report some, so the whole folder is scanned.
 _MOST_CHANGES = 2_000
-_MOST_NAMED = 5
+_MOST_NAMED = 5  # how many lines about skipped files are logged
 
 
 class FollowedFolder:
-    """Watches a folder. When its files change, an indexing process updates the collection."""
+    """Watches a folder in a thread. When files in it change, an indexing process updates the collection."""
 
     def __init__(self, folder: Path, collection: str, indexing: IndexingProcess) -> None:
         self.collection = collection
@@ -47,7 +47,7 @@ class FollowedFolder:
 
     @classmethod
     def offered(cls, indexing: IndexingProcess) -> FollowedFolder | None:
-        """Make the watcher if `prefrag FOLDER` passed a folder to this process. Under `prefrag serve`, return None."""
+        """Return a watcher if this process was started by `prefrag FOLDER`, or None if by `prefrag serve`."""
         folder = os.environ.pop(FOLDER_VARIABLE, "")
         return cls(Path(folder), served_collection(), indexing) if folder else None
 
@@ -60,7 +60,7 @@ class FollowedFolder:
         self._stopped.set()
 
     def describe(self) -> dict[str, Any]:
-        """Describe the progress. `state` is `reading`, `following`, `failed` (tries again) or `away` (no folder)."""
+        """Return the progress. `state` is `reading`, `following`, `failed` (is retried) or `away` (folder missing)."""
         return {key: value for key, value in self._state.items() if key != "problem"}
 
     def _run(self) -> None:
@@ -73,7 +73,7 @@ class FollowedFolder:
                     self._polls = True
                     self._fail(f"The folder cannot be watched ({error}), so it is scanned regularly instead.")
             except Exception as error:
-                # For example, a file name that is not UTF-8 stops the watcher.
+                # For example, the watcher fails if the name of a file is not UTF-8.
                 self._fail(f"Watching the folder failed and starts again. {error}")
             if not self._is_there():
                 if self._state["state"] != "away":
@@ -126,7 +126,7 @@ class FollowedFolder:
                 next_try, pause = time.monotonic() + pause, min(2 * pause, _LONGEST_PAUSE)
 
     def _index(self, changed: set[str], drives: Drives) -> str | None:
-        """Index changes in the indexing process; return what went wrong, or None."""
+        """Let the indexing process index the changed paths. Return what went wrong, or None."""
 
         def show(done: int, total: int) -> None:
             if self._state["state"] != "failed":
@@ -146,7 +146,7 @@ class FollowedFolder:
         return None
 
     def _concerns(self, change: Change, path: str) -> bool:
-        """Check whether a change matters. Hidden files and folders that programs fill are not indexed."""
+        """Check whether a changed path is indexed. Hidden files, and folders that tools fill, are not."""
         return not any(map(is_passed_over, os.path.relpath(path, self._folder).split(os.sep)))
 
 

@@ -15,9 +15,9 @@ from prefrag.components.web.query_origin import is_question
 _TEMPLATE = "### task:"
 _CONTEXT, _CONTEXT_END = "<context>", "</context>"
 _QUERY, _QUERY_END = "<user_query>", "</user_query>"
-# The JSON example in a task's prompt, and whether its value is a list. A list of objects, as in a chat, does not match.
+# The JSON example in a task's prompt, and whether its value is a list. A quoted list of messages does not match.
 _SHAPE = re.compile(r'(?<!\[)(?<!\[\s)(?<!,)(?<!,\s)\{{1,2}\s{0,20}"(?P<key>\w{1,40})"\s{0,9}:\s{0,9}(?P<list>\[)?')
-# The beginning of a turn in a quoted conversation. Conversations between speakers with other names do not match.
+# The beginning of a turn in a quoted conversation. Turns of speakers with names other than these do not match.
 _TURN = re.compile(
     r"(?im)^\W{0,9}(?:user|human|person|assistant|ai|bot)\b\W{0,3}[:\uff1a|\]>]|\"role\"\s?:|</?(?:chat|conv|hist)\w*>"
 )
@@ -35,14 +35,14 @@ _LINE_TAG = re.compile(r"(?m)^<([\w-]{1,40})>")
 _SOURCE = re.compile(r"<source\b([^<>\n]{0,1000})>")
 _ID = re.compile(r'(?<![\w-])id="([^"]*)"')
 _NAME = re.compile(r'(?<![\w-])name="([^"]*)"')
-# Open WebUI before 0.6 wrote the file's number inside the tag `source`.
+# Before version 0.6, Open WebUI wrote the file's number as an element inside `<source>`, not as an attribute.
 _INNER_ID = re.compile(r"\s{0,9}<source_id>([^<]{0,300})</source_id>\s{0,9}(?:<source_context>)?")
 
 
 class Attachment(NamedTuple):
     """A text that a front end attached to a question."""
 
-    mark: str
+    mark: str  # the number that the front end gives to the file; may be empty
     title: str
     content: str
 
@@ -50,7 +50,7 @@ class Attachment(NamedTuple):
 def find_task(messages: Sequence[Mapping[str, Any]], metadata: Any = None) -> bool:
     """Check whether the last message is a front end's task for the model. In doubt, it counts as a question.
 
-    A task quotes a conversation, and asks for JSON or a title. If it only quotes, a system message says what to do.
+    A task quotes a conversation. It also asks for JSON or a title, unless a system message says what to do.
     """
     if isinstance(metadata, Mapping) and metadata.get("task"):
         return True
@@ -64,7 +64,7 @@ def find_task(messages: Sequence[Mapping[str, Any]], metadata: Any = None) -> bo
 
 
 def answer_without_model(messages: Sequence[Mapping[str, Any]], name: str) -> str:
-    """Answer a task without a model: with the first words of the conversation as a title, or with an empty list."""
+    """Answer a task without a model: with the conversation's first words if a title is wanted, else with nothing."""
     asked = _last_asked(messages)
     if shape := _SHAPE.search(asked):
         title = _first_words(asked) if _TITLE.search(shape["key"]) else ""
@@ -83,7 +83,7 @@ def _last_asked(messages: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _first_words(asked: str) -> str:
-    """Return the first words that somebody says in the conversation that a prompt quotes."""
+    """Return the first words that somebody says in the quoted conversation."""
     turns = asked[found.start() :] if (found := _TURN.search(asked)) else asked
     try:
         spoken = max(map(str, json.JSONDecoder().raw_decode(asked, asked.index("[{"))[0][0].values()), key=len)
@@ -93,7 +93,7 @@ def _first_words(asked: str) -> str:
 
 
 def take_apart(text: str) -> tuple[str, list[Attachment]]:
-    """Separate a question from the files that a front end put around it."""
+    """Separate a question from the texts of files that a front end put around the question."""
     text = _FILE_TAGS.sub("", text)
     start, end = text.find(f"\n{_CONTEXT}"), text.rfind(_CONTEXT_END)
     if start < 0 or end < start:
@@ -106,7 +106,7 @@ def take_apart(text: str) -> tuple[str, list[Attachment]]:
     template = max(before.casefold().rfind(_TEMPLATE), before.rfind("Use the following context"))
     attached = _read_sources(context)
     if not attached and template < 0:
-        # The user may have typed `<context>`.
+        # There are no files. The user may have typed `<context>`.
         return text, []
     opening, query, rest = after.partition(_QUERY)
     if query:
@@ -115,7 +115,7 @@ def take_apart(text: str) -> tuple[str, list[Attachment]]:
         question = opening.rpartition("\nQuery: ")[2]
     else:
         question = opening
-    # Some versions put the template after the question.
+    # Some versions of Open WebUI put the question before the prompt template.
     question = question.strip() or before[: max(template, 0)].strip()
     return _FILE_TAGS.sub("", question), attached or [Attachment("", "", context.strip())]
 

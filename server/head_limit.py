@@ -9,7 +9,7 @@ HEAD_SECONDS = 30.0
 
 
 class HeadLimit(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
-    """Closes a connection if the head of a request has not arrived in time.
+    """Closes a connection if the head of a request has not arrived after `seconds`.
 
     Between two requests, uvicorn's keep-alive timeout applies until the next head begins.
     """

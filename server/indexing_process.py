@@ -1,4 +1,4 @@
-"""Index files in separate processes. They can be stopped, and if they fail, the server goes on answering questions."""
+"""Index files in separate processes, which can be stopped. If one fails, the server goes on answering questions."""
 
 import json
 import os
@@ -29,20 +29,20 @@ from prefrag.indexing.shared_uploads import describe_index
 from prefrag.indexing.uploads import add_uploads, change_documents
 from prefrag.server.collections import served_collection
 
-# A file may take five minutes of processor time, and an upload may hold several large files.
+# How long to wait for a reply or a report of progress. One file may take five minutes, and an upload may have several.
 INDEX_SECONDS = 900.0
-# An idle process saves the seconds that its imports took, but occupies memory.
+# How long an idle process is kept. It can begin the next order without seconds of imports, but it occupies memory.
 IDLE_SECONDS = 300.0
-# Converting a file may take up to a hundred times its size in memory.
+# How much memory a process may allocate. Converting a file may need a hundred times the file's size.
 _MOST_BYTES = 4_000_000_000
 _NICENESS = 5
-_SECONDS_BETWEEN_SIGNS = 0.5
+_SECONDS_BETWEEN_REPORTS = 0.5
 # Called with the number of bytes that have been read, and the number of bytes to read in total.
 OnBytes = Callable[[int, int], None]
 
 
 class IndexingFailed(PrefragError):
-    """Report that files could not be indexed."""
+    """The error when files could not be indexed."""
 
     def __init__(self, message: str, http_status: int = HTTPStatus.INTERNAL_SERVER_ERROR):
         super().__init__(message)
@@ -50,11 +50,11 @@ class IndexingFailed(PrefragError):
 
 
 class IndexingProcess:
-    """Runs indexing processes. Each carries out one order at a time, then waits idle for the next order.
+    """Runs processes that index files. Each carries out one order (an upload, or changes in a folder) after another.
 
     A process reads orders from its standard input, one line of JSON for each. It may write lines that report progress,
-    and its last line for an order is the reply. For an upload, the process locks the collection itself. A process ends
-    when its input ends, which also happens when the server is killed.
+    and its last line for an order is the reply. For an upload, the process and not the server locks the collection. A
+    process ends when its input ends, which also happens when the server is killed.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class IndexingProcess:
         self._has_stopped = False
 
     def index(self, collection: str, incoming: Path, shared: bool = False) -> IndexReport:
-        """Index the uploaded files in a folder, move them to the collection's uploads, and wait for the end."""
+        """Index the uploaded files in `incoming`, move them to the collection's uploads, and wait until all is done."""
         if not list_arrived(incoming):
             return IndexReport()
         return self._carry_out({"collection": collection, "incoming": str(incoming), "shared": shared})
@@ -72,7 +72,7 @@ class IndexingProcess:
     def follow(
         self, collection: str, folder: Path, changed: Iterable[str], drives: Drives, on_bytes: OnBytes
     ) -> IndexReport:
-        """Apply the changes in a folder to its collection, and wait for the end."""
+        """Update the collection of a folder after files in the folder have changed. Wait until this is done."""
         order = {"collection": collection, "folder": str(folder), "changed": list(changed), "drives": dict(drives)}
         return self._carry_out(order, on_bytes)
 
@@ -89,7 +89,7 @@ class IndexingProcess:
         return IndexReport(**{**reply, **lists, "other_kinds": Counter(reply["other_kinds"])})
 
     def stop(self) -> None:
-        """Kill all indexing processes, including any that is started later."""
+        """Kill all indexing processes. A process that is started after this is killed at once."""
         self._has_stopped = True
         for process in list(self._running):
             process.kill()
@@ -170,13 +170,13 @@ class IndexingProcess:
         process.wait()
         self._running.discard(process)
         for pipe in (process.stdin, process.stdout):
-            # Closing may flush an unsent order, which fails because the process is dead.
+            # Closing the pipe may try to send the rest of an order, which fails because the process is dead.
             with suppress(OSError):
                 pipe.close()  # type: ignore[union-attr]
 
 
 def index_files(collection: str, incoming: str, shared: bool = False) -> dict[str, Any]:
-    """Index files in this process. Return the report, or the error with its HTTP status."""
+    """Index uploaded files in this process. Return the report, or the error with its HTTP status."""
 
     def add() -> IndexReport:
         language = describe_index(served_collection())[0] if shared else _choose_language(collection)
@@ -218,7 +218,7 @@ def _follow(order: dict[str, Any], write: Callable[[dict[str, Any]], None]) -> d
 
     def show(progress: Progress) -> None:
         nonlocal last
-        if time.monotonic() - last >= _SECONDS_BETWEEN_SIGNS:
+        if time.monotonic() - last >= _SECONDS_BETWEEN_REPORTS:
             write({"bytes": [progress.bytes_done, progress.bytes_total]})
             last = time.monotonic()
 
@@ -229,14 +229,14 @@ def _follow(order: dict[str, Any], write: Callable[[dict[str, Any]], None]) -> d
 def _read_orders(orders: queue.SimpleQueue[str]) -> None:
     for line in sys.stdin:
         orders.put(line)
-    # The server is gone, so end at once. The next server waits for this process's lock on the collection, then finishes
-    # or undoes the change. After that, this process must not write anything.
+    # The server is gone, so end at once. The next server waits until this process has lost its lock on the collection,
+    # and then finishes or undoes the change. This process must not write anything after that.
     os._exit(0)
 
 
 def _spare_the_server() -> None:
     """Lower the priority and limit the memory of this process. A file that needs more memory ends only this process."""
-    # Ctrl-C reaches all processes of a terminal, but the server decides when this one ends.
+    # Ignore Ctrl-C, which reaches all processes of a terminal: the server decides when this process ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(ImportError, AttributeError, OSError, ValueError):
         import resource
@@ -247,11 +247,11 @@ def _spare_the_server() -> None:
 
 
 def _elasticsearch() -> dict[str, str]:
-    """Return the environment variables that the process needs to reach Elasticsearch, if uploads are stored there."""
+    """Return the environment variables with which the indexing process reaches Elasticsearch, if uploads go there."""
     if settings.state != "elasticsearch":
         return {}
     own = {name: value for name, value in os.environ.items() if re.match("PREFRAG_(?=ELASTICSEARCH_)", name)}
-    # Leave out variables that this process has set from a secrets file. The other process reads the file itself.
+    # Leave out variables that this process has set from a secrets file. The indexing process reads the file itself.
     return {name: value for name, value in own.items() if not own.get(f"{name}_FILE")}
 
 

@@ -1,4 +1,4 @@
-"""Read each request body whole. Bodies that no route can use are refused before the frameworks parse and copy them."""
+"""Read the whole body of each request. Bodies that no route can use are refused before FastAPI parses them."""
 
 import asyncio
 import json
@@ -23,13 +23,13 @@ BODY_SECONDS = 30.0
 _UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")
 MAX_DEPTH = 64
 MAX_VALUES = 20_000
-# A run reads far fewer turns, but some clients send the whole conversation every time, however long it gets.
+# Only the newest turns are passed on, at most this many. Pipelines read far fewer, but some clients send all turns.
 MAX_TURNS = 200
 _CONVERSATIONS = ("messages", "history")
 _TOO_DEEP = f"The body is nested more than {MAX_DEPTH} deep."
 _NO_TEXT = "The body holds half of a surrogate pair, which is not a character: send valid UTF-8."
 _INTEGERS = range(-(2**63), 2**64)
-# How many problems are named. If everything in a body is wrong, the first ones are enough.
+# How many problems of a body a reply names at most. If everything is wrong, the first ones are enough.
 _NAMED_PROBLEMS = 20
 _NAME_CHARACTERS = 100
 
@@ -37,8 +37,8 @@ _NAME_CHARACTERS = 100
 class BodyLimit:
     """Read the whole body of a request before anything else happens, unless it is too large or too slow.
 
-    A JSON body is refused with 422 if it is not valid JSON, is nested too deeply, or has too many values. So are bodies
-    with NaN, infinity, huge numbers or half surrogate pairs. Python's parser accepts these, but a run would fail later.
+    A JSON body is refused with 422 if it is not valid JSON, is nested too deeply, or has too many values. The same goes
+    for NaN, infinity, huge numbers and half surrogate pairs: Python's parser accepts them, but answering fails later.
     A long conversation is cut to its newest turns and the system message at its beginning.
     """
 
@@ -91,13 +91,13 @@ def _is_upload(scope: Scope) -> bool:
 
 
 def _is_json(scope: Scope) -> bool:
-    """Check whether a request declares a JSON body; without a content type, FastAPI assumes JSON."""
+    """Check whether a request's body is JSON. If there is no content type, FastAPI assumes JSON."""
     kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
     return not kind or kind.endswith("json")
 
 
 async def refuse_wrong_shape(request: Request, error: Exception) -> JSONResponse:
-    """Answer 422 to a body of the wrong shape: say where each problem is, but repeat no value that was sent."""
+    """Answer 422 to a body of the wrong shape. Say where each problem is, but do not repeat values from the body."""
     assert isinstance(error, RequestValidationError)
     problems = [
         {

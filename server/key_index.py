@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 KEY_INDEX = "prefrag-keys"
 _ID = "keys"
-# Short, because requests wait while the keys are read.
+# The time limit for a request to Elasticsearch. Short, because users' requests wait while the keys are read.
 _SECONDS = 2.0
 
 
 class KeysUnread(PrefragError):
-    """Report that the keys cannot be read."""
+    """The error when the keys cannot be read from Elasticsearch."""
 
     http_status = 503
 
@@ -36,7 +36,7 @@ class KeyIndex:
         self._client: Elasticsearch | None = None
 
     def read(self) -> tuple[dict[str, Any] | None, dict[str, int]]:
-        """Read the document, and its version for `replace`. The document is None if nobody has made a key yet."""
+        """Return the document and its version, which `replace` needs, or None and {} if nobody has made a key yet."""
         from elasticsearch import NotFoundError
 
         with self._connect() as client:
@@ -48,7 +48,7 @@ class KeyIndex:
                     return None, {}
                 if isinstance(error.body, dict) and error.body.get("found") is False:
                     return {"keys": []}, {}
-                # Something other than Elasticsearch answered, such as a proxy with another path.
+                # Something other than Elasticsearch answered, such as a proxy that expects another path.
                 raise
             version = {"if_seq_no": found["_seq_no"], "if_primary_term": found["_primary_term"]}
             return found["_source"], version
@@ -60,7 +60,7 @@ class KeyIndex:
         from prefrag.indexing.stores import make_index
 
         with self._connect() as client:
-            # Make a hidden index. If Elasticsearch made it by itself, everybody's lists and searches would include it.
+            # Make a hidden index. If the first write made it, lists and searches of all indexes would include it.
             make_index(client, KEY_INDEX, {"enabled": False}, number_of_shards=1, hidden=True)
             try:
                 condition: dict[str, Any] = {**version} or {"op_type": "create"}
@@ -84,12 +84,12 @@ class KeyIndex:
         except (ApiError, TransportError, ValueError, OSError) as error:
             raise KeysUnread(
                 f"The keys are in Elasticsearch (PREFRAG_STATE), which does not answer ({error}): start it, or correct "
-                "PREFRAG_ELASTICSEARCH_URL and its key. Until then, only the keys in PREFRAG_API_KEYS work."
+                "PREFRAG_ELASTICSEARCH_URL and its API key. Until then, only the keys in PREFRAG_API_KEYS work."
             ) from error
 
 
 def is_open_to_others() -> bool:
-    """Check whether Elasticsearch lets anybody read the index of keys without a key, password or certificate."""
+    """Check whether Elasticsearch lets anybody read the index of keys, even without a password or certificate."""
     from elastic_transport import TransportError
     from elasticsearch import ApiError, Elasticsearch
 
@@ -101,6 +101,6 @@ def is_open_to_others() -> bool:
         try:
             anybody.options(ignore_status=404).get(index=KEY_INDEX, id=_ID)
         except (ApiError, TransportError):
-            # Refused, or the connection was closed because the server requires a certificate.
+            # Elasticsearch refused, or it closed the connection because it requires a client certificate.
             return False
     return True

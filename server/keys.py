@@ -1,4 +1,4 @@
-"""Store, look up and require API keys. They are in the environment, and in a file or an Elasticsearch index."""
+"""Store, look up and require API keys. They come from the environment, and from a file or an Elasticsearch index."""
 
 import hashlib
 import hmac
@@ -40,17 +40,17 @@ _NAME = r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"
 _COLLECTION = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _MOST_BYTES = 1_000_000
 _LOCK_SECONDS = 10.0
-# A server reads the index of keys at most once in this time.
+# A server process reads the index of keys at most once in this time.
 _INDEX_SECONDS = 1.0
-_ATTEMPTS = 10
-# Probes, and a browser that opens the page, send no key. Their routes reveal whether the service works, but no data.
+_ATTEMPTS = 10  # to change the index of keys while others change it too
+# Paths that need no key, because probes and browsers that open the page send none. Their replies reveal no data.
 _PROBES = re.compile(r"/(ready|live)")
 PUBLIC_PATHS = re.compile(rf"/(|page/[\w-]+\.\w+)|{_PROBES.pattern}")
 
 
 @dataclass(frozen=True)
 class Access:
-    """What a request may do, either because of its key or, without keys, because it comes from this machine."""
+    """What a request may do, as its key says. While no key is needed, requests from this machine get :data:`ANYONE`."""
 
     key: str = ""
     collections: frozenset[str] | None = None
@@ -59,10 +59,10 @@ class Access:
     deploys: bool = False
 
 
-ANYONE = Access(deploys=True)
-# What the page's cookie allows. No stored key can have this name, because of the colon.
+ANYONE = Access(deploys=True)  # what requests without a key may do, while the server needs no key
+# What a request with the page's cookie may do. No stored key can have this name, because of the colon.
 AT_TERMINAL = Access("page:token", writes=True)
-# Set for each request before anything reads it. The tasks that a request starts inherit the value.
+# What the current request may do. `ApiKeys` sets this before other code reads it, and the request's tasks inherit it.
 current_access: ContextVar[Access] = ContextVar("current_access", default=ANYONE)
 
 
@@ -74,7 +74,7 @@ class Key(BaseModel):
 
     name: Annotated[str, Field(pattern=_NAME)]
     # SHA-256 without salt or stretching is enough, because a key is 256 random bits, which nobody can guess. Functions
-    # such as bcrypt protect weak passwords. Here they would only slow down each request.
+    # such as bcrypt, which protect weak passwords, would only slow down each request.
     hash: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     ending: str
     made: datetime
@@ -117,7 +117,7 @@ def are_shared() -> bool:
 
 
 def place_of_keys() -> str:
-    """Name the place where the keys are stored."""
+    """Return, in words, where the keys are stored."""
     return f"the Elasticsearch index {KEY_INDEX}" if are_shared() else str(keys_file())
 
 
@@ -165,7 +165,7 @@ def add_key(
 
 
 def revoke_key(name: str) -> int:
-    """Revoke a key, so that running servers refuse further requests with it. Return how many keys are left."""
+    """Delete a stored key. Running servers then refuse requests with this key. Return how many keys are left."""
 
     def remove(keys: tuple[Key, ...]) -> tuple[Key, ...]:
         left = tuple(each for each in keys if each.name != name)
@@ -179,9 +179,9 @@ def revoke_key(name: str) -> int:
 class Keyring:
     """The keys that a server knows.
 
-    Requests need a key as soon as there is one in the environment, in a key file or in the index. They also need one if
-    a setting says so or names a key file, and while the index does not answer. If a key file is lost while the process
-    runs, requests still need a key, so that the loss does not open the service.
+    Requests need a key if the environment has keys, or if a key file or an index of keys exists. They also need a key
+    if a setting requires this or names a key file, and while the index cannot be read. If a key file is lost while
+    the process runs, requests still need a key. Otherwise the loss would open the service to everybody.
     """
 
     def __init__(self) -> None:
@@ -197,7 +197,7 @@ class Keyring:
         ]
         self._kept: tuple[Key, ...] = ()
         self._seen: object = None
-        # If there is a key file on this machine, requests need a key even if the keys are in Elasticsearch now.
+        # Requests need a key if there is a key file on this machine, even if the keys are in Elasticsearch now.
         self._has_place = settings.keys_file is not None or (self._index is not None and self.path.exists())
         self._always = settings.require_key
         self._read_again()
@@ -218,12 +218,12 @@ class Keyring:
         return self._count_keys() > 1
 
     def find(self, secret: str) -> Access | None:
-        """Reread the keys if they may have changed, and return what a key allows; None for an unknown key."""
+        """Reread the keys if they may have changed. Return what this key allows, or None if the key is unknown."""
         self._read_again()
         return self._look_up(secret)
 
     async def find_async(self, secret: str) -> Access | None:
-        """Do the same as :meth:`find`, without blocking the event loop while the index is read."""
+        """Do the same as :meth:`find`, but read an index of keys in a thread, which does not block the event loop."""
         if self._index is not None and time.monotonic() >= self._until:
             await to_thread.run_sync(self._read_again, limiter=self._one_at_a_time)
         elif self._index is None:
@@ -233,7 +233,7 @@ class Keyring:
     def _look_up(self, secret: str) -> Access | None:
         given = _hash(secret)
         known = [*self._of_environment, *((key.hash, key.access) for key in self._kept if not key.has_expired)]
-        # Compare with all hashes, each in constant time, so that the time reveals no partial match.
+        # Compare with every hash, and in constant time. Otherwise the time taken could reveal parts of a hash.
         found = [access for kept, access in known if hmac.compare_digest(given, kept)]
         return found[0] if found else None
 
@@ -279,7 +279,7 @@ class Keyring:
         except BadInput as error:
             self._has_place = True
             if isinstance(error.__cause__, OSError):
-                # Read the file again at the next request, even if it is unchanged: perhaps too many files were open.
+                # Read the file again at the next request, even if unchanged: perhaps only too many files were open.
                 self._seen = None
             logger.error("%s Until then, all of its keys are refused.", error)
 
@@ -287,7 +287,7 @@ class Keyring:
 class ApiKeys:
     """Require an API key as a bearer token, or the page's cookie. While there are no keys, serve only this machine.
 
-    For the rest of the request, :data:`current_access` says what the request may do.
+    The code that handles a request reads in :data:`current_access` what the request may do.
     """
 
     def __init__(self, app: ASGIApp, keyring: Keyring, page_token: PageToken):
@@ -331,7 +331,7 @@ class ApiKeys:
         else:
             access = access or ANYONE
             current_access.set(access)
-            # Close the web here, where every request passes, so that it is closed on all routes.
+            # If the key rules out web search, switch it off here, where the requests of all routes pass.
             web_closed_by.set("" if access.web else CLOSED_BY_KEY)
             label_audit(key=access.key or None)
             await self.app(scope, receive, send)
@@ -356,7 +356,7 @@ def _read(path: Path) -> tuple[Key, ...]:
     except FileNotFoundError:
         raise
     except (OSError, ValueError) as error:
-        # Do not repeat a validation error, because it quotes values from the file.
+        # Do not repeat the text of a validation error, because it quotes values from the file.
         reason = error.strerror if isinstance(error, OSError) else "it is damaged"
         raise BadInput(
             f"The key file {path} cannot be read ({reason}): restore it, or delete it and make new keys with "
@@ -376,7 +376,7 @@ def _read_document(document: dict[str, object]) -> tuple[Key, ...]:
 
 
 def _change(change: Callable[[tuple[Key, ...]], tuple[Key, ...]]) -> tuple[Key, ...]:
-    """Change the stored keys, one process at a time. Other processes read either the old keys or the new keys."""
+    """Change the stored keys. Only one process at a time can do this. Others read either the old or the new keys."""
     if are_shared():
         index = KeyIndex()
         for _ in range(_ATTEMPTS):

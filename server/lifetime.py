@@ -1,4 +1,4 @@
-"""Limit how many questions are answered at once, and stop answering when the client disconnects."""
+"""Limit how many questions are answered at the same time, and stop answering when the client disconnects."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ from prefrag.server.shares import RETRY_SECONDS, Busy, Places, holder_of
 STOPPING = "The server is stopping. Ask again."
 RUN_PATHS = re.compile(r"/([\w.-]+/run|(v1/)?chat/completions)")
 
-# A call over MCP is a run too, although its reply does not end with `[DONE]`.
+# Calls over MCP are limited too. They are not in RUN_PATHS, because their replies do not end with `[DONE]`.
 _LIMITED_PATHS = re.compile(rf"{RUN_PATHS.pattern}|/mcp")
 # A client that reads nothing for this long counts as gone, even if its connection is open.
 _SEND_SECONDS = 60.0
@@ -27,7 +27,7 @@ _SEND_SECONDS = 60.0
 class CancelWhenGone:
     """Stop the work on a request when its client disconnects, because nobody would read the results of model calls.
 
-    When the server stops, requests have some time to end. Whatever still runs then is cancelled and answered with 503.
+    When the server stops, requests have some time to end. Requests that need longer are stopped and answered with 503.
     """
 
     def __init__(self, app: ASGIApp, in_flight: set[asyncio.Task[None]] | None = None):
@@ -35,7 +35,7 @@ class CancelWhenGone:
         self.in_flight = set() if in_flight is None else in_flight
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; stop the work when the client disconnects or the server stops."""
+        """Pass a request on, and stop its work when the client disconnects or the server stops."""
         if scope["type"] != "http" or scope["method"] != "POST":
             await self.app(scope, receive, send)
             return
@@ -87,7 +87,7 @@ class CancelWhenGone:
 
 
 class RunLimit:
-    """Limit how many questions are answered at once. Some more may wait for their turn; the rest are refused."""
+    """Limit how many questions are answered at the same time. Others wait in a queue, or are refused if it is full."""
 
     def __init__(self, app: ASGIApp, keyring: Keyring):
         self.app = app
@@ -95,7 +95,7 @@ class RunLimit:
         self.seconds = limit_deadline(None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on when it is its turn, or answer 429 or 503."""
+        """Pass a request on when its turn comes, or answer 429 or 503."""
         if scope["type"] != "http" or scope["method"] != "POST" or not _LIMITED_PATHS.fullmatch(path_of(scope)):
             await self.app(scope, receive, send)
             return

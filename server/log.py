@@ -1,4 +1,4 @@
-"""The log of the service, in the format of Hayhooks or as lines of JSON. It leaves out the words of questions."""
+"""The log of the service, in the format of Hayhooks or as lines of JSON. It never contains the text of questions."""
 
 import json
 import logging
@@ -20,7 +20,7 @@ _COUNTED |= {"gen_ai.usage.output_tokens": "output_tokens", "prefrag.status": "s
 
 
 def configure_log() -> None:
-    """Log as Hayhooks does, but without questions, and without the values of variables in tracebacks."""
+    """Set up the log as Hayhooks does, but leave out questions, and the values of variables in tracebacks."""
     is_json, level = settings.log == "json", (os.environ.get("HAYHOOKS_LOG_LEVEL") or "INFO").upper()
 
     def strip(record: Any) -> None:
@@ -55,7 +55,7 @@ def _write_json(message: Any) -> None:
 
 
 def _log_run(measured: Measured) -> None:
-    """Write one line for a finished run: its labels, its numbers and, if it failed, the type of the error."""
+    """Write one line when a question was answered or failed: labels, numbers and, if any, the type of the error."""
     if measured.name != "prefrag.run":
         return
     counted = {field: measured.tags[tag] for tag, field in _COUNTED.items() if tag in measured.tags}

@@ -48,7 +48,7 @@ _DESCRIPTION = (
     "It returns the answer with the marks of its sources, a label or a word for how far to trust it, and each source "
     "with the sentence that matters. Without an answer, it says so and returns the sentences that it found."
 )
-# Options that the tools do not offer. A model writes complete questions, so it need not send a conversation or texts.
+# Options that the tools do not offer. A model can write complete questions, so it need not send earlier turns or texts.
 _HIDDEN = frozenset({"history", "documents", "stream"})
 # How many characters of a passage are shown if no sentence of it was chosen.
 _BEGINNING = 300
@@ -68,7 +68,7 @@ def create_server() -> Server[Any, Any]:
     async def list_tools() -> list[Tool]:
         return [_describe(name) for name in registry.get_names() if _find_arguments(name) is not None]
 
-    # The arguments are checked below instead, by the same rules as on the other routes.
+    # `_call` validates the arguments instead, by the same rules as the other routes.
     @server.call_tool(validate_input=False)
     async def call_tool(name: str, arguments: dict[str, Any]) -> CallToolResult:
         known = _find_arguments(name)
@@ -91,7 +91,7 @@ def create_server() -> Server[Any, Any]:
 
 def add_route(app: Starlette) -> AbstractAsyncContextManager[None]:
     """Serve the tools over streamable HTTP without sessions, so that any worker can answer any request."""
-    # The reply is a stream, which keeps the connection alive during a run. If the connection breaks, the run stops.
+    # The reply is a stream, which keeps the connection alive while a pipeline runs. A broken connection stops the run.
     sessions = StreamableHTTPSessionManager(create_server(), stateless=True)
 
     class Endpoint:
@@ -110,18 +110,18 @@ def add_route(app: Starlette) -> AbstractAsyncContextManager[None]:
 
 
 async def serve_stdio(files: Mapping[str, Path], lenient: bool, output: TextIO) -> None:
-    """Serve the tools to one client over standard input and output, until the input ends."""
+    """Serve the tools over standard input and output until the input ends. If `lenient`, leave out broken pipelines."""
     keep_modules_apart()
     for name, path in files.items():
         try:
             commit_prepared_pipeline(prepare_pipeline(name, path))
         except Exception as error:
             if not lenient:
-                # Hayhooks' error says which of its steps failed. The cause of that error says why.
+                # Hayhooks' error says which step failed. The cause of that error says why.
                 raise (error.__cause__ if isinstance(error.__cause__, Exception) else error) from None
             logger.error("Left out: %s. %s", name, one_line(str(error.__cause__ or error)))
     server = create_server()
-    # The MCP library wraps standard input in the same way.
+    # Wrap standard input as the MCP library does, so that `read_sound` can check each line first.
     lines = anyio.wrap_file(TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace"))
     replies = anyio.wrap_file(output)
     sound: Any = read_sound(lines, replies)
@@ -136,7 +136,7 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
     if certainty == "stated":
         parts = [f"Stated: {disarm(break_tokens(result['answer_with_citations']))}"]
     elif answer := result.get("answer_with_citations") or result.get("answer"):
-        # The answer may repeat parts of a passage, and the client may render them as Markdown.
+        # Disarm the answer: it may repeat parts of a passage, which the client may render as Markdown.
         parts = [f"Answer: {disarm(break_tokens(answer))}\n{label_text(result)}"]
     elif evidence:
         head = f"{NOT_ANSWERED} There is no answer; these sentences were found:"
@@ -146,7 +146,7 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
         parts = ["No answer was found."]
     parts.append(break_tokens(write_note(result, cites)))
     cited = {citation["mark"] for citation in result.get("citations") or ()}
-    # Below an answer, the sources are listed with their best sentences. Without an answer, the sentences come first.
+    # Below an answer, each source is listed with its best sentence. Without an answer, the sentences are above already.
     sources = [
         _write_source(mark, document, quotes=(not evidence or certainty == "stated") and (mark in cited or not cited))
         for mark, document in references(result)
@@ -201,7 +201,7 @@ async def _call(name: str, arguments: dict[str, Any], context: RequestContext[An
     run: Any = await wrapper.run_api_async(**values, stream=True)
     result: dict[str, Any] = {}
     steps = count(1)
-    # Close the stream as soon as the client disconnects, so that the run does not go on unread.
+    # When the client disconnects, close the stream at once, so that the pipeline stops.
     async with aclosing(run.stream) as outputs:
         async for output in outputs:
             if "error" in output:
@@ -210,14 +210,14 @@ async def _call(name: str, arguments: dict[str, Any], context: RequestContext[An
                 await _report(next(steps), output["event"]["text"], context)
             elif "result" in output:
                 result = output["result"]
-    # Leave out the trace: it is for people who inspect a run, and many times as long as the rest.
+    # Leave out the trace, the list of all steps: it is for people, and many times as long as the rest.
     content = {key: value for key, value in result.items() if key != "trace"}
     text = write_for_model(result, wrapper.cites)
     return CallToolResult(content=[TextContent(type="text", text=text)], structuredContent=content)
 
 
 async def _report(number: int, text: str, context: RequestContext[Any, Any, Any]) -> None:
-    """Report progress to a client that asked for reports. Many clients wait longer if they receive some."""
+    """Report progress to a client that asked for reports. Many clients wait longer if they receive reports."""
     token = None if context.meta is None else context.meta.progressToken
     if token is not None:
         message = disarm(break_tokens(text))[:_TEXT_CHARACTERS]
@@ -236,7 +236,7 @@ def _describe_problems(error: ValidationError) -> str:
 
 
 async def read_sound(lines: AsyncIterable[str], replies: Any) -> AsyncIterator[str]:
-    """Pass on the lines that are valid messages. Answer other lines with an error, because the library would not."""
+    """Yield the lines that are valid messages. Answer other lines with an error, because the MCP library does not."""
     async for line in lines:
         try:
             JSONRPCMessage.model_validate_json(line)

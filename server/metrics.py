@@ -1,6 +1,7 @@
-"""Metrics for Prometheus, by pipeline, role of the model, and kind of source. They reveal no names of keys or indexes.
+"""Metrics for Prometheus, by pipeline, role of the model, and kind of source. They name no keys and no indexes.
 
-Each worker writes its metrics to files in a folder that ``prefrag serve`` makes, so any worker can report the totals.
+Each worker process writes its metrics to files in one folder, which ``prefrag serve`` makes. So any worker can report
+the totals of all workers.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Serve Open WebUI under a separate base URL, where it receives the steps and sources of a run as chat events."""
+"""Serve the chat front end Open WebUI under a separate base URL, and send it steps and sources as chat events."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from prefrag.server.security import path_of
 PREFIX = "/open-webui"
 # Whether the current request gets chat events. Set before its pipeline runs.
 shows_events: ContextVar[bool] = ContextVar("shows_events", default=False)
-# Events that get no status line: the answer follows anyway, and an observation repeats what was found.
+# Kinds of events without a status line: the answer is sent as text, and an observation repeats what was found.
 _NOT_SHOWN = ("answer", "observation")
 _THOUGHTS = ("thought", "look_ahead")
 _MAX_STATUS_CHARACTERS = 300
@@ -29,19 +29,19 @@ _ADDRESS = re.compile(r"(?i)http")
 
 
 class OpenWebUIRoutes:
-    """Pass requests under ``/open-webui/v1`` on to the routes under ``/v1``, and set :data:`shows_events` for them."""
+    """Offer the routes under ``/v1`` also under ``/open-webui/v1``, where :data:`shows_events` is set."""
 
     def __init__(self, app: ASGIApp):
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on under its path without the prefix."""
+        """Pass a request on, with the prefix removed from its path."""
         if scope["type"] == "http":
             path = path_of(scope)
             marked = path.startswith(f"{PREFIX}/v1/")
             shows_events.set(marked)
             if marked:
-                # Do as if the application were mounted at the prefix, so that it sees only the rest of the path.
+                # Act as if the application were mounted at the prefix: it then sees only the rest of the path.
                 scope = {**scope, "root_path": scope["path"].removesuffix(path) + PREFIX}
         await self.app(scope, receive, send)
 
@@ -50,12 +50,12 @@ class OpenWebUIRoutes:
 class EventChat:
     """Streams an answer to Open WebUI: steps become status lines, and cited passages become sources."""
 
-    marks: Mapping[str, str]
+    marks: Mapping[str, str]  # for each attached passage's mark, such as A1, the number that Open WebUI shows
     listed: int  # the highest number that Open WebUI has given to an attached file
-    cites: bool
+    cites: bool  # whether the model was asked to cite passages
 
     def write_step(self, event: Event) -> Iterator[dict[str, Any]]:
-        """Write an event of the trace."""
+        """Show one step of the pipeline as reasoning or as a status line."""
         line = hide_marks(chat_text.write_step(event, {}))
         if event.kind in _THOUGHTS:
             yield {"reasoning_content": f"{line}\n"}
@@ -72,19 +72,19 @@ class EventChat:
         yield {"content": numbered}
 
     def write_failure(self, reason: str, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Write why the run broke off."""
+        """Say why the run broke off, without an answer."""
         yield {"event": write_status("The run broke off", done=True)}
         yield {"content": hide_marks(chat_text.write_failure(reason))}
 
 
 def write_status(text: str, done: bool = False) -> dict[str, Any]:
-    """Write a status line."""
+    """Make the event that shows a status line in the chat."""
     shown = text if len(text) <= _MAX_STATUS_CHARACTERS else f"{text[:_MAX_STATUS_CHARACTERS]}..."
     return create_status_event(shown, done=done).to_event_dict()
 
 
 def write_summary(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the last status line: how good the answer is, how many searches there were, and what was sent out."""
+    """Make the last status line: how sure the answer is, how many searches there were, and what left this machine."""
     searches = (result.get("counts") or {}).get("total", 0)
     parts = [_judge_answer(result), f"{searches} {'search' if searches == 1 else 'searches'}"]
     sent = len(result.get("queries_sent_out") or ())
@@ -99,7 +99,7 @@ def number_sources(
     files: Mapping[str, str] = MappingProxyType({}),
     listed: int = 0,
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Replace the marks of passages by the numbers that Open WebUI gives to sources. Also return the sources."""
+    """Replace marks of passages, such as [W2], by Open WebUI's source numbers. Also return the sources as events."""
     known = {document["mark"]: document for document in documents}
     numbers: dict[str, str] = {}
     cites = False
@@ -110,7 +110,7 @@ def number_sources(
             return found[0]
         marks = chat_text.read_marks(found[0])
         if not all(mark in known for mark in marks):
-            # Open WebUI would drop these brackets, because no source has this number.
+            # Use round brackets, because Open WebUI drops square brackets whose number belongs to no source.
             return f"({found[0][1:-1]})"
         cites = True
         shown = [files.get(mark) or numbers.setdefault(mark, str(listed + len(numbers) + 1)) for mark in marks]
@@ -141,7 +141,7 @@ def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
         {
             "source": {"name": name, "url": document.get("url") or ""},
             "document": [_write_passage(document)],
-            # Passages with the same `source` would share one chip.
+            # Each passage needs its own `source`. Otherwise Open WebUI shows several passages as one chip.
             "metadata": [{"source": f"prefrag-{mark}", "name": name, **page}],
         }
     ).to_event_dict()

@@ -1,4 +1,4 @@
-"""End streams and write errors as the OpenAI protocol requires, because Hayhooks does neither."""
+"""End streams and write errors as the OpenAI protocol requires. Hayhooks, Haystack's server, does neither."""
 
 import asyncio
 import json
@@ -14,10 +14,10 @@ from prefrag.server.lifetime import RUN_PATHS, STOPPING
 from prefrag.server.security import path_of
 
 DONE = b"data: [DONE]"
-# Sent while a model thinks, because proxies close connections after 60 silent seconds. Clients skip this SSE comment.
+# An SSE comment, sent while a model thinks: proxies close connections that are silent for a minute. Clients skip it.
 _KEEP_ALIVE = b": the run goes on\n\n"
 _SILENT_SECONDS = 10.0
-# How long a client that has stopped reading can delay the last event.
+# How long to wait for a client that does not read the last event.
 _LAST_SECONDS = 1.0
 # Hayhooks answers 404 with this text for an unknown model. Any other 404 in a chat means an unknown collection.
 _NO_MODEL = re.compile(r"Pipeline '(?P<name>.*)' not found.*", re.DOTALL)
@@ -25,7 +25,7 @@ _COMPLETIONS = ("/v1/chat/completions", "/chat/completions")
 
 
 class StreamEnd:
-    """Keep the stream of a run from going silent, and end it with ``data: [DONE]``.
+    """Keep the stream of an answer from going silent, and end it with ``data: [DONE]``.
 
     Strict clients of the chat protocol wait for ``[DONE]``, and proxies close a connection that is silent for a minute.
     If a run breaks off, an error event comes before ``[DONE]``, so that no client takes the stream for complete.
@@ -52,7 +52,7 @@ class StreamEnd:
                         await spoken.wait()
                 except TimeoutError:
                     async with turn:
-                        # Send it only between two events: a chunk can end in the middle of an event.
+                        # Send the comment only between two events, because a chunk can end in the middle of an event.
                         if streams and (not tail or tail.endswith(b"\n\n")):
                             await send({"type": "http.response.body", "body": _KEEP_ALIVE, "more_body": True})
 
@@ -61,11 +61,11 @@ class StreamEnd:
             if message["type"] == "http.response.start":
                 streams = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
                 if streams:
-                    # Forbid buffering: otherwise a proxy would pass on the steps only together with the answer.
+                    # Forbid proxies to buffer. A proxy that buffers sends the steps only together with the answer.
                     message["headers"] = [*message["headers"], (b"x-accel-buffering", b"no")]
             elif streams and message["type"] == "http.response.body":
                 body = message.get("body", b"")
-                # A chunk may end within ``[DONE]`` or the blank line after an event, so keep the end of the stream.
+                # Keep the end of the stream, because ``[DONE]`` or a blank line may be spread over several chunks.
                 tail = (tail + body)[-2 * len(DONE) :]
                 if not message.get("more_body"):
                     streams = False
@@ -81,7 +81,7 @@ class StreamEnd:
             await self.app(scope, receive, send_end)
         except BaseException as error:
             if streams:
-                # A run is cancelled if the server stops or the client has gone. In the second case, nobody reads this.
+                # A run is cancelled if the server stops or the client is gone. A client that is gone reads nothing.
                 stopping = isinstance(error, asyncio.CancelledError)
                 message, status = (STOPPING, 503) if stopping else ("The stream broke off. Ask again.", 500)
                 error_event = {"error": {"message": message, "status": status}, "result": None}
@@ -118,7 +118,7 @@ class ErrorForm:
             if message["type"] == "http.response.start":
                 begun = True
                 if message["status"] >= 400:
-                    # Wait for the whole body: the headers come first, and state the length of the rewritten body.
+                    # Do not send the headers yet: they state the length of the body, which is still to be rewritten.
                     start = message
                     return
             elif start is not None and message["type"] == "http.response.body":
@@ -145,7 +145,7 @@ async def _send_error(start: Message, body: bytes, scope: Scope, send: Send) -> 
     if not isinstance(content, Mapping):
         content = {"detail": body.decode(errors="replace") or "Internal Server Error"}
     if not isinstance(content.get("error"), Mapping):
-        # A later version of Hayhooks may write this form itself.
+        # Other errors already have the OpenAI form. A later version of Hayhooks may write them so.
         content = {**_describe_error(content.get("detail"), start["status"], path_of(scope)), **content}
     text = json.dumps(content, ensure_ascii=False).encode()
     headers = MutableHeaders(raw=list(start["headers"]))
@@ -158,7 +158,7 @@ async def _send_error(start: Message, body: bytes, scope: Scope, send: Send) -> 
 def _describe_error(detail: Any, status: int, path: str | None) -> dict[str, Any]:
     message, param, code = str(detail), None, None
     if isinstance(detail, list):
-        # For a body of the wrong shape, the detail lists problems, each with its place in the body and a message.
+        # For a body of the wrong shape, the detail is a list of problems. Each has a place in the body and a message.
         fields = [".".join(str(part) for part in each["loc"] if part != "body") for each in detail]
         message = "; ".join(f"{field}: {each['msg']}" for field, each in zip(fields, detail, strict=True))
         param = fields[0] or None

@@ -19,9 +19,9 @@ from prefrag.indexing.report import CannotRead
 from prefrag.indexing.stores import open_passages, origin_of
 from prefrag.server.uploads import PATH_FIELDS, UploadedFile, document_id, list_uploads
 
-# A book has thousands of passages, so the web page shows only those around the passage that was found.
+# How many passages are returned at most. A book has more, so only those around the wanted passage are returned.
 MOST_PASSAGES = 1_000
-# Short, because somebody is waiting for the picture of a page, and only one page is drawn at a time.
+# The time limit for drawing one page. Short, because a user waits for it, and only one page is drawn at a time.
 _MOST_SECONDS = 20.0
 _NOT_THERE = "The collection has no such document."
 _SHOWN = ("title", "line", "attachment", "mail")
@@ -34,9 +34,9 @@ def open_document(collection: str, document: str = "", passage: str = "", shared
     :param document: The id of the document from the list of documents.
     :param passage: The id of a passage, if the id of the document is not known.
     :param shared: Whether the collection is in Elasticsearch.
-    :returns: `id`, `name`, `title`, `kind` and, if known, `date` and `modified`; `file` (`same`, `changed`, `gone`, or
-        null if this cannot be checked); `hash` (for a filter on `meta.file_hash`); `passages`; `of` (how many passages
-        the document has); and `first` (the number of the first returned passage in the document, counted from 1).
+    :returns: `id`, `name`, `title`, `kind` and, if known, `date` and `modified`; `file` (`same`, `changed` or `gone`
+        since the indexing; null if unknown); `hash` (for a filter on `meta.file_hash`); `passages`; `of` (how many
+        passages the document has); and `first` (the position of the first returned passage, counted from 1).
     :raises Missing: When there is no such document or passage.
     """
     with closing(open_passages("elasticsearch" if shared else "tantivy", collection)) as store:
@@ -48,7 +48,7 @@ def open_document(collection: str, document: str = "", passage: str = "", shared
         else:
             entry = _find(collection, document, shared).entry
             kind, path = entry.kind, entry.path
-        # A corpus is a file with one passage on each line. They are unrelated, so only the wanted passage is shown.
+        # A corpus is a file with one passage on each line. Its passages are unrelated, so only one is returned.
         whole = store.where(PATH_FIELDS[kind], [path]) if path and kind == "file" else filter(None, [found])
         passages = sorted(whole, key=_place)
     if not passages:
@@ -72,15 +72,15 @@ def open_document(collection: str, document: str = "", passage: str = "", shared
 
 
 def find_original(collection: str, document: str, shared: bool = False) -> Path:
-    """Find the file of a document."""
+    """Return the path of a document's file. Raise `Missing` if only the document's text is available here."""
     path = Path(_find(collection, document, shared).entry.path or "")
-    if shared or _is_elsewhere(path) or not path.is_file():
+    if shared or _follows_link(path) or not path.is_file():
         raise Missing("Only the text of this document is available here, not its file.")
     return path
 
 
 def draw_page(collection: str, document: str, page: int, sentence: str, shared: bool = False) -> dict[str, Any]:
-    """Draw a page of a PDF, in a separate process."""
+    """Draw a page of a PDF and mark a sentence on it. A separate process does the drawing."""
     path = find_original(collection, document, shared)
     if path.suffix.lower() != ".pdf":
         raise BadInput("Only the pages of PDF files can be shown.")
@@ -106,8 +106,8 @@ def _find(collection: str, document: str, shared: bool) -> UploadedFile:
     return found
 
 
-def _is_elsewhere(path: Path) -> bool:
-    """Check whether a link has replaced a file or a folder above it, and may lead to a file that was never indexed."""
+def _follows_link(path: Path) -> bool:
+    """Check whether the path leads through a symbolic link, which may point to a file that was never indexed."""
     # Links in the path of the data directory itself are allowed: the administrator chose that path.
     folder = Path(os.path.realpath(data_directory())) if path.is_relative_to(data_directory()) else None
     expected = folder / path.relative_to(data_directory()) if folder else path
@@ -116,7 +116,7 @@ def _is_elsewhere(path: Path) -> bool:
 
 def _compare(path: Path, file_hash: str) -> str:
     try:
-        if _is_elsewhere(path) or not path.is_file():
+        if _follows_link(path) or not path.is_file():
             return "gone"
         if path.stat().st_size > most_bytes(path):
             return "changed"

@@ -1,4 +1,4 @@
-"""Serve the web page at ``/``, and the list of pipelines from which it lets users choose."""
+"""Serve the web page at ``/``, and at ``/pipelines`` the list of pipelines that users can choose on the page."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -19,8 +19,8 @@ _TYPES = {
     ".svg": "image/svg+xml",
 }
 HEADERS = {
-    # Browsers allow no inline scripts or styles, nothing from other hosts, and no markup made from text. The pictures
-    # of PDF pages are `data:` addresses.
+    # With this policy, browsers allow no inline scripts or styles, nothing from other hosts, and no markup made from
+    # text. `data:` is allowed for the pictures of PDF pages.
     "Content-Security-Policy": (
         "default-src 'self'; img-src 'self' data:; base-uri 'none'; object-src 'none'; form-action 'none'; "
         "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -34,7 +34,7 @@ HEADERS = {
 
 
 def page_routes(pipelines: Callable[[], Mapping[str, Any]]) -> APIRouter:
-    """Make the routes of the page."""
+    """Make the routes of the page. ``pipelines`` returns the served pipelines by name."""
     router = APIRouter()
     files = StaticFiles(directory=FOLDER)
 
@@ -53,7 +53,7 @@ def page_routes(pipelines: Callable[[], Mapping[str, Any]]) -> APIRouter:
 
     @router.get("/pipelines", tags=["pipelines"], summary="The pipelines that are served, and what each can search")
     async def list_pipelines() -> dict[str, Any]:
-        # In threads, because Elasticsearch may have to be asked whether the web may be searched.
+        # In threads, because a pipeline may ask Elasticsearch whether web search is allowed.
         starts = [(name, _find_start(pipeline)) for name, pipeline in sorted(pipelines().items())]
         described = [asyncio.to_thread(_describe, name, start) for name, start in starts if start is not None]
         return {"pipelines": await asyncio.gather(*described)}
@@ -62,7 +62,7 @@ def page_routes(pipelines: Callable[[], Mapping[str, Any]]) -> APIRouter:
 
 
 def _find_start(pipeline: Any) -> StateBuilder | None:
-    """Find a pipeline's `start` component. A pipeline without it is not listed: the page could not show its results."""
+    """Find a pipeline's `start` component. Pipelines without one are not listed: the page cannot show their results."""
     return next((part for _, part in pipeline.walk() if isinstance(part, StateBuilder)), None)
 
 

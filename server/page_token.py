@@ -1,7 +1,7 @@
 """Tokens that let the user at the server's terminal open the page without a key, as in Jupyter.
 
-When `prefrag serve` starts, it makes a secret. Its workers show an address with a token in the fragment, the part after
-`#`, which appears in no request and no log. Each token works once: the page exchanges it for a cookie.
+When `prefrag serve` starts, it makes a secret. Its worker processes print an address that ends in `#` and a token.
+Browsers do not send the part after `#`, so it is in no log. The page exchanges each token once, for a cookie.
 """
 
 import hashlib
@@ -24,14 +24,14 @@ from prefrag.server.security import is_loopback
 
 # The environment variable in which `serve` passes the secret to its workers. Users do not set it.
 _VARIABLE = "_SERVE_PAGE_TOKEN"
-_FIRST = "first"
+_FIRST = "first"  # the file's name before there is a token
 
 
 @contextmanager
 def offer_tokens(host: str, port: int, opens_page: bool = False) -> Iterator[None]:
-    """Let workers that start in this context show tokens, if there is a terminal and the server listens on localhost.
+    """Let the workers that start within this context print tokens. This needs a terminal and a server on localhost.
 
-    With `opens_page`, the first token is passed to a browser instead, and no terminal is needed.
+    With `opens_page`, no terminal is needed: the first token is passed to a browser instead.
     """
     os.environ.pop(_VARIABLE, None)
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
@@ -49,7 +49,7 @@ def offer_tokens(host: str, port: int, opens_page: bool = False) -> Iterator[Non
 
 
 class PageToken:
-    """The valid token, which all workers of a server share, and the cookie that the page gets for it."""
+    """Checks tokens, which all workers of a server share, and the cookie that the page gets for a token."""
 
     def __init__(self) -> None:
         """Read the secret of `serve`, if there is one, and hide it from the processes that this process starts."""
@@ -63,14 +63,14 @@ class PageToken:
             return False
         token = secrets.token_urlsafe()
         try:
-            # The folder holds one empty file, whose name is the hash of the valid token. Only one worker can rename the
-            # file. If the folder has been deleted, no token is valid.
+            # The folder holds one empty file, whose name is the hash of the valid token. If two workers get the token,
+            # only one of them can rename the file. If the folder has been deleted, no token is valid.
             os.rename(self._folder / used, self._folder / _hash(token))
         except OSError:
             return False
         if self._opens_page and used == _FIRST:
             open_page(self._address, f"#token={token}")
-        # Print the token only at a terminal, because a file would store it. The server may outlive its terminal.
+        # Print the token only at a terminal, because a file would store it. Printing fails if the terminal is closed.
         with suppress(OSError):
             if sys.stdout.isatty():
                 print(f"Open the page on this machine, once: {self._address}#token={token}", flush=True)

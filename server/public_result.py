@@ -1,4 +1,4 @@
-"""Remove from results what clients must not see: addresses and paths of this installation."""
+"""Remove from results what clients must not see: server addresses, folders, secrets and names of models."""
 
 import os
 import re
@@ -24,12 +24,12 @@ _PARTS_OF_ERRORS = ("error", "message")
 
 
 class Installation:
-    """Removes secrets, the addresses of a pipeline's servers, and the names of models from what clients receive."""
+    """Removes from replies what clients must not see: secrets, model names, and addresses of a pipeline's servers."""
 
     def __init__(self, pipeline: Any):
         self.pipeline = pipeline
         parts: dict[str, Any] = {}
-        # Components that users have written may not be serialisable. The pipeline is served all the same.
+        # Users' own components may fail here because they cannot be serialised. The pipeline is served all the same.
         with suppress(Exception):
             parts = pipeline.to_dict()
         variables = {name: value for name, value in os.environ.items() if name.startswith("PREFRAG_")}
@@ -58,7 +58,7 @@ class Installation:
         return public
 
     def publish_event(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Remove from the details of an event what clients must not see."""
+        """Remove from an event of the trace what clients must not see."""
         errors = {key: self.withhold(text) for key in _PARTS_OF_ERRORS if isinstance(text := event.get(key), str)}
         return {**event, **errors}
 

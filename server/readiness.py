@@ -1,4 +1,4 @@
-"""Check whether the indexes and servers behind the served pipelines answer."""
+"""Check whether the indexes and model servers that the served pipelines need can be reached."""
 
 import asyncio
 import threading
@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, walk_parts
 
 DEADLINE_SECONDS = 3.0
-# Probes are frequent, so a model server is asked at most once in this time.
+# A model server is asked at most once in this time, because load balancers send readiness probes often.
 _MODEL_SECONDS = 5.0
 STORES = (ELASTICSEARCH_STORE, TANTIVY_STORE)
 _MODEL = "ChatModel"
 EVERYTHING = (*STORES, _MODEL)
-# Set when the process is told to stop.
+# Set when the process has been told to stop.
 leaving = threading.Event()
 _ADVICE = {
     "unreachable": "Elasticsearch does not answer: start it, or set PREFRAG_ELASTICSEARCH_URL to where it runs.",
@@ -37,7 +37,7 @@ class Outage(NamedTuple):
 async def find_outages(pipelines: Mapping[str, Any], kinds: Sequence[str] = EVERYTHING) -> dict[str, Outage]:
     """Find the pipelines whose index or model server does not answer within :data:`DEADLINE_SECONDS`.
 
-    A model server is only asked for the list of its models, which costs no tokens.
+    ``kinds`` names the classes to check. A model server is only asked for a list of its models, which costs no tokens.
     """
     parts = {
         name: {_locate(part): part for part in _find_parts(pipeline, kinds)} for name, pipeline in pipelines.items()
@@ -106,7 +106,7 @@ async def _call_model_server(server: Any) -> Outage | None:
         return Outage(unreachable, f"{server.address}: {str(error) or type(error).__name__}")
     if status in (401, 403):
         return Outage(_ADVICE["no_key"].format(prefix=server.prefix), f"{server.address} answers {status}")
-    # A server that cannot list its models answers with a status such as 404. It is running all the same.
+    # Some servers cannot list their models and answer with a status such as 404. They are running all the same.
     return Outage(unreachable, f"{server.address} answers {status}") if status >= 500 else None
 
 
@@ -119,10 +119,10 @@ async def _find_elasticsearch_outage(store: Any) -> Outage | None:
 
     try:
         with explain_failures(store):
-            # Make a separate client, because nothing would close the store's client in this event loop.
+            # Make a new client and close it here, because nothing closes the store's own client in this event loop.
             async with asyncio.timeout(DEADLINE_SECONDS), store._create_async_client() as client:
                 once = client.options(request_timeout=DEADLINE_SECONDS, max_retries=count_other_nodes(store._hosts))
-                # Try a search, because the key may allow nothing else.
+                # Try a search, because the Elasticsearch key may allow no other request.
                 await once.search(index=store._index, size=0, terminate_after=1)
     except TimeoutError:
         return Outage(_ADVICE["unreachable"], f"no answer within {DEADLINE_SECONDS:g} s")
@@ -131,6 +131,6 @@ async def _find_elasticsearch_outage(store: Any) -> Outage | None:
         kind = "no_index" if isinstance(cause, NotFoundError) else "refused" if isinstance(cause, ApiError) else ""
         return Outage(_ADVICE[kind or "unreachable"], str(error))
     except Exception as error:
-        # The probe must get an answer even if the settings are broken.
+        # The readiness probe must be answered even if the settings are broken.
         return Outage(_ADVICE["unreachable"], str(error) or type(error).__name__)
     return None

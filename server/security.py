@@ -1,4 +1,4 @@
-"""Hide routes that are not meant to be served, and recognise requests that come from this machine."""
+"""Hide routes of Hayhooks that are not meant to be served, and recognise requests that come from this machine."""
 
 import ipaddress
 import re
@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-# If a later version of Hayhooks adds routes, they stay closed until they are listed here.
+# The paths that are served. If a later version of Hayhooks adds routes, they stay closed until they are added here.
 _OPEN_PATHS = re.compile(
     r"/(|page/[\w-]+\.\w+|pipelines|ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
     r"|collections|collections/[\w.-]+(/documents(/[\w-]+(/original|/pages/\d+)?)?|/passages/.+|/questions)?"
@@ -21,7 +21,7 @@ DEPLOY_PATHS = re.compile(r"/(deploy_files|deploy-yaml|undeploy/[\w.-]+)")
 
 
 def is_open(path: str, open_deploy: bool = False) -> bool:
-    """Check whether a path is served at all."""
+    """Check whether a path is served. With ``open_deploy``, the routes that deploy pipelines are served too."""
     return bool(_OPEN_PATHS.fullmatch(path)) or (open_deploy and bool(DEPLOY_PATHS.fullmatch(path)))
 
 
@@ -58,15 +58,15 @@ def is_loopback(host: str) -> bool:
 def stays_on_this_machine(scope: Scope) -> bool:
     """Check whether a request came directly from this machine, and was sent to one of this machine's names.
 
-    The name is checked because an attacker can make a website's name resolve to this machine. Browsers would then send
-    requests here. A proxy that adds no headers is recognised only by HTTP/1.0, which nginx 1.22 uses by default.
+    The name is checked because an attacker can make a website's name resolve to this machine (DNS rebinding). Requests
+    from a proxy do not count. A proxy is recognised by its headers, or by HTTP/1.0, which nginx 1.22 uses by default.
     """
     client, address = (scope.get("client") or ("",))[0], (scope.get("server") or ("localhost",))[0]
     headers = Headers(scope=scope)
     if not client or scope.get("http_version") == "1.0" or any(_FORWARDING.fullmatch(name) for name in headers):
         return False
     for end in (client, address):
-        # If client and server are in one process, as in tests, they have names instead of addresses.
+        # In tests, client and server are in one process and have names instead of addresses. Names are accepted.
         with suppress(ValueError):
             if not ipaddress.ip_address(end).is_loopback:
                 return False

@@ -1,4 +1,4 @@
-"""Choose the pipelines to serve and prepare each for Hayhooks."""
+"""Choose the pipelines to serve, and prepare each for Hayhooks, Haystack's server."""
 
 import functools
 from collections.abc import Callable, Iterable
@@ -30,7 +30,7 @@ from prefrag.server.wrapper import ServedPipeline, TaskModel
 
 _STORE = "TantivyDocumentStore"
 ALL = "all"
-# The other pipelines are for comparisons, and some need packages beyond the core install.
+# Only this pipeline is served by default. The others are for comparisons, and some need optional packages.
 DEFAULT = "prefrag"
 
 
@@ -38,7 +38,7 @@ def choose_pipelines() -> dict[str, Path]:
     """Choose the pipelines to serve.
 
     ``PREFRAG_SERVE`` is ``all``, or names of pipelines and paths of YAML files, separated by commas. If it is not set,
-    the wrappers in ``HAYHOOKS_PIPELINES_DIR`` are served or, if that is not set either, ``prefrag``.
+    the wrappers (classes) in ``HAYHOOKS_PIPELINES_DIR`` are served. If neither is set, ``prefrag`` is served.
     """
     wrappers = _find_wrappers()
     chosen = settings.serve
@@ -58,7 +58,7 @@ def choose_pipelines() -> dict[str, Path]:
 
 
 def check_index(files: Iterable[Path]) -> None:
-    """Choose the index to serve, which is never the demo, and refuse pipelines whose index does not exist."""
+    """Set ``PREFRAG_INDEX`` to the index to serve, never the demo. Raise an error if a pipeline's index is missing."""
     parts = [one for file in files if not file.is_dir() for one in blocks(read_block(file))]
     stores = [parameters_of(one) for one in parts if class_of(one) == _STORE]
     names = {store.get("index") for store in stores if not store.get("path")}
@@ -68,7 +68,7 @@ def check_index(files: Iterable[Path]) -> None:
 
 
 def skips_broken() -> bool:
-    """Check whether to skip pipelines that cannot be served. They are skipped only if ``all`` was chosen."""
+    """Check whether pipelines that cannot be loaded are skipped. This is so only if ``all`` was chosen."""
     return settings.serve == (ALL,)
 
 
@@ -82,7 +82,7 @@ def prepare_pipeline(name: str, path: Path) -> PreparedPipeline:
 
 
 def prepare_task_model(prepared: PreparedPipeline) -> PreparedPipeline | None:
-    """Prepare the model that is served beside a pipeline as ``NAME-tasks``."""
+    """Prepare the model that does tasks of front ends, such as writing titles. It is served as ``NAME-tasks``."""
     if not isinstance(served := prepared.wrapper, ServedPipeline):
         return None
     module = ModuleType(name := f"{prepared.name}-tasks")
@@ -94,11 +94,11 @@ def keep_modules_apart() -> None:
     """Load the modules of wrappers, the classes that serve pipelines, under separate package names.
 
     Hayhooks imports a wrapper as a package with the pipeline's name. A wrapper deployed as ``prefrag`` would replace
-    this package in ``sys.modules``, and undeploying it would remove this package. Hayhooks' loader accepts other
-    package names, but its deploy routes do not pass any. So this replaces the three functions that load, list and
-    unload modules for these routes. Tried with Hayhooks 2.1.0, the newest version.
+    our own package in ``sys.modules``, and undeploying it would remove our package. Hayhooks' loader accepts other
+    package names, but its deploy routes pass none. So this function replaces the three functions that load, list and
+    unload modules for those routes. Tried with Hayhooks 2.1.0, the newest version.
 
-    A wrapper of somebody else may search anything, so keys that are bound to collections may not use it.
+    A wrapper that somebody else wrote may search anything, so keys that allow only some collections may not use it.
     """
 
     def package(name: str) -> str:
@@ -119,15 +119,15 @@ def keep_modules_apart() -> None:
 
 @functools.cache
 def _keep_bound_keys_out(wrapper: Any) -> None:
-    """Make each run method of a wrapper refuse keys that are bound to collections."""
+    """Change a wrapper's run methods so that they refuse requests whose key may search only some collections."""
 
     def guard(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
         def run(*arguments: Any, **options: Any) -> Any:
             if current_access.get().collections is not None:
-                message = "This key is bound to collections, so it may not use this pipeline, which ignores them."
+                message = "This key allows only some collections, but this pipeline may search others: use another."
                 raise HTTPException(HTTPStatus.FORBIDDEN, message)
-            # Hayhooks awaits what an asynchronous method returns.
+            # An asynchronous method returns a coroutine here, which Hayhooks awaits.
             return method(*arguments, **options)
 
         return run
@@ -143,7 +143,7 @@ def _find_wrappers() -> dict[str, Path]:
     if path is None:
         return {}
     if not path.is_dir():
-        raise Missing(f"There is no folder {path}: set HAYHOOKS_PIPELINES_DIR to one, or unset it.")
+        raise Missing(f"There is no folder {path}: set HAYHOOKS_PIPELINES_DIR to an existing folder, or unset it.")
     found = (wrapper.parent for wrapper in sorted(path.glob("*/pipeline_wrapper.py")))
     # Editors keep copies of files in hidden folders. These copies must not be run.
     return {wrapper.name: wrapper for wrapper in found if not wrapper.name.startswith((".", "__"))}

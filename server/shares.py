@@ -18,17 +18,17 @@ from prefrag.components.settings import settings
 from prefrag.server.keys import PUBLIC_PATHS, current_access
 from prefrag.server.security import path_of, refuse
 
-# How many seconds clients are asked to wait if nobody knows when the server will be less busy.
+# How many seconds clients should wait before they ask again, if the server cannot say when it will be less busy.
 RETRY_SECONDS = 5
 
 
 def holder_of(scope: Scope) -> str:
-    """Return the holder, whose share a request uses: the name of its key or, without a key, the client's address."""
+    """Return who sent a request, the holder: the name of the request's key or, without a key, the client's address."""
     return current_access.get().key or (scope.get("client") or ("",))[0]
 
 
 class Busy(Exception):
-    """Refuse a request: with 503 if the server is too busy for anybody, with 429 if the holder has used its share."""
+    """The error when a request is refused: 503 if the server is too busy, 429 if the holder has used its share."""
 
     def __init__(self, status: int, message: str, wait: int = RETRY_SECONDS):
         super().__init__(message)
@@ -37,12 +37,11 @@ class Busy(Exception):
 
 
 class Places:
-    """A limited number of places for running work, and a queue for them.
+    """A limited number of places, which are slots for running requests, and a queue of requests that wait for a place.
 
-    If there are several keys, a holder gets another place only while it holds fewer places than are free (for
-    `PREFRAG_SHARE` at 50%). So one holder gets half of the places, two holders get a third each, and the next holder
-    still finds a free place. This is needed because running work is never stopped for somebody else. Holders that wait
-    take turns.
+    With several keys and `PREFRAG_SHARE` at 50%, a holder gets another place only if more places are free than it holds
+    already. So one holder gets half of the places, two holders get a third each, and the next holder still finds a free
+    place. This matters because running requests are never stopped for others. Waiting holders take turns.
     """
 
     def __init__(self, what: str, most: int, most_waiting: int, are_shared: Callable[[], bool]):
@@ -55,7 +54,7 @@ class Places:
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
 
     async def take(self, holder: str, seconds: float) -> None:
-        """Take a place, or wait for one in the queue. Raise :class:`Busy` if the queue is full or time runs out."""
+        """Take a place, or wait for one in the queue. Raise :class:`Busy` if the queue is full or the wait too long."""
         if holder not in self._waiting and self._fits(self._held[holder], self._free):
             self._held[holder] += 1
             return
@@ -77,7 +76,7 @@ class Places:
             raise
 
     def leave(self, holder: str) -> None:
-        """Give back a place, and pass free places on to those who wait."""
+        """Give back a place, and give free places to waiting requests."""
         self._held -= Counter([holder])
         while fitting := [each for each in self._waiting if self._fits(self._held[each], self._free)]:
             turn = self._waiting[fitting[0]][0]
@@ -116,7 +115,7 @@ class Places:
 
 
 class Rate:
-    """A limit per minute or per day on what each holder uses. An amount of 0 means no limit."""
+    """A limit on what each holder uses in a minute or a day. If the limit is 0, nothing is limited."""
 
     def __init__(self, limit: RateLimitItem, message: str):
         self._limit = limit
@@ -124,7 +123,7 @@ class Rate:
         self._limiter = FixedWindowRateLimiter(MemoryStorage())
 
     def spend(self, holder: str, cost: int = 1) -> None:
-        """Add a cost to what a holder has used. Above the limit, raise :class:`Busy` and add nothing."""
+        """Add a cost to what a holder has used. If this would exceed the limit, raise :class:`Busy` and add nothing."""
         if not self._limit.amount:
             return
         if not self._limiter.test(self._limit, holder, cost=cost):
@@ -134,7 +133,7 @@ class Rate:
 
 
 class RequestRate:
-    """Answer 429 to a holder that has sent too many requests in a minute, before the body is read."""
+    """Answer 429 if the holder has sent too many requests in a minute. The request's body is not read."""
 
     def __init__(self, app: ASGIApp):
         self.app = app

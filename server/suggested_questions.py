@@ -1,4 +1,4 @@
-"""Suggest questions to begin with: made from sentences of the documents, and answered by the extractive reader."""
+"""Suggest first questions to users. They are made from sentences of the documents that answer them."""
 
 import hashlib
 import re
@@ -20,12 +20,12 @@ from prefrag.components.text.sentences import shown_sentences
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 from prefrag.server.document_list import index_version
 
-MOST, _MOST_TRIED, _MOST_SECONDS = 4, 24, 30.0  # questions to suggest and to try, and the time for trying
-_MOST_FILES, _FIRST_PASSAGES, _MOST_PASSAGES = 500, 6, 3_000  # files, passages of each file, and passages in all
-_MOST_SENTENCE, _MOST_QUESTION, _MOST_NAME, _READ = 250, 100, 80, 5  # lengths in characters, and passages to read
-# Pauses in seconds: before questions are made again for a changed index, and before each question is tried.
+MOST, _MOST_TRIED, _MOST_SECONDS = 4, 24, 30.0  # at most: questions suggested, questions tried, seconds for this
+_MOST_FILES, _FIRST_PASSAGES, _MOST_PASSAGES = 500, 6, 3_000  # at most: files sampled, passages of each and in all
+_MOST_SENTENCE, _MOST_QUESTION, _MOST_NAME, _READ = 250, 100, 80, 5  # three limits in characters, one in passages
+# Seconds to wait before questions are made again for a changed index, and seconds before each question is tried.
 _PAUSE, _BETWEEN = 60.0, 0.1
-# Questions repeat only words and spaces of a document, so that no address or markup gets into them.
+# Questions repeat only words and spaces from documents, so that no web address or markup gets into a question.
 _WORD = r"[^\W\d_][\w'\u2019-]{0,30}"
 _OF = rf"(?: (?:of|for|at|in) (?:the )?{_WORD}(?: [A-Z][\w'\u2019-]{{0,30}}){{0,3}})?"
 _THING = rf"(?P<thing>(?:The|An?) {_WORD}(?: {_WORD}){{0,3}}?{_OF}|{_WORD}(?: {_WORD}){{0,5}})"
@@ -62,7 +62,7 @@ _PREFIX = re.compile(r"^(?:(?:(?:chapter|section|part|slide)\s+)?[\d.]+[.:)]*|th
 
 
 def make_questions(passage: Document) -> Iterator[str]:
-    """Make questions from sentences about the document's title, a heading, or a named thing. Some of them are bad."""
+    """Make questions from sentences about the title, a heading, or a named thing. Some questions are bad."""
     names = [str(passage.meta.get("title") or ""), (heading_of(passage.meta) or "").rpartition(" > ")[2]]
     names = [_PREFIX.sub("", name.strip()) for name in names]
     for sentence in shown_sentences((passage.content or "")[:5_000]):
@@ -78,7 +78,7 @@ def make_questions(passage: Document) -> Iterator[str]:
 
 
 def _name(thing: str, names: list[str]) -> str:
-    """Return a name for a thing that is clear without its sentence, or an empty text if there is none."""
+    """Name a thing in words that are clear without the sentence. Return an empty text if there are no such words."""
     article, _, rest = thing.partition(" ") if re.match(r"(?:the|an?) ", thing, re.IGNORECASE) else ("", "", thing)
     words = rest.split()
     if words[0].lower() in _VAGUE or words[-1].lower() in FUNCTION_WORDS:
@@ -95,7 +95,7 @@ def _name(thing: str, names: list[str]) -> str:
 
 
 class SuggestedQuestions:
-    """Makes the questions of a collection in a thread, once for each version of its index."""
+    """Makes suggested questions for each collection, in a thread, once for each version of the index."""
 
     def __init__(self, served: Callable[[], Mapping[str, Any]]):
         self._served = served
@@ -104,7 +104,7 @@ class SuggestedQuestions:
         self._one_at_a_time = Lock()
 
     def find(self, collection: str) -> dict[str, Any]:
-        """Return the `questions` of a collection, each with its file's `name`, and whether they are still `pending`."""
+        """Return a collection's `questions`, each with its file's `name`; `pending` if they are still being made."""
         version, made = index_version(collection), self._made.get(collection)
         if made is not None and made[0] == version:
             return {"questions": made[1], "pending": False}
@@ -126,9 +126,9 @@ class SuggestedQuestions:
 
 
 def find_questions(store: TantivyDocumentStore, reader: ExtractiveReader) -> list[dict[str, str]]:
-    """Find questions that the reader answers confidently from the same document that the question was made from."""
+    """Find questions that the extractive reader answers confidently, from the document that each was made from."""
     made = {question: one for one in _sample(store) if not one.meta.get("standing") for question in make_questions(one)}
-    # Order by a hash: the order is always the same, and no document can push its questions to the front.
+    # Sort the questions by a hash. The order is always the same, and no document can push its questions to the front.
     order = sorted(made, key=lambda question: hashlib.blake2b(question.encode(), digest_size=8).digest())
     found: dict[str, dict[str, str]] = {}
     deadline = time.monotonic() + _MOST_SECONDS
@@ -149,7 +149,7 @@ def _origin(passage: Document) -> str:
 
 
 def _sample(store: TantivyDocumentStore) -> Iterator[Document]:
-    """Read the first passages of some files or, in an index without files, some passages."""
+    """Read the first passages of some files. If the index names no files, read any passages."""
     files = sorted(store.count_values("file_path"))
     wanted = {"file_path": files[:: max(1, len(files) // _MOST_FILES)], "split_id": list(range(_FIRST_PASSAGES))}
     conditions = [{"field": f"meta.{name}", "operator": "in", "value": values} for name, values in wanted.items()]

@@ -1,4 +1,4 @@
-"""Run worker processes. Their parent process holds the listening socket, and replaces workers that are killed."""
+"""Run worker processes. This process, their parent, holds the listening socket and replaces workers that are killed."""
 
 import gc
 import importlib
@@ -27,10 +27,10 @@ from prefrag.components.file_lock import take_lock
 from prefrag.components.settings import settings
 from prefrag.server.readiness import leaving
 
-_MOST_DEATHS = 5
+_MOST_DEATHS = 5  # if this many processes are killed within `_SECONDS`, the server ends
 _SECONDS = 60.0
 _FOLDER = "prefrag-metrics-"
-_STARTUP_FAILED = 3
+_STARTUP_FAILED = 3  # uvicorn's exit status
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 _CAUSES = {
     "SIGBUS": "a file that it reads, such as a file of an index, has been cut short or cannot be read any more",
@@ -59,7 +59,7 @@ def run(app: str, **options: Any) -> None:
     # forks, so that a new process is ready at once and shares memory with the others.
     forks = sys.platform == "linux"
     if forks:
-        # Imported modules stay in memory, so do not spend time on collecting garbage.
+        # Imported modules stay in memory, so save the time that garbage collection takes during the imports.
         gc.disable()
         importlib.import_module(app.partition(":")[0])
         gc.freeze()
@@ -74,7 +74,7 @@ def run(app: str, **options: Any) -> None:
             worker.terminate()
 
     def start(job: tuple[uvicorn.Config, socket.socket]) -> None:
-        # Block signals until `stop` knows this worker. The worker itself unblocks them when its handlers are set.
+        # Block signals until `stop` knows this worker. The worker itself unblocks signals when it has set its handlers.
         signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
         worker = context.Process(target=_work, args=job)
         worker.start()
@@ -117,7 +117,7 @@ def _listen(address: tuple[str, int], setting: str) -> socket.socket:
         return socket.create_server(address, family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         why = str(error.strerror).partition(" (while")[0]
-        raise BadInput(f"{setting}: nothing can listen on port {port} of {host} ({why}). Choose another.") from error
+        raise BadInput(f"{setting}: nothing can listen on port {port} of {host} ({why}). Use another port.") from error
 
 
 @contextmanager
@@ -148,7 +148,7 @@ def _lock_folder(path: str | Path) -> Iterator[bool]:
 
 
 def _report(dead: BaseProcess) -> None:
-    """Log which signal killed a process. If the process exited by itself, it failed to start, so end the server."""
+    """Log which signal killed a process. If no signal did, the process failed to start, so end the whole server."""
     if (code := dead.exitcode or 0) >= 0:
         sys.exit(code)
     from hayhooks.server.logger import log
@@ -175,16 +175,16 @@ def _work(config: uvicorn.Config, listening: socket.socket) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Still accepts requests for a while after it is told to stop, so that load balancers notice first."""
+    """Accepts requests for a while after it is told to stop, until load balancers have noticed that it is stopping."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Load everything, and exclude it from garbage collection, which would block the event loop."""
+        """Start up, then exclude all loaded objects from garbage collection: going over them blocks the event loop."""
         await super().startup(sockets)
         gc.collect()
         gc.freeze()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """On SIGTERM, let the readiness probe fail, and stop ``lame_duck_seconds`` later. Ctrl-C stops at once."""
+        """On SIGTERM, make the readiness probe fail, and stop ``lame_duck_seconds`` later. On Ctrl-C, stop at once."""
         if sig != signal.SIGTERM or not (seconds := settings.lame_duck_seconds):
             super().handle_exit(sig, frame)
         elif not leaving.is_set():
@@ -196,7 +196,7 @@ class _Server(uvicorn.Server):
 
 
 def _stop_with_parent() -> None:
-    """Stop this process when its parent has ended. Otherwise it would keep the port."""
+    """Stop this process when its parent has ended. Otherwise this process would keep the port occupied."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

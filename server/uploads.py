@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 FIELD = "files"
 MOST_FILES = 100
 RECEIVE_SECONDS = 300.0
-# Fewer than the 255 bytes that file systems allow, because some file systems count differently.
+# The length limit for names. Less than the 255 bytes that file systems allow, because some of them count differently.
 _NAME_BYTES = 200
 # For each kind of document, the metadata field that holds its path.
 PATH_FIELDS = {kind: field for field, kind in ORIGIN_FIELDS.items()}
@@ -51,7 +51,7 @@ def read_name(sent: bytes) -> str:
     except UnicodeDecodeError:
         raise ValueError("its name is not UTF-8: rename it") from None
     name = name.replace("\\", "/").rpartition("/")[2]
-    # Category C has control characters, surrogates, unassigned characters, and format characters that may reverse text.
+    # Unicode category C: control characters, surrogates, unassigned characters, format characters that reverse text.
     if any(unicodedata.category(character).startswith("C") for character in name):
         raise ValueError("its name has a control character: rename it")
     # Unusual spaces and line separators become plain spaces.
@@ -64,7 +64,7 @@ def read_name(sent: bytes) -> str:
 
 
 def check_room(collection: str, arriving: int, shared: bool = False) -> None:
-    """Refuse an upload if its collection is full, or if it needs a new collection and there are too many."""
+    """Refuse an upload if its collection is full, or if it needs a new collection but there are too many already."""
     room, most = find_room(collection) if shared else _find_room_here(collection), settings.max_collection_bytes
     if room.bytes + arriving > most or room.files >= settings.max_collection_files:
         message = (
@@ -86,7 +86,7 @@ def _find_room_here(collection: str) -> Room:
 
 
 async def receive_files(request: Request, folder: Path) -> list[tuple[str, str]]:
-    """Write the files of a form to disk as they arrive; return the refused ones, each with the reason."""
+    """Write the files of a form to disk as they arrive. Return the names of the refused files, each with the reason."""
     limit = settings.max_upload_bytes
     too_large = HTTPException(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The upload is larger than {limit:,} bytes: send fewer files at once."
@@ -124,7 +124,7 @@ async def receive_files(request: Request, folder: Path) -> list[tuple[str, str]]
 
 
 class _Form:
-    """Receives the files of a form and writes them to disk; it holds no file in memory."""
+    """Receives the files of a form and writes them to disk, without holding a whole file in memory."""
 
     def __init__(self, folder: Path) -> None:
         self.files = 0
@@ -189,7 +189,7 @@ class _Form:
 
 
 class NotOurs(BadInput):
-    """Refuse to delete an index that was not made by an upload."""
+    """The error when an index may not be deleted, because no upload made it or because it is the default."""
 
     http_status = 403
 
@@ -209,12 +209,12 @@ def document_id(kind: str, path: str) -> str:
 
 
 def uploaded_id(collection: str, name: str, shared: bool = False) -> str:
-    """Make the id that an uploaded file gets, unless the file is a corpus."""
+    """Make the id of an uploaded file, which must not be a corpus (a file with one passage on each line)."""
     return document_id("file", str((uploaded_path if shared else uploads_folder)(collection) / name))
 
 
 def list_uploads(collection: str, shared: bool = False) -> list[UploadedFile]:
-    """List the documents of a collection, which is on this machine or, if it is shared, in Elasticsearch."""
+    """List the documents of a collection. With ``shared``, the collection is in Elasticsearch, not on this machine."""
     folder = uploaded_path(collection) if shared else uploads_folder(collection)
     return [
         UploadedFile(document_id(entry.kind, entry.path), entry, Path(entry.path).parent == folder)

@@ -1,4 +1,4 @@
-"""Serve a pipeline through Hayhooks."""
+"""Wrappers with which Hayhooks, Haystack's server, serves a pipeline over REST, MCP and the OpenAI chat protocol."""
 
 import asyncio
 import logging
@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 
 def take_options(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a run to a method's parameters, so that Hayhooks adds them to the route's request model."""
+    """Give a method one parameter for each REST option of `RunOptions`, so that Hayhooks lets requests send them."""
     fields = {name: field for name, field in RunOptions.model_fields.items() if name in REST}
     parameters = [
         Parameter(
@@ -65,7 +65,7 @@ def take_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Refusal(HTTPException):
-    """Report a failure to a client. It is an HTTPException, because Hayhooks ignores the status of other errors."""
+    """A failure that is reported to the client. It is an HTTPException: Hayhooks ignores the status of other errors."""
 
     def __init__(self, status: int, detail: str, result: dict[str, Any] | None, retry_after: float | None = None):
         headers = None if retry_after is None else {"Retry-After": str(math.ceil(retry_after))}
@@ -76,13 +76,13 @@ class Refusal(HTTPException):
 class ServedPipeline(BasePipelineWrapper):
     """Serve one pipeline over REST, MCP and the OpenAI chat protocol.
 
-    ``hayhooks/documents_first/`` shows a wrapper for plain Hayhooks: a subclass that only sets ``name``.
+    ``hayhooks/documents_first/`` uses this class without `prefrag serve`, in a subclass that only sets ``name``.
     """
 
     name: str
     """The name of a pipeline, or the path of a YAML file."""
-    _known: Installation | None = None
-    _over: CollectionPipelines | None = None
+    _last_installation: Installation | None = None
+    _last_collections: CollectionPipelines | None = None
 
     def setup(self) -> None:
         """Load the pipeline and warm it up, so that the first request does not wait."""
@@ -92,7 +92,7 @@ class ServedPipeline(BasePipelineWrapper):
 
     @contextmanager
     def refuse_errors(self) -> Iterator[None]:
-        """Turn failures into HTTP statuses and messages for clients; the details go only to the log."""
+        """Turn failures into HTTP statuses and messages for clients. Details are written only to the log."""
         try:
             yield
         except HTTPException:
@@ -122,7 +122,7 @@ class ServedPipeline(BasePipelineWrapper):
             if stream:
                 # Refuse a bad request before the stream begins, because a stream sends its status code first.
                 await pipelines.begin(pipeline, question, **options)
-                # Hayhooks recognises a stream by its class. It describes the result by the annotation of this method.
+                # Hayhooks recognises a stream by its class. The return annotation is only for its API description.
                 return cast(dict[str, Any], SSEStream(self._stream_run(pipeline, question, options)))
             return self._publish(pipelines.refuse_unsearched(await pipelines.ask_async(pipeline, question, **options)))
 
@@ -131,7 +131,7 @@ class ServedPipeline(BasePipelineWrapper):
     ) -> AsyncGenerator[dict[str, Any] | str, None]:
         try:
             with self.refuse_errors():
-                # Close the stream as soon as the client disconnects, so that the run does not go on unread.
+                # When the client disconnects, close the stream at once, so that the pipeline stops.
                 async with aclosing(pipelines.stream(pipeline, question, **options)) as outputs:
                     async for output in outputs:
                         if isinstance(output, Event):
@@ -147,7 +147,7 @@ class ServedPipeline(BasePipelineWrapper):
     async def run_chat_completion_async(
         self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
     ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
-        """Answer the last message of a conversation."""
+        """Answer the last question of a conversation, or do a front end's task, such as writing a title."""
         messages = [{**each, "content": read_text(each)} for each in messages]
         with self.refuse_errors():
             include_usage = _includes_usage(body)
@@ -182,7 +182,7 @@ class ServedPipeline(BasePipelineWrapper):
         installation = self._installation
         chunk = _Chunks(model)
         try:
-            # Close the stream as soon as the client disconnects, so that the run does not go on unread.
+            # When the client disconnects, close the stream at once, so that the pipeline stops.
             async with aclosing(pipelines.stream(pipeline, question, **options)) as outputs:
                 async for output in outputs:
                     if isinstance(output, Event):
@@ -195,7 +195,7 @@ class ServedPipeline(BasePipelineWrapper):
         except RunFailed as error:
             _log_failure(error)
             result = installation.publish(error.result)
-            # The protocol has no "error", but with "stop" a client would take the message for an answer.
+            # The protocol has no finish reason "error", but with "stop" clients would take the message for an answer.
             ending, reason = chat.write_failure(installation.withhold(str(error)), result), "error"
         *fields_before, last = ending
         for fields in fields_before:
@@ -210,7 +210,7 @@ class ServedPipeline(BasePipelineWrapper):
         """Send a reply that is already complete, as one message or as a stream."""
         usage = _count_usage(result)
         if not body.get("stream"):
-            # List in the reasoning what was sent to models, so that it does not become part of a stored answer.
+            # Say in the reasoning what was sent to models. In the content, clients would store it with the answer.
             reasoning = "\n".join(write_sent_to_models(result, with_host=False)) or None
             message = Message(role="assistant", content=content, reasoning_content=reasoning)
             choice = Choice(index=0, message=message, finish_reason="stop")
@@ -227,7 +227,7 @@ class ServedPipeline(BasePipelineWrapper):
     async def complete_task(
         self, model: str, messages: Sequence[Mapping[str, Any]], body: Mapping[str, Any]
     ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
-        """Have the pipeline's model do a front end's task; no source is searched."""
+        """Let the pipeline's model do a task for a front end, such as writing a title. No source is searched."""
         with self.refuse_errors():
             messages = [{**each, "content": read_text(each)} for each in messages]
             include_usage, options = _includes_usage(body), _read_chat_options(body)
@@ -262,19 +262,19 @@ class ServedPipeline(BasePipelineWrapper):
 
     @property
     def _installation(self) -> Installation:
-        if self._known is None or self._known.pipeline is not self.pipeline:
-            self._known = Installation(self.pipeline)
-        return self._known
+        if self._last_installation is None or self._last_installation.pipeline is not self.pipeline:
+            self._last_installation = Installation(self.pipeline)
+        return self._last_installation
 
     @property
     def _collections(self) -> CollectionPipelines:
-        if self._over is None or self._over.pipeline is not self.pipeline:
-            self._over = CollectionPipelines(self.name, self.pipeline)
-        return self._over
+        if self._last_collections is None or self._last_collections.pipeline is not self.pipeline:
+            self._last_collections = CollectionPipelines(self.name, self.pipeline)
+        return self._last_collections
 
     @property
     def cites(self) -> bool:
-        """Whether the pipeline asks its model to cite."""
+        """Whether the pipeline asks its model to cite passages."""
         return any(isinstance(part, Reasoner) and part.asks_to_cite for _, part in self.pipeline.walk())
 
     def _publish(self, result: dict[str, Any]) -> dict[str, Any]:
@@ -284,7 +284,7 @@ class ServedPipeline(BasePipelineWrapper):
 
 
 class TaskModel(BasePipelineWrapper):
-    """Serves only the model of a pipeline, for the titles, tags and summaries of front ends. It searches nothing."""
+    """Serves only a pipeline's model, with which front ends make titles, tags and summaries. It searches no source."""
 
     def __init__(self, served: ServedPipeline):
         super().__init__()
@@ -296,7 +296,7 @@ class TaskModel(BasePipelineWrapper):
     async def run_chat_completion_async(
         self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
     ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
-        """Do what the messages ask."""
+        """Do the task that the messages describe."""
         return await self._served.complete_task(model, messages, body)
 
 
@@ -307,7 +307,7 @@ class _Chunks:
         self._empty = _make_completion(model, "chat.completion.chunk", [])
 
     def write(self, finish_reason: str | None = None, **fields: Any) -> ChatCompletion:
-        # Put fields that are not part of a message beside the choices, where clients of the plain protocol ignore them.
+        # Fields that are not part of a message are put beside the choices, where ordinary OpenAI clients ignore them.
         delta = {name: fields.pop(name) for name in Message.model_fields.keys() & fields.keys()}
         choice = Choice(index=0, delta=Message(role="assistant", **delta), finish_reason=finish_reason)
         return self._empty.model_copy(update={"choices": [choice], **fields})
@@ -332,7 +332,7 @@ def _includes_usage(body: Mapping[str, Any]) -> bool:
 
 
 def _front_end_marks(state: State, attached: Sequence[Attachment]) -> dict[str, str]:
-    """Map the marks of attached passages to the numbers that the front end gives to their files."""
+    """Map the marks of attached passages, such as A1, to the numbers that the front end gives to their files."""
     marks = citation_marks(state)
     files = {marks[identity(passage)]: attached[passage.meta["attachment"] - 1].mark for passage in state.attached}
     numbered = any(number.isdecimal() for number in files.values())

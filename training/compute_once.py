@@ -1,4 +1,4 @@
-"""Keep the results of a training's steps, so that an interrupted training can continue."""
+"""Save intermediate results of a training in files, so that an interrupted training can continue."""
 
 import json
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def compute_once(file: Path, compute: Callable[[], Any]) -> Any:
-    """Compute a value and save it in a file. If the file exists, read the value instead."""
+    """Compute a value and save it as JSON. If the file exists already, read the value from it instead."""
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         part = file.with_suffix(".part")

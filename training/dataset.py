@@ -16,7 +16,7 @@ from prefrag.components.document_stores.tantivy.index_location import resolve_in
 from prefrag.evaluation.datasets import load_questions, read_passages
 from prefrag.evaluation.question import Question
 
-FEWEST_QUESTIONS = 25
+FEWEST_QUESTIONS = 25  # the minimum number of questions for a training
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class Dataset:
 
     questions: Path
     corpus: Path | None  # the file of the passages; None if an index holds them
-    index: str | None = None
+    index: str | None = None  # the name of the index
 
     @classmethod
     def parse(cls, text: str) -> Dataset:
         """Parse the argument ``QUESTIONS:CORPUS`` or ``QUESTIONS:INDEX``."""
-        # Paths may contain colons. So each colon is tried, until a file (or an index) exists on both sides of it.
+        # Paths may contain colons. So try each colon, until a file is to its left, and a file or an index to its right.
         places = [place for place, sign in enumerate(text) if sign == ":" and 0 < place < len(text) - 1]
         if not places:
             raise ValueError(
@@ -54,7 +54,7 @@ class Dataset:
         return f"{self.questions.absolute().parent.name}/{self.questions.stem}"
 
     def read(self, at_least: int = 1) -> tuple[list[Question], list[Document]]:
-        """Read the questions and the passages. Raise ValueError if questions or gold passages are missing."""
+        """Read questions and passages. Raise ValueError for too few questions, or if the corpus lacks gold passages."""
         questions = self._questions(at_least)
         if self.corpus is None:
             passages = list(TantivyDocumentStore(index=self.index).iterate_documents())
@@ -68,7 +68,7 @@ class Dataset:
 
     @contextmanager
     def open_index(self, at_least: int = 1) -> Iterator[tuple[list[Question], TantivyDocumentStore]]:
-        """Read the questions and open the index. If the dataset has only a corpus file, index it temporarily."""
+        """Read the questions and open the index. A dataset without an index gets one in a temporary folder."""
         if self.corpus is None:
             questions, store = self._questions(at_least), TantivyDocumentStore(index=self.index)
             gold = {passage for question in questions for passage in question.supporting_ids}

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-_CHECKPOINT_SECONDS = 300
+_CHECKPOINT_SECONDS = 300  # the minimum time between two checkpoints
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,10 @@ class Phase:
 
     name: str  # the name in the log
     epochs: float  # how often each example is seen
-    rate: float  # the highest learning rate
-    minutes: float  # the maximum number of minutes; the learning rate falls to almost zero by then
+    rate: float  # the learning rate at the end of the warm-up, from where it falls
+    minutes: float  # the maximum number of minutes; by the end of the phase, the learning rate falls to 1% of `rate`
     batch_tokens: int = 3200  # the approximate number of tokens in a batch
-    warm_up: int = 60  # the number of steps over which the rate rises
+    warm_up: int = 60  # the number of steps in which the learning rate rises to `rate`
 
 
 def train_phase(

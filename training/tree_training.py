@@ -22,18 +22,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Training(Generic[T]):
-    """What a training of trees returns: the trained trees, and how well such trees do on questions new to them."""
+    """The results of a training of trees: the file, and how well trees do on questions that are new to them."""
 
     output: Path  # the file of the trees
     questions: int
     examples: int  # the number of steps, pairs or questions that the trees learnt from
     held_back: tuple[T, ...]  # for each dataset, how well trees do on questions that they were not trained on
     seconds: float
-    measured: tuple[Any, ...] = ()  # for each dataset that is not trained on, how well the final trees do
+    measured: tuple[Any, ...] = ()  # for each dataset that is used only to measure, how well the final trees do
 
 
 class TreeTraining:
-    """Check the arguments of a training of trees, report its progress, and write its output file."""
+    """What all trainings of trees share: check the arguments, report the progress, and write the output file."""
 
     def __init__(self, datasets: Sequence[Dataset], output: Path, on_progress: Callable[[str], None] | None):
         import_xgboost()
@@ -47,17 +47,17 @@ class TreeTraining:
         twice = next((name for name, count in Counter(one.name for one in datasets).items() if count > 1), None)
         if twice is not None:
             raise ValueError(
-                f"Two datasets are called '{twice}', after the folder and the file of their questions: give a dataset "
-                "only once, or rename one of the files."
+                f"Two datasets are called '{twice}' (the name is made from the folder and the file of the questions): "
+                "give a dataset only once, or rename one of the files."
             )
 
     @property
     def seconds(self) -> float:
-        """The duration so far."""
+        """The number of seconds since the training began."""
         return time.perf_counter() - self._started
 
     def report(self, progress: str) -> None:
-        """Pass a line of progress to the caller of the training, if the caller wants it."""
+        """Report a line of progress to the caller's ``on_progress``, if there is one."""
         if self._on_progress is not None:
             self._on_progress(progress)
 
@@ -72,14 +72,14 @@ class TreeTraining:
 
 
 def mean_of_trees(first: Path, second: Path, output: Path) -> None:
-    """Combine two files of trees with the same features. The new trees give the mean of both scores (log odds)."""
+    """Combine two files of trees with the same features. The new trees return the mean of both files' log odds."""
     learners = [json.loads(file.read_text(encoding="utf-8"))["learner"] for file in (first, second)]
     # Some releases of XGBoost write `base_score` as a number, others as a list with one number.
     shares = [np.atleast_1d(json.loads(one["learner_model_param"]["base_score"]))[0] for one in learners]
     base = sum(math.log(share / (1 - share)) for share in shares) / 2
     trees: list[dict[str, Any]] = []
     for tree in (tree for one in learners for tree in one["gradient_booster"]["model"]["trees"]):
-        # `split_conditions` holds the value of each leaf and the threshold of each inner node. Only values are halved.
+        # `split_conditions` holds leaf values and the thresholds of inner nodes. Only the leaf values are halved.
         ends = zip(tree["split_conditions"], tree["left_children"], strict=True)
         halved = [value / 2 if left < 0 else value for value, left in ends]
         weights = [weight / 2 for weight in tree["base_weights"]]
@@ -114,11 +114,11 @@ def fit_trees(
 
 
 def read_booster(booster: Any) -> BoostedTrees:
-    """Convert trained XGBoost trees to the class that runs trees, without a file."""
+    """Convert a trained XGBoost model to :class:`BoostedTrees`, without writing a file."""
     return BoostedTrees(json.loads(booster.save_raw("json"))["learner"])
 
 
 def leave_out(everything: Iterable[T], held_back: Iterable[T], question: Callable[[T], str]) -> list[T]:
-    """Return the examples that ask none of the held-back questions, whatever dataset they belong to."""
+    """Return the examples whose question is not held back. Questions are compared by their texts, across datasets."""
     unseen = {fold_words(question(one)) for one in held_back}
     return [one for one in everything if fold_words(question(one)) not in unseen]

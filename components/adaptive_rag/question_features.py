@@ -5,7 +5,7 @@ import re
 from prefrag.components.reader.question_form import ASKED_FEATURES, asked_for, asks_beyond_spans, asks_to_compare
 from prefrag.components.text.title_mentions import comparable
 
-# Each word is a feature, set if the question begins with it. For any other word, the feature `first_other` is set.
+# Each word is a feature, which is 1 if the question begins with the word. For other first words, `first_other` is 1.
 _FIRST = ("who", "what", "when", "where", "which", "how", "why", "in", "are", "is", "do", "did", "was", "were", "can")
 _COMPARISON_WORDS = (
     "more less fewer older younger longer shorter larger smaller bigger higher lower taller earlier later sooner first "

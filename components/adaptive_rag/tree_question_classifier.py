@@ -34,7 +34,7 @@ class TreeQuestionClassifier(Block):
         self.trees = trees
 
     def warm_up(self) -> None:
-        """Load the trees. Raises TreesMissing if there is no file, and ValueError if it contains other trees."""
+        """Load the trees. Raises TreesMissing if there is no file, and ValueError if its trees are for another task."""
         self._load()
 
     def classify(self, question: str) -> Estimate:

@@ -21,7 +21,7 @@ from prefrag.components.text.sentences import split_strips
 MAX_QUERY_CHARACTERS = 200
 _SCHEMA = object_schema(query={"type": "string", "minLength": 3, "maxLength": MAX_QUERY_CHARACTERS})
 NOT_REWRITTEN = "The second search used the question itself, because writing keywords needs a language model."
-# This line replaces dropped strips.
+# The line that stands for dropped strips in a passage.
 _DROPPED = "..."
 
 
@@ -38,10 +38,10 @@ class _Strip:
 class CorrectiveEvaluator:
     """Score the passages of a search, keep their relevant sentences, and decide whether to search elsewhere (CRAG).
 
-    If ``search_source`` is set, the score of the best passage decides the output (sections 4.3 and 4.4 of CRAG). It is
-    ``kept`` (Correct) from ``upper`` on, ``incorrect`` under ``lower``, and otherwise ``ambiguous``. The last two lead
-    to a search of the other source, and ``ambiguous`` also keeps the passages found so far. If the judge is in doubt,
-    or the other source may not be searched, the output is ``kept``.
+    If ``search_source`` is set, the score of the best passage decides the output (sections 4.3 and 4.4 of CRAG):
+    ``kept`` (Correct) if it is at least ``upper``, ``incorrect`` if it is below ``lower``, and otherwise ``ambiguous``.
+    After ``incorrect`` or ``ambiguous``, the pipeline searches ``search_source``. Only ``ambiguous`` also keeps the
+    passages found so far. If the judge is in doubt, or that source may not be searched, the output is ``kept``.
 
     Without ``search_source``, the component only drops irrelevant sentences, and its only output is ``kept``.
     """
@@ -109,7 +109,7 @@ class CorrectiveEvaluator:
 
         :param state: The state after a search.
         :returns: The state under ``kept``, ``ambiguous`` or ``incorrect``.
-        :raises RunError: When a model fails, or the judge is set to end the run in doubt. The error contains the state.
+        :raises RunError: When a model fails, or the judge is in doubt and set to end runs. The error has the state.
         """
         if self.search_source is None:
             return await self._refine_last(state)
@@ -264,7 +264,7 @@ def _recompose(found: Sequence[Document], strips: Sequence[_Strip], kept: set[in
         elif any(is_kept):
             texts = [strip.text if number in kept else _DROPPED for number, strip in parts]
             content = "\n".join(text for text, _ in groupby(texts))
-            # The whole text identifies a passage. Keep it, so that citations name the same passage for any strips.
+            # Keep the whole text, which identifies the passage: citations then name it whichever strips were kept.
             meta = {**document.meta, WHOLE_TEXT: document.content}
             recomposed.append(replace(document, content=content, meta=meta))
     return tuple(recomposed)

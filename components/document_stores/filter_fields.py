@@ -27,7 +27,7 @@ def named_fields(filters: Any) -> list[str]:
 
 
 def unknown_field(name: str, known: Iterable[str]) -> FilterError:
-    """Make the error for a filter on a field that no document has. Without it, a search would just find nothing."""
+    """Make the error for a filter on a field that no document has. Without the error, the search would find nothing."""
     names = sorted(known)
     listed = ", ".join(f"meta.{known_name}" for known_name in names[:_LISTED]) + (
         ", ..." if len(names) > _LISTED else ""

@@ -1,4 +1,4 @@
-"""The folder names that clients see. They begin below the folder that holds all files of the collection."""
+"""The folder names that clients see. They are relative to the folder that contains all files of the index."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -6,11 +6,11 @@ from pathlib import Path, PurePath
 
 
 def name_folders(paths: Iterable[str], uploads: Path | None = None) -> dict[str, str]:
-    """Name the folder of each file, without revealing the folders of this machine above the collection.
+    """Name the folder of each file, without revealing in which folder of this machine all the files are.
 
-    A name is relative to the folder that holds all files, and uses slashes. The name of that folder itself is empty. If
-    no folder but the root holds all files, files with the same first two parts of their paths form a group, and a name
-    begins with the name of the innermost folder that holds the whole group. Files in ``uploads`` get an empty name.
+    A name is the path, with slashes, below the innermost folder that contains all files. For that folder, it is empty.
+    If only the root contains all files, files are grouped by the first two parts of their paths, and a name begins with
+    the name of the innermost folder that contains the whole group. Files in ``uploads`` get an empty name.
     """
     folders = {path: PurePath(path).parent for path in paths}
     groups: dict[tuple[str, ...], set[PurePath]] = defaultdict(set)

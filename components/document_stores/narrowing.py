@@ -1,4 +1,4 @@
-"""Make the filter that limits a question to the chosen folders, kinds and dates of files."""
+"""Make the filter by which a question is answered only from the chosen folders, kinds and dates of files."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,17 +16,17 @@ from prefrag.components.text.unicode_form import normalize_unicode
 
 # A year, a month or a day.
 _DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
-_LISTED = 10
+_LISTED = 10  # the maximum number of names in a message
 _Values = Callable[[str], set[str]]
 
 
 def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: Any = None) -> dict[str, Any]:
     """Make the filter for the folders, kinds and dates that a user wrote.
 
-    ``wanted`` may have the keys `folders`, `kinds`, `since` and `until`. Documents must match ``filters`` too. Every
-    condition of the new filter lists values that occur in the indexes. So both Tantivy and Elasticsearch can look up
-    the values as exact terms, and a condition that no document meets is noticed before any search. Raises
-    :class:`BadInput` for such a condition, which the message names, and for an invalid date.
+    ``wanted`` may have the keys `folders`, `kinds`, `since` and `until`. Documents must match ``filters`` too. A
+    condition of the new filter is a list of all values in the indexes that meet what the user wrote. Tantivy and
+    Elasticsearch can look up such values as exact terms. Raises :class:`BadInput` for an invalid date, or before any
+    search if a condition has no values, because then no document could be found.
     """
     conditions: list[dict[str, Any]] = []
 
@@ -44,14 +44,14 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
         if not held:
             span = " ".join(f"{word} {each}" for word, each in (("since", since), ("until", until)) if each)
             such = "such document" if conditions else "document"
-            raise BadInput(f"No {such} has a date {span} in its name or first lines; other dates do not count.")
+            raise BadInput(f"No {such} is dated {span}. Only dates in a document's name or first lines count.")
         conditions.append(_one_of("date", held))
     return {"operator": "AND", "conditions": conditions + ([filters] if filters else [])}
 
 
 def _in_folders(own: set[str], values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
     paths, folder_of_uploads = values("folder"), data_directory() / "uploads"
-    # Passages of a corpus file have no folder, but its folder counts for the common folder, as in the document list.
+    # Passages of a corpus file have no folder. The common folder contains the corpus file too, as in the document list.
     every = paths | {str(PurePath(path).parent) for path in values("corpus")}
     uploads = {path for path in every if path.startswith("upload:") or PurePath(path).parent == folder_of_uploads}
     files = {str(PurePath(path, "file")): path for path in every - uploads}
@@ -92,11 +92,11 @@ def _check_date(name: str, text: str | None) -> str | None:
     with suppress(ValueError):
         if text is None or (_DATE.fullmatch(text) and date.fromisoformat(f"{text}-01-01"[:10])):
             return text
-    raise BadInput(f"{name} is {text!r:.40}: give a year, a month or a day: 2024, 2024-06, 2024-06-15.")
+    raise BadInput(f"{name} is {text!r:.40}: give a year, a month or a day, such as 2024, 2024-06 or 2024-06-15.")
 
 
 def _is_within(value: str, since: str | None, until: str | None) -> bool:
-    """Check whether a date lies in a span. A year or a month does if one of its days does."""
+    """Check whether a date lies in a span. A year or a month lies in the span if at least one of its days does."""
     held = match[0] if (match := _DATE.match(value)) else ""
     after, before = since or held, until or held
     return bool(held) and held[: len(after)] >= after[: len(held)] and held[: len(before)] <= before[: len(held)]
@@ -117,10 +117,10 @@ def _held_values(store: Any, name: str, filters: dict[str, Any] | None) -> Itera
     if isinstance(store, TantivyDocumentStore):
         held = store.count_values(name, filters)
         if name in ("folder", "file_name") and sum(held.values()) < sum(store.count_values("kind", filters).values()):
-            # The counts leave out texts over 200 characters, such as long paths, so the documents are read instead.
+            # The counts leave out values over 200 characters, such as long paths. Then the documents are read instead.
             return {str(each.meta[name]) for each in store.iterate_documents(filters) if name in each.meta}
         return held
-    # The Elasticsearch client takes long to import.
+    # Imported only here, because the Elasticsearch client takes long to import.
     from prefrag.components.document_stores.elasticsearch.fields import count_values
 
     return count_values(store, name, filters)

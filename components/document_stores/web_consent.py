@@ -7,7 +7,7 @@ from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE
 
 
 def read_web_consent(store: Any) -> bool | None:
-    """Read the answer from an index; None if the index has no answer or is of a kind that cannot store answers."""
+    """Read the answer from an index. None if the user has not answered, or this kind of index cannot store answers."""
     if type(store).__name__ == TANTIVY_STORE:
         return store.read_web_consent()
     if type(store).__name__ == ELASTICSEARCH_STORE:
@@ -18,7 +18,7 @@ def read_web_consent(store: Any) -> bool | None:
 
 
 def keep_web_consent(store: Any, answer: bool) -> None:
-    """Store the answer in an index, replacing an earlier answer; raises ValueError for other kinds of indexes."""
+    """Store the answer in an index, replacing an earlier one; raises ValueError if the index cannot store answers."""
     if type(store).__name__ == TANTIVY_STORE:
         store.keep_web_consent(answer)
     elif type(store).__name__ == ELASTICSEARCH_STORE:
@@ -30,9 +30,9 @@ def keep_web_consent(store: Any, answer: bool) -> None:
 
 
 def all_consent(stores: Sequence[Any]) -> bool:
-    """Check whether the answer in every index is yes. Without indexes, or if one cannot be read, this is False."""
+    """Return True if the answer in every index is yes. Return False without indexes, or if an index is unreadable."""
     try:
         return bool(stores) and all(read_web_consent(store) is True for store in stores)
     except Exception:
-        # A search of this index will report the error.
+        # The error is not reported here, because a search of the index will report it.
         return False

@@ -27,12 +27,12 @@ from prefrag.components.state.state import Identity, State, identity
 
 @component
 class LinkedStages(Block):
-    """Run both retrieval stages of DR-RAG, also follow mentions of titles, and select documents.
+    """Run both retrieval stages of DR-RAG and select documents. Both stages also find documents by mentioned titles.
 
     The first stage searches for the question, and finds documents whose titles the question mentions. The second stage
     makes three searches for each of these documents: for the question joined with the document (section 2.2.1 of
     DR-RAG), for the names in the document with the question words that are missing from it, and for other documents
-    whose titles the document mentions. From all results, a :class:`PairClassifier` selects the documents to observe.
+    whose titles the document mentions. A :class:`PairClassifier` selects from the results what a model is shown.
     """
 
     def __init__(
@@ -48,10 +48,10 @@ class LinkedStages(Block):
         """Set the components and the depths.
 
         :param source: The source that finds documents by words.
-        :param links: The source that finds documents whose titles a text mentions. It has a
-            :class:`TitleMentionRetriever` and the same name as ``source``.
-        :param classifier: Selects documents; by default with boosted decision trees and the method ``fill``. With the
-            methods ``cis`` and ``cfs``, the first stage keeps at most half of ``top_k`` documents, rounded up.
+        :param links: The source that finds documents whose titles a text mentions, with a
+            :class:`TitleMentionRetriever`. It must have the same name as ``source``.
+        :param classifier: Selects documents, by default with boosted decision trees and the method ``fill``. With the
+            methods ``cis`` and ``cfs``, the first stage keeps at most ``top_k`` / 2 documents, rounded up.
         :param concat: Makes the second-stage queries of the paper.
         :param open_question: Makes further second-stage queries; None leaves them out.
         :param first_stage_depth: The number of documents that each search of the first stage retrieves.
@@ -95,7 +95,7 @@ class LinkedStages(Block):
     run = blocking(run_async)
 
     async def gather_async(self, state: State) -> tuple[State, list[Document], list[list[Document]]]:
-        """Retrieve the documents and candidates for the classifier, in a run or for its training.
+        """Retrieve the documents among which the classifier selects. The training of the classifier calls this too.
 
         :param state: The state whose query is the question.
         :returns: The state with the searches, the documents of the first stage, and the candidates of each document.
@@ -116,7 +116,7 @@ class LinkedStages(Block):
         documents = list(_unique(search.documents for search in state.step.searches[before:]).values())
         if self.classifier.selection == "fill":
             return state, documents
-        # CIS and CFS select every document of the first stage, so that stage must leave room for the second one.
+        # CIS and CFS begin with all documents of the first stage. Half of the room must be left for the second stage.
         return state, documents[: math.ceil(state.settings.top_k / 2)]
 
     def _second_calls(self, state: State, documents: list[Document]) -> list[SourceCall]:

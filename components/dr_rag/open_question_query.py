@@ -13,10 +13,10 @@ _WORD = re.compile(r"\w+")
 
 @component
 class OpenQuestionQuery:
-    """Make a query for the next hop from each document: its names, and the question words that are missing from it.
+    """Make a query for the next hop from each document: its names, and the question words that it does not contain.
 
-    The queries of :class:`QueryDocConcat` mostly find more passages that resemble the document. A query made here
-    leaves out question words that occur in the document, and contains only names from the document.
+    The queries of :class:`QueryDocConcat` contain the document's text, so they mostly find passages that resemble it.
+    The queries made here look for what the document does not tell about its names.
     A word counts as a name if it has a capital letter or begins with a digit.
 
     ```python
@@ -31,8 +31,8 @@ class OpenQuestionQuery:
     def __init__(self, term_statistics: TermStatistics | None = None, max_names: int | None = 128):
         """Set how words are compared, and the length of a query.
 
-        :param term_statistics: The Tantivy store or the Elasticsearch retriever, which reduces words to their stems.
-            Without it, only equal words match.
+        :param term_statistics: The Tantivy store or the Elasticsearch retriever: words then match if they have the same
+            stem. Without it, only equal words match.
         :param max_names: The maximum number of names from one document; None for all.
         :raises ValueError: When max_names is under 1.
         """
@@ -45,14 +45,14 @@ class OpenQuestionQuery:
         """Make the queries.
 
         :param query: The question.
-        :param documents: The documents that the question found.
+        :param documents: The documents that a search for the question found.
         :returns: ``queries``, one for each document, in the same order. An empty query is replaced by the question.
         """
         question, texts = _WORD.findall(query), [passage_text(document) for document in documents]
         terms = [set(found) for found in analyze_texts([*question, *texts], self.term_statistics)]
         queries = []
         for text, held in zip(texts, terms[len(question) :], strict=True):
-            # Stop words have no terms. They are left out, because the index cannot search for them.
+            # A stop word has no terms, so it is left out. The index could not search for it.
             still_open = [word for word, meant in zip(question, terms, strict=False) if meant - held]
             names = [word for word in _WORD.findall(text) if word != word.lower() or word[0].isdigit()]
             queries.append(" ".join([*still_open, *dict.fromkeys(names[: self.max_names])]) or query)

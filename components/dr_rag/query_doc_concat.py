@@ -1,4 +1,4 @@
-"""Second-stage queries that join the question with each document that it found."""
+"""Second-stage queries that join the question with each document that the first stage found."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from prefrag.components.both_ways import at_once
 class QueryDocConcat:
     """Join the question with each document into one query (Query Document Concatenation, section 2.2.1 of DR-RAG).
 
-    A relevant passage may share few words with the question, but many with a passage that the question finds.
+    A relevant passage may share few words with the question, but many with a passage that the first stage found.
 
     ```python
     from haystack import Document
@@ -26,8 +26,8 @@ class QueryDocConcat:
     def __init__(self, parts: Sequence[str] = ("title", "content"), max_words: int | None = 256):
         """Set what a query contains.
 
-        :param parts: The parts of a document to add to the question, in this order: ``content`` or metadata fields. An
-            empty list repeats the search with the question alone, as in the ablation of table 4 ("w/o QDC").
+        :param parts: What to add of a document, in this order: ``content``, the names of metadata fields, or both. With
+            an empty list, every query is the question alone, as in the ablation of table 4 ("w/o QDC").
         :param max_words: The maximum number of words from a document; None for all. The question is never cut.
         :raises ValueError: When parts is not a list, or max_words is under 1.
         """
@@ -42,7 +42,7 @@ class QueryDocConcat:
         """Make the queries.
 
         :param query: The question.
-        :param documents: The documents that the question found.
+        :param documents: The documents that the first stage found.
         :returns: ``queries``, one for each document. For a document without text, the query is the question alone.
         """
         return {"queries": [" ".join([query.strip(), *self._words(document)]) for document in documents]}

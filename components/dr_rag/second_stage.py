@@ -20,7 +20,7 @@ from prefrag.components.state.observation import observe
 from prefrag.components.state.places import name_documents
 from prefrag.components.state.state import RunError, Search, State, identity
 
-# A source, and the state with the query for it.
+# The source to search, and the state that contains the query.
 SourceCall = tuple[RetrievalSource, State]
 
 
@@ -28,9 +28,9 @@ SourceCall = tuple[RetrievalSource, State]
 class SecondStage(Block):
     """Run the second retrieval stage of DR-RAG, and select documents (section 2.2, equations 1, 3 and 4).
 
-    The component follows the source of the first stage. It joins the question with each of the first ``k1`` documents
-    of that stage, and searches for all these queries in parallel. At most ``k`` documents are selected and become the
-    observation, where ``k`` is the ``top_k`` of the run.
+    In a pipeline, this component comes after the source that ran the first stage. It joins the question with each of
+    the first ``k1`` documents of that stage, and searches for all these queries in parallel. It selects at most ``k``
+    documents (the ``top_k`` of the run), which become the observation, the documents that a model is shown.
     """
 
     def __init__(
@@ -44,9 +44,9 @@ class SecondStage(Block):
         """Set the components and the depths.
 
         :param source: The source of the second stage, which may be the same as in the first stage.
-        :param concat: Joins the question with a document into a query.
-        :param classifier: Selects documents with its method ``cis`` or ``cfs``. Without a classifier, they are selected
-            by rank (QDC, equation 1).
+        :param concat: Makes a query from the question and a document, by default from the document's title and content.
+        :param classifier: Selects documents with its method ``cis`` or ``cfs``. Without a classifier, the ranks decide
+            (the method QDC, equation 1).
         :param k1: How many documents of the first stage are used, at most ``k``; by default half of ``k``, rounded up.
         :param second_stage_depth: The number of documents that each query retrieves.
         :raises ValueError: When the source is not a RetrievalSource, or a number is under 1.
@@ -89,7 +89,7 @@ class SecondStage(Block):
     run = blocking(run_async)
 
     async def gather_async(self, state: State) -> tuple[State, list[Document], list[list[Document]]]:
-        """Retrieve the candidates for the classifier, in a run or for its training.
+        """Retrieve the documents among which the classifier selects. The training of the classifier calls this too.
 
         :param state: The state after the first retrieval.
         :returns: The state with the searches, the documents of the first stage, and the candidates of each document.
@@ -140,7 +140,7 @@ def keep_local(state: State, source: RetrievalSource, documents: Sequence[Docume
 
 
 async def search_all(calls: Sequence[SourceCall]) -> list[State]:
-    """Make several searches at the same time, and return their states in the order of the calls."""
+    """Make several searches, at the same time if that is faster. Return their states in the order of the calls."""
     return await either(_search_in_threads, _search_async, calls)
 
 
@@ -157,7 +157,7 @@ async def _search_async(calls: Sequence[SourceCall]) -> list[State]:
 
 
 def with_searches(state: State, found: Sequence[State]) -> State:
-    """Merge the searches and events of parallel searches into one state."""
+    """Add the searches and events that parallel searches recorded to the state from which they all started."""
     searches_before, events_before = len(state.step.searches), len(state.events)
     searches: tuple[Search, ...] = state.step.searches
     events = state.events

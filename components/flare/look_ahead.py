@@ -22,7 +22,7 @@ class LookAhead:
 
     A sentence is kept if all its tokens are likely. If not, its unlikely tokens are masked, the rest becomes a search
     query, and the model writes the sentence again. The second version is always kept. A kept sentence with the words
-    "the answer is" gives the answer.
+    "the answer is" contains the final answer.
 
     The output is ``kept`` if the model must write the next sentence. Otherwise it is ``state``, for the router.
 

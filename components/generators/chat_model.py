@@ -1,4 +1,4 @@
-"""The chat generator that the environment chooses: a model server, a GGUF file in this process, or none."""
+"""The chat generator for the model set in the environment: on a model server, or a GGUF file in this process."""
 
 import logging
 from typing import Any, Literal, get_args
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class ModelMissing(Missing):
-    """The error when the environment names no model. The message says what to do."""
+    """The error when no model is configured in the environment. The message says what to do."""
 
 
 Role = Literal["llm", "judge"]
@@ -34,13 +34,13 @@ _SERVER_CONTEXT_WINDOW = 8_192
 
 @component
 class ChatModel:
-    """Call the model that environment variables name. The variables are read when the component warms up.
+    """Call the language model that environment variables select. They are read when the component warms up.
 
     ``PREFRAG_LLM_BASE_URL``, ``PREFRAG_LLM_MODEL`` and ``PREFRAG_LLM_API_KEY`` name any OpenAI-compatible server (vLLM,
-    Ollama, OpenAI and others). Instead, ``PREFRAG_LLM_GGUF`` can name a model file that runs in this process. Without a
-    server or a file there is no model. Components that do not need a model still work. The judge has its own model if
-    ``PREFRAG_JUDGE_BASE_URL`` or ``PREFRAG_JUDGE_GGUF`` is set. All settings of this model have names that begin with
-    ``PREFRAG_JUDGE_``.
+    Ollama, OpenAI and others). Instead, ``PREFRAG_LLM_GGUF`` can name a GGUF file, whose model runs in this process. If
+    no variable names a server or a file, only components without a model can run. The judge, which decides whether
+    passages are worth keeping, has its own model if ``PREFRAG_JUDGE_BASE_URL`` or ``PREFRAG_JUDGE_GGUF`` is set. All
+    settings of that model are then read from variables that begin with ``PREFRAG_JUDGE_``.
 
     ```python
     from haystack.dataclasses import ChatMessage
@@ -52,17 +52,17 @@ class ChatModel:
     ```
     """
 
-    # Further attempts after a failed connection or after status 408, 409, 429 or 5xx.
+    # The number of further attempts after a failed connection or after status 408, 409, 429 or 5xx.
     retries = 2
 
     def __init__(
         self, role: Role = "llm", generation_kwargs: dict[str, Any] | None = None, timeout: float | None = None
     ):
-        """Check the settings; the model is chosen later.
+        """Check the settings. The model is chosen at its first use.
 
         :param role: Which variables are read: ``llm`` for ``PREFRAG_LLM_...``, ``judge`` for ``PREFRAG_JUDGE_...``.
-        :param generation_kwargs: Parameters of every call by their OpenAI names. Parameters that only one server knows
-            go under ``extra_body``.
+        :param generation_kwargs: Parameters of every call, under their OpenAI names. Parameters that OpenAI does not
+            define go under ``extra_body``.
         :param timeout: Seconds that a call may take, including its retries. If None, ``PREFRAG_LLM_SECONDS`` (or
             ``PREFRAG_JUDGE_SECONDS``) is used, which is 120 by default.
         :raises ValueError: For a value out of its range.
@@ -75,12 +75,12 @@ class ChatModel:
         self._chosen: ModelServer | EmbeddedChatGenerator | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Serialise the component; the server and its key stay in the environment."""
+        """Serialise the component, without the server and its key, which stay in the environment."""
         return default_to_dict(self, role=self.role, generation_kwargs=self.generation_kwargs, timeout=self._timeout)
 
     @property
     def is_absent(self) -> bool:
-        """Whether the environment names no model."""
+        """True if no model is configured in the environment."""
         return self._chosen is None and not (self._settings.base_url or self._settings.gguf)
 
     @property
@@ -92,7 +92,7 @@ class ChatModel:
 
     @property
     def is_named_for_judging(self) -> bool:
-        """Whether the variables of the judge name the model; such a model judges even if it runs in this process."""
+        """Whether the model is set by the judge's own variables. If so, it judges even when it runs in this process."""
         return self._named == "judge"
 
     @property
@@ -105,7 +105,7 @@ class ChatModel:
 
     @property
     def context_window(self) -> int:
-        """The maximum number of tokens of prompt and reply together: the setting, or the server's limit if smaller."""
+        """The maximum tokens of prompt and reply together: the smaller of the setting and the server's limit."""
         if self.is_embedded:
             return self._settings.context or embedded_chat_generator.CONTEXT_WINDOW
         stated = stated_window(self._chosen) if isinstance(self._chosen, ModelServer) else None
@@ -118,7 +118,7 @@ class ChatModel:
 
     @property
     def reply_limit(self) -> int | None:
-        """The maximum number of tokens of a reply, including thinking; None if only the YAML limits the reply."""
+        """The maximum number of tokens of a reply, including thinking. None if the environment sets no limit."""
         return self._settings.max_tokens
 
     @property
@@ -128,7 +128,7 @@ class ChatModel:
 
     @property
     def thinking(self) -> bool | None:
-        """Whether the chat template is asked to make the model think; None sends no such parameter."""
+        """Whether the chat template switches the model's thinking on or off. None leaves this to the server."""
         return self._settings.thinking
 
     @property
@@ -138,32 +138,32 @@ class ChatModel:
 
     @property
     def structured_output(self) -> StructuredOutput:
-        """How a server is made to reply in JSON."""
+        """How a server is asked to reply in JSON: with a schema, with ``json_object``, or not at all (``off``)."""
         return self._settings.structured
 
     @property
     def server(self) -> ModelServer | None:
-        """The server of the model; None if the model runs in this process, or if there is none."""
+        """The server of the model; None if the model runs in this process, or if there is no model."""
         chosen = None if self.is_absent else self._choose()
         return chosen if isinstance(chosen, ModelServer) else None
 
     @property
     def served_by(self) -> str | None:
-        """The prefix of the variables, the server and the model, as one text; None if there is no server."""
+        """The variables' prefix, the server's address and the model's name, joined by spaces; None without a server."""
         return None if (server := self.server) is None else f"{self._prefix} {server.address} {server.model}"
 
     def warm_up(self) -> None:
         """Choose the model, and load it or connect to its server.
 
-        :raises ModelMissing: When the environment names no model.
-        :raises ValueError: For settings in the environment that cannot be used.
-        :raises ImportError: When a GGUF file is named and llama.cpp is not installed.
+        :raises ModelMissing: When no model is configured in the environment.
+        :raises ValueError: When a setting in the environment is invalid.
+        :raises ImportError: When a GGUF file is set and llama.cpp is not installed.
         """
         if isinstance(chosen := self._choose(), EmbeddedChatGenerator):
             chosen.warm_up()
         else:
             chosen.connect()
-            # Haystack warms up at every run, in the event loop. So a server that did not answer is not asked again.
+            # Do not wait for a silent server again: Haystack calls `warm_up` at every run, and blocks the event loop.
             read_window(chosen, again=False)
 
     @component.output_types(replies=list[ChatMessage])
@@ -178,23 +178,23 @@ class ChatModel:
         :param messages: The conversation.
         :param generation_kwargs: Parameters of this call, which override the component's parameters.
         :param tools: The tools that the model may call. Only models on a server can call tools.
-        :returns: ``replies`` with the unchanged text and the tool calls, without reasoning sent in another field.
+        :returns: ``replies`` with the model's unchanged text and tool calls. Reasoning in a separate field is left out.
         :raises ModelServerError: When the model cannot be reached or gives no usable reply.
-        :raises ValueError: For settings in the environment, or parameters, that cannot be used.
+        :raises ValueError: When a setting in the environment or a parameter is invalid.
         """
         kwargs = limit_reply(with_parameters(self.generation_kwargs, generation_kwargs or {}), self.reply_limit)
         chosen = self._choose()
         if isinstance(chosen, EmbeddedChatGenerator):
             if tools:
                 raise ValueError(
-                    "The model in this process cannot call tools: set reply_format to auto, or PREFRAG_LLM_BASE_URL "
-                    "and PREFRAG_LLM_MODEL to a model server."
+                    "The model in this process cannot call tools: either set reply_format to auto, or use a model "
+                    "server (set PREFRAG_LLM_BASE_URL to its address and PREFRAG_LLM_MODEL to a model on it)."
                 )
             try:
                 return await call_component(chosen, {"messages": messages, "generation_kwargs": kwargs})
             except Exception as error:
                 raise ModelServerError(str(error)) from error
-        # The server may not have answered when the component warmed up.
+        # Ask for the window again, because the server may not have answered during `warm_up`.
         await either(read_window, read_window_async, chosen)
         request = leave_out(refused_by(chosen), self._request(kwargs))
         by_name: list[str] = []
@@ -204,7 +204,7 @@ class ChatModel:
                 break
             except ModelServerError as error:
                 learn_window(chosen, error)
-                # Each repetition drops a parameter, so the number of calls is limited.
+                # This loop ends, because each repetition leaves out at least one parameter.
                 refused, is_named = find_refused(error, request)
                 if not refused:
                     raise
@@ -220,7 +220,7 @@ class ChatModel:
 
     @property
     def _named(self) -> Role:
-        # The judge uses all of its own variables or none, because a mixture of two models' settings would fit neither.
+        # Never mix the judge's variables with the main model's: the settings of one may not fit the other.
         own = models["judge"]
         return "judge" if self.role == "judge" and (own.base_url or own.gguf) else "llm"
 
@@ -254,7 +254,7 @@ class ChatModel:
     def _server(self, base_url: str) -> ModelServer:
         if not _is_address(base_url):
             raise ValueError(
-                f"{self._prefix}BASE_URL is not the address of a server, such as http://localhost:8000/v1."
+                f"{self._prefix}BASE_URL is not the address of a server: set it to one like http://localhost:8000/v1."
             )
         own = self._settings
         if not own.api_key.isascii() or not own.api_key.isprintable():

@@ -1,4 +1,4 @@
-"""Learn the context window of a model from its server: from the list of models, or from the refusal of a prompt."""
+"""Learn a model's context window from its server: from the list of models, or from its error for a long prompt."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from prefrag.components.generators.model_server import ModelServer
 
 _SECONDS = 2.0
 _MAX_BYTES = 1_000_000
-# A server that did not answer is asked again after this time, because it may have been starting up.
+# After this many seconds, a server that did not answer is asked again, because it may have been starting up.
 _AGAIN_SECONDS = 30.0
 # How a server says that a prompt is too long: the codes of OpenAI and llama.cpp, and the words of vLLM and others.
 _TOO_LONG = re.compile(r"context_length_exceeded|exceed_context_size|(?:maximum|model's) context length", re.IGNORECASE)
@@ -24,12 +24,12 @@ _silent_until: dict[ModelServer, float] = {}
 
 
 def stated_window(server: ModelServer) -> int | None:
-    """Return the window, in tokens, that a server stated; None if it stated no window or was not asked."""
+    """Return the window, in tokens, that a server stated; None if it stated no window or has not answered yet."""
     return _stated.get(server)
 
 
 def read_window(server: ModelServer, again: bool = True) -> None:
-    """Ask a server for its window, once per process. With ``again``, a server that did not answer is asked again."""
+    """Ask a server for its window until it has answered once. ``again`` allows another attempt after 30 seconds."""
     if not _is_due(server, again):
         return
     # The time is set before the server is asked, so that only the first call waits for a server that hangs.
@@ -49,15 +49,15 @@ read_window_async = in_thread(read_window, when=_is_due)
 
 
 def is_too_long(error: Exception) -> bool:
-    """Check whether a server refused a prompt because it is longer than the window."""
+    """Check whether an error is a server's refusal of a prompt that is longer than the window."""
     status = getattr(error, "status", None) or getattr(error, "status_code", None)
     return status == 400 and _TOO_LONG.search(str(error)) is not None
 
 
 def learn_window(server: ModelServer, error: Exception) -> None:
-    """Remember the window that a refusal states, unless the server's list of models has stated a window.
+    """Remember the window that an error message states, unless the server's list of models has stated one.
 
-    The list takes precedence, because a refusal may repeat the prompt, whose passages may contain such a statement.
+    The list is more reliable: an error message may quote the prompt, and a passage there may mention any number.
     """
     if stated_window(server) is None and is_too_long(error) and (stated := _STATED.search(str(error))):
         _stated[server] = int(stated[1])
@@ -85,12 +85,12 @@ def _positive(value: Any) -> int | None:
 
 
 def get_json(url: str, api_key: str = "", seconds: float = _SECONDS, uses_proxy: bool = True) -> dict[str, Any]:
-    """Get a JSON object from a model server, such as its list of models; empty if the reply is other JSON.
+    """Get a JSON object from a model server, such as its list of models; empty if the reply is JSON but no object.
 
-    Without ``uses_proxy``, the environment's proxy is ignored. Raises httpx.HTTPError when the server cannot be reached
-    or refuses, TimeoutError when the reply takes too long or is too long, and ValueError when the reply is not JSON.
+    If ``uses_proxy`` is false, the environment's proxy is ignored. Raises httpx.HTTPError if the server is unreachable
+    or sends an error status, TimeoutError if the reply is too slow or too long, and ValueError if it is not JSON.
     """
-    # An event loop can stop a reply that arrives too slowly. It runs in a thread: the caller may have its own loop.
+    # Use an event loop, because it can break off a slow reply. Run it in a thread, as the caller may have a loop too.
     body = call_in_thread(lambda: asyncio.run(_get(url, api_key, seconds, uses_proxy))).result(seconds)
     found = json.loads(body)
     return found if isinstance(found, dict) else {}

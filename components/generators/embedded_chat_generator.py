@@ -23,15 +23,15 @@ from prefrag.components.generators.model_host import THIS_MACHINE
 from prefrag.components.generators.token_probabilities import read_logprobs
 
 CONTEXT_WINDOW = 4_096
-"""The default window in tokens; a prompt that fills it takes half a minute on one thread."""
+"""The default window in tokens. The model needs half a minute on one thread to read a prompt of this length."""
 
 _CORRECT_PATH = "correct the path in PREFRAG_LLM_GGUF (for the judge, PREFRAG_JUDGE_GGUF; in a YAML, `model_path`)"
 _INSTEAD = "or set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to use a model server instead"
-# A call can be stopped only between two batches: 128 tokens take about a second.
+# The number of prompt tokens in a batch, which take about a second. A call can be stopped only between two batches.
 _BATCH_TOKENS = 128
-# The maximum number of tokens of a reply, unless the call sets another.
+# The maximum number of tokens of a reply, unless the call sets its own maximum.
 _MAX_TOKENS = 512
-# With this cache, prompts that were already read stay in memory. Three questions at once then take half the time.
+# The size of the cache of prompts that the model has read. With it, three questions at the same time take half as long.
 _PROMPT_CACHE_MIB = 128
 _EXIT_SECONDS = 5.0
 
@@ -40,8 +40,8 @@ _EXIT_SECONDS = 5.0
 class EmbeddedChatGenerator(Block):
     """Call a model without a server: llama.cpp runs a GGUF file in this process.
 
-    In one process, all instances with the same settings share one loaded model. It answers one call at a time, because
-    parallel calls would share the same processor.
+    In one process, all instances with the same settings share one loaded model. The model answers one call at a time,
+    because parallel calls would only slow each other down.
 
     ```python
     from haystack.dataclasses import ChatMessage
@@ -64,13 +64,13 @@ class EmbeddedChatGenerator(Block):
         timeout: float = 120.0,
         adapter_path: str | None = None,
     ):
-        """Check the settings; the model is loaded when the generator warms up.
+        """Check the settings. The model is loaded by ``warm_up`` or by the first call.
 
-        :param model_path: A GGUF file.
-        :param context_window: Tokens of prompt and reply together.
-        :param timeout: Seconds that a call may take, including the wait in the queue and loading.
+        :param model_path: The path of a GGUF file.
+        :param context_window: The maximum number of tokens of prompt and reply together.
+        :param timeout: Seconds that a call may take, including waiting in the queue and loading the model.
         :param adapter_path: The GGUF file of a LoRA adapter for this model, or None. The adapter stays in a separate
-            file, because merging it into 4-bit weights would lose the training.
+            file: merged into 4-bit weights, its small changes would be lost by rounding.
         :raises ValueError: For a number that is not above zero.
         """
         check_whole(1, context_window=context_window)
@@ -85,7 +85,7 @@ class EmbeddedChatGenerator(Block):
 
         :raises ImportError: When llama.cpp is not installed.
         :raises FileNotFoundError: When the model or the adapter does not exist.
-        :raises RuntimeError: When the file is not a model.
+        :raises RuntimeError: When llama.cpp cannot run the model or the adapter.
         :raises TimeoutError: When loading takes longer than ``timeout``.
         """
         self._wait(self._model.submit(None))
@@ -94,12 +94,12 @@ class EmbeddedChatGenerator(Block):
     async def run_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None
     ) -> dict[str, list[ChatMessage]]:
-        """Call the model; cancelling the call stops the model.
+        """Call the model. If the caller cancels the call, the model stops.
 
         :param messages: The conversation.
-        :param generation_kwargs: Parameters by their OpenAI names: ``temperature``, ``top_p``, ``max_tokens``,
-            ``stop``, ``seed``, ``logprobs``, ``response_format`` (a JSON schema constrains the reply), or llama.cpp's
-            own.
+        :param generation_kwargs: Parameters under their OpenAI names: ``temperature``, ``top_p``, ``max_tokens``,
+            ``stop``, ``seed``, ``logprobs``, and ``response_format``, whose JSON schema the reply will follow.
+            Parameters of llama.cpp itself are accepted too.
         :returns: ``replies``, one message; its ``meta`` has ``finish_reason``, ``usage`` and, on request, ``logprobs``.
         :raises ValueError: For a prompt that does not fit the window, or a parameter that llama.cpp refuses.
         :raises TimeoutError: When the call takes longer than ``timeout``.
@@ -119,7 +119,7 @@ class EmbeddedChatGenerator(Block):
         except TimeoutError as error:
             raise self._timeout_error() from error
         finally:
-            # This stops the call if nobody waits for it any more. A finished call is not affected.
+            # After a timeout, this stops the call. A finished call is not affected.
             future.cancel()
 
     async def _wait_async(self, future: Future[ChatMessage]) -> ChatMessage:
@@ -130,8 +130,8 @@ class EmbeddedChatGenerator(Block):
 
     def _timeout_error(self) -> TimeoutError:
         return TimeoutError(
-            f"The model in this process did not reply within {self.timeout:g} seconds, including the queue: raise "
-            f"`timeout`, send fewer calls at once, {_INSTEAD}."
+            f"The model in this process did not reply within {self.timeout:g} seconds, including the wait in "
+            f"the queue: raise `timeout`, send fewer calls at once, {_INSTEAD}."
         )
 
     def _body(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class EmbeddedChatGenerator(Block):
             "max_tokens": _MAX_TOKENS,
             **options,
             "messages": [message.to_openai_dict_format() for message in messages],
-            # A call can be stopped only between two chunks. With `return_progress`, chunks come while a prompt is read.
+            # A call can be stopped only between two chunks. With `return_progress`, reading a prompt sends chunks too.
             "stream": True,
             "stream_options": {"include_usage": True},
             "return_progress": True,
@@ -171,7 +171,7 @@ class _Model:
         self._adapter = adapter
         self._context_window = context_window
         # llama.cpp ends its threads only when this object is freed, and threads that outlive the interpreter crash it.
-        # So no local variable may hold the object, because the traceback of an error could keep it alive.
+        # Never assign the object to a local variable: the traceback of an error would keep that variable alive.
         self._server: Any = None
         self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._closing = threading.Event()
@@ -277,7 +277,7 @@ def _load(path: str, adapter: str | None, context_window: int) -> Any:
     params.cache_ram_mib = _PROMPT_CACHE_MIB
     params.warmup = False
     params.verbosity = -1
-    # llama.cpp always opens a port on the loopback interface. With a random key, nobody else can use it.
+    # llama.cpp always opens a port on the loopback interface. A random API key keeps other programs from using it.
     params.api_keys = [secrets.token_urlsafe()]
     params.ui = params.endpoint_slots = False
     try:

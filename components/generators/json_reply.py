@@ -4,11 +4,11 @@ import json
 import re
 from typing import Any, NamedTuple
 
-# A longer reply comes from a model that does not stop. The limit bounds the work of all code that reads replies.
+# The maximum length of a reply. A longer reply comes from a model that does not stop, and takes long to read.
 MAX_REPLY_CHARACTERS = 100_000
 # An object begins with a brace before a quoted name or a closing brace. Braces in formulas and code are skipped.
 _START = re.compile(r"""\{(?=\s{0,99}["'}\u201c\u201d\u201e\u2018\u2019])""")
-# An object that begins a line is the model's own. An object within a line, or after a passage's `|`, may be quoted.
+# An object at the start of a line is the model's own. Within a line, or after a `|`, it may be quoted from a passage.
 _OWN_START = re.compile(
     rf"^[ \t>#*_-]{{0,20}}(?:`{{1,9}}(?:json)?[ \t]{{0,20}}|<[\w|]{{1,20}}>\s{{0,20}})?{_START.pattern}",
     re.IGNORECASE | re.MULTILINE,
@@ -22,7 +22,7 @@ _PAIR = re.compile(
 )
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
 _PLAIN_QUOTES = str.maketrans("\u201c\u201d\u201e\u2018\u2019", '"""\'\'')
-# The maximum number of invalid objects that are read, because each of them costs a pass over the text.
+# The maximum number of invalid objects to read. Each of them costs a pass over the text.
 _MOST_ATTEMPTS = 20
 _MOST_LEVELS = 8
 
@@ -66,7 +66,7 @@ def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
     decoder = json.JSONDecoder(strict=False)
     position = attempts = 0
     while attempts < _MOST_ATTEMPTS:
-        # An object that directly follows one of the model's own objects is the model's own too.
+        # An object that directly follows a found object counts as the model's own too, even within a line.
         start = (_NEXT_START.match(text, position) if found else None) or pattern.search(text, position)
         if start is None:
             break
@@ -89,7 +89,7 @@ def read_object(text: str, key: str = "") -> dict[str, Any] | None:
 
     :param text: The reply.
     :param key: A key that must be in the object, or in an object inside it.
-    :returns: The last object that has the key, or, without ``key``, the first object; None if there is none.
+    :returns: With ``key``, the last object that has it; otherwise the first object. None if there is no such object.
     """
     if not key:
         return next((found.values for found in read_objects(text)), None)
@@ -98,7 +98,7 @@ def read_object(text: str, key: str = "") -> dict[str, Any] | None:
 
 
 def _find_last(text: str, key: str) -> FoundObject | None:
-    # If a model quotes a passage or the template, the quotation comes before the model's own object, or in a sentence.
+    # A model may quote an object from a passage or the template. It does so before its own object, or in a sentence.
     latest_first = read_objects(text)[::-1]
     for found in sorted(latest_first, key=lambda one: one.in_prose):
         if (holder := _find_holder(found.values, key)) is not None:
@@ -122,7 +122,7 @@ def _with_lower_keys(values: dict[Any, Any]) -> dict[str, Any]:
 
 
 def repair(value: Any, level: int = 0) -> Any:
-    """Replace what cannot be serialised again: lone surrogates, and objects and lists nested too deeply."""
+    """Replace what cannot be written as JSON: lone surrogates, and objects and lists that are nested too deeply."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if level > _MOST_LEVELS and isinstance(value, dict | list):
@@ -133,7 +133,7 @@ def repair(value: Any, level: int = 0) -> Any:
 
 
 def _read_pairs(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
-    """Read the key-value pairs of an object that is not valid JSON (cut off, single quotes, True for true)."""
+    """Read the key-value pairs of an invalid JSON object: cut off, or with single quotes, or with True for true."""
     if text[start + 1 : start + 100].lstrip()[:1] not in "\"'":
         text = text.translate(_PLAIN_QUOTES)
     values: dict[str, Any] = {}
@@ -176,7 +176,7 @@ def read_field(text: str, key: str) -> tuple[Any, dict[str, Any]]:
     found = _find_last(text, key)
     if found is not None and not found.in_prose:
         return found.values[key], found.values
-    # If the object is only quoted in a sentence, a later line may have the field.
+    # An object in a sentence may be only a quotation, so prefer a line with the field after the object.
     pattern = rf"^[ \t>#*_\"'-]{{0,20}}{re.escape(key)}[ \t*_\"']{{0,20}}[:=\uff1a](?P<value>.{{0,1000}})"
     end = 0 if found is None else found.end
     lines = list(re.finditer(pattern, text[end:MAX_REPLY_CHARACTERS], re.IGNORECASE | re.MULTILINE))

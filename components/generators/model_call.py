@@ -1,4 +1,4 @@
-"""Call a component's chat generator: fit the prompt into the window, count the call, keep the trace if it fails."""
+"""Call a component's chat generator: fit the prompt into the window, count the call, keep the trace on failure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from prefrag.components.state.state import ModelTraffic, RunError, State
 from prefrag.components.tracing import measure
 
 DEFAULT_CONTEXT_WINDOW = 8_192
-# The tokens that a chat template adds to each further message.
+# The number of tokens that a chat template adds to each message after the first.
 _MESSAGE_TOKENS = 8
 _FINISH_REASONS = ("stop", "length", "tool_calls", "content_filter")
 _ONLY_JSON = "Reply with one short JSON object and nothing else."
@@ -50,7 +50,7 @@ class Prepared:
     :param generation_kwargs: The generation parameters.
     :param state: The state of the run, whose trace says what was cut from the prompt.
     :param tools: The tools that the model may call.
-    :param shorten: Makes a shorter call if the server refuses the prompt as too long; None if this was done already.
+    :param shorten: Makes a shorter call if the server refuses the prompt as too long; None if it is already shortened.
     """
 
     messages: list[ChatMessage]
@@ -67,12 +67,12 @@ class Prepared:
 
 
 class ModelCall:
-    """Make a component's calls to its model: fit them into the window, count them, keep the trace if a call fails.
+    """Make a component's calls to its model: fit prompts into the window, count calls, keep the trace if a call fails.
 
     :param caller: The name under which the calls are counted.
     :param chat_generator: The model.
     :param generation_kwargs: OpenAI-style parameters of every call, which override the model's parameters.
-    :param max_tokens: The maximum number of tokens of a reply, unless the model or ``generation_kwargs`` sets another.
+    :param max_tokens: The default limit of a reply in tokens. The model and ``generation_kwargs`` can override it.
     """
 
     def __init__(
@@ -89,8 +89,8 @@ class ModelCall:
 
     @property
     def generation_kwargs(self) -> dict[str, Any]:
-        """The parameters of every call: from the constructor, or else from the model, or else the defaults."""
-        # The model's parameters are read only at a call, because a recording may not contain the model before.
+        """The parameters of every call. The constructor's values override the model's, which override the defaults."""
+        # Read the model's parameters as late as possible, at each call: a recording may not contain them earlier.
         models = getattr(self.chat_generator, "generation_kwargs", None) or {}
         chosen = {name: models.get(name, value) for name, value in self._defaults.items()}
         if models.get("max_completion_tokens") is not None:
@@ -104,7 +104,7 @@ class ModelCall:
 
     @property
     def is_absent(self) -> bool:
-        """Whether there is no model, because the environment names none."""
+        """True if no model is configured in the environment."""
         return bool(getattr(self.chat_generator, "is_absent", False))
 
     @property
@@ -118,11 +118,11 @@ class ModelCall:
         return int(getattr(self.chat_generator, "context_window", None) or DEFAULT_CONTEXT_WINDOW)
 
     def calls_model_of(self, chat_generator: ChatGenerator) -> bool:
-        """Check whether another chat generator calls the same model, so that both can use its prompt cache."""
+        """Check whether another chat generator calls the same model. If so, both share the model's prompt cache."""
         return _name_model(self.chat_generator) == _name_model(chat_generator)
 
     def warm_up(self) -> None:
-        """Prepare the model; raises RemoteModelRefused if it is on another machine while remote models are off."""
+        """Prepare the model; raises RemoteModelRefused if it is on another machine and these are forbidden."""
         refuse_remote_models(self.chat_generator)
         if hasattr(self.chat_generator, "warm_up"):
             self.chat_generator.warm_up()
@@ -141,9 +141,9 @@ class ModelCall:
         """Fit a prompt, and the conversation that follows it, into the model's window.
 
         :param state: The state of the run.
-        :param prompt: The prompt file.
-        :param observations: The documents of each observation, oldest first.
-        :param render: Returns the template's values for the observations, from which documents may have been cut.
+        :param prompt: The name of the prompt file.
+        :param observations: For each step of the run, the documents that it found, oldest step first.
+        :param render: Takes the observations that fit into the window, and returns the values for the template.
         :param messages: Builds the conversation from the rendered prompt; by default the prompt is its only message.
         :param tools: The tools that the model may call.
         :param kwargs: Further generation parameters of this call.
@@ -184,7 +184,7 @@ class ModelCall:
         window = self.context_window
 
         def shorten(reached: State) -> Prepared:
-            # If the server states no smaller window than assumed, the prompt must have more tokens than estimated.
+            # If the server states no smaller window, tokens were underestimated: fit the prompt to 3/4 of the window.
             smaller = stated if (stated := self.context_window) < window else window * 3 // 4
             reply = min(reply_limit(generation_kwargs) or 512, smaller // 2)
             return fit(reached, smaller, limit_reply(generation_kwargs, reply), None)
@@ -255,7 +255,7 @@ class ModelCall:
                 usage, reason = message.meta.get("usage") or {}, message.meta.get("finish_reason")
                 chat.tags["gen_ai.usage.input_tokens"] = int(usage.get("prompt_tokens") or 0)
                 chat.tags["gen_ai.usage.output_tokens"] = int(usage.get("completion_tokens") or 0)
-                # A server may send any text as the reason.
+                # Record only known reasons: a server may send any text.
                 chat.tags["gen_ai.response.finish_reasons"] = [reason if reason in _FINISH_REASONS else "other"]
                 return message, state
             finally:
@@ -284,7 +284,7 @@ class ModelCall:
 
     @cached_property
     def _host(self) -> str:
-        # This is read only after the first call, because then every generator knows its server.
+        # Read this as late as possible, after the first call: some generators do not know their server earlier.
         return find_host(self.chat_generator)
 
     def _count_sent(self, state: State, meta: Mapping[str, Any]) -> State:
@@ -337,13 +337,13 @@ def _whole_text(message: ChatMessage) -> str:
 
 
 def reply_limit(parameters: dict[str, Any]) -> int | None:
-    """Read how many tokens a reply may have."""
+    """Read the maximum number of tokens of a reply from generation parameters; None if they set no maximum."""
     limit = parameters.get("max_completion_tokens") or parameters.get("max_tokens")
     return int(limit) if limit else None
 
 
 def limit_reply(parameters: dict[str, Any], limit: int | None) -> dict[str, Any]:
-    """Set the limit of a reply under only one of its two names, because servers refuse a call with both."""
+    """Set the limit of a reply (None keeps it) under one of its two names: servers refuse a call that has both."""
     name = "max_completion_tokens" if parameters.get("max_completion_tokens") is not None else "max_tokens"
     others = {key: value for key, value in parameters.items() if key not in ("max_tokens", "max_completion_tokens")}
     if limit is not None:
@@ -352,7 +352,7 @@ def limit_reply(parameters: dict[str, Any], limit: int | None) -> dict[str, Any]
 
 
 def with_parameters(parameters: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
-    """Merge generation parameters: ``others`` win, but the values of ``stop`` and ``extra_body`` are joined."""
+    """Merge generation parameters. ``others`` take precedence, except that ``stop`` and ``extra_body`` are combined."""
     joined = {**parameters, **others}
     if stops := dict.fromkeys([*_stops(parameters), *_stops(others)]):
         joined["stop"] = list(stops)

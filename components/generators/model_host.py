@@ -1,6 +1,6 @@
-"""Where a model runs: on this machine, on a host that the administrator names, or elsewhere.
+"""Find out where a model runs: on this machine, on a host that the administrator counts as local, or elsewhere.
 
-If it runs elsewhere, every passage in a prompt leaves this machine.
+A model that runs elsewhere receives every passage that a prompt contains.
 """
 
 import inspect
@@ -63,9 +63,9 @@ def is_local(host: str) -> bool:
 def find_models(part: Any) -> list[Model]:
     """Find the models that a component and its nested parts call.
 
-    If a component has an attribute ``model_host``, this is the host of its model. In other chat generators and
-    embedders, a server's address is looked for; without an address, the host is ``unknown``. If a component has an
-    attribute ``model_parts``, only this list of its parts is searched.
+    The attribute ``model_host`` of a component names the host of its model. Components without it are searched for the
+    address of a server. If a chat generator or an embedder has no address either, its host is ``unknown``. If a
+    component has an attribute ``model_parts``, only this list of its parts is searched.
     """
     found: list[tuple[str, Model]] = []
     unplaced: list[tuple[str, Model]] = []
@@ -77,7 +77,7 @@ def find_models(part: Any) -> list[Model]:
         # A ranker may work without a model, but a generator or an embedder always calls a model somewhere.
         elif (role := _role(inner)) in ("llm", "embedder"):
             unplaced.append((path, Model(role, UNKNOWN)))
-    # If a component without an address contains models, it only passes calls on to them and is no model itself.
+    # A component without an address that contains models only passes calls on to them, and is no model itself.
     places = [path for path, _ in [*found, *unplaced]]
     found += [(path, model) for path, model in unplaced if not any(_is_inside(place, path) for place in places)]
     return [model for _, model in found]
@@ -132,8 +132,8 @@ def _read_local_hosts(entries: tuple[str, ...]) -> list[str | IPv4Network | IPv6
     for entry in read:
         if isinstance(entry, str) and not _HOST_NAME.fullmatch(entry):
             raise ValueError(
-                f"PREFRAG_LOCAL_HOSTS holds '{entry}': give names, *.domains, addresses or networks such as "
-                "10.0.0.0/8, separated by commas."
+                f"PREFRAG_LOCAL_HOSTS holds '{entry}', which is no host: give names, *.domains, addresses or networks "
+                "such as 10.0.0.0/8, separated by commas."
             )
     return read
 
@@ -190,7 +190,7 @@ def _names(part: Any) -> list[str]:
 def _role(part: Any) -> Role | None:
     """Find the kind of model that a component is, from its inputs and outputs; None if it is no model."""
     if _is_block(part):
-        # Only the name of the class is read, because importing it may load PyTorch.
+        # Use only the name of the class, because importing the class may load PyTorch.
         return next((role for word, role in _ROLE_OF_NAME.items() if word in _names(part)[0]), None)
     run = read_attribute(part, "run")
     if not callable(run) or isinstance(part, type):

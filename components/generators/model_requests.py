@@ -1,4 +1,4 @@
-"""Send requests to model servers over connections that stay open, with limits of time and size and with retries."""
+"""Send requests to model servers over connections that stay open. Time and size are limited; failures are retried."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from aiohttp import ClientSession
     from httpx import Client
 
-# Longer replies are refused: a server may send without end, whatever `max_tokens` is.
+# The maximum size of a reply. A faulty server may ignore `max_tokens` and send without end.
 MAX_BODY_BYTES = 8_000_000
-# Uvicorn, and so vLLM, closes idle connections after five seconds. The client closes its connections before that.
+# vLLM's server, Uvicorn, closes idle connections after five seconds. This client closes its connections earlier.
 _KEPT_SECONDS = 4.0
 _LONGEST_PAUSE = 60.0
 _LONGEST_HEADER = 65_536
@@ -41,7 +41,7 @@ class NoReply(ConnectionError):
 
 
 class Refused(Exception):
-    """The error for a reply with an error status; its message is the reply's text. Header names are in lower case."""
+    """The error for a reply whose status is not 2xx. Its message is the reply's text. Header names are lower case."""
 
     attempts = 1
 
@@ -52,7 +52,7 @@ class Refused(Exception):
 
     @property
     def retry_after(self) -> float | None:
-        """Seconds to wait before the next call; None if the server did not say."""
+        """The seconds that the server asks to wait before the next call; None if it did not say."""
         return _read_seconds(self.headers.get("retry-after"))
 
 
@@ -72,7 +72,7 @@ class Request:
 
 
 def find_address(base_url: str, path: str) -> tuple[str, dict[str, str]]:
-    """Return the URL of a request without user name and password, and the header that carries them instead."""
+    """Return the URL of a request, and headers. A user name and password move from the URL into a header."""
     parts = urlsplit(base_url)
     url = parts._replace(netloc=parts.netloc.rpartition("@")[2], path=f"{parts.path.rstrip('/')}/{path}", fragment="")
     if not parts.username:
@@ -125,14 +125,14 @@ def _find_pause(error: BaseException, attempts: int) -> float | None:
         wished = error.retry_after if milliseconds is None else milliseconds / 1_000
         if wished:
             return wished if wished <= _LONGEST_PAUSE else None
-    # Pauses grow, and are random so that clients that failed at the same moment do not all return at the same moment.
+    # Pauses grow. They are random, so that clients that failed at the same time do not all try again at the same time.
     return min(0.5 * 2.0 ** (attempts - 1), 8.0) * random.uniform(0.75, 1)
 
 
 def _read_seconds(value: str | None) -> float | None:
     value = (value or "").strip()
     try:
-        # A longer number is surely not a number of seconds.
+        # A number with 20 or more characters is surely no number of seconds.
         if len(value) < 20 and value.replace(".", "", 1).isdecimal():
             return float(value)
         return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
@@ -142,7 +142,7 @@ def _read_seconds(value: str | None) -> float | None:
 
 def _post(request: Request, deadline: float) -> bytes:
     left = max(0.001, deadline - time.monotonic())
-    # The client's timeout is for each single wait, so a server that sends a byte now and then could go on for ever.
+    # Limit the whole call here: the client's timeout is for each wait, so slow single bytes could go on for ever.
     return call_in_thread(partial(_receive, request, left, deadline)).result(timeout=left)
 
 
@@ -179,7 +179,7 @@ async def _post_async(request: Request, deadline: float) -> bytes:
                 request.url,
                 data=request.body,
                 headers=request.headers,
-                # Follow no redirects: a prompt goes where it was sent, and nowhere else.
+                # Follow no redirects: a prompt must go only to the configured server.
                 allow_redirects=False,
                 proxy=proxy,
                 ssl=certificates or True,
@@ -191,7 +191,7 @@ async def _post_async(request: Request, deadline: float) -> bytes:
                 _check_length(body)
             return _accept(reply.status, reply.headers, body)
     except aiohttp.ClientResponseError as error:
-        # The text of the error contains the URL, whose query may hold a secret.
+        # Use only the message: the whole text of the error contains the URL, whose query may contain a secret.
         raise NoReply(error.message or type(error).__name__) from error
     except aiohttp.ClientError as error:
         raise NoReply(str(error) or type(error).__name__) from error
@@ -212,7 +212,7 @@ def _accept(status: int, headers: Mapping[str, str], body: bytearray) -> bytes:
 def _route(url: str) -> tuple[str | None, ssl.SSLContext | None]:
     """Find the proxy and certificates for a URL; cached, because reading certificates takes longer than a request."""
     parts = urlsplit(url)
-    # The list of hosts without a proxy may hold a host with its port, or an IPv6 address without its brackets.
+    # `NO_PROXY` may list a host together with its port, or an IPv6 address without its brackets, so try both forms.
     passed_by = proxy_bypass(parts.netloc) or proxy_bypass(parts.hostname or "")
     proxies = {} if passed_by else getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
@@ -243,7 +243,7 @@ _sessions: dict[asyncio.AbstractEventLoop, tuple[ClientSession, AsyncGenerator[C
 
 
 async def _session() -> ClientSession:
-    """Return the session of this event loop. Each loop has its own session, because connections end with their loop."""
+    """Return this event loop's session. Each loop needs its own, because connections cannot outlive their loop."""
     loop = asyncio.get_running_loop()
     if loop not in _sessions:
         for ended in [other for other in list(_sessions) if other.is_closed()]:
@@ -254,12 +254,12 @@ async def _session() -> ClientSession:
 
 
 async def _open(loop: asyncio.AbstractEventLoop) -> AsyncGenerator[ClientSession, None]:
-    # An event loop closes its generators when it ends. This is a generator, so that the connections are closed then.
+    # This is a generator because an event loop closes its generators when it ends. That closes the connections too.
     import aiohttp
 
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_SECONDS),
-        # Gateways send long headers.
+        # Some gateways send headers that are longer than aiohttp's default limit.
         max_line_size=_LONGEST_HEADER,
         max_field_size=_LONGEST_HEADER,
         timeout=aiohttp.ClientTimeout(total=None),

@@ -64,7 +64,7 @@ class ModelServer:
     async def call_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
     ) -> list[ChatMessage]:
-        """Call the model. Replies have the unchanged text and the tool calls, without reasoning sent in another field.
+        """Call the model. Replies have the unchanged text and tool calls. Reasoning in a separate field is left out.
 
         ``generation_kwargs`` must have OpenAI names; any other name raises ValueError. Raises
         :class:`ModelServerError` when the server cannot be reached or gives no usable reply.
@@ -189,7 +189,7 @@ _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens"
 
 
 def read_completion(body: bytes) -> list[ChatMessage]:
-    """Read the replies of a chat completion, without reasoning sent in another field."""
+    """Read the replies of a chat completion. Reasoning in a separate field is left out."""
     completion = json.loads(body.decode("utf-8", "replace"))
     usage = completion.get("usage")
     usage = usage if isinstance(usage, dict) else {}
@@ -224,7 +224,7 @@ def _read_content(content: Any) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, Sequence):
-        # The content is a list of parts, of which only parts with a text belong to the reply.
+        # Some servers send a list of parts. Only the parts that contain text belong to the reply.
         texts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
         return "".join(text for text in texts if isinstance(text, str))
     return ""

@@ -18,8 +18,8 @@ from prefrag.components.recording import Entry, Recording
 class RecordedChatGenerator(Block):
     """Record the replies of a chat generator, so that a pipeline can run again without the model.
 
-    A reply is looked up by the name of the model and by the messages, parameters and tools of the call. Some properties
-    of the model are recorded too, because `model_call` needs them: for example, its window and its parameters.
+    A reply is looked up by the name of the model and by the messages, parameters and tools of the call. Properties of
+    the model, such as its window, are recorded too, because the prompts of a replay must be cut in the same way.
 
     ```python
     from haystack.dataclasses import ChatMessage
@@ -41,7 +41,7 @@ class RecordedChatGenerator(Block):
 
         :param recording: The file of the replies.
         :param name: The name of the model in the recording; models with different settings need different names.
-        :param chat_generator: The model; not needed to replay.
+        :param chat_generator: The model; not needed for a replay.
         :raises ValueError: When there is no model, unless the recording is replayed.
         """
         if chat_generator is None and recording.mode != "replay":
@@ -52,7 +52,7 @@ class RecordedChatGenerator(Block):
 
     @property
     def is_absent(self) -> bool:
-        """Whether there is no model, because the environment names none."""
+        """True if no model is configured in the environment. Always false in a replay."""
         return self.recording.mode != "replay" and bool(getattr(self.chat_generator, "is_absent", False))
 
     @property
@@ -62,12 +62,12 @@ class RecordedChatGenerator(Block):
 
     @property
     def is_named_for_judging(self) -> bool:
-        """Whether the judge's own variables named the model."""
+        """Whether the model was set by the environment variables for the judge."""
         return bool(self._facts().get("is_named_for_judging"))
 
     @property
     def served_by(self) -> str | None:
-        """The model and its server; None if there is no server, or the recording is too old to name it."""
+        """The model and its server; None if there is no server, or if the recording is too old to contain it."""
         return self._facts().get("served_by")
 
     @property
@@ -89,7 +89,7 @@ class RecordedChatGenerator(Block):
 
     @property
     def reply_limit(self) -> int | None:
-        """The maximum number of tokens of a reply, set in the environment; None if only the parameters limit it."""
+        """The maximum number of tokens of a reply that the environment sets; None if it sets none."""
         return self._facts().get("reply_limit")
 
     @property
@@ -184,7 +184,7 @@ def _arguments(
 def _request(
     messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None, tools: list[Tool] | None
 ) -> list[Any]:
-    """List the values that identify a call, the last message first; ids are left out, because they are random."""
+    """List the values that identify a call, the last message first. Ids of tool calls are left out: they are random."""
     conversation = [
         [
             message.role.value,

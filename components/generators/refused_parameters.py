@@ -7,10 +7,10 @@ from typing import Any
 from prefrag.components.generators.context_window import is_too_long
 from prefrag.components.generators.model_server import ModelServer, ModelServerError
 
-# The statuses with which servers refuse a parameter that they do not know.
+# The HTTP statuses with which servers refuse a parameter that they do not know.
 _BAD_REQUEST = (400, 422)
-# Parameters that a call can do without, and advice for users. If they follow the advice, no call is refused.
-# If refused, `max_tokens` is sent as `max_completion_tokens`. `ModelCall` cuts replies where `stop` would end them.
+# Parameters that a call can do without, each with advice (or "") for users who want to avoid the refused call.
+# A refused `max_tokens` is sent as `max_completion_tokens`. If `stop` is refused, `ModelCall` cuts the reply instead.
 _ADVICE = {
     "response_format": "set {prefix}STRUCTURED to json_object or off",
     "chat_template_kwargs": "unset {prefix}THINKING",
@@ -21,14 +21,14 @@ _ADVICE = {
     "top_p": "",
     "stop": "",
 }
-# A server may refuse this parameter without naming it.
+# Some servers refuse this parameter without naming it, so it is left out if an error names no parameter.
 _SUSPECT = "response_format"
 
 _refused: dict[ModelServer, frozenset[str]] = {}
 
 
 def refused_by(server: ModelServer) -> frozenset[str]:
-    """Return the parameters that a server has refused by name in this process."""
+    """Return the parameters that a server has named and refused since this process started."""
     return _refused.get(server, frozenset())
 
 
@@ -48,13 +48,13 @@ def find_refused(error: ModelServerError, request: dict[str, Any]) -> tuple[list
 
 
 def advise(names: Collection[str], prefix: str) -> str:
-    """Explain how to avoid the refused call."""
+    """Write a sentence that tells users which settings avoid the refused call; empty if there is no advice."""
     advice = [_ADVICE[name].format(prefix=prefix) for name in names if _ADVICE[name]]
     return f" If that works, {', and '.join(advice)} to avoid this refused call." if advice else ""
 
 
 def leave_out(names: Collection[str], request: dict[str, Any]) -> dict[str, Any]:
-    """Remove parameters from a call."""
+    """Remove parameters from a call. A removed ``max_tokens`` becomes ``max_completion_tokens``."""
     simpler = {name: value for name, value in request.items() if name not in {*names, "extra_body"}}
     if "max_tokens" in names and request.get("max_tokens") is not None:
         simpler.setdefault("max_completion_tokens", request["max_tokens"])

@@ -11,7 +11,7 @@ from prefrag.components.state.state import WHOLE_TEXT
 Observations = Sequence[Sequence[Document]]
 Prompt = TypeVar("Prompt")
 
-# The tokens that a chat template puts around the messages, and a reserve for an estimate that is too low.
+# The number of tokens that a chat template puts around the messages, plus a reserve in case the estimate is too low.
 OVERHEAD_TOKENS = 48
 
 
@@ -25,10 +25,10 @@ def estimate_tokens(text: str) -> int:
 
 @dataclass(frozen=True)
 class Fitted(Generic[Prompt]):
-    """A prompt that fits."""
+    """A prompt that fits into the window, and what was cut to make it fit."""
 
     prompt: Prompt
-    documents_cut: int = 0  # the number of documents that were left out, oldest observations first
+    documents_cut: int = 0  # how many documents were left out
     documents_shortened: int = 0  # how many documents of the newest observation were shortened
 
 
@@ -42,12 +42,12 @@ def fit_to_window(
 ) -> Fitted[Prompt]:
     """Render a prompt with as many documents as the window holds.
 
-    Documents are left out one by one, beginning at the end of the oldest observation. When only the newest observation
-    with documents remains, these documents are first shortened, and then left out one by one.
+    An observation is what one step of the run has found. Documents are left out one by one, oldest observation first,
+    last document first. The documents of the newest observation are first shortened, and left out only if necessary.
     """
     room = context_window - reply_tokens - OVERHEAD_TOKENS
     kept = [list(observation) for observation in observations]
-    # Steps that end in an answer or an unreadable reply have no documents, so they are not the newest observation.
+    # Steps without documents (an answer, an unreadable reply) do not count as the newest observation.
     last = max((number for number, observation in enumerate(kept) if observation), default=0)
     prompt = render(kept)
     cut = 0

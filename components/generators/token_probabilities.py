@@ -7,7 +7,7 @@ from typing import Any
 
 
 def read_logprobs(logprobs: Any) -> list[dict[str, Any]]:
-    """Read the log probabilities in a choice of a chat completion; empty if a token has no valid log probability."""
+    """Read the log probability of each token in a choice of a chat completion; an empty list if any is invalid."""
     content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
     if not isinstance(content, list):
         return []
@@ -26,12 +26,12 @@ def _read_token(one: Any) -> dict[str, Any] | None:
 
 
 def token_probabilities(meta: Mapping[str, Any], reply: str, part: str) -> tuple[tuple[str, float], ...]:
-    """Return the tokens of ``part``, which is a part of ``reply``, each with its probability; empty if not found."""
+    """Return each token of ``part``, a section of ``reply``, with its probability; empty if ``part`` is not found."""
     tokens = read_logprobs(meta.get("logprobs"))
     # A character may span several tokens, so the text is put together from the bytes of the tokens.
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     letters: list[str] = []
-    # The first and last token of each character.
+    # For each character, the numbers of its first and its last token.
     spans: list[tuple[int, int]] = []
     begun: int | None = None
     for number, one in enumerate(tokens):

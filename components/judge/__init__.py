@@ -1,1 +1,1 @@
-"""Judges that decide whether passages of the preferred source are worth keeping, and the component that asks them."""
+"""Judges that decide whether to keep the passages of the preferred source, and the component that asks a judge."""

@@ -14,8 +14,8 @@ from prefrag.components.state.state import State, Verdict
 class AutoJudge(Block):
     """Judge with a language model if a suitable one is set up, and with boosted decision trees otherwise.
 
-    Any model on a server is suitable. A model that runs in this process is so small that it judges no better than
-    chance. It is used only if ``PREFRAG_JUDGE_GGUF`` names it as the judge.
+    Any model on a server is suitable. A model that runs in this process is too small to judge better than chance, so it
+    is used only if ``PREFRAG_JUDGE_GGUF`` names it as the judge.
     """
 
     def __init__(self, model_judge: ModelJudge, tree_judge: ScoringJudge):
@@ -31,7 +31,7 @@ class AutoJudge(Block):
         self.tree_judge = tree_judge
 
     def warm_up(self) -> None:
-        """Prepare the chosen judge; raises TreesMissing if it is the tree judge and its file of trees is missing."""
+        """Prepare the judge that is used now; raises TreesMissing if it needs trees and their file is missing."""
         self._choose().warm_up()
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:

@@ -13,7 +13,7 @@ from prefrag.components.state.state import State, Verdict
 
 
 class CascadeJudge(Block):
-    """Judge with trees, and with a model if the trees are unsure. A verdict's score always comes from the trees."""
+    """Judge with boosted trees and, if they are unsure, with a model. A verdict's score always comes from the trees."""
 
     def __init__(
         self, tree_judge: TreeJudge, model_judge: ScoringJudge, unsure_from: float = 0.2, unsure_to: float = 0.8
@@ -22,8 +22,8 @@ class CascadeJudge(Block):
 
         :param tree_judge: The judge that is called first. It estimates the probability that a passage is needed.
         :param model_judge: The judge that is called if the trees are unsure.
-        :param unsure_from: Up to this probability, 0 to 1, the trees are sure that no passage is needed.
-        :param unsure_to: From this probability on, 0 to 1, the trees are sure that a passage is needed.
+        :param unsure_from: At this probability or less, the trees are sure that no passage is needed.
+        :param unsure_to: At this probability or more, the trees are sure that a passage is needed.
         :raises ValueError: When a bound is out of range, or ``unsure_from`` is above ``unsure_to``.
         """
         check_range(0, 1, unsure_from=unsure_from, unsure_to=unsure_to)
@@ -52,19 +52,19 @@ class CascadeJudge(Block):
     async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
         """Score the relevance of each passage. If the trees are unsure of one passage, the model scores all of them."""
         by_trees, state = await either(self.tree_judge.score, self.tree_judge.score_async, state, passages)
-        if not self._is_unsure_of_one(by_trees):
+        if not self._is_unsure_of_any(by_trees):
             return by_trees, state
         return await either(self.model_judge.score, self.model_judge.score_async, state, passages)
 
     score = blocking(score_async)
 
-    def _is_unsure_of_one(self, relevance: Relevance) -> bool:
+    def _is_unsure_of_any(self, relevance: Relevance) -> bool:
         return any(
-            # Turns the score, from -1 to 1, into a probability, because the bounds are probabilities.
+            # The score is between -1 and 1. Convert it to a probability, to compare it with the bounds.
             score is None or self.unsure_from < (score + 1) / 2 < self.unsure_to
             for score in relevance.scores
         )
 
     def _is_unsure(self, verdict: Verdict) -> bool:
-        # A verdict has no score if the passages are unlike those in training, or if the trees did not judge.
+        # A verdict has no score if the passages are unlike the training data, or if the tree judge used no trees.
         return verdict.score is None or self.unsure_from < verdict.score < self.unsure_to

@@ -1,4 +1,4 @@
-"""The interface of judges."""
+"""The interface of judges, which decide whether to keep the passages that a search has found."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from prefrag.components.state.state import State, Verdict
 class Relevance:
     """How relevant each passage of a list is to the question."""
 
-    scores: tuple[float | None, ...]  # a score from -1 to 1 for each passage; None for one without a reliable score
+    scores: tuple[float | None, ...]  # a score from -1 to 1 for each passage, or None if there is no reliable score
     judged_by: str  # ``model`` or ``classifier``
     parsed: bool = True  # False when the model's scores could not be read
     analysis: str = ""  # why scores are missing
 
 
 class Judge(Protocol):
-    """Decide whether the passages that the last search found are worth keeping (equation 3 of PrefRAG)."""
+    """Decide whether to keep the passages of the last search or switch to another source (equation 3 of PrefRAG)."""
 
     def warm_up(self) -> None:
         """Prepare the judge before the first question."""
@@ -28,8 +28,8 @@ class Judge(Protocol):
     def judge(self, state: State) -> tuple[Verdict, State]:
         """Judge the passages of the last search.
 
-        :param state: The state after a search that found something.
-        :returns: The verdict, and the state, which also counts the judge's model calls.
+        :param state: The state after a search that found at least one passage.
+        :returns: The verdict, and the state with the judge's model calls added.
         :raises RunError: When a model fails. The error holds the state.
         """
 
@@ -37,7 +37,7 @@ class Judge(Protocol):
         """Do the same as :meth:`judge`, without blocking the event loop."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Describe the judge for the pipeline's YAML: its class, and its settings as plain values."""
+        """Return the judge's class and its settings as plain values, for the pipeline's YAML."""
 
 
 class ScoringJudge(Judge, Protocol):
@@ -48,7 +48,7 @@ class ScoringJudge(Judge, Protocol):
 
         :param state: The state after a search.
         :param passages: Passages that the search found, or parts of them.
-        :returns: The scores of the passages, and the state, which also counts the judge's model calls.
+        :returns: The scores of the passages, and the state with the judge's model calls added.
         :raises RunError: When a model fails. The error holds the state.
         """
 

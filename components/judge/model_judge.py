@@ -21,11 +21,11 @@ from prefrag.components.state.state import RunError, State, Verdict, identity
 OnDoubt = Literal["keep", "end", "switch"]
 _PROMPT = "source_switch_judge"
 _SCHEMA = object_schema(analysis={"type": "string"}, status={"enum": ["True", "False"]})
-# The highest score. The model scores in whole numbers, which models write more reliably than signs and fractions.
+# The model scores from 0 to this number. It is not asked for -1 to 1: models write whole numbers more reliably.
 _BEST_SCORE = 10
 # The number of tokens that the reply needs for each score: for the passage's number, the score and punctuation.
 _TOKENS_OF_SCORE = 12
-# The maximum number of scores in a reply. A web page may have thousands of strips, which would leave no room for them.
+# The maximum number of scores in a reply: those of a web page, cut into thousands of parts, would not fit into it.
 _MOST_SCORES = 100
 _LEADING = re.compile(r"(?:(?P<true>true|yes)|false|no)(?![^\W_])", re.IGNORECASE)
 _REASON_FOLLOWS = re.compile(r"\s*(?:$|[.,;:!()\n\u2013\u2014-]|because\b|since\b|as\b)", re.IGNORECASE)
@@ -45,14 +45,14 @@ class ModelJudge(Block):
         """Set up the judge.
 
         :param chat_generator: The model, any Haystack chat generator.
-        :param prompt: The prompt file. If the judge and the reasoner call the same model, the judge does not use the
-            shipped prompt, but asks its question in the reasoner's conversation. It does so only in runs with
-            ``prompts: product`` and without ``instructions``.
+        :param prompt: The prompt file. The shipped prompt is not used if the judge and the Reasoner call one model: the
+            judge then adds a question to the Reasoner's conversation. This needs a run with ``prompts: product`` and
+            without ``instructions``.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
-        :param on_doubt: What happens if two replies contain no readable verdict. ``keep`` keeps the passages, so the
-            query is not sent out. ``end`` ends the run with an error. ``switch`` sends the query to another source, as
-            in the authors' code. If the judge was scoring single passages, ``keep`` leaves all of them without a score,
-            and ``switch`` gives all of them the lowest score.
+        :param on_doubt: What to do if the model's verdict cannot be read, even after a second call. ``keep`` keeps the
+            passages, so the query goes to no other source. ``end`` ends the run with an error. ``switch`` sends the
+            query to another source, as in the authors' code. When single passages are scored, ``keep`` gives none of
+            them a score, and ``switch`` gives all of them the lowest score.
         :raises ValueError: When a setting is unknown or the prompt file does not exist.
         """
         check_choice(get_args(OnDoubt), on_doubt=on_doubt)
@@ -65,7 +65,7 @@ class ModelJudge(Block):
 
     @property
     def can_judge(self) -> bool:
-        """Whether a suitable model is set up: any model on a server, or one in this process that is named as judge."""
+        """Whether a suitable model is set up: one on a server, or one in this process that is named as the judge."""
         if self.call.is_absent:
             return False
         return not self.call.is_embedded or bool(getattr(self.chat_generator, "is_named_for_judging", False))
@@ -90,9 +90,9 @@ class ModelJudge(Block):
     score = blocking(score_async)
 
     def prepare(self, state: State) -> Prepared:
-        """Prepare the call that judges the last search. The training of judges also uses it, to sample replies.
+        """Prepare the call that judges the last search. Public, because the training of judges also makes this call.
 
-        :param state: The state after a search that found something.
+        :param state: The state after a search that found at least one passage.
         :returns: The call, ready to be sent.
         :raises RunError: When the prompt does not fit the model's window even without passages.
         """
@@ -140,7 +140,7 @@ class ModelJudge(Block):
         shown: list[str] = []
 
         def values(observations: Any) -> dict[str, Any]:
-            # Called again with fewer passages if not all fit into the window. Those left out get no score.
+            # Called again with fewer passages if not all fit into the context window. The others get no score.
             shown[:] = dict.fromkeys(marks[identity(document)] for document in observations[0])
             return {"question": state.question, "passages": passages(observations[0], marks=marks)}
 
@@ -203,7 +203,7 @@ def _read_score(value: Any) -> float | None:
 
 
 def read_boolean(value: Any) -> bool | None:
-    """Read a truth value in any of the ways in which models write it; None if it cannot be read."""
+    """Read a truth value as models write it: a boolean, ``Yes``, ``"false"``, 1, ...; None if it cannot be read."""
     if isinstance(value, bool):
         return value
     text = str(value)[:1_000].strip().strip("\"'`*. \u201c\u201d")
@@ -217,6 +217,6 @@ def read_boolean(value: Any) -> bool | None:
 
 
 def read_verdict(text: str, key: str) -> tuple[bool | None, dict[str, Any]]:
-    """Read a verdict from a JSON object, from a line such as ``Status: True``, or from the whole reply."""
+    """Read a verdict from the field ``key`` of a reply, or else from the whole reply; also return its JSON object."""
     field, values = read_field(text, key)
     return read_boolean(text if field is None else field), values

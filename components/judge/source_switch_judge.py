@@ -16,17 +16,17 @@ from prefrag.components.state.state import Action, State, Verdict
 class SourceSwitchJudge:
     """Keep what the preferred source found, or send the query to another source (equation 3 of PrefRAG).
 
-    Each call has exactly one output: ``kept``, or ``switch_<source>`` for one of the sources.
+    Each call has exactly one output: ``kept``, or ``switch_<source>`` with the name of the other source.
 
     The verdict comes from a judge: :class:`ModelJudge`, :class:`TreeJudge`, :class:`CascadeJudge` or
-    :class:`AutoJudge`. The judge is not called if there is nothing to compare: at the first search, if nothing was
-    found, or if there is no other source.
+    :class:`AutoJudge`. The judge is not called at the first search, if nothing was found, or if there is no other
+    source.
 
-    With ``switch_at="next_step"``, all passages are kept. The verdict is then MSPR's retrieval adjustment label
-    (section III.C): it tells a :class:`PreferenceSelector` which source to search in the next step.
+    With ``switch_at="next_step"``, all passages are kept, and the verdict decides only which source a
+    :class:`PreferenceSelector` searches in the next step. It is MSPR's retrieval adjustment label (section III.C).
 
-    With ``patience=1``, the first False verdict does not switch. The passages are shown to the model, which can ask the
-    preferred source again in other words. A second False verdict switches. This is not in the papers.
+    With ``patience=1``, the first False verdict does not switch. The model sees the passages and can search the
+    preferred source again in other words. A second False verdict in a row switches. This is not in the papers.
     """
 
     def __init__(
@@ -45,8 +45,8 @@ class SourceSwitchJudge:
         :param judge_first_step: Judge the first search too. The authors do not, because there are no earlier passages.
         :param switch_at: ``this_step``: a False verdict sends the query to another source, as in PrefRAG.
             ``next_step``: only the next step's query goes to another source, as in MSPR.
-        :param enabled: False keeps all passages without a verdict, as in an ablation study.
-        :param patience: The number of False verdicts in a row that do not switch yet.
+        :param enabled: False keeps all passages without asking the judge, which serves for ablation studies.
+        :param patience: The number of False verdicts in a row that are tolerated: only the next one switches.
         :raises ValueError: When the settings contradict each other.
         """
         if not sources:
@@ -63,7 +63,7 @@ class SourceSwitchJudge:
         self.switch_at = switch_at
         self.enabled = enabled
         self.patience = patience
-        # With `next_step`, a verdict does not switch the current step, so there are no outputs for it.
+        # With `next_step`, a verdict never switches the source of this step, so the `switch_` outputs are left out.
         switches = self.sources if switch_at == "this_step" else []
         outputs: dict[str, Any] = {f"switch_{source}": State for source in switches}
         component.set_output_types(self, **outputs, kept=State)
@@ -82,7 +82,7 @@ class SourceSwitchJudge:
         """
         if self._needs_no_verdict(state):
             return {"kept": state}
-        verdict = self._verdict_at_once(state)
+        verdict = self._verdict_without_judge(state)
         if verdict is not None:
             return self._route(verdict, state)
         return self._route(*await either(self.judge.judge, self.judge.judge_async, state))
@@ -90,7 +90,7 @@ class SourceSwitchJudge:
     run = blocking(run_async)
 
     def _needs_no_verdict(self, state: State) -> bool:
-        """Check whether a verdict would change nothing, or this step has already switched."""
+        """Check whether no verdict is needed: it would change nothing, or this step has already switched."""
         step = state.step
         # After a switch, the documents of the other source are kept without another verdict.
         if not self.enabled or step.verdict is not None:
@@ -98,13 +98,13 @@ class SourceSwitchJudge:
         steers_nothing = step.action is not Action.SEARCH or step.searches[-1].source != state.settings.preferred
         return self.switch_at == "next_step" and steers_nothing
 
-    def _verdict_at_once(self, state: State) -> Verdict | None:
-        """Decide without the judge, if there is nothing to compare."""
+    def _verdict_without_judge(self, state: State) -> Verdict | None:
+        """Return the verdict if it is clear without the judge, else None."""
         search = state.step.searches[-1]
         alternative = self._alternative(state)
         if alternative is None:
             return Verdict(True, "no_other_source", "No other source may be searched.")
-        # If the other source would get the question and not this query, the passages of earlier searches count too.
+        # If the other source would get the typed question, the judge also considers earlier passages, so it is asked.
         if not search.documents and not (state.observed and state.takes_question(alternative)):
             return Verdict(False, "nothing_found", f"The source {search.source} found no passages.")
         if not self.judge_first_step and not any(earlier.searches for earlier in state.steps[:-1]):
@@ -118,15 +118,15 @@ class SourceSwitchJudge:
         others = [source for source in self.sources if source in allowed and source not in searched]
         return named if named in others else next(iter(others), None)
 
-    def _asks_again(self, state: State) -> bool:
+    def _has_patience(self, state: State) -> bool:
         judged = [(step.verdict, step.searches) for step in reversed(state.steps[:-1]) if step.verdict is not None]
-        # A step with two searches has already switched.
+        # A step with two searches has switched the source, so its False verdict was not tolerated.
         in_row = takewhile(lambda one: not one[0].status and len(one[1]) == 1, judged)
         return len(list(in_row)) < self.patience
 
     def _route(self, verdict: Verdict, state: State) -> dict[str, State]:
         alternative = self._alternative(state)
-        again = not verdict.status and alternative is not None and self._asks_again(state)
+        again = not verdict.status and alternative is not None and self._has_patience(state)
         state = state.with_last(verdict=verdict).with_event(
             "verdict",
             status=verdict.status,

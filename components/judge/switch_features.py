@@ -1,4 +1,4 @@
-"""The features from which boosted trees judge whether the passages of a retrieval are worth keeping."""
+"""The features from which boosted trees judge whether to keep the passages of a retrieval or to switch the source."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -68,7 +68,7 @@ _OF_PASSAGE = (
     "years",
     "words",
 )
-# For each of these, another feature is the difference from the best other passage that was not shown before.
+# Each has a second feature, `ahead_...`: its value minus the highest value of the other passages not shown before.
 _AHEAD = (
     "covers_query",
     "covers_question",
@@ -80,7 +80,7 @@ _AHEAD = (
     "title_covered_by_query",
 )
 FEATURES = (*_OF_STEP, *_OF_PASSAGE, "shown", "rank", "rank_among_fresh", *(f"ahead_{name}" for name in _AHEAD))
-# The features that depend on the texts alone, not on the number of passages or searches.
+# The features that depend only on the texts, and not on the number of passages or searches.
 TEXT_FEATURES = tuple(
     name
     for name in FEATURES
@@ -95,7 +95,7 @@ _WHOLE_NAME = re.compile(rf"\b{_NAME_WORD}(?:\s+(?:(?:of|the|and|de|for|in|at|on
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
 _MOST_YEARS = 5
-# Words that are capitalised because they begin a question.
+# Words that are often capitalised only because they begin a question, and do not begin a name.
 _FIRST_WORDS = frozenset(
     (
         *("what", "when", "where", "which", "who", "whose", "whom", "why", "how"),
@@ -122,12 +122,12 @@ def switch_features(
     step: int,
     statistics: TermStatistics | None = None,
 ) -> list[dict[str, float]]:
-    """Compute the features of each retrieved passage; rare words weigh more than frequent words.
+    """Compute the features of the passages that a search found; rare words weigh more than frequent words.
 
-    Passages that were already shown at an earlier step get features too, because they may contain what this query asks
-    for. No feature depends on the retriever's scores, whose meaning differs between search engines. Returns, for each
-    passage in ``new``, a value for each of :data:`FEATURES`. Shares are from 0 to 1; features that do not apply are -1.
-    ``step`` is the number of earlier searches. :func:`term_weights` explains ``statistics``.
+    Returns a dict for each passage in ``new``, also for those that an earlier step has shown. Its keys are
+    :data:`FEATURES`. Shares are from 0 to 1, and features that do not apply are -1. ``step`` is the number of earlier
+    searches. :func:`term_weights` explains ``statistics``. The retriever's scores are not used, because their meaning
+    differs between search engines.
     """
     texts = _Texts(question, query, new, observed, statistics)
     shown = {identity(document) for document in observed}
@@ -160,7 +160,7 @@ def switch_features(
 
 
 class _Texts:
-    """The texts of a retrieval, each analysed once."""
+    """The question, the query and the passages of a search. Each text is split into words only once."""
 
     def __init__(
         self,
@@ -279,7 +279,7 @@ class _Texts:
         return sum(weight for pair, weight in weights.items() if pair in self.pairs[place]) / whole if whole else 0.0
 
     def _weight(self, terms: Set[str]) -> float:
-        # Sorted, because a sum of floats depends on its order, and the order of a set differs between processes.
+        # Sorted: a sum of floats depends on the order of adding, and the order of a set differs between processes.
         return sum(self.weights[term] for term in sorted(terms))
 
     def _share(self, having: Set[str], wanted: Set[str]) -> float:
@@ -288,7 +288,7 @@ class _Texts:
 
 
 def as_row(features: Mapping[str, float]) -> list[float]:
-    """List the features of a passage in the order of :data:`FEATURES`, as the trees expect."""
+    """List the features of a passage in the order of :data:`FEATURES`, which the trees expect."""
     return [features[name] for name in FEATURES]
 
 

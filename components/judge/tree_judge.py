@@ -1,4 +1,4 @@
-"""The judge that uses boosted decision trees, which are small and fast, instead of a language model."""
+"""The judge that needs no language model: it uses boosted decision trees, which are small and fast."""
 
 import math
 import re
@@ -15,9 +15,9 @@ from prefrag.components.state.state import Action, State, Verdict
 from prefrag.components.text.term_statistics import TermStatistics, analyze_texts, passage_text, term_weights, words
 from prefrag.components.trees import BoostedTrees, load_trees
 
-COST_OF_LEAVING = 2.0
+COST_OF_LEAVING = 2.0  # how much worse a needless switch is than keeping useless passages
 _ROUNDING = 1e-6
-# With the default cost of 2, a passage has to contain 1.65 / (1 + 2) = 55% of the question's words.
+# The share of the question's words that a passage must contain, times 1 + the cost. With a cost of 2: 1.65 / 3 = 55%.
 _HELD_AT_NO_COST = 1.65
 _NUMBER = re.compile(r"\w*\d\w*")
 SHIPPED_TREES = Path(__file__).parent / "switch_trees.json"
@@ -29,29 +29,29 @@ def keep_probability(trees: BoostedTrees, features: Sequence[Mapping[str, float]
 
 
 def find_unknown(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -> str | None:
-    """Find a feature whose value is outside the range of the training data. The trees' estimate is then a guess.
+    """Find a feature whose value is outside the range of the training data, so that the trees can only guess.
 
     Returns a text with the feature, its value and the range; None if all values are in range.
     """
     for name, (least, most) in trees.ranges.items():
         for passage in features:
-            # Rounding may push a share slightly over 1.
+            # Because of rounding, a share may be slightly more than 1.
             if not least - _ROUNDING <= passage[name] <= most + _ROUNDING:
                 return f"{name} is {passage[name]:g}, outside of {least:g} to {most:g}"
     return None
 
 
 def least_probability(cost_of_leaving: float) -> float:
-    """Compute how likely it must at least be that one of the passages is needed, so that the passages are kept."""
+    """Compute the threshold: passages are kept if the probability that one of them is needed is at least this."""
     return 1 / (1 + cost_of_leaving)
 
 
 class TreeJudge(Block):
     """Judge by the probability that one of the passages is needed. Boosted trees estimate it within milliseconds.
 
-    The trees replace models that are too small or too slow to judge. Passages unlike those of the training are kept.
-    If another source is sent only the question as typed, the trees do not judge. The passages are then kept if one
-    passage of this run contains 55% of the question's words, where rare words count more.
+    Use it where the language model is too small or too slow to judge. Passages unlike the training data are kept. The
+    trees do not judge if some source may only be searched with the user's original question, not with generated
+    queries. The passages are then kept if one passage of this run contains 55% of the question's words, by weight.
 
     ```python
     from haystack import Document
@@ -74,11 +74,11 @@ class TreeJudge(Block):
         """Set up the judge.
 
         :param trees: A file written by ``prefrag train judge``; by default the shipped trees.
-        :param term_statistics: The Tantivy store or the Elasticsearch retriever, which analyses words and knows their
-            document frequencies. Without it, all words of at least four letters have the same weight.
-        :param cost_of_leaving: The cost of a needless switch, if a needless search of the preferred source costs 1. The
-            run switches if the probability that no passage is needed is over ``cost / (1 + cost)``. With 0 it switches
-            at any doubt, with infinity never.
+        :param term_statistics: The Tantivy store or the Elasticsearch retriever: it turns texts into words and knows in
+            how many documents a word occurs. Without it, all words of at least four letters have the same weight.
+        :param cost_of_leaving: How much worse a needless switch is than keeping useless passages. The run switches if
+            the probability that no passage is needed is over ``cost / (1 + cost)``. With 0 it switches at any doubt,
+            with infinity never.
         :raises ValueError: When a setting is out of range.
         """
         if trees is not None and not trees:
@@ -89,7 +89,7 @@ class TreeJudge(Block):
         self.cost_of_leaving = cost_of_leaving
 
     def warm_up(self) -> None:
-        """Load the trees; raises TreesMissing if the file is missing, ValueError if it holds trees of another kind."""
+        """Load the trees; raises TreesMissing without their file, ValueError if they were made for other features."""
         self._load()
 
     def judge(self, state: State) -> tuple[Verdict, State]:
@@ -104,7 +104,7 @@ class TreeJudge(Block):
         analysis = f"It is {probability:.0%} likely that a needed passage is among these (kept at {least:.0%} or more)."
         return Verdict(probability >= least, "classifier", analysis, score=round(probability, 4)), state
 
-    # In a thread, because the term statistics may come from a server.
+    # Runs in a thread, because the term statistics may come from a server.
     judge_async = in_thread(judge)
 
     def _judge_by_words(self, state: State) -> Verdict:
@@ -114,15 +114,15 @@ class TreeJudge(Block):
         texts = [" ".join(sorted(asked)), *map(passage_text, passages)]
         wanted, *held = map(set, analyze_texts(texts, self.term_statistics))
         weights = term_weights(wanted, self.term_statistics)
-        # Sorted, because a sum of floats depends on its order.
+        # Sorted, because a sum of floats depends on the order in which they are added.
         whole, *parts = (sum(weights[term] for term in sorted(wanted & each)) for each in (wanted, *held))
         share = round(max(parts, default=0.0) / whole, 4) if whole else 1.0
         least = _HELD_AT_NO_COST * least_probability(self.cost_of_leaving)
-        analysis = f"The best passage holds {share:.0%} of the question's words, by weight (kept at {least:.0%})."
+        analysis = f"One passage holds {share:.0%} of the question's words, by weight (kept at {least:.0%} or more)."
         return Verdict(share >= least, "words", analysis)
 
     def estimate(self, state: State) -> tuple[float, str | None]:
-        """Estimate the probability that the last search found a needed passage, and say why if this is only a guess."""
+        """Estimate the probability that the last search found a needed passage; if it is only a guess, also say why."""
         features = self._describe(state, state.step.searches[-1].documents)
         trees = self._load()
         return keep_probability(trees, features), find_unknown(trees, features)

@@ -1,1 +1,1 @@
-"""Components that the loops of several methods share: they route steps, record observations and check answers."""
+"""Components for the loops of several RAG methods: they route steps, record observations and check answers."""

@@ -16,7 +16,7 @@ from prefrag.components.state.request_limits import MAX_QUESTION_CHARACTERS
 from prefrag.components.state.state import AskBack, State
 
 _SCHEMA = object_schema(question={"type": "string", "minLength": 3, "maxLength": 600})
-# Older turns rarely matter, and a long conversation must leave room for passages in the model's window.
+# How many of the newest turns are read, and how many characters of each. Passages need the rest of the window.
 MAX_TURNS = 6
 MAX_TURN_CHARACTERS = 1_500
 ASKS_BACK = "What do you mean by \u201c{}\u201d? Please ask again and name it."
@@ -24,13 +24,13 @@ ASKS_BACK = "What do you mean by \u201c{}\u201d? Please ask again and name it."
 
 @component
 class FollowUpRewriter:
-    """Rewrite a follow-up question, so that it contains the names from earlier turns to which it refers.
+    """Rewrite a follow-up question: replace references to earlier turns, such as "he", by the names that are meant.
 
     The first question of a conversation is not rewritten. Without a model, rules rewrite follow-up questions. If the
     rules cannot tell what a question refers to, the run asks the user and ends before anything is searched.
 
-    The names have to be in the question, because later components, such as the tree judge or the search after a
-    rejected answer, use only the question's words.
+    The names must be in the question, because later components do not see the conversation: the tree judge, for
+    example, or the search after a rejected answer.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class FollowUpRewriter:
         self._call = ModelCall("rewriter", chat_generator, generation_kwargs, max_tokens=256)
 
     def warm_up(self) -> None:
-        """Prepare the model, if there is one."""
+        """Load the model or connect to its server, if a model is set up."""
         if not self._call.is_absent:
             self._call.warm_up()
 
@@ -62,7 +62,7 @@ class FollowUpRewriter:
         """Rewrite a follow-up question, so that it can be understood alone.
 
         :param state: The state at the start of a run.
-        :returns: ``state`` with a question that can be understood alone.
+        :returns: ``state`` with the rewritten question; the question as typed is kept in ``typed``.
         :raises AskBack: When there is no model and the earlier turns do not tell what the question refers to.
         :raises RunError: When the model fails. The error holds the state.
         """
@@ -85,7 +85,7 @@ class FollowUpRewriter:
         )
 
     def _latest(self, history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Choose the last turns that fit into a quarter of the window, because the reasoner may also read them."""
+        """Choose the last turns that fit into a quarter of the window. Later prompts need the rest for passages."""
         turns: list[tuple[str, str]] = []
         room = self._call.context_window // 4
         for role, text in reversed(history[-MAX_TURNS:]):
@@ -93,7 +93,7 @@ class FollowUpRewriter:
             if estimate_tokens(text) > room:
                 if turns:
                     break
-                # A character has at most four bytes, which the estimate counts as a token and a third.
+                # The token estimate counts three bytes as a token, and a character has at most four bytes.
                 text = text[: room * 3 // 4 - 1]
             room -= estimate_tokens(text)
             turns.insert(0, (role, text))

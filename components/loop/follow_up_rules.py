@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
-# The maximum number of words of an answer that is only a name, and of a fragment such as "and in Vienna?".
+# The maximum number of words in an answer that may be a mere name, and in a fragment such as "and in Vienna?".
 _MAX_NAME_WORDS = 8
 _MAX_FRAGMENT_WORDS = 5
 _CAPITAL = r"[^\W\d_a-z\u00df-\u00ff][\w'\u2019&-]*|\d+(?:\.\d+)+"
@@ -16,7 +16,7 @@ _NAME = re.compile(
 )
 _HELP_VERBS = "can could did do does may might must shall should will would"
 _AUXILIARIES = frozenset(_HELP_VERBS.split())
-# English function words, at which a noun phrase ends.
+# English function words. A noun phrase ends before the next function word.
 _BUILDING = FUNCTION_WORDS | _AUXILIARIES
 _PHRASE = re.compile(r"\b(?:the|our|my|your)((?: [\w'\u2019-]+){1,6})", re.I)
 _PERSON = re.compile(r"\b(?:he|she|him|his|her|hers)\b", re.I)
@@ -26,7 +26,7 @@ _THING = re.compile(
     r"|(?<=\bis )that|(?<=\bwas )that|(?<=\bdoes )that|(?<=\bdid )that)\b",
     re.I,
 )
-# "Is it true that", "how long does it take to": here "it" refers to nothing.
+# Finds an "it" that refers to nothing, as in "is it true that" or "how long does it take to".
 _EMPTY = re.compile(
     r"\bit\b(?= (?:\w+ ){1,3}(?:to|that|if|when)\b)|(?<=time is )it|(?<=is )it(?= (?:\w+ )?(?:to|that)\b)", re.I
 )
@@ -35,7 +35,7 @@ _JOINS = re.compile(
 )
 _POSSESSIVE = re.compile(r"(?:his|its|their|her(?= (?!(?:and|as|at|by|for|from|in|on|or|to|with)\b)\w))\b", re.I)
 _LEADS = re.compile(r"\W*(?:(?:and|but|or|so|what about|how about)\b\W*)+", re.I)
-# The function words that can begin a fragment, such as "in Vienna?". Other function words begin a whole question.
+# The function words that can begin a fragment, such as "in Vienna?". Any other function word begins a full question.
 _BEGIN = "a an at between by during for from in my of on our since the to until with your"
 _BEGINS = frozenset(_BEGIN.split())
 _ASKED_WHO = re.compile(r"\W*(?:\w+ )?who(?:m|se)?\b", re.I)
@@ -49,9 +49,9 @@ Turns = Sequence[tuple[str, str]]
 
 
 def find_reference(question: str) -> str:
-    """Find the words of a question that refer to something which the question does not name.
+    """Find the part of a question that can be understood only with an earlier turn.
 
-    Returns the pronoun as typed, or a fragment: "in Vienna" of "and in Vienna?". Empty if there is neither.
+    It is a pronoun, or a fragment: for "and in Vienna?", return "in Vienna". If there is neither, return an empty text.
     """
     lead = _LEADS.match(question)
     rest = question[lead.end() :] if lead else question
@@ -65,15 +65,15 @@ def find_reference(question: str) -> str:
 
 
 def rewrite_by_rules(question: str, turns: Turns) -> str | None:
-    """Rewrite a follow-up, with the help of the turns before it (oldest first), so that it can be understood alone.
+    """Rewrite a follow-up so that it can be understood alone, with the turns before it (oldest first).
 
-    A question without references is returned unchanged. Returns None if the turns do not name what is meant.
+    A question without references is returned unchanged. Returns None if no turn names what the question refers to.
     """
     reference, found = find_reference(question), _find_pronoun(question)
     if not (reference and turns):
         return None if reference else question
     if found is None or found.group() != reference:
-        return _complete(reference, turns)
+        return _complete_fragment(reference, turns)
     pronoun = reference.casefold()
     meant = (_find_person if _PERSON.fullmatch(pronoun) else _find_thing)(turns, pronoun)
     noun = re.match(r" (\w+)", question[found.end() :]) if pronoun in _DEMONSTRATIVES else None
@@ -91,13 +91,13 @@ def rewrite_by_rules(question: str, turns: Turns) -> str | None:
 
 
 def pair_turns(history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Pair the questions of a conversation with their answers."""
+    """Return the questions of a conversation, each with its answer, which is empty if no answer follows."""
     followed = pairwise([*history, ("", "")])
     return [(text, after if by == "assistant" else "") for (role, text), (by, after) in followed if role == "user"]
 
 
 def _find_pronoun(question: str) -> re.Match[str] | None:
-    """Find the pronoun in a question; None if the question contains a name, to which the pronoun may refer."""
+    """Find the pronoun in a question; None if the pronoun may refer to a name in the question itself."""
     if any(_names(question)):
         return None
     bare = _EMPTY.sub(lambda match: " " * len(match.group()), question)
@@ -108,7 +108,7 @@ def _find_pronoun(question: str) -> re.Match[str] | None:
 
 
 def _names(text: str) -> Iterator[str]:
-    """List the names in a text, by their form: capitals, quotation marks, a path, an address, a version."""
+    """List what looks like a name: capitalised or quoted words, paths, e-mail addresses and version numbers."""
     for match in _NAME.finditer(text):
         words = match.group().strip('"\u201c\u201d').split()
         while words and words[0].casefold() in _BUILDING:
@@ -134,15 +134,15 @@ def _phrases(text: str) -> Iterator[str]:
             yield " ".join(("the", *words))
 
 
-def _answered(answer: str) -> list[str]:
-    """List the names in a short answer; an answer of one capitalised word is a name."""
+def _names_in_answer(answer: str) -> list[str]:
+    """List the names in a short answer. If the whole answer is one capitalised word, it counts as a name."""
     words = answer.split()
     return list(_names(f"- {answer}" if len(words) == 1 else answer)) if len(words) <= _MAX_NAME_WORDS else []
 
 
 def _find_person(turns: Turns, pronoun: str) -> str:
     for asked, answer in _from_last(turns, pronoun):
-        if _ASKED_WHO.match(asked) and (found := _answered(answer)):
+        if _ASKED_WHO.match(asked) and (found := _names_in_answer(answer)):
             return found[0] if len(found) == 1 else ""
         if found := list(_names(asked)):
             # The first name is more likely the subject of the question.
@@ -152,7 +152,7 @@ def _find_person(turns: Turns, pronoun: str) -> str:
 
 def _find_thing(turns: Turns, pronoun: str) -> str:
     for asked, answer in _from_last(turns, pronoun):
-        if _ASKED_WHICH.match(asked) and (found := _answered(answer)):
+        if _ASKED_WHICH.match(asked) and (found := _names_in_answer(answer)):
             return found[0]
         names = [name for name in _names(asked) if not _is_label(name, asked)]
         if found := names or list(_phrases(asked)):
@@ -161,21 +161,21 @@ def _find_thing(turns: Turns, pronoun: str) -> str:
 
 
 def _is_label(name: str, text: str) -> bool:
-    """Check whether a name is only the letter after a noun, as in "block C", and names nothing by itself."""
+    """Check whether a name is a single letter after a noun, as in "block C", which means nothing without the noun."""
     noun = re.search(rf"([a-z]+) {name}\b", text) if len(name) == 1 else None
     return noun is not None and noun[1] not in _BUILDING
 
 
 def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
-    """Yield the turns, last first, but skip those whose question also has the pronoun instead of a name."""
+    """Yield the turns, last first, except turns whose question contains the same pronoun: they name nothing either."""
     same = next((each for each in _SAME if pronoun.casefold() in each), frozenset())
     for asked, answer in reversed(turns):
         if not same.intersection(re.findall(r"\w+", asked.casefold())):
             yield asked, answer
 
 
-def _complete(rest: str, turns: Turns) -> str | None:
-    """Repeat the last question, but replace its last name or phrase by the name or phrase in the fragment."""
+def _complete_fragment(rest: str, turns: Turns) -> str | None:
+    """Repeat the last question, with its last name replaced by the fragment's name; without names, use phrases."""
     asked = turns[-1][0]
     for find in (_names, _phrases):
         old, new = list(find(f"- {asked}")), list(find(f"- {rest}"))

@@ -1,6 +1,6 @@
 """The component that turns the documents of a retrieval into an observation, which is shown to the model."""
 
-# `from __future__ import annotations` is not used, because Haystack does not recognise Variadic in a string.
+# No `from __future__ import annotations` here: it turns annotations into strings, in which Haystack misses Variadic.
 from functools import reduce
 
 from haystack import Document, component
@@ -16,16 +16,16 @@ from prefrag.components.state.state import Search, State, identity
 class ObservationRecorder:
     """Write the documents of a retrieval into the transcript (section 3.2, *Retrieval Source Observation*).
 
-    A step's observation consists of the documents of its last retrieval; after a switch, this is the other source's
-    retrieval. After a supplementary retrieval, it consists of the documents of all sources, the preferred source first.
+    The model sees the documents of the step's last retrieval: after a switch, those of the other source. With
+    ``merge``, it sees the documents of all retrievals of the step, those of the preferred source first.
     """
 
     def __init__(self, merge: bool = False, max_documents: int | None = None):
         """Set up the component.
 
-        :param merge: Show the documents of all searches of the step, as after a supplementary retrieval, instead of
-            those of the last search.
-        :param max_documents: The maximum number of documents to show in a run, each once (15 in IRCoT). None: no limit.
+        :param merge: Show the documents of all searches of the step, not only those of the last search. This is for the
+            search that follows a rejected answer.
+        :param max_documents: The maximum number of different documents to show in a run (15 in IRCoT); None: no limit.
         :raises ValueError: When ``max_documents`` is less than 1.
         """
         check_whole(1, max_documents=max_documents)
@@ -34,7 +34,7 @@ class ObservationRecorder:
 
     @component.output_types(state=State)
     def run(self, states: Variadic[State]) -> dict[str, State]:
-        """Make an observation of the documents of the last search, or of all searches.
+        """Turn the documents of the last search, or of all searches, into the step's observation.
 
         :param states: The state of each source that was searched at the same time.
         :returns: ``state`` with the observation.
@@ -72,6 +72,6 @@ class ObservationRecorder:
         if not searches:
             return []
         if not searches[-1].documents:
-            # The other source failed or found nothing, so the documents of the preferred source are shown.
+            # The last source failed or found nothing: show the documents of the source that was searched before.
             return next(([search] for search in reversed(searches) if search.documents), searches[-1:])
         return searches[-1:]

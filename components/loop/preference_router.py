@@ -1,4 +1,4 @@
-"""The component that routes each step of the reasoner."""
+"""The component that decides where a step goes next: to a source, to the end, or back to the model."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,9 +13,9 @@ from prefrag.components.state.state import Action, State
 class PreferenceRouter:
     """Route each step by its action, and limit the number of steps (section 3.2 and appendix B.3 of PrefRAG).
 
-    Each call has exactly one output: ``search_<source>``, ``answered``, ``retry`` after an unreadable reply or an
-    unknown action, or ``exhausted``. After ``exhausted``, the model must answer, because the steps are used up or the
-    model wants no further search. With ``ask_all``, the output of a search is ``search_all``.
+    Each call has exactly one output. A search goes to ``search_<source>``, or to ``search_all`` if ``ask_all`` is set.
+    An answer goes to ``answered``. An unreadable reply or an unknown action goes to ``retry``. If no step is left or
+    the model wants no further search, the output is ``exhausted``: the model must then answer.
 
     ```python
     from prefrag.components.loop.preference_router import PreferenceRouter
@@ -54,12 +54,12 @@ class PreferenceRouter:
             return {"answered": state}
         if step.action is Action.NONE:
             return {"exhausted": state.with_event("no_further_search", replies=state.replies)}
-        # Each supplementary retrieval allows the model one more reply.
+        # Each further search after an answer that was not accepted allows the model one more reply.
         if state.replies >= settings.max_steps + 1 + state.supplements:
             return {"exhausted": state.with_event("exhausted", replies=state.replies)}
         if step.action is Action.SEARCH:
             return self._search(state)
-        return {"retry": self._correct(state)}
+        return {"retry": self._ask_to_correct(state)}
 
     run_async = at_once(run)
 
@@ -78,7 +78,7 @@ class PreferenceRouter:
             return {"retry": state.with_last(observed=True, note=note).with_event("unknown_action", tool=step.tool)}
         return {f"search_{source}": state.with_event("search", source=source, query=state.query_for(source))}
 
-    def _correct(self, state: State) -> State:
+    def _ask_to_correct(self, state: State) -> State:
         step = state.step
         state = state.with_event(step.action.value, tool=step.tool)
         if step.action is Action.UNKNOWN_ACTION:

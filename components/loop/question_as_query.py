@@ -12,7 +12,7 @@ from prefrag.components.state.state import Action, State, Step
 class QuestionAsQuery:
     """Make the question the query of the first step, as in single-step RAG. No model is called.
 
-    Pipelines that retrieve before any reasoning have this component before their sources.
+    Put it before the sources in a pipeline that retrieves before any reasoning.
     """
 
     def __init__(self, sources: Sequence[str] | None = None):
@@ -27,7 +27,7 @@ class QuestionAsQuery:
         """Add a step that searches for the question.
 
         :param state: The state at the start of a run.
-        :returns: ``state`` with the new step, and with an event in the trace for each source to search.
+        :returns: ``state`` with the new step and, in its trace, an event for each source that will be searched.
         """
         state = state.with_step(Step(Action.SEARCH, query=state.question))
         for source in state.settings.sources:

@@ -1,4 +1,4 @@
-"""The component that reads the label of an answer, and accepts the answer or has the sources searched once more."""
+"""The component that accepts an answer or, if the model itself labelled it as not correct, starts one more search."""
 
 from dataclasses import replace
 from typing import Any, Literal
@@ -42,13 +42,13 @@ class SelfReflector:
         """Set up the component.
 
         :param reflection: Where an answer's label comes from. ``reply`` reads the label in the reply with the answer,
-            as in the paper. ``call`` asks the model for the label in a separate call, because small models leave it out
-            of their replies. ``off`` uses no label, so the first answer is final (an ablation of table 2).
+            as in the paper. ``call`` asks the model for the label in a separate call; it is for small models, which
+            often write no label. ``off`` accepts every answer (an ablation of table 2).
         :param chat_generator: The model; needed for ``call``.
         :param prompt: The prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
-        :param supplement: Which sources are searched once more. ``every`` is all of them, as in the paper. ``others``
-            leaves out the preferred source, whose passages the model has read, if there is another source.
+        :param supplement: The sources that are searched once more: ``every`` source, as in the paper, or only the
+            ``others``, because the model has read the preferred source's passages. Without others, it is every source.
         :raises ValueError: When the settings contradict each other.
         """
         if reflection is False:
@@ -67,7 +67,7 @@ class SelfReflector:
         self._call = ModelCall("reflector", chat_generator, generation_kwargs) if chat_generator is not None else None
 
     def warm_up(self) -> None:
-        """Prepare the model, if this component calls it."""
+        """Load the model or connect to its server, if this component calls a model."""
         if self._call is not None and self.reflection == "call" and not self._call.is_absent:
             self._call.warm_up()
 
@@ -98,7 +98,7 @@ class SelfReflector:
 
     def _label(self, reflection: dict[str, Any] | None, _: str, state: State) -> State:
         if reflection is None:
-            # If the reply with the answer had a label, it is kept. An unreadable label is no reason to search again.
+            # Keep the label of the answer, if it has one: an unreadable reply is no reason to search again.
             return state.with_event("unreadable", caller="reflector")
         return state.with_last(reply=with_evaluation(state.step.reply, **reflection), **reflection)
 
@@ -107,7 +107,7 @@ class SelfReflector:
         if self.reflection == "off" or state.step.certainty is not None:
             return {"accepted": state}
         known = known_marks(state)
-        # An answer without a label is accepted; the trace shows that the label is missing.
+        # An answer without a label is accepted. The event in the trace has the label None.
         negative = label in (Label.INCORRECT, Label.PARTIALLY_CORRECT)
         supplement = negative and state.supplements < state.settings.max_supplements
         state = state.with_event(

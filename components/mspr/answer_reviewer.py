@@ -1,4 +1,4 @@
-"""The component that has a model review an answer before it is accepted."""
+"""The component that lets a model review each answer before the answer is accepted."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -51,7 +51,7 @@ class AnswerReviewer:
             preferred source is searched.
         :param enabled: False accepts every answer without a review, as in the ablation without CAR (table II).
         :param on_doubt: What to do if two replies contain no complete review. ``keep`` accepts the answer without a
-            label, because the paper's runs go on only after the label False. ``end`` ends the run with an error.
+            label, because in the paper only the label False leads to a search. ``end`` ends the run with an error.
         :param prompt: The prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :raises ValueError: When the settings contradict each other, or the prompt file does not exist.

@@ -1,4 +1,4 @@
-"""The component that summarises observations that have grown too long."""
+"""The component that summarises the passages of an earlier search if they are too long."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,11 +17,11 @@ from prefrag.components.state.state import SUMMARY, State, Step
 
 @component
 class ObservationRefiner:
-    """Summarise the passages that the previous search found, if they are too long (MSPR, III.B: ORS).
+    """Summarise the passages of the search before the last, if they are too long (MSPR, III.B: ORS).
 
-    The component runs after a retrieval. It does not summarise the passages just found, because the next action depends
-    on their details. The summary of the previous passages keeps everything that may matter for the question or for the
-    current query. It replaces these passages only in prompts: the result of the run still contains the documents.
+    The component runs after a retrieval. The passages that this retrieval found stay whole, because the next action
+    depends on their details. The summary of the earlier passages keeps everything that may matter for the question or
+    for the current query. It replaces the earlier passages only in prompts: the run's result still contains them.
     """
 
     def __init__(
@@ -35,9 +35,9 @@ class ObservationRefiner:
         """Set up the component.
 
         :param chat_generator: The model that summarises.
-        :param threshold: The number of tokens above which an observation is too long (see :func:`estimate_tokens`). The
-            paper gives no number, and says only that HotpotQA's passages are shorter. At top-k 5, about 3% of the
-            observations on HotpotQA are longer than this default, and 11% of the observations on 2WikiMultiHopQA.
+        :param threshold: The number of tokens above which the passages of a search are too long (see
+            :func:`estimate_tokens`). The paper gives no number, and says only that HotpotQA's passages are shorter. At
+            top-k 5, about 3% of the searches on HotpotQA exceed this default, and 11% of those on 2WikiMultiHopQA.
         :param enabled: False summarises nothing, as in the ablation without ORS (table II).
         :param prompt: The prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
@@ -59,10 +59,10 @@ class ObservationRefiner:
 
     @component.output_types(state=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """Summarise the previous observation if it is too long.
+        """Summarise the passages of the search before the last, if they are too long.
 
-        :param state: The state after a retrieval, before the documents found become an observation.
-        :returns: ``state``, with a summary of the previous observation if that observation was too long.
+        :param state: The state after a retrieval, whose documents have not been added to the step yet.
+        :returns: ``state``, with a summary if the passages were too long.
         :raises RunError: When the model fails. The error contains the state.
         """
         number = self._over_long(state)
@@ -96,7 +96,7 @@ class ObservationRefiner:
 
     def _record(self, number: int, text: str, state: State) -> State:
         step = state.steps[number]
-        # The summary has no citation mark. It repeats the marks of the passages, so an answer can cite the passages.
+        # The summary gets no citation mark. Its text repeats the marks of the passages, so answers can cite these.
         summary = Document(
             id=f"refined-{number + 1}",
             content=text.strip(),

@@ -10,7 +10,7 @@ from prefrag.components.state.state import Action, State
 
 @component
 class PreferenceSelector:
-    """Select the source of a search (MSPR, III.C). Place it between a reasoner that names sources and the router.
+    """Select the source of a search (MSPR, III.C), between the reasoner, whose model names a source, and the router.
 
     The first search goes to the preferred source. If a :class:`SourceSwitchJudge` with ``switch_at="next_step"`` gives
     a search the verdict False, the next search goes to another source. In every other case the model chooses. If the

@@ -1,1 +1,1 @@
-"""The classifier of pairs, which selects documents that are needed together."""
+"""The classifier of pairs of documents, which selects documents that are needed together."""

@@ -10,8 +10,8 @@ from prefrag.components.state.state import identity
 def fill_by_rank(documents: Sequence[Document], candidates: Sequence[Sequence[Document]], k: int) -> list[Document]:
     """Fill a context with up to ``k`` documents (equation 1 of DR-RAG, without a classifier).
 
-    Each first-stage document in turn adds the first document of its second-stage list that is not in the context yet.
-    The turns are repeated until the context is full, as in appendix A.2.
+    The context begins with the documents of the first stage. They take turns: each adds the best document of its
+    second-stage list, skipping what is already there, until the context is full or no list is left (appendix A.2).
     """
     context = {identity(document): document for document in documents}
     turns = [iter(candidate_list) for candidate_list in candidates]

@@ -1,4 +1,4 @@
-"""The component that classifies pairs of documents, and selects documents by the verdicts."""
+"""The component that classifies pairs of documents, and selects documents by the scores of their pairs."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _ENGINES = get_args(Engine)
 
 @component
 class PairClassifier:
-    """Select documents in pairs. A pair is positive if both documents are needed to answer (section 2.2.2 of DR-RAG).
+    """Select documents by their pairs. A pair is positive if an answer needs both documents (section 2.2.2 of DR-RAG).
 
     *Classifier Inverse Selection* (``cis``) fills the context to ``k`` documents, then drops redundant documents.
-    *Classifier Forward Selection* (``cfs``) adds to the first stage only documents that the classifier accepts. Both
+    *Classifier Forward Selection* (``cfs``) begins with the first stage and adds only documents of positive pairs. Both
     may select fewer than ``k``. ``fill``, which is not in the paper, selects the ``k`` documents with the best pairs.
 
     ```python
@@ -61,14 +61,14 @@ class PairClassifier:
         :param selection: ``cis``, ``cfs`` or ``fill``.
         :param k: The maximum number of documents to select, including those of the first stage.
         :param threshold: A pair is positive if its score, from 0 to 1, is at least this number; ``fill`` does not use
-            it. The shipped trees with ``label: pair`` were trained on as many positive as negative pairs, as in DR-RAG
-            (appendix A.1), and 0.5 means that both are equally likely among such pairs. In use, only 3 to 23% of the
-            pairs are positive, so there a score is not a probability.
-        :param drop: What ``cis`` may drop: ``second_stage``, only second-stage documents without a positive pair with
-            the first stage (equation 3), or ``any``, all documents without a positive pair (the text of 2.2.2).
+            it. The trees for ``cis`` and ``cfs`` were trained on equal numbers of positive and negative pairs, as in
+            DR-RAG (appendix A.1). In use, only 3 to 23% of the pairs are positive. So a score of 0.5 does not mean
+            that the pair is positive with a probability of 50%: the true probability is lower.
+        :param drop: Which documents ``cis`` may drop. With ``second_stage``: second-stage documents without a positive
+            pair with a first-stage document (equation 3). With ``any``: all without a positive pair (text of 2.2.2).
         :param accept: What ``cfs`` adds from each second-stage list: the ``first`` accepted document (equation 4), or
-            ``all`` accepted documents (algorithm 1). It stops at ``k`` documents.
-        :param lookahead: How many documents of each second-stage list ``cfs`` scores at the same time. A larger number
+            ``all`` accepted documents (algorithm 1). In both cases, ``cfs`` stops at ``k`` documents.
+        :param lookahead: How many documents of each second-stage list ``cfs`` scores in one batch. A larger number
             means fewer batches but more pairs. An engine whose ``together`` is true always gets all pairs at once.
         :param rank_weight: The bonus that ``fill`` gives to the first document of the first stage. The second document
             gets half of it, the third a third, and so on. If all pairs score low, as in a corpus unlike the training
@@ -114,7 +114,7 @@ class PairClassifier:
         :param documents: The documents of the first stage, best first.
         :param candidates: For each of ``documents``, the list of its second-stage documents, best first.
         :param k: The maximum number of documents to select, by default the component's own number.
-        :returns: ``documents``: the selected documents, the first stage before the second; with ``fill``, best first.
+        :returns: ``documents``: those selected, best first with ``fill``, otherwise the first stage before the second.
             ``pairs``: the verdicts of the classifier, each with ``documents`` (two ids), ``score`` and ``positive``.
         :raises ValueError: When a document has no list, ``k`` is under 1, or a pair gets no finite score.
         :raises FileNotFoundError: When there is no trained classifier.
@@ -154,7 +154,7 @@ class PairClassifier:
         wanted = {identity(document) for pair in pairs if verdicts.is_positive(*pair) for document in pair}
         if self.drop == "second_stage":
             return [*first, *(document for document in second if identity(document) in wanted)]
-        # Without any positive pair, the classifier cannot tell which documents are redundant, so the first stage stays.
+        # If no pair is positive, nothing tells which documents are redundant: all documents of the first stage stay.
         return [document for document in context if identity(document) in wanted] or first
 
     def _forward(
@@ -179,7 +179,7 @@ class PairClassifier:
     def _walk(
         self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
     ) -> tuple[list[Document], list[Pair]]:
-        """Fill the context as far as the verdicts are known, and list the pairs to score next."""
+        """Fill the context as far as the scores of the pairs are known, and list the pairs to score next."""
         context = {identity(document): document for document in documents[:k]}
         unknown: list[Pair] = []
         for first, second_stage in zip(documents, candidates, strict=True):
@@ -202,7 +202,7 @@ class PairClassifier:
 
 
 def all_pairs(documents: Sequence[Document], candidates: Sequence[Sequence[Document]]) -> list[Pair]:
-    """Pair each first-stage document with each document of its list, and with each other first-stage document."""
+    """Pair each first-stage document with its second-stage documents, and with all other first-stage documents."""
     first_stage = {identity(document): document for document in documents}
     return [
         (first, second)
@@ -255,7 +255,7 @@ class _Verdicts:
         if len(scores) != len(new):
             raise ValueError(f"The pair classifier gave {len(scores)} scores for {len(new)} pairs.")
         if not all(map(math.isfinite, scores)):
-            raise ValueError("The pair classifier gave a score that is not a number: its weights may be damaged.")
+            raise ValueError("The pair classifier returned a score that is not a number: its weights may be damaged.")
         self._scores.update(zip(new, map(float, scores), strict=True))
 
     def to_list(self) -> list[dict[str, Any]]:

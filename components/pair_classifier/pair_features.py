@@ -13,7 +13,7 @@ from prefrag.components.state.state import Identity, identity
 from prefrag.components.text.term_statistics import TermStatistics, analyze_texts, term_weights
 from prefrag.components.text.title_mentions import comparable, title_key
 
-# A is the first-stage passage, B the other passage. "Below best" compares with the question's best pair or passage.
+# A is the first-stage passage, B the other passage. "Below best": the difference from the best pair or passage.
 FEATURES = (
     "covered_a",
     "covered_b",
@@ -69,13 +69,13 @@ FEATURES = (
 
 # The parameters of BM25 in a `TantivyDocumentStore`.
 _K1, _B, _TITLE_BOOST = 1.2, 0.75, 1.25
-# A word or a number in a question, except at its beginning.
+# A word or a number in a question, except at the beginning of the question.
 _NAME = re.compile(r"(?<!^)\b(?:[^\W\d_]\w*|\d[\d.,]*)")
-# In characters. Shorter titles are not searched for, because texts may contain them without meaning the title.
+# In characters. Shorter titles are not searched for: a text that contains such a short word rarely means the title.
 _SHORTEST_TITLE = 3
-# B is chained to A if B is among this many passages that best fit the question and A together.
+# In a search with the question and A as one query, B is chained to A if it is among this many best passages.
 _NEAREST = 8
-_ALMOST_NOTHING = 1e-3
+_ALMOST_NOTHING = 1e-3  # the smallest divisor, against division by zero
 
 Values = np.ndarray[Any, np.dtype[Any]]
 
@@ -83,12 +83,12 @@ Values = np.ndarray[Any, np.dtype[Any]]
 def pair_features(
     question: str, pairs: Sequence[tuple[Document, Document]], statistics: TermStatistics | None = None
 ) -> Values:
-    """Compute the features of pairs: how much the passages cover of the question and of each other.
+    """Compute the features of pairs: which words the two passages share with the question and with each other.
 
-    Rare words have larger weights. How well a passage fits is computed from its text, because the scores and ranks of
-    retrievers have a different meaning in each engine. Some features compare a pair or passage with the best, so all
-    pairs of a question must be passed together. The result has a row for each pair, and a column for each of
-    :data:`FEATURES`. For ``statistics``, see :func:`term_weights`.
+    Rare words have larger weights, which :func:`term_weights` computes from ``statistics``. BM25 is computed here, from
+    the passages, because the scores of retrievers are not comparable between search engines. All pairs of a question
+    must be passed in one call, because some features compare a pair with the question's best pair. The result has a row
+    for each pair, and a column for each of :data:`FEATURES`.
     """
     if not pairs:
         return np.zeros((0, len(FEATURES)), np.float32)
@@ -114,7 +114,7 @@ def pair_features(
 def _measure(
     question: str, pool: Sequence[Document], a: Any, b: Any, statistics: TermStatistics | None
 ) -> Mapping[str, Any]:
-    # Only first-stage passages come first in a pair, so the matrices that compare passages have rows only for them.
+    # The first passage of a pair is from the first stage. Matrices that compare passages have no rows for others.
     front, row = np.unique(a, return_inverse=True)
     texts = _Texts(question, pool, statistics)
     weights, in_question, holds, titles = texts.weights, texts.in_question, texts.holds, texts.titles
@@ -151,7 +151,7 @@ def _measure(
     chained = np.maximum(holds[front], in_question) @ texts.bm25.T
     chained[np.arange(len(front)), front] = 0
     chained_rank = _ranks(chained)
-    # open_fit: how well b fits the question's words that a lacks. led_on: how well b fits them and a's other words.
+    # open_fit: the BM25 score of b for the question words that are missing from a. led_on: b must also match a itself.
     open_fit = (in_question * (1 - holds[front])) @ texts.bm25.T
     led_on = np.sqrt(open_fit * ((other[front] * weights) @ texts.bm25.T))
     for passages in (open_fit, led_on):
@@ -224,7 +224,7 @@ class _Texts:
         self.spoken = [f" {comparable(document.content or '')} " for document in pool]
         self.spoken_question = f" {comparable(question)} "
         numbers = {key: number for number, key in enumerate(dict.fromkeys(key for key in self.keys if key))}
-        # Every passage without a title gets a different number.
+        # Every passage without a title gets a number of its own, so that no two of them have the same title.
         self.key_numbers = np.array([numbers.get(key, -1 - place) for place, key in enumerate(self.keys)])
 
         texts = [question, *names, *(document.content or "" for document in pool), *_find_names(question)]
@@ -238,7 +238,7 @@ class _Texts:
         holds = (in_title + in_content) > 0
         is_in_question = np.zeros(len(column), bool)
         is_in_question[question_numbers] = True
-        # Only words of the question, of titles and of several passages are used. Others say nothing about pairs.
+        # Only words in the question, in a title or in several passages are used. Other words say nothing about pairs.
         kept = np.flatnonzero(is_in_question | in_title.any(axis=0) | (holds.sum(axis=0) > 1))
         terms = list(column)
         kept_terms = [terms[number] for number in kept]
@@ -258,10 +258,10 @@ class _Texts:
         self._count_phrases(question_numbers, *content_words, len(pool), len(column))
 
     def _count_phrases(self, in_question: Sequence[int], row: Values, word: Values, passages: int, size: int) -> None:
-        """For each passage, count the question's two-word phrases, and mark others that several passages have."""
+        """For each passage, count the question's two-word phrases, and mark others that are in several passages."""
         wanted = np.unique([first * size + second for first, second in pairwise(in_question)])
         follows = row[1:] == row[:-1]
-        # One number encodes a phrase and a passage, and each number is counted once.
+        # One number encodes a phrase and a passage. A phrase that a passage repeats is counted once.
         held = np.sort(((word[:-1] * size + word[1:]) * passages + row[1:])[follows])
         phrase, row = np.divmod(held[_begins_run(held)], passages)
         # After sorting, the passages of a phrase are adjacent.
@@ -277,7 +277,7 @@ class _Texts:
 
 
 class _Mentions:
-    """Which titles the question and the first-stage passages mention, and which passages mention first-stage titles."""
+    """The titles that the question and first-stage passages mention, and the passages that mention their titles."""
 
     def __init__(self, in_question: Values, by_front: Values, of_front: Values):
         self.in_question = in_question
@@ -309,7 +309,7 @@ def _find_names(question: str) -> list[str]:
 
 
 def _number_words(texts: Sequence[Sequence[str]], column: Mapping[str, int]) -> tuple[Values, Values]:
-    """Assign a row and a column to each word of the texts."""
+    """Return for each word of the texts its row (the number of its text) and its column (the number of the word)."""
     row = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
     return row, np.fromiter(map(column.__getitem__, chain.from_iterable(texts)), np.intp, len(row))
 

@@ -10,10 +10,10 @@ Pair = tuple[Document, Document]
 
 
 class PairScorer(Protocol):
-    """Estimate whether two documents are needed together; ``warm_up``, ``to_dict`` and ``from_dict`` are optional.
+    """Any object that estimates whether two documents are needed together.
 
-    The attribute ``together`` is optional too. It is true if scores are cheap or depend on the question's other pairs.
-    The scorer then gets all pairs of a question in one call; other scorers get as few pairs as possible.
+    ``warm_up``, ``to_dict``, ``from_dict`` and ``together`` are optional. Set ``together`` to true if scores are cheap
+    or depend on the question's other pairs. One call then gets all pairs of a question, otherwise as few as possible.
     """
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:
@@ -26,7 +26,7 @@ class PairScorer(Protocol):
 
 
 class ClassifierMissing(Missing):
-    """The error if there is no trained classifier, or no package that runs it. The message says what to do."""
+    """The error if the trained classifier or a package that it needs is missing. The message says what to do."""
 
     def __init__(self, reason: str):
         super().__init__(

@@ -13,17 +13,17 @@ from prefrag.components.pair_classifier.pair_scorer import ClassifierMissing, Pa
 from prefrag.components.settings import settings
 from prefrag.components.text.term_statistics import passage_text
 
-# The number of pairs that are scored at once.
+# The number of pairs in a batch.
 _BATCH = 32
 # The maximum number of tokens of a question.
 QUESTION_TOKENS = 60
 
 
 class TransformerPairScorer(Block):
-    """Score pairs with a sequence-classification model of Hugging Face: BigBird as in the paper, or a small one.
+    """Score pairs with a sequence-classification model of Hugging Face: BigBird as in the paper, or a smaller model.
 
-    The first text that the model reads is the question. The second is the two documents, with a separator between them.
-    Both documents are read whole if they fit. If not, the longer document is cut, or both are cut to the same length.
+    The model reads two texts: the question, and the two documents with a separator between them. If the documents do
+    not fit into the model's window, the longer document is cut, and if that is not enough, both get the same length.
 
     ```python
     from haystack import Document
@@ -46,7 +46,7 @@ class TransformerPairScorer(Block):
 
         :param model: A model trained to classify pairs: its folder, or its name on the Hugging Face hub; by default
             ``PREFRAG_PAIR_CLASSIFIER``.
-        :param backend: ``torch``, or ``onnx`` for the exported ``model.onnx`` in that folder.
+        :param backend: ``torch``, or ``onnx`` to run the file ``model.onnx`` in the model's folder.
         :param device: ``cpu``, ``cuda`` or another device of PyTorch; by default a GPU if there is one.
         :param document_tokens: The maximum number of tokens of each document. By default, only the model's window
             limits the documents.
@@ -63,7 +63,7 @@ class TransformerPairScorer(Block):
         self._lock = threading.Lock()
 
     def warm_up(self) -> None:
-        """Load the model once. Raises ClassifierMissing without model or package, ValueError for too many tokens."""
+        """Load the model once. Raises ClassifierMissing, or ValueError if ``document_tokens`` exceeds its window."""
         with self._lock:
             if self._forward is not None:
                 return
@@ -85,7 +85,7 @@ class TransformerPairScorer(Block):
                     "install the extra (make install EXTRAS=classifier)."
                 ) from error
             except OSError as error:
-                # The first line is enough: both libraries list all files that they looked for.
+                # Only the first line is shown: in the others, the library lists all files that it looked for.
                 reason = str(error).strip().split("\n")[0]
                 raise ClassifierMissing(f"The pair classifier '{model}' cannot be loaded: {reason}") from error
             self._tokenizer, self._forward = tokenizer, forward
@@ -136,8 +136,8 @@ def encode_pairs(
 ) -> dict[str, Any]:
     """Encode questions and pairs of texts for the classifier, in the same way for training and for serving.
 
-    The arrays have a row per pair, padded to the longest row. Without ``document_tokens``, both documents are read
-    whole if the model has room. If not, the longer document is cut, or both are cut to the same length.
+    The arrays have a row per pair, padded to the longest row. ``document_tokens`` limits each document. If both still
+    do not fit into the model's window, the longer is cut, and if that is not enough, both get the same length.
     """
     texts = (text for question, pair in zip(questions, pairs, strict=True) for text in (question, *pair))
     # Each text is tokenised once, however many pairs it is in.
@@ -165,7 +165,7 @@ def encode_pairs(
 def fewest_tokens(config: Any) -> int:
     """Return the minimum number of tokens with which BigBird's attention stays sparse; 0 for all other models.
 
-    With fewer tokens, BigBird switches to full attention, without an error and for all later calls.
+    A single shorter input silently switches a loaded BigBird to full attention, for all later inputs too.
     """
     if config.model_type != "big_bird" or config.attention_type != "block_sparse":
         return 0

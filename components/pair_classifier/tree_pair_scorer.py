@@ -16,10 +16,10 @@ SHIPPED_TREES: dict[str, Path] = {label: Path(__file__).parent / f"{label}_trees
 class TreePairScorer(Block):
     """Score pairs with boosted decision trees. They replace BigBird in equation 2 of DR-RAG.
 
-    The features are how much two passages cover of the question and of each other (`pair_features`). The trees take
-    some milliseconds per question and need no PyTorch. You can train them on your own corpus in a minute. Two files are
-    shipped. ``pair`` learnt from as many positive as negative pairs whether a pair is positive, as in equation 2; use
-    it with a threshold. ``passage`` learnt from a passage's best pair whether the passage is needed; use it to rank.
+    The features measure which words two passages share with the question and with each other (`pair_features`). The
+    trees take some milliseconds per question and need no PyTorch. You can train them on your own corpus in a minute.
+    Two files of trees are shipped. ``pair`` judges pairs, as in equation 2: use it with a threshold. It was trained on
+    equal numbers of positive and negative pairs. ``passage`` judges single passages by their best pair: use it to rank.
 
     ```python
     from haystack import Document
@@ -31,7 +31,7 @@ class TreePairScorer(Block):
     ```
     """
 
-    # Several features compare a pair with the question's best pair.
+    # All pairs of a question are scored in one call, because several features compare a pair with the best pair.
     together = True
 
     def __init__(
@@ -40,9 +40,9 @@ class TreePairScorer(Block):
         """Set the trees; they are not read yet.
 
         :param model: A file written by ``prefrag train pairs``; by default the shipped trees.
-        :param term_statistics: The Tantivy store or the Elasticsearch retriever, which analyses words and counts how
-            frequent they are. Without these counts, all words of at least four letters have the same weight, and the
-            trees judge worse, because they were trained with counts.
+        :param term_statistics: The Tantivy store or the Elasticsearch retriever, which knows how rare each word is.
+            Without it, all words of at least four letters get the same weight. The trees then judge worse, because they
+            were trained with the weights of rare words.
         :param label: What the shipped trees have learnt: ``pair`` for ``cis`` and ``cfs``, ``passage`` for ``fill`` and
             the linked retrievers. It has no effect if ``model`` is set.
         :raises ValueError: When the path is empty, or there are no trees of that label.
@@ -55,7 +55,7 @@ class TreePairScorer(Block):
         self.label = label
 
     def warm_up(self) -> None:
-        """Load the trees; raises TreesMissing if there are no trees, ValueError if they are of another kind."""
+        """Load the trees. Raises TreesMissing if the file is missing, ValueError if its trees need other features."""
         self._trees()
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:

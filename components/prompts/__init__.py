@@ -1,1 +1,1 @@
-"""The prompts, and their rendering."""
+"""The prompts, and the code that checks and renders them."""

@@ -9,10 +9,10 @@ from jinja2.meta import find_undeclared_variables
 
 from prefrag.components.prompts.render_prompt import CANNOT_BE_FILLED, ENVIRONMENT, MODES, PASSAGE, PROMPTS
 
-# The prompts that a folder cannot replace: the first is used only with `product`, the second adds `instructions`.
-_OURS_ALONE = {"source_switch_question", "instructions"}
+# A folder cannot replace the first of these, which only `product` uses, nor the second, which adds `instructions`.
+_NOT_REPLACEABLE = {"source_switch_question", "instructions"}
 _FROM_ELSEWHERE = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
-# Stands for the words of a passage when the template of passages is checked.
+# Put in place of the words of a passage when the template for passages is checked.
 _WORDS = "\0"
 
 
@@ -20,7 +20,7 @@ def check_prompts(prompts: Any) -> None:
     """Check that ``prompts`` is ``product``, ``plain``, or a folder whose files have the names of shipped prompts.
 
     Raises ValueError for any other value. A folder is also refused if one of its files does not have the name of a
-    prompt, is not a valid template, or uses a variable that the prompt of this name does not have.
+    prompt, is not a valid template, or uses a variable that is not available to the shipped prompt of this name.
     """
     if prompts in MODES:
         return
@@ -38,11 +38,11 @@ def check_prompts(prompts: Any) -> None:
 
 def own_names() -> list[str]:
     """List the names of the prompts that a folder may contain."""
-    return sorted({PASSAGE, *(file.stem for file in PROMPTS.glob("*.jinja"))} - _OURS_ALONE)
+    return sorted({PASSAGE, *(file.stem for file in PROMPTS.glob("*.jinja"))} - _NOT_REPLACEABLE)
 
 
 def variables_of(prompt: str) -> frozenset[str]:
-    """List the variables that a prompt may use: those of all shipped prompts of the same component."""
+    """List the variables that a prompt may use: all variables in the shipped prompts of the same component."""
     if prompt == PASSAGE:
         return frozenset({"number", "title", "content"})
     of_reasoner = {*(file.stem for file in PROMPTS.glob("reasoner_*.jinja")), "answer_once", "answer_with_analysis"}
@@ -79,7 +79,7 @@ def _check(file: Path) -> None:
 
 def _check_form(file: Path, text: str) -> None:
     """Refuse a passage template in which a line can begin with words of the passage, which may be untrusted."""
-    # Filled with a long text, because the template may wrap it, and with three numbers, on which lines may depend.
+    # The text is long, because the template may wrap it. Three numbers are tried, because lines may depend on them.
     words = " ".join([_WORDS] * 100)
     form = ENVIRONMENT.from_string(text)
     try:

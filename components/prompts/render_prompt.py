@@ -15,7 +15,7 @@ MODES = ("product", "plain")
 CANNOT_BE_FILLED = (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError)
 # The template of a single passage. No such file is shipped, but a user's folder can contain one.
 PASSAGE = "passage"
-# `finalize` is applied to every value, because a question, an earlier turn or a reply may repeat an untrusted text.
+# `finalize` breaks control tokens in every value: a question, an earlier turn or a reply may repeat an untrusted text.
 ENVIRONMENT = SandboxedEnvironment(
     undefined=StrictUndefined,
     trim_blocks=True,
@@ -57,7 +57,7 @@ def prompt_path(prompt: str, prompts: str = "product") -> Path:
 
 
 def render_prompt(prompt: str, prompts: str = "product", /, **values: Any) -> str:
-    """Render the prompt that :func:`prompt_path` finds, without blanks at its ends; raises ValueError if that fails."""
+    """Render a prompt (see :func:`prompt_path`), without blanks at its ends; raises ValueError if that fails."""
     path = prompt_path(prompt, prompts)
     quoted = {} if own_file(PASSAGE, prompts) is None else {"quoted": QUOTED_IN_OWN_FORM}
     try:

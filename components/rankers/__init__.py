@@ -1,1 +1,1 @@
-"""The rankers, which sort the passages of a source."""
+"""The rankers, which sort the passages that a search found."""

@@ -9,21 +9,21 @@ from prefrag.components.both_ways import at_once
 from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.text.unicode_form import normalize_unicode
 
-# People search for "Million Dollar Legs (1932 film)" as Million Dollar Legs.
+# Queries usually leave such a parenthesis out: "Million Dollar Legs (1932 film)" is searched as "Million Dollar Legs".
 _PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 
-# The paper's factors for three cases: the text equals the query, differs from it only in case, or occurs in it.
-_WHOLE = (1.5, 1.2, 1.1)  # if the text is the title
-_CORE = (1.2, 1.1, 1.05)  # if the text is the title without a parenthesis at its end
+# PrefRAG's factors for a title that equals the query, differs from the query only in case, or occurs in the query.
+_WHOLE = (1.5, 1.2, 1.1)  # for the whole title
+_CORE = (1.2, 1.1, 1.05)  # for the title without a parenthesis at its end
 
 
 @component
 class TitleMatchRanker:
     """Raise the scores of documents whose title equals the query or occurs in it, then return the best documents.
 
-    These are the title boosts of PrefRAG's retrieval, for the candidates (50 in the paper) of any retriever. The whole
-    title is tried first, then the title without a parenthesis at its end. The first factor that applies is used. A
-    title is in the query if it occurs there as whole words, in any case: "Art" is not in "party".
+    These are the title boosts of PrefRAG. The candidates may come from any retriever; the paper uses 50. The whole
+    title is compared first, then the title without a parenthesis at its end, and the first match sets the factor. A
+    title occurs in the query if the query contains it as whole words, in upper or lower case: "Art" is not in "party".
 
     ```python
     from haystack import Document
@@ -50,7 +50,7 @@ class TitleMatchRanker:
         """Raise the scores of matching candidates, sort all candidates and return the best.
 
         :param query: The query that found the candidates.
-        :param documents: The candidates; a missing score counts as 1, and a document without a title is not boosted.
+        :param documents: The candidates. A missing score counts as 1. A document without a title keeps its score.
         :param top_k: The maximum number of documents to return, by default the ranker's own number.
         :returns: `documents` with their new scores, best first; equal scores keep their order.
         :raises ValueError: When top_k is under 1.

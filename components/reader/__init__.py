@@ -1,1 +1,1 @@
-"""The reader, which answers a question from documents without a language model, and says how sure it is."""
+"""The extractive reader: it answers a question from documents without a language model, and says how sure it is."""

@@ -3,7 +3,7 @@
 import re
 
 _ORDINALS = re.findall(r"\w+", "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
-# Words that distinguish several things of the same name. Words with the same value mean the same.
+# Words that distinguish things with the same name, as in "the old bridge". Words with the same value count as equal.
 _STAGES = {
     **{"old": "old", "former": "old", "previous": "old", "new": "new", "present": "new", "current": "new"},
     **{"original": "1", "last": "last", "latest": "last", "next": "next"},
@@ -22,11 +22,11 @@ _TIMES = (
     re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day", re.IGNORECASE),
 )
 _MEANT = {**_STAGES, **{word: str(number) for number, word in enumerate(_ORDINALS, start=1)}}
-# Phrases such as "how old", in which one of these words has another meaning.
+# Phrases such as "how old", in which a word of `_STAGES` has another meaning.
 _IDIOMS = re.compile(r"\b(?:how old|years?[ -]old|last names?|next to|present at)\b", re.IGNORECASE)
 _DENIES = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 # A condition or a reason. A "not" in it does not count: "What helps if it does not start?" denies nothing.
-_CASE = re.compile(r"\s(?:if|when|because|although|though)\s.*", re.DOTALL)
+_CONDITION = re.compile(r"\s(?:if|when|because|although|though)\s.*", re.DOTALL)
 _DENIED = re.compile(rf"{_DENIES.pattern}|\b(?:no|none|nobody|nothing|neither|nor|without)\b", re.IGNORECASE)
 _CLAUSE_ENDS = re.compile(r"[,;](?!\d)|[()]|\s(?:but|while|whereas|and (?:in|on))\s")
 # Brackets in a question say which thing is meant, as in "(1932 film)", so a year in them is not compared.
@@ -34,11 +34,11 @@ _ASIDE = re.compile(r"\([^)]*\)")
 
 
 def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bool:
-    """Check whether the clause around an answer names another year, ordinal, month or weekday than the question.
+    """Check whether the clause around an answer names a different year, ordinal, month or weekday than the question.
 
-    Words such as "old", "new" and "original" are compared too. If the question and the clause contain years, for
-    example, they must share a year, unless the answer itself (``sentence[begin:end]``) contains a year. "Who is the
-    chair?" asks for the present chair, so a clause about a former chair or the first chair is about another time.
+    Words such as "old", "new" and "original" are compared too. For example, if the question and the clause both contain
+    years, they must share one, unless the answer itself (``sentence[begin:end]``) contains a year. "Who is the chair?"
+    asks for the present chair, so a clause about a former chair or the first chair is about another time.
     """
     ends = [0, *(match.end() for match in _CLAUSE_ENDS.finditer(sentence)), len(sentence)]
     clause = sentence[max(one for one in ends if one <= begin) : min(one for one in ends if one >= end)]
@@ -52,7 +52,7 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
 
 def is_affirmed(question: str, said: str) -> bool:
     """Check whether a question denies something, as in "Who never signed?", while ``said`` denies nothing."""
-    return bool(_DENIES.search(_CASE.sub("", question))) and not _DENIED.search(said)
+    return bool(_DENIES.search(_CONDITION.sub("", question))) and not _DENIED.search(said)
 
 
 def _values(pattern: re.Pattern[str], text: str) -> set[str]:

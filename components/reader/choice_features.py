@@ -1,4 +1,4 @@
-"""The features from which trees choose one of the best answers, after the encoder has read each of them again."""
+"""The features from which boosted trees choose one of the best answers, each of which the encoder has read again."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from prefrag.components.text.title_mentions import comparable
 #: How many of the best answers the encoder reads a second time.
 MOST = 5
 _WH = ("who", "when", "where", "which", "what", "how", "or")
-# The span features that are used here too.
+# The features from `span_features` that are used here too.
 _PASSED = (
     "read_span", "read_below_best", "read_all", "read_passage", "read_best", "read_none", "read_rank", "in_best_read",
     "holds_best_read", "words", "has_capital", "has_digit", "share_in_question", "is_in_question", "is_own_title",
@@ -35,8 +35,8 @@ FEATURES = (
 def choice_features(question: str, spans: Spans, ranked: Sequence[tuple[int, float]], look: SecondLook) -> Values:
     """Compute the features of the best answers, one row per answer; see :data:`FEATURES`.
 
-    :param ranked: For each answer, the best answer first: the index and the score of its best span. Must not be empty.
-        Only the first :data:`MOST` answers get a row.
+    :param ranked: At least one answer, from :func:`rank_answers`. Only the first :data:`MOST` answers get a row.
+    :param look: The encoder's second look at the answers.
     """
     shares = answer_shares([score for _, score in ranked])
     ranked = ranked[:MOST]
@@ -62,7 +62,7 @@ def choice_features(question: str, spans: Spans, ranked: Sequence[tuple[int, flo
 
 
 def rank_answers(spans: Spans, scores: Sequence[float]) -> list[tuple[int, float]]:
-    """Rank the distinct answers, best first: for each, the index and the score of its best span."""
+    """List the distinct answers, best first, each as the index and the score of its best span."""
     best: dict[str, tuple[int, float]] = {}
     for place, (key, score) in enumerate(zip(spans.keys, scores, strict=True)):
         if key and (key not in best or score > best[key][1]):
@@ -71,7 +71,7 @@ def rank_answers(spans: Spans, scores: Sequence[float]) -> list[tuple[int, float
 
 
 def answer_shares(scores: Sequence[float]) -> list[float]:
-    """Turn the scores of answers into shares that add up to one."""
+    """Turn the scores of answers into shares that add up to one, by a softmax."""
     values = np.array(scores, np.float64)
     exponents = np.exp(values - values.max())
     return [float(one) for one in exponents / exponents.sum()]

@@ -29,7 +29,7 @@ _BIRTHS = frozenset(("born", "older", "younger", "oldest", "youngest", "birth"))
 _DEATHS = frozenset(("died", "die", "death"))
 # Single words do not show what a "not" applies to, so questions with a negation are not answered here.
 _NEGATION = re.compile(r"\b(?:not|never|neither|nor|cannot|except)\b|n['\u2019]t\b", re.IGNORECASE)
-# A passage about a person states the dates of birth and death in its first brackets, near its beginning.
+# Numbers of characters: a person's dates must be in brackets in the first 400, or at most 60 after "born" or "died".
 _BEGINNING = 400
 _NEAR = 60
 
@@ -41,9 +41,9 @@ class DatedChoice:
     """The answer to a question that offers two things to choose from."""
 
     name: str  # the title of the thing, without brackets
-    place: int  # the index of its passage
-    dated: int  # the index of the passage that states the date: the same or, for example, the passage of its director
-    begin: int  # the character of that passage's text at which the date begins
+    place: int  # the index of the passage about the thing
+    dated: int  # the index of the passage that states the date: the same, or for example the passage of its director
+    begin: int  # the index of the date's first character in the text of the passage `dated`
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class _Dates:
 
 
 def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | None:
-    """Choose one of the two things that a question in English offers, by their dates.
+    """Choose between the two things that a question in English names, as in "Who is older, A or B?", by their dates.
 
     Returns None if the question does not offer the titles of two passages, contains a negation, or does not ask which
     is earlier or later. Also returns None if a date is missing or if both dates are the same.
@@ -86,7 +86,7 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
 
 
 def find_offered(question: str, passages: Sequence[Passage]) -> tuple[int, int] | None:
-    """Find the two passages whose titles stand before and after an "or"; returns their indices, or None."""
+    """Return the indices of the two passages whose titles are before and after an "or" in the question, or None."""
     places = {
         key: place
         for place, (title, _) in reversed(list(enumerate(passages)))
@@ -105,7 +105,7 @@ def find_offered(question: str, passages: Sequence[Passage]) -> tuple[int, int] 
 def _find_date(
     place: int, offered: tuple[int, int], passages: Sequence[Passage], asked: set[str]
 ) -> tuple[int, _Date] | None:
-    """Find the date of a thing or, if the question asks for it, of its director or the like; and the date's passage."""
+    """Find the date of a thing, or of its director or author if the question asks for that, and the date's passage."""
     for other in _find_mentioned(place, offered, passages) if asked & _OF_ANOTHER else [place]:
         dates = _read_dates(passages[other][1])
         date = dates.death if asked & _DEATHS else dates.birth if asked & _BIRTHS else dates.first

@@ -1,4 +1,4 @@
-"""The encoder's output for a question's passages: a probability for each span, and for yes, no and no answer."""
+"""The encoder's output for a question's passages: the probabilities of spans, and of "yes", "no" and "no answer"."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from prefrag.components.reader.reader_input import ReaderInput
 from prefrag.components.reader.span_candidates import SENTENCE_BORDER, SpanCandidate
 
 Values = np.ndarray[Any, Any]
-LEAST = -25.0
+LEAST = -25.0  # the lowest log probability of a start or an end
 _LONGEST_SPAN = 16
 _STARTS = 24
 _EDGES = " ,.;:()\"'\u2019\u201c\u201d"
@@ -29,7 +29,7 @@ class Scored:
 
 
 class EncoderScores:
-    """The encoder's scores, normalised over all passages of a question, which may need several inputs (``parts``)."""
+    """The encoder's scores, normalised over all passages of a question, even if the encoder ran several times."""
 
     def __init__(self, parts: Sequence[Scored]):
         self._parts = parts
@@ -38,7 +38,7 @@ class EncoderScores:
         kinds = [np.exp(_log_shares(part.kind, np.ones(len(part.kind), bool))) for part in parts]
         self.kinds = min(kinds, key=lambda shares: float(shares[3]))
 
-    # Computed only when used: most callers need only `kinds`.
+    # The following properties are computed only when they are used, because most callers need only `kinds`.
     @cached_property
     def _passage(self) -> Values:
         before = accumulate((len(part.encoded.texts) for part in self._parts), initial=0)
@@ -74,7 +74,7 @@ class EncoderScores:
         return {place: token for token, place in enumerate(zip(self._passage.tolist(), self._end, strict=True))}
 
     def scores_of(self, candidates: Sequence[SpanCandidate]) -> Values:
-        """Find the log probabilities of each span's start and end; :data:`LEAST` for a position inside a token."""
+        """Find the log probabilities of each span's start and end; :data:`LEAST` if no token starts or ends there."""
         starts = np.array([self._starts_at.get((one.passage, one.begin), -1) for one in candidates], np.intp)
         ends = np.array([self._ends_at.get((one.passage, one.end), -1) for one in candidates], np.intp)
         both = [np.where(starts < 0, LEAST, self.start[starts]), np.where(ends < 0, LEAST, self.end[ends])]
@@ -87,7 +87,7 @@ class EncoderScores:
 
     @cached_property
     def _likeliest(self) -> list[tuple[int, int]]:
-        """The spans that begin at one of the likeliest starts, the likeliest first, as their first and last tokens."""
+        """The likeliest spans, best first, as (first token, last token). Each begins at one of the likeliest starts."""
         firsts = np.argsort(-self.start, kind="stable")[:_STARTS]
         lasts = firsts[:, None] + np.arange(_LONGEST_SPAN)
         # A passage's tokens are contiguous, so a span with both ends in one passage lies within it.

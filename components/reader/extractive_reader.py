@@ -39,29 +39,29 @@ SPAN_TREES, CHOICE_TREES, YES_NO_TREES, SURE_TREES = (
     f"{name}_trees.json" for name in ("span", "choice", "yes_no", "sure")
 )
 _PASSAGES_TOGETHER = 5
-# The maximum number of documents to read, as in training. If there are more, `choose_documents` chooses among them.
+# The maximum number of documents to read, the same as in training. `choose_documents` chooses them if there are more.
 _MOST_DOCUMENTS = 5
 _MOST_CANDIDATES = 5
-# The maximum number of encodings at once. Each takes 35 MB, which the process keeps. More encodings would gain little,
-# because the other work on a question takes a third as long and runs in one thread at a time.
+# The maximum number of encoder runs at the same time. Each needs 35 MB, which the process does not give back. More runs
+# would gain little: the other work on a question (a third of the encoder's time) runs in one thread at a time.
 _MOST_AT_ONCE = 4
-# The sizes of the caches for runs in progress: of encoder inputs with their scores (some 20 kB each), and of readings.
-_KEPT, _KEPT_READINGS = 256, 64
+# The sizes of the caches: for encoder outputs (some 20 kB each), and for the answers to a question from its documents.
+_CACHED_OUTPUTS, _CACHED_ANSWERS = 256, 64
 
 Passage = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class ReaderCard:
-    """The thresholds of a reader and its success rates, as measured at the end of its training."""
+    """The thresholds of a reader, and how often it was right when it was tested at the end of its training."""
 
     # The defaults are for a reader in training, which has no card yet: only its candidates are used.
-    threshold: float = 1.0  # the minimum probability at which an answer is given
-    probable: float = 0.5  # the minimum probability at which only the sentence of an answer is given
-    dated_choice: float = 1.0  # the share of choices by date that are right; it is used as their probability
-    other_choice: float = 1.0  # the share of other choices that are right; it limits the probability of such choices
-    comparison: float = 1.0  # the same share and limit for yes-or-no questions that compare anything but countries
-    other_time: float = 1.0  # the same share and limit for answers that belong to another question
+    threshold: float = 1.0  # the minimum probability of an answer that is given to the user
+    probable: float = 0.5  # from this probability up to the threshold, only the answer's sentence is given
+    dated_choice: float = 1.0  # the share of right answers to "which is older, A or B?", used as their probability
+    other_choice: float = 1.0  # the share of right answers to other "A or B?" questions, their maximum probability
+    comparison: float = 1.0  # the same for yes-or-no questions that compare things, unless they compare countries
+    other_time: float = 1.0  # the same for answers whose sentence is about another time or thing than the question
 
 
 class _Parts:
@@ -72,8 +72,8 @@ class _Parts:
         self.card = card
         self._tokenizer, self._session = tokenizer, session
         self._free = threading.Semaphore(min(_MOST_AT_ONCE, os.cpu_count() or 1))
-        # Cached, because a run reads all its passages at each step, and only the new passages have to be encoded.
-        self.score = lru_cache(maxsize=_KEPT)(self._score)
+        # Cached, because the next step of a run often reads the same passages again, together or alone.
+        self.score = lru_cache(maxsize=_CACHED_OUTPUTS)(self._score)
 
     def _score(self, question: str, passages: tuple[Passage, ...]) -> Scored:
         encoded = encode(self._tokenizer, question, passages)
@@ -88,7 +88,7 @@ class _Parts:
 
 
 class _Reading:
-    """A question and the documents to read, as a key of the caches. The same, unchanged documents make equal keys."""
+    """A cache key: equal for the same reader, the same question and the same, unchanged document objects."""
 
     def __init__(self, reader: ExtractiveReader, question: str, documents: Sequence[Document]):
         self.reader, self.question, self.documents = reader, question, documents
@@ -105,9 +105,9 @@ class _Reading:
 class ExtractiveReader(Block):
     """Answer a question with a span of a document, or with yes or no, and estimate how likely the answer is right.
 
-    An encoder (MiniLM, six layers, int8, ONNX) reads question and documents together. Boosted trees rank the spans that
-    the encoder proposes, and the names, dates, numbers and phrases in the documents. Other trees estimate the
-    probability. No PyTorch and no network are needed.
+    An encoder (MiniLM, six layers, int8, ONNX) reads question and documents together and proposes spans. Boosted trees
+    rank these spans together with all names, dates, numbers and phrases of the documents. Other trees estimate how
+    likely the best answer is right. Neither PyTorch nor a network is needed.
 
     ```python
     from haystack import Document
@@ -122,8 +122,8 @@ class ExtractiveReader(Block):
         """Choose the model, without loading it.
 
         :param model: A folder that ``prefrag train reader`` has written; by default the shipped reader.
-        :param threshold: The minimum probability, from 0 to 1, at which an answer is given; by default the threshold on
-            the model's card.
+        :param threshold: The minimum probability, from 0 to 1, of an answer that is given to the user; by default the
+            threshold in the model's ``card.json``, which was measured after its training.
         :raises ValueError: When a setting is invalid.
         """
         if model is not None and not model:
@@ -141,19 +141,19 @@ class ExtractiveReader(Block):
 
     @property
     def threshold(self) -> float:
-        """The minimum probability, from 0 to 1, at which an answer is given."""
+        """An answer is given to the user if its probability, from 0 to 1, is at least this."""
         return self._loaded().card.threshold if self._threshold is None else self._threshold
 
     @property
     def probable(self) -> float:
-        """The minimum probability, from 0 to 1, at which only the sentence of an answer is given."""
+        """With a probability from this up to `threshold`, the user gets only the sentence that may hold the answer."""
         return self._loaded().card.probable
 
     def warm_up(self) -> None:
-        """Load the encoder and the trees, once.
+        """Load the encoder and the trees, unless they are already loaded.
 
         :raises ReaderMissing: When a file or a package is missing.
-        :raises ValueError: When a file of trees is unreadable or made for other features.
+        :raises ValueError: When a file of trees is unreadable, or when its trees were trained on other features.
         """
         self._loaded()
         for file, features in (
@@ -165,7 +165,7 @@ class ExtractiveReader(Block):
             load_trees(self._folder / file, features)
 
     def read(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
-        """Find the possible answers to a question in documents."""
+        """Find possible answers in documents; see :meth:`Reader.read`."""
         documents = [one for one in documents if (one.content or "").strip()]
         if not documents or not question_form.looks_english(question) or question_form.asks_beyond_spans(question):
             return []
@@ -177,7 +177,7 @@ class ExtractiveReader(Block):
         if question_form.asks_yes_no(question):
             return self._read_yes_no(question, documents, passages)
         if (choice := choose_by_date(question, passages)) is not None:
-            # The date may be in another passage, such as the passage about the chosen film's director.
+            # If the date is in another passage, such as that of the film's director, no sentence of this one states it.
             begin = choice.begin if choice.dated == choice.place else -1
             sentence = self._find_sentence(question, passages[choice.place][1], begin)
             probability = self._loaded().card.dated_choice
@@ -185,7 +185,7 @@ class ExtractiveReader(Block):
         found = _read_spans(_Reading(self, question, documents))
         if not question_form.asks_how_to(question):
             return found
-        # The sentence that says what to do comes before the list of steps, and the span may be in the list.
+        # The span may be inside the list of steps: show the sentence that introduces the list, and the whole list.
         texts = [one.document.content or "" for one in found]
         steps = [with_list(text, self._find_sentence(question, text, -1)) for text in texts]
         return [replace(one, kind="steps", sentence=each) for one, each in zip(found, steps, strict=True)]
@@ -206,7 +206,7 @@ class ExtractiveReader(Block):
 
     @property
     def weight(self) -> WordWeight:
-        """The function that weighs a word by its rarity, from the encoder's vocabulary."""
+        """A function that returns the weight of a word, from 0 (common) to 1 (rare in the encoder's vocabulary)."""
         return self._loaded().weight
 
     def _read_spans(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
@@ -231,14 +231,14 @@ class ExtractiveReader(Block):
         elif answers_another_question(chosen[0][0], spans, look):
             sure = min(sure, self._loaded().card.other_time)
         shares = answer_shares([score for _, score, _ in chosen])
-        # The other answers share the remaining probability by their scores. None gets more than the first answer.
+        # The other answers share the remaining probability in proportion to `shares`; none gets more than the first.
         left = (1 - sure) / max(1e-9, 1 - shares[0])
         found: list[Candidate] = []
         for (place, _, _), share in zip(chosen[:_MOST_CANDIDATES], shares, strict=False):
             span = spans.candidates[_stating_place(place, spans, look, documents)]
             if not found and (is_contradicted or standing_of(documents[span.passage].meta)):
-                # The answer is at most "probably" right: a newer document may contradict it, or its own document calls
-                # itself superseded, a draft or old.
+                # The answer must not count as sure: a newer document may contradict it, or its own document is marked
+                # as superseded, a draft or old.
                 sure = min(sure, self.probable)
             probability = sure if not found else min(sure, share * min(1.0, left))
             title, text = passages[span.passage]
@@ -246,19 +246,19 @@ class ExtractiveReader(Block):
             sentence = self._find_sentence(question, text, begin)
             rest = text.replace(sentence, "", 1)
             if begin >= 0 and rest.strip() and is_heading(sentence, documents[span.passage].meta):
-                # A heading, like a title, states nothing by itself.
+                # A heading states nothing by itself: take the best sentence of the other text instead.
                 sentence = self._find_sentence(question, rest, -1)
             found.append(Candidate(span.text, "span", documents[span.passage], sentence, probability))
         return found
 
     def _find_sentence(self, question: str, text: str, begin: int) -> str:
-        # With a negative `begin` the span is in the title, which states nothing by itself.
+        # If `begin` is negative, the span is in the title, which states nothing: take the passage's best sentence.
         return sentence_at(text, begin) if begin >= 0 else _best_sentence(question, [("", text)], self.weight)[1]
 
     def _read_yes_no(
         self, question: str, documents: Sequence[Document], passages: Sequence[Passage]
     ) -> list[Candidate]:
-        # The trees judge yes and no better than the encoder, which is right less often than "always yes".
+        # Trees decide, because the encoder's own yes and no are wrong more often than always saying yes.
         row = yes_no_features.yes_no_features(question, passages, self.weight)
         [yes] = self._trees(YES_NO_TREES, yes_no_features.FEATURES).probabilities(row)
         if question_form.asks_to_compare(question):
@@ -283,9 +283,9 @@ class ExtractiveReader(Block):
             return _load(self._folder, os.getpid())
 
 
-# Cached, because the last step has the same documents as the step before, and few new documents are chosen in a step.
-_read = lru_cache(maxsize=_KEPT_READINGS)(lambda one: one.reader._read(one.question, one.documents))
-_read_spans = lru_cache(maxsize=_KEPT_READINGS)(lambda one: one.reader._read_spans(one.question, one.documents))
+# Cached: the last step of a run reads the same documents as the step before, and new documents are rarely chosen.
+_read = lru_cache(maxsize=_CACHED_ANSWERS)(lambda one: one.reader._read(one.question, one.documents))
+_read_spans = lru_cache(maxsize=_CACHED_ANSWERS)(lambda one: one.reader._read_spans(one.question, one.documents))
 
 
 def _passages(documents: Sequence[Document]) -> list[Passage]:
@@ -293,7 +293,7 @@ def _passages(documents: Sequence[Document]) -> list[Passage]:
 
 
 def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, documents: Sequence[Document]) -> int:
-    """Find the span that states an answer best: of equal spans, the one whose sentence covers most of the question.
+    """Among the spans with the same answer, find the span whose sentence covers most of the question.
 
     If several sentences cover the same share, spans of current documents are preferred, then spans of newer documents.
     """
@@ -307,7 +307,7 @@ def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, doc
 
 
 def answers_another_question(place: int, spans: span_features.Spans, look: SecondLook) -> bool:
-    """Check whether the sentence that states an answer best answers another question (see `another_question`)."""
+    """Check whether an answer's best sentence is about another time or thing than the question."""
     return look.answers_another_question(
         max((spans.candidates[other] for other in _same_answers(place, spans)), key=look.holds_of)
     )
@@ -333,16 +333,16 @@ def _load(folder: Path, process: int) -> _Parts:
         raise ReaderMissing(f"The reader needs the package '{error.name}': pip install {error.name}.") from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = 1, 1
-    # Waiting threads must not use the processor.
+    # Threads that wait must sleep: by default they spin, which uses the processor.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(str(folder / ENCODER), options, providers=["CPUExecutionProvider"])
     return _Parts(tokenizer, session, read_card(folder / CARD))
 
 
 def read_card(file: Path) -> ReaderCard:
-    """Read the card of a reader; if there is no file, the reader is in training and has the defaults.
+    """Read the card of a reader. Without a file, return the defaults, because a reader in training has no card yet.
 
-    :raises ReaderMissing: When the file is not a card.
+    :raises ReaderMissing: When the file exists but is not a valid card.
     """
     if not file.is_file():
         return ReaderCard()
@@ -351,26 +351,26 @@ def read_card(file: Path) -> ReaderCard:
         card = {**defaults, **json.loads(file.read_text(encoding="utf-8"))}
         return ReaderCard(**{one.name: float(card[one.name]) for one in fields(ReaderCard)})
     except (ValueError, KeyError, TypeError) as error:
-        raise ReaderMissing(f"{file} is not the card of a reader: train one with `prefrag train reader`.") from error
+        raise ReaderMissing(f"{file} is not a valid card: train a reader with `prefrag train reader`.") from error
 
 
 def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeight) -> tuple[int, str]:
-    """Find the sentence that covers most of the question, and the index of its passage."""
+    """Return the index of the passage with the sentence that covers most of the question, and this sentence."""
     sentences = [(place, one) for place, (_, text) in enumerate(passages) for one in shown_sentences(text)]
     asked = question_weights(question, weight)
     return max(sentences, key=lambda one: held_weight(asked, stems_of(one[1])))
 
 
-# The maximum number of documents that are compared. All their pairs are scored in some milliseconds.
-_MOST = 20
-# The weight of the documents' order, as in the linked retrieval. The order decides only if no pair is likely.
+# The maximum number of documents among which `choose_documents` chooses. Scoring all their pairs takes milliseconds.
+_MOST_COMPARED = 20
+# The weight of the order in which the documents came. It is small: the order decides only if no pair is likely.
 _RANK_WEIGHT = 0.05
 
 
 def choose_documents(question: str, documents: Sequence[Document], number: int) -> list[Document]:
-    """Choose the documents of the pairs that are most likely to be needed together."""
+    """Choose documents: first the pair that is most likely to be needed for the question, then the next pairs."""
     if len(documents) <= number:
         return list(documents)
-    compared = documents[: max(_MOST, number)]
+    compared = documents[: max(_MOST_COMPARED, number)]
     pairs = all_pairs(compared, [()] * len(compared))
     return by_best_pair(compared, pairs, TreePairScorer().score(question, pairs), _RANK_WEIGHT)[:number]

@@ -1,4 +1,4 @@
-"""Check whether a newer document of the same source states another answer than the best answer."""
+"""Check whether a newer document of the same source gives a different answer than the best-ranked answer."""
 
 import re
 from collections.abc import Sequence
@@ -10,15 +10,15 @@ from prefrag.components.reader.span_candidates import YEAR
 from prefrag.components.reader.span_features import Spans
 from prefrag.components.state.places import standing_of
 
-# A question with one of these words may ask about the past, so its best answer is kept. Other wordings are overlooked.
+# A question with one of these words may ask about the past: no newer answer is then preferred. The list is incomplete.
 _BEFORE = re.compile(
     r"\b(?:first|original(?:ly)?|previous(?:ly)?|former(?:ly)?|earlier|before|until|old(?:er)?|used to)\b",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+")
-# The sentence of the best answer must cover at least _LEAST of the question. A passage is about the same thing if its
-# best sentence covers at least _SHARE of what that sentence covers. A candidate counts only if its score is at most
-# _MARGIN below the best score.
+# The sentence of the best answer must cover at least the share _LEAST of the question. Another passage counts as being
+# about the same thing if its best sentence covers at least _SHARE times as much. The score of another answer may be at
+# most _MARGIN below the best score.
 _SHARE, _LEAST, _MARGIN = 0.8, 0.5, 3.0
 
 
@@ -27,15 +27,15 @@ def find_newer_answer(
 ) -> tuple[bool, int]:
     """Find out whether a newer document covers what is asked, and which answer to use.
 
-    A document that calls itself superseded, a draft or old is older than every current document of the source. Apart
-    from that, a document without a date is neither newer nor older than another document.
+    A document that is marked as superseded, a draft or old counts as older than all current documents of the source.
+    Between current documents the dates decide. A document without a date is neither newer nor older than another.
 
-    :param chosen: For each of the best answers, the best answer first: the index of its span, and its score.
-    :param look: Measures how much of the question each passage and candidate covers.
+    :param chosen: The best answers, best first, each as the index of its span and its score.
+    :param look: Measures how much of the question a passage or a candidate's sentence covers.
     :returns: First, whether a document about the same thing is newer than all documents that state the best answer.
-        Second, the index in `chosen` of the answer to use. This is the answer in the newest document whose sentence
-        covers at least as much of the question as the best answer's sentence. It is 0 (the best answer) if there is no
-        such document, or if the question names a year or asks about the past.
+        Second, the index in `chosen` of the answer to use: the newest answer whose sentence covers at least as much of
+        the question as the best answer's sentence. The index is 0 (the best answer) if no other answer is newer, or if
+        the question names a year or asks about the past.
     """
 
     def held(place: int) -> float:
@@ -59,7 +59,7 @@ def find_newer_answer(
         and numbers <= set(_NUMBER.findall(f"{documents[place].meta.get('title')} {documents[place].content}"))
     }
     of_best = [spans.candidates[place].passage for place in places[0] if held(place) >= least]
-    # `best` is empty only if every document that states the best answer is marked as superseded, a draft or old.
+    # `best` is empty if this source states the best answer only in documents marked as superseded, a draft or old.
     best, found = [current[passage] for passage in of_best if passage in current], 0
     if not any(_is_newer(date, best) for date in speaking.values()):
         return False, 0

@@ -4,7 +4,7 @@ import re
 
 from prefrag.components.text.title_mentions import comparable
 
-# Words that tell what kind of answer is asked for.
+# Words that hint at the kind of answer. Whether a question contains a word is a feature for the trees.
 ASKED_WORDS = (
     "who whom whose when where which what how year date day month century age old city town country nationality "
     "state county river island continent place born birthplace birth die died death buried father mother parent "
@@ -26,7 +26,7 @@ _POLITE = re.compile(
     r".{0,40}\b(?:who|whom|whose|what|which|when|where|why|how)\b",
     re.I,
 )
-# Nearly every English question has one of these words; few questions in other languages do.
+# Nearly every English question contains one of these words, and few questions in other languages contain any.
 _ENGLISH_ASKS = frozenset({"how", "what", "when", "where", "which", "who", "whom", "whose", "why"})
 _ENGLISH_WORDS = (
     "all and any at be been both could did does during for from had has have is its many much not of or should than "
@@ -36,8 +36,8 @@ _HOW_TO = re.compile(r"\W*how (?:to|(?:do|can|could|should|would|must) (?:i|we|y
 _COMPARES = re.compile(r"\b(?:same|both|than|share|shared|common)\b", re.I)
 _COUNTRIES = re.compile(r"\b(?:countr(?:y|ies)|national\w*)\b", re.I)
 _ENGLISH = frozenset(_ENGLISH_WORDS.split()) | _ENGLISH_ASKS
-# The question words of the European languages nearest to English, and of other languages in Latin letters.
-_WORDS_THAT_ASK_ELSEWHERE = (
+# The question words of other languages that are written in Latin letters.
+_FOREIGN_QUESTION_WORDS = (
     "wer wessen wo wann warum wieso weshalb wie woher wohin welche welcher welches welchem welchen wieviel wieviele "
     "waar wanneer waarom welk welke hoeveel wiens qui que quoi quel quelle quels quelles quand ou "
     "pourquoi combien lequel laquelle quien quienes cual cuales cuando donde cuanto cuantos cuanta cuantas porque "
@@ -46,15 +46,15 @@ _WORDS_THAT_ASK_ELSEWHERE = (
     "dlaczego ktory ktora ktore czy ile kdo kde kdy ktery ktera kolik cine unde cand cati nerede hangi "
     "nasil neden siapa kapan dimana mengapa bagaimana kuka missa milloin miksi mikor miert"
 )
-_OTHERS_ASK = frozenset(_WORDS_THAT_ASK_ELSEWHERE.split())
-_WORDS_OF_OTHERS = (
+_FOREIGN_ASKS = frozenset(_FOREIGN_QUESTION_WORDS.split())
+_FREQUENT_FOREIGN_WORDS = (
     "der die das dem den des ein eine einer eines ist sind wurde wurden waren hat haben und oder von vom zu zum zur "
     "mit im am auf fur nicht de het een en van zijn werd werden heeft hebben op bij le la les un une du est sont "
     "ete dans par sur avec el los las del es son fue una por para con il lo gli di della dei delle che sono stato "
     "nel da dos das os uma em foi sao ao det den ett av och ar som til er og et jest byl byla "
     "si je wat bir ve bu yang itu adalah nao mas"
 )
-_OTHER_WORDS = frozenset(_WORDS_OF_OTHERS.split())
+_FOREIGN_WORDS = frozenset(_FREQUENT_FOREIGN_WORDS.split())
 _NEAR_THE_BEGINNING = 6
 _COMPARED = (
     "more|less|fewer|older|younger|longer|shorter|larger|smaller|bigger|higher|lower|taller|deeper|wider|earlier|later|"
@@ -80,7 +80,7 @@ _BEYOND_SPANS = re.compile(
 
 _OF = re.compile(r"\bof\b|'s\b|\u2019s\b", re.I)
 _ASKS = re.compile(r"^\W*(?:\w+\s+)?(?:who|whom|whose|which|what|when|where|how)\b", re.I)
-# Where the description of a thing begins: a relative clause, or a participle instead of a relative clause.
+# Where the description of a thing begins: with a relative clause ("that he made") or a participle ("made by him").
 _CLAUSE = re.compile(
     r"\s(?:that|which|who|whose|whom|where|(?:by|in|on|for|from|with|to|at|under|during) which"
     r"|(?:\w{2,}ed|born|built|given|held|known|led|made|run|sold|sung|taken|won|written)"
@@ -90,21 +90,21 @@ _CLAUSE = re.compile(
 
 
 def asks_yes_no(question: str) -> bool:
-    """Check whether a question in English asks for yes or no: it begins with a verb and offers no choice."""
+    """Check whether a question in English asks for yes or no: it begins with a verb and does not contain "or"."""
     first = comparable(question).partition(" ")[0]
     return first in _FIRST_VERBS and " or " not in question.lower() and _POLITE.match(question) is None
 
 
 def asks_to_compare(question: str) -> bool:
-    """Check whether a yes-or-no question compares two things by anything but country or nationality."""
+    """Check whether a yes-or-no question compares two things in any respect except country or nationality."""
     return _COMPARES.search(question) is not None and _COUNTRIES.search(question) is None
 
 
 def question_head(question: str) -> str:
     """Return what follows the question word, up to the first clause that describes something.
 
-    An example is "founded the school" of "Who founded the school that trained the designer of ...?". If there is no
-    such clause, return everything after the question word.
+    For "Who founded the school that trained the designer?" it is "founded the school". If no clause describes anything,
+    return everything after the question word.
     """
     asks = _ASKS.match(question)
     begin = asks.end() if asks else 0
@@ -113,17 +113,17 @@ def question_head(question: str) -> str:
 
 
 def asks_through_another(question: str) -> bool:
-    """Check whether a question may describe a thing through another thing: by a clause, an "of" or a genitive."""
+    """Check whether a question may describe a thing through another: by a clause, an "of" or a genitive ("X's son")."""
     return not question.rstrip().endswith(question_head(question)) or _OF.search(question) is not None
 
 
 def asks_how_to(question: str) -> bool:
-    """Check whether a question asks for the steps of something, and not for a few words."""
+    """Check whether a question asks how to do something, so that the answer is a series of steps."""
     return _HOW_TO.match(question) is not None
 
 
 def asks_beyond_spans(question: str) -> bool:
-    """Check whether a question asks for a difference, a count or a new text, which no passage states."""
+    """Check whether a question asks for something that no passage states: a difference, a count or a new text."""
     return _BEYOND_SPANS.search(question) is not None
 
 
@@ -133,16 +133,16 @@ def looks_english(question: str) -> bool:
     letters = [sign for sign in question if sign.isalpha()]
     if not letters or sum(sign < "\u0250" for sign in letters) < 0.8 * len(letters):
         return False
-    asking = next((place for place, word in enumerate(words) if word in _ENGLISH_ASKS | _OTHERS_ASK), len(words))
+    asking = next((place for place, word in enumerate(words) if word in _ENGLISH_ASKS | _FOREIGN_ASKS), len(words))
     # The first question word decides, because names and titles in any language may follow it.
-    if asking < len(words) and (words[asking] in _OTHERS_ASK or asking < _NEAR_THE_BEGINNING):
+    if asking < len(words) and (words[asking] in _FOREIGN_ASKS or asking < _NEAR_THE_BEGINNING):
         return words[asking] in _ENGLISH_ASKS
     held = sum(word in _ENGLISH for word in words) + (words[0] in _FIRST_VERBS - _ENGLISH)
-    return held > sum(word in _OTHER_WORDS for word in words) and held >= len(words) // 10
+    return held > sum(word in _FOREIGN_WORDS for word in words) and held >= len(words) // 10
 
 
 def asked_for(question: str) -> list[float]:
-    """Compute the features that tell what kind of answer a question asks for; see :data:`ASKED_FEATURES`."""
+    """Compute the features of a question that hint at the kind of answer; :data:`ASKED_FEATURES` names them."""
     words = set(comparable(question).split())
     return [*(float(word in words) for word in _ASKED), float(asks_yes_no(question)), float("or" in words)]
 

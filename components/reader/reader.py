@@ -14,9 +14,10 @@ class Candidate:
     """A possible answer.
 
     :param text: The answer: a span of a document, ``yes`` or ``no``.
-    :param kind: ``span``, ``yes``, ``no``, or ``steps`` for a span that answers how to do something.
-    :param document: The document that holds the span or, for yes and no, the sentence.
-    :param sentence: The sentence that states the answer or, for yes and no, the one with most of the question's words.
+    :param kind: ``span``, ``yes`` or ``no``; ``steps`` if the question asks how to do something.
+    :param document: The document that contains the span or, for ``yes`` and ``no``, the ``sentence``.
+    :param sentence: The sentence that states the answer; for ``steps``, together with the list that follows it; for
+        ``yes`` and ``no``, the sentence that contains most of the question's words.
     :param probability: How likely the answer is right, from 0 to 1. The sum over all candidates is at most 1.
     """
 
@@ -28,23 +29,22 @@ class Candidate:
 
 
 class Reader(Protocol):
-    """Answer a question from documents; ``warm_up`` is optional."""
+    """Find answers in documents. A reader may also have a method ``warm_up``, which loads its model."""
 
     @property
     def threshold(self) -> float:
-        """The minimum probability, from 0 to 1, at which an answer is given."""
+        """An answer is given to the user if its probability, from 0 to 1, is at least this."""
 
     @property
     def probable(self) -> float:
-        """The minimum probability, from 0 to 1, at which only the sentence of an answer is given."""
+        """With a probability from this up to `threshold`, the user gets only the sentence that may hold the answer."""
 
     def read(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
-        """Find the possible answers to a question in documents.
+        """Find possible answers in documents.
 
         :param question: The question.
         :param documents: The documents, best first.
-        :returns: The candidates, the likeliest first. The list is empty if the documents are empty or if the reader
-            cannot answer questions of this kind.
+        :returns: The candidates, the likeliest first; an empty list without text or for unsupported kinds of questions.
         """
 
     async def read_async(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
@@ -57,4 +57,4 @@ class Reader(Protocol):
 
 
 class ReaderMissing(Missing):
-    """Report that the trained reader, or a package that it needs, is missing; the message says what to do."""
+    """The error when a file of the trained reader, or a package that it needs, is missing. It says what to do."""

@@ -9,9 +9,9 @@ from typing import Any
 
 LONGEST = 512
 _LONGEST_QUESTION = 64
-# For how many texts the tokens are cached. A passage is read with other passages, again in the next step, and alone.
-_KEPT = 256
-# `PMID 23649844` is the number of a record, and says nothing about its content.
+# The number of texts whose tokens are cached: a passage is encoded with others, alone, and again in later steps.
+_CACHED_TEXTS = 256
+# Matches titles such as `PMID 23649844`, which only number a record in a database and say nothing about its content.
 _RECORD_NUMBER = re.compile(r"(?:\S+\s+)?\d{5,}")
 
 
@@ -19,16 +19,16 @@ _RECORD_NUMBER = re.compile(r"(?:\S+\s+)?\d{5,}")
 class ReaderInput:
     """A question and passages as tokens."""
 
-    ids: list[int]  # the numbers of the tokens, at most `LONGEST`
-    types: list[int]  # for each token 0 in the question and 1 in the passages
+    ids: list[int]  # the token ids, at most `LONGEST` of them
+    types: list[int]  # for each token: 0 up to the end of the question, 1 after it
     texts: list[str]  # the text of each passage as the encoder sees it, title first
     passage: list[int]  # for each token the index of its passage; -1 if it belongs to no passage
-    begin: list[int]  # for each token the character of the passage's text at which the token begins
-    end: list[int]  # for each token the character of the passage's text at which the token ends
+    begin: list[int]  # for each token the index of its first character in the passage's text
+    end: list[int]  # for each token the index after its last character in the passage's text
 
 
 def load_tokenizer(file: Path) -> Any:
-    """Load a ``tokenizer.json`` as a ``tokenizers.Tokenizer`` that neither cuts nor pads."""
+    """Load a ``tokenizer.json`` as a ``tokenizers.Tokenizer``, with truncation and padding switched off."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(file))
@@ -38,16 +38,16 @@ def load_tokenizer(file: Path) -> Any:
 
 
 def passage_text(title: str, text: str) -> str:
-    """Put the title and a full stop before a text, unless the title is empty or the number of a record."""
+    """Put the title and a full stop before a text, unless the title is empty or only a record number (``PMID 123``)."""
     title = title.strip()
     return f"{title}. {text}" if title and not _RECORD_NUMBER.fullmatch(title) else text
 
 
 def encode(tokenizer: Any, question: str, passages: Sequence[tuple[str, str]], longest: int = LONGEST) -> ReaderInput:
-    """Make the input of the encoder: the question, then the passages, each ended by a separator.
+    """Make the input of the encoder: the question and then the passages, with a separator token after each of them.
 
-    Only the first 64 tokens of the question are read. If the passages together are too long, the longest passages are
-    cut at the end, all to the same length, so that the input has at most ``longest`` tokens.
+    Only the first 64 tokens of the question are used. If the input would have more than ``longest`` tokens, the longest
+    passages lose their ends: they are all cut to the same length.
     """
     texts = [passage_text(title, text) for title, text in passages]
     (asked, *_), *encoded = (_tokens(tokenizer, text, longest) for text in (question, *texts))
@@ -66,17 +66,17 @@ def encode(tokenizer: Any, question: str, passages: Sequence[tuple[str, str]], l
     return ReaderInput(ids, types, texts, passage, begin, end)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED_TEXTS)
 def _tokens(tokenizer: Any, text: str, most: int) -> tuple[list[int], list[int], list[int]]:
-    """Find the numbers of a text's tokens, and where each token begins and ends."""
-    # One text per call, because waking threads for a few short texts takes longer than it saves.
+    """Tokenise a text; return the ids of its tokens, and the characters at which the tokens begin and end."""
+    # Texts are not encoded as a batch: the tokenizer would use threads, which costs more time than it saves here.
     found = tokenizer.encode(text, add_special_tokens=False)
     offsets = found.offsets[:most]
     return found.ids[:most], [begin for begin, _ in offsets], [end for _, end in offsets]
 
 
 def _fair_length(lengths: Sequence[int], room: int) -> int:
-    """Find the length to which all longer passages are cut, so that all passages fit."""
+    """Find the maximum number of tokens per passage at which all passages fit into ``room`` tokens."""
     left, cut = room, 0
     for number, length in enumerate(sorted(lengths)):
         cut = max(0, left // (len(lengths) - number))

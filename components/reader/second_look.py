@@ -1,4 +1,4 @@
-"""The encoder's second look at a possible answer: at its sentence with the answer marked, and at its passage alone."""
+"""A second look at a possible answer: the encoder reads its sentence with the answer marked, and its passage alone."""
 
 from collections.abc import Callable, Sequence, Set
 from functools import cached_property
@@ -22,7 +22,7 @@ ScorePassages = Callable[[str, Sequence[Passage]], EncoderScores]
 
 
 class SecondLook:
-    """Judge single candidates once more, by the question and its passages."""
+    """Examine a single possible answer more closely: by the words of its sentence, and with a further encoder run."""
 
     def __init__(
         self, question: str, passages: Sequence[Passage], weight: WordWeight, score: ScorePassages | None = None
@@ -32,7 +32,7 @@ class SecondLook:
         self._asked = question_weights(question, weight)
         self._head = question_weights(question_head(question), weight)
         self._shifts = [len(passage_text(title, text)) - len(text) for title, text in passages]
-        # What :meth:`_second` found, by passage and sentence of a candidate.
+        # A cache for :meth:`_second`. Its keys are the passage and the sentence of a candidate.
         self._found: dict[tuple[int, int], tuple[Passage | None, frozenset[str]]] = {}
 
     @cached_property
@@ -51,12 +51,12 @@ class SecondLook:
         return [stems_of(title) for title, _ in self._passages]
 
     def odds_of(self, candidate: SpanCandidate) -> float:
-        """Let the encoder read a candidate marked in its sentence; return the log odds that there is an answer."""
+        """Let the encoder read a candidate's sentence with the candidate marked; return the log odds of an answer."""
         span, _, _, none = self._read(self.marked(candidate)).kinds
         return float(np.log(span + _LEAST) - np.log(none + _LEAST))
 
     def alone(self, candidate: SpanCandidate) -> EncoderScores:
-        """Let the encoder read the passage of a candidate without the others."""
+        """Let the encoder read the passage of a candidate alone, without the other passages."""
         return self._read([self._passages[candidate.passage]])
 
     def holds_of(self, candidate: SpanCandidate) -> float:
@@ -69,7 +69,7 @@ class SecondLook:
         return max(held_weight(self._asked, sentence | title) for sentence in self._stems[passage])
 
     def answers_another_question(self, candidate: SpanCandidate) -> bool:
-        """Check whether a candidate is about another time or thing than asked, or affirms what the question denies."""
+        """Check whether a candidate is about another time or thing than the question, or affirms what it denies."""
         title, text = self._passages[candidate.passage]
         shift = self._shifts[candidate.passage]
         if candidate.begin < shift:
@@ -91,11 +91,11 @@ class SecondLook:
         return self.holds_of(candidate), held_weight(self._head, held), added
 
     def lacks_of(self, candidate: SpanCandidate) -> tuple[float, float, float, float]:
-        """Find the weight, from 0 to 1, of the rarest word of the question that is absent from a text.
+        """Find the weight, from 0 to 1, of the rarest word of the question that a text lacks; 0 if it lacks none.
 
-        Such a text may be about another thing. The first three values are for words absent from all passages, from the
-        candidate's passage, and from its sentence and title. The fourth value is for words of the question's head that
-        are absent from the sentence and title.
+        A text that lacks a rare word may be about another thing. The texts are: all passages, the candidate's passage,
+        and the candidate's sentence with the title. The fourth value is for the sentence with the title again, but only
+        for the words of the `question_head`.
         """
         held = self._held(candidate)
         whole = [set().union(title, *sentences) for title, sentences in zip(self._titles, self._stems, strict=True)]
@@ -107,7 +107,7 @@ class SecondLook:
         )
 
     def marked(self, candidate: SpanCandidate) -> list[Passage]:
-        """Mark a candidate in its sentence, and add another passage's sentence for the rest of the question."""
+        """Mark a candidate in its sentence; add another passage's sentence with most of the question's other words."""
         title, text = self._passages[candidate.passage]
         shift = self._shifts[candidate.passage]
         first, last = self._spans[candidate.passage][self._sentence_of(candidate)]
@@ -124,7 +124,7 @@ class SecondLook:
         return self._score(self._question, passages)
 
     def _sentence_of(self, candidate: SpanCandidate) -> int:
-        """Find a candidate's sentence or, for a title, the sentence of the passage that covers most of the question."""
+        """Find a candidate's sentence. If the candidate is the title, find the sentence nearest to the question."""
         begin = candidate.begin - self._shifts[candidate.passage]
         if begin < 0:
             stems = self._stems[candidate.passage]

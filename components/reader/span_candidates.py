@@ -8,7 +8,7 @@ from prefrag.components.reader.reader_input import passage_text
 KINDS = ("title", "date", "year", "number", "quotation", "name", "short_name", "phrase", "read")
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})\b")
-# A word of a phrase. Function words such as "of" end the phrase.
+# Matches a word inside a phrase. A function word such as "of" does not match, so the phrase ends before it.
 _INSIDE = (
     r"(?!(?:from|of|the|and|with|by|in|on|at|for|that|which|who|was|were|is|are|to|as|or|but|has|had|have|it|he|she)\b)"
     r"[a-z-]{3,}"
@@ -46,8 +46,8 @@ _PATTERNS = (
     ),
 )
 _FULL_TITLE = re.compile(r"\s*\(.*?\)\s*$")
-# The border between two sentences, or between title and text. Three lower-case letters must come before the full stop,
-# because initials and abbreviated names end in fewer.
+# The border between two sentences, or between title and text. At least three lower-case letters must come before the
+# full stop, so that it does not match after initials and abbreviations such as "J." or "St.".
 SENTENCE_BORDER = re.compile(r"[^\W\d_A-Z]{3}[.!?]\s+[A-Z\"\u201c]")
 _STRIPPED = " .,;:'\u2019\u2018-"
 _JOINING_WORDS = (
@@ -61,17 +61,17 @@ _LONGEST = 80
 
 @dataclass(frozen=True, slots=True)
 class SpanCandidate:
-    """A span that may be the answer."""
+    """A span of a passage that may be the answer to the question."""
 
     passage: int  # the index of its passage
     text: str
-    kind: str  # one of `KINDS`; `title` is the passage's title, `read` a span that only the encoder proposes
-    begin: int  # the character at which it begins in the `passage_text`, which the encoder reads
-    end: int  # the character at which it ends in the `passage_text`
+    kind: str  # one of `KINDS`; `read` means that the encoder proposed the span, and no pattern matched it
+    begin: int  # the index of its first character in the `passage_text` (title and text), which the encoder reads
+    end: int  # the index after its last character there
 
 
 def short_title(title: str) -> str:
-    """Return a title without the parenthesis at its end."""
+    """Return a title without the parenthesis at its end: ``Heat (1995 film)`` becomes ``Heat``."""
     return _FULL_TITLE.sub("", title).strip()
 
 

@@ -1,4 +1,4 @@
-"""The features of spans that may be an answer, for the trees of the reader."""
+"""The features of possible answers (spans of passages), by which the boosted trees of the reader rank the answers."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -36,8 +36,8 @@ _CUES = {
 _IN = re.compile(r"\b(?:in|at|on|from)\s+(?:the\s+)?$")
 _DASH = re.compile(r"[\u2013-]\s*$")
 _PEOPLE = re.compile(r"(?:an|ish|ese|ch)$")
-# The sizes of the caches of passages (each with its question), texts and words, which a run needs again at each step.
-_KEPT_PASSAGES, _KEPT_TEXTS, _KEPT_WORDS = 128, 1_024, 8_192
+# The numbers of passages (each with its question), texts and words whose results are cached for the next step of a run.
+_CACHED_PASSAGES, _CACHED_TEXTS, _CACHED_WORDS = 128, 1_024, 8_192
 _SPAN_FEATURES = (
     *(f"kind_{kind}" for kind in KINDS),
     "words", "characters", "has_capital", "has_digit", "of_people", "share_in_question", "is_in_question",
@@ -57,7 +57,7 @@ FEATURES = (*ASKED_FEATURES, *_SPAN_FEATURES, *READ_FEATURES)
 
 @dataclass(frozen=True)
 class Spans:
-    """The candidates of a question with their features."""
+    """The possible answers to a question, with their features."""
 
     candidates: list[SpanCandidate]
     keys: list[str]  # the `answer_key` of each span, which is the same for equal answers
@@ -70,27 +70,27 @@ def answer_key(text: str) -> str:
     return " ".join(word for word in words if word not in ("a", "an", "the")) or " ".join(words)
 
 
-@lru_cache(maxsize=_KEPT_WORDS)
+@lru_cache(maxsize=_CACHED_WORDS)
 def stem(word: str) -> str:
-    """Cut a lower-case word to five letters; a word of five letters or fewer loses a final s."""
+    """Cut a lower-case word to five letters or, if it is not longer, remove the plural "s" at its end."""
     return word[:5] if len(word) > 5 else word.rstrip("s")
 
 
-@lru_cache(maxsize=_KEPT_TEXTS)
+@lru_cache(maxsize=_CACHED_TEXTS)
 def stems_of(text: str) -> frozenset[str]:
     """List the stems of a text's words."""
     return frozenset(stem(word) for word in _WORD.findall(text.lower()))
 
 
 class PassageWords:
-    """The words of a passage: where each begins, and its weight. ``asked`` has the weights of the question's stems."""
+    """The words of a passage: where each begins, and its weight in the question. ``asked`` maps stems to weights."""
 
     def __init__(self, title: str, text: str, asked: dict[str, float]):
         self.title = comparable(short_title(title))
         self.text = passage_text(title, text)
         self.spoken = f" {comparable(self.text)} "
         if self.text == text:
-            # The title was left out, because it is the number of a record and not a name.
+            # `passage_text` has left the title out, because it is only the number of a record.
             self.title = ""
         words = list(_WORD.finditer(self.text))
         self.begins = [word.start() for word in words]
@@ -111,8 +111,8 @@ def span_features(
     """Find all spans of passages that may answer a question, and compute their features.
 
     :param passages: The title and the text of each passage.
-    :param scores: The encoder's scores of the passages; None makes the features that depend on them NaN.
-    :param weight: The function that weighs a word, from 0 to 1.
+    :param scores: The encoder's scores of the passages. If None, the features that need the scores are NaN.
+    :param weight: A function that returns the weight of a word, from 0 (common) to 1 (rare).
     """
     parts = [_read_passage(question, title, text, weight) for title, text in passages]
     words = [part.words for part in parts]
@@ -158,7 +158,7 @@ def span_features(
 
 @dataclass(frozen=True)
 class _Read:
-    """What is read from a passage for a question, independently of the other passages."""
+    """The possible answers in one passage, with the features that do not depend on other passages."""
 
     words: PassageWords
     candidates: list[SpanCandidate]
@@ -166,7 +166,7 @@ class _Read:
     rows: Values
 
 
-@lru_cache(maxsize=_KEPT_PASSAGES)
+@lru_cache(maxsize=_CACHED_PASSAGES)
 def _read_passage(question: str, title: str, text: str, weight: WordWeight) -> _Read:
     asked = question_weights(question, weight)
     words, spoken, stems = PassageWords(title, text, asked), f" {comparable(question)} ", set(asked)
@@ -176,13 +176,13 @@ def _read_passage(question: str, title: str, text: str, weight: WordWeight) -> _
     return _Read(words, candidates, keys, np.array(rows, np.float32))
 
 
-@lru_cache(maxsize=_KEPT_PASSAGES)
+@lru_cache(maxsize=_CACHED_PASSAGES)
 def word_weights_of(question: str, weight: WordWeight) -> dict[str, float]:
     """Map the stems of a question's words, except :data:`PLAIN_WORDS`, to their weights from 0 to 1."""
     return {stem(word): weight(word) for word in _WORD.findall(question.lower()) if word not in PLAIN_WORDS}
 
 
-@lru_cache(maxsize=_KEPT_PASSAGES)
+@lru_cache(maxsize=_CACHED_PASSAGES)
 def question_weights(question: str, weight: WordWeight) -> dict[str, float]:
     """Weigh the words of a question, so that the weights add up to one."""
     found = word_weights_of(question, weight)
@@ -190,7 +190,7 @@ def question_weights(question: str, weight: WordWeight) -> dict[str, float]:
     return {one: value / total for one, value in found.items()}
 
 
-# How many features of the span itself come after the features that depend on other passages.
+# In a row of features, those that depend on other passages stand before the last two values of `_features_of`.
 _AFTER = 2
 
 
@@ -285,7 +285,7 @@ class _Links:
         return float(sum(year < years[place] for year in others) - sum(year > years[place] for year in others))
 
     def place_of(self, one: SpanCandidate, key: str) -> int:
-        """Find the passage that a span is about: the passage with the span as its title, or else the span's own."""
+        """Find the passage about a span: the passage with this title or, if there is none, the one that contains it."""
         return self._place_of.get(key, one.passage)
 
     def features_of(self, place: int) -> list[float]:
@@ -343,12 +343,12 @@ def _read_features(
 
 
 def word_weights(tokenizer: object) -> WordWeight:
-    """Weigh words by their rarity: rare words come late in the encoder's vocabulary, which is sorted by frequency."""
+    """Make a function that weighs words by rarity: the encoder's vocabulary is sorted, the commonest words first."""
     known: dict[str, int] = tokenizer.get_vocab()  # type: ignore[attr-defined]
-    # In the vocabulary, signs and single letters come before the commonest word.
+    # "the" is the commonest word. Before it, the vocabulary contains only signs and single letters.
     first, size = known.get("the", 0), len(known)
 
-    @lru_cache(maxsize=_KEPT_WORDS)
+    @lru_cache(maxsize=_CACHED_WORDS)
     def weight(word: str) -> float:
         number = known.get(word)
         if number is None:
@@ -359,7 +359,7 @@ def word_weights(tokenizer: object) -> WordWeight:
 
 
 def question_cover(question: str, passages: Sequence[tuple[str, str]], weight: WordWeight) -> tuple[float, float]:
-    """Measure which share of a question's words all passages together cover, and which share the best two cover."""
+    """Compute two shares of the question's words, by weight: in all passages together, and in the best two passages."""
     asked = question_weights(question, weight)
     held = [stems_of(passage_text(*passage)) & asked.keys() for passage in passages]
     pairs = combinations_with_replacement(held, 2)

@@ -1,4 +1,4 @@
-"""The features from which the trees estimate how likely an answer is right."""
+"""The features from which boosted trees estimate the probability that the chosen answer is right."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -33,8 +33,8 @@ def sure_features(
 ) -> Values:
     """Compute the features of the answer that was chosen, as one row; see :data:`FEATURES`.
 
-    :param chosen: For each of the best answers, the chosen answer first: the index of its span, the score with which it
-        was chosen, and its row of :func:`~prefrag.components.reader.choice_features.choice_features`.
+    :param chosen: The best answers, beginning with the chosen answer. Each consists of the index of its span, the score
+        by which it was chosen, and its row of :func:`~prefrag.components.reader.choice_features.choice_features`.
     """
     place, choice, row = chosen[0]
     key, candidate = spans.keys[place], spans.candidates[place]

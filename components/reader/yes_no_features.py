@@ -1,4 +1,4 @@
-"""The features of a yes-or-no question, for the trees of the reader."""
+"""The features of a yes-or-no question and its passages, by which boosted trees decide between yes and no."""
 
 import re
 from collections.abc import Sequence
@@ -91,6 +91,6 @@ def yes_no_features(question: str, passages: Sequence[tuple[str, str]], weight: 
 
 
 def _shared(sets: Sequence[set[str]]) -> float:
-    """Check whether the first two sets that are not empty share a value; NaN if there are fewer than two such sets."""
+    """Return 1 if the first two non-empty sets share a value, else 0; NaN if fewer than two sets are non-empty."""
     held = [one for one in sets if one]
     return float(not held[0].isdisjoint(held[1])) if len(held) >= 2 else float("nan")

@@ -1,1 +1,1 @@
-"""The reasoner, which takes the steps of a run with a model or an extractive reader, and the model's reply formats."""
+"""The reasoner, which decides at each step of a run whether to search or to answer, and the formats of its replies."""

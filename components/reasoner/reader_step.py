@@ -24,7 +24,7 @@ NOT_READ = (
 def take_reader_step(
     state: State, candidates: Sequence[Candidate], reader: Reader, tool: str = "", must_answer: bool = False
 ) -> State:
-    """Answer if an answer is likely enough. Otherwise search for what is still open. If there is no new query, stop."""
+    """Add a step: an answer if it is likely enough or ``must_answer``, else a search, else an end without an answer."""
     threshold = reader.threshold
     best = candidates[0] if candidates else None
     is_sure = best is not None and best.probability >= threshold
@@ -52,7 +52,7 @@ def take_reader_step(
 
 
 def _choose_certainty(best: Candidate | None, reader: Reader) -> Certainty:
-    # Yes and no are never given as answers, because even the likelier of the two may have no sentence that supports it.
+    # Yes and no are shown only as guesses, because even the likelier of the two may have no sentence that supports it.
     if best is None or best.kind in ("yes", "no"):
         return "not_found"
     if best.kind == "span" and best.probability >= reader.threshold:
@@ -65,20 +65,20 @@ def _mark(candidate: Candidate, state: State) -> str:
     return f" [{mark}]" if mark else ""
 
 
-# A query takes up to 10 names from the two best documents, because one of them usually names the passage to find next.
-# More names are not used, because the query may be sent to the web.
+# A query takes up to 10 names from the two best documents, because one of the names is usually the title of the passage
+# that is needed next. More names are not used, because the query may be sent to the web.
 _DOCUMENTS = 2
 _NAMES = 10
 _FEWEST_SEARCHES = 2
 
 
 def next_query(state: State) -> str | None:
-    """Make the query of the next search: first the question, later what the last search found and what it left open.
+    """Make the query of the next search, or return None if there should be no further search.
 
-    A later query consists of the names in the two best documents of the last search and of the question's words that
-    are in neither document. Names in the sentences nearest to the question come first; names of earlier queries are
-    left out. Returns None if the preferred source takes only the question and has already been searched. For the last
-    step of a run, also returns None unless the question names a thing through another, as in "the author of Emma".
+    The first query is the question. A later query consists of the new names in the two best documents of the last
+    search, those nearest to the question first, and of the question's words that are in neither document. There is no
+    further search if the preferred source takes only the question and has been searched. There is also none in the last
+    step of a run, unless the question names a thing through another, as in "the author of Emma".
     """
     made, last = sum(step.action is Action.SEARCH for step in state.steps), state.settings.max_steps - 1
     is_last = made >= max(_FEWEST_SEARCHES, last) and not asks_through_another(state.question)
@@ -104,16 +104,16 @@ def _new_names(state: State, documents: Sequence[Document]) -> Iterator[str]:
                 yield span.text
 
 
-# The maximum number of queries offered to a model. With more queries, its constrained reply would take longer.
+# The maximum number of queries among which a model chooses. The more there are, the longer its reply takes.
 MAX_CHOICES = 12
 MAX_CHARACTERS = 1_000
 
 
 def open_queries(state: State) -> list[str]:
-    """List the queries for what the passages so far leave open.
+    """List the queries that could find what is still missing. A small model chooses one of them.
 
-    Before any passage is found, the only query is the question. Later, each query joins the title of a found passage
-    with the words of the question that no observed passage contains. The queries of the best passages come first.
+    Before any passage is found, the only query is the question. Later, each query is the title of a found passage,
+    followed by the words of the question that no passage contains. The queries of the best passages come first.
     """
     searched = {search.query for search in state.searches}
     titles = dict.fromkeys(str(document.meta.get("title") or "") for document in state.retrieved)

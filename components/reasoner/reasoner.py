@@ -27,7 +27,7 @@ SEARCH_ENGINE = Tool(
     "A search engine over a knowledge base, "
     "for looking up facts about people, places, works, events and anything else.",
 )
-# These example marks use letters that real marks never have, so a model that copies them cites nothing.
+# The marks in this example contain letters that real marks never contain, so a model that copies them cites nothing.
 CITED = ", followed by the marks of the passages that it rests on, copied exactly, such as [1ma] or [2un][W1na]"
 SOURCE_NOT_CHOSEN = "There is no language model to choose a source, so the preferred source is searched first."
 ANSWER_FORMATS: dict[AnswerType, str] = {
@@ -41,9 +41,9 @@ ANSWER_FORMATS: dict[AnswerType, str] = {
 class AnswerFormat:
     """What a final answer looks like.
 
-    :param words: How the prompt describes the answer; by default as the run's ``answer_type`` requires (table 19).
+    :param words: How the prompt describes the answer; by default, the run's ``answer_type`` decides (table 19).
     :param cite: Ask the model to cite the passages that support its answer, if the run's ``prompts`` is ``product``.
-        The formats ``cot`` and ``guided``, which is for GGUF files, never ask for citations.
+        With the reply formats ``cot`` and ``guided``, the model is never asked to cite.
     """
 
     words: str | None = None
@@ -54,8 +54,8 @@ class AnswerFormat:
 class Reasoner:
     """Take the next step of a run: a thought, and a search or an answer (section 3.2 of PrefRAG).
 
-    The model is shown the transcript of the earlier steps, and the first step of its reply is kept. Without a model, an
-    extractive reader takes the step: it answers if an answer is likely enough, and otherwise searches.
+    The model sees the transcript of the earlier steps. If its reply contains several steps, only the first is kept.
+    Without a model, an extractive reader takes the step: it answers if an answer is likely enough, else it searches.
 
     ```python
     from prefrag.components.generators.chat_model import ChatModel
@@ -85,21 +85,21 @@ class Reasoner:
         """Set up the component.
 
         :param chat_generator: The model, any Haystack chat generator.
-        :param reader: The reader that takes the steps if no model is set up.
+        :param reader: The extractive reader that takes the steps if no model is set up.
         :param reply_format: ``text`` is the papers' format. ``json`` is constrained by a schema, for small models.
-            ``guided`` is ``json`` with a choice of queries, for the smallest models. ``tools`` is the function calling
-            of the chat API. ``cot`` is a chain of thought in which each sentence is the next query (IRCoT). ``auto`` is
-            ``guided`` for a GGUF file and ``text`` for a model server.
-        :param tools: The actions offered to the model, each with a name, a description and the source to search. For an
-            action without a source, the router chooses one. By default only the paper's ``Search_Engine``.
+            ``guided`` is ``json`` in which the model only chooses among prepared queries, for the smallest models.
+            ``tools`` uses the function calling of the chat API. ``cot`` is a chain of thought, each sentence of which
+            is the next query (IRCoT). ``auto`` is ``guided`` for a GGUF file and ``text`` for a model server.
+        :param tools: The search actions that the model can choose, each with a name, a description and the source to
+            search. Without a source, the router chooses one. By default only the paper's ``Search_Engine``.
         :param answer_format: What a final answer looks like: an :class:`AnswerFormat`, or only its ``words``.
-        :param must_answer: Force the model to answer from what it has seen, as at the end of a run.
-        :param prompt: The prompt file to use instead of the prompt that belongs to the reply format. Two shipped
-            prompts are for ``must_answer``: ``answer_once`` asks only for the answer, and ``answer_with_analysis`` for
-            an analysis and then the answer (table 9 of DR-RAG). If the prompt ends with ``Thought:``, only the text in
-            the final answer field of the reply counts as the answer.
+        :param must_answer: The model must answer and cannot search, as in the call at the end of a run.
+        :param prompt: The prompt file, by default the prompt of the reply format. Two shipped prompts are for
+            ``must_answer``: ``answer_once`` asks only for the answer, and ``answer_with_analysis`` for an analysis and
+            then the answer (table 9 of DR-RAG). If a prompt ends with ``Thought:``, only the text in the final answer
+            field of the reply counts as the answer.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9 (section 4.3).
-        :param self_evaluation: Have the model judge its own answer (section 3.3); otherwise an answer has no label.
+        :param self_evaluation: Have the model label its own answer as correct or not (section 3.3).
         :param commonsense: Allow thoughts to add commonsense knowledge (MSPR, III.B), unless the run's ``prompts`` is
             ``product``.
         :raises ValueError: When the format is unknown, two tools have one name, or the prompt file does not exist.
@@ -114,7 +114,7 @@ class Reasoner:
         if not isinstance(answer_format, AnswerFormat):
             words = {"words": answer_format} if isinstance(answer_format, str) else answer_format or {}
             answer_format = AnswerFormat(**words)
-        # Haystack reads the plain values from these attributes when it saves a pipeline.
+        # When Haystack saves a pipeline, it reads these attributes, which must be plain values.
         self.tools = [asdict(tool) for tool in offered]
         self.chat_generator = chat_generator
         self.reader = reader
@@ -130,7 +130,7 @@ class Reasoner:
         self._call = ModelCall("reasoner", chat_generator, generation_kwargs)
 
     def warm_up(self) -> None:
-        """Load the model, connect to its server, or load the reader."""
+        """Load the model or connect to its server; if no model is set up, load the extractive reader."""
         if (reader := self._reader) is None:
             self._call.warm_up()
         elif hasattr(reader, "warm_up"):
@@ -141,7 +141,7 @@ class Reasoner:
         """Take the next step.
 
         :param state: The state so far.
-        :returns: ``state`` with one more step.
+        :returns: ``state`` with the new step.
         :raises RunError: When the model fails; the error holds the state.
         """
         if (reader := self._reader) is not None:
@@ -154,12 +154,12 @@ class Reasoner:
 
     @property
     def is_extractive(self) -> bool:
-        """Whether the reader takes the steps, because there is no model."""
+        """Whether the extractive reader takes the steps, because no model is set up."""
         return self._reader is not None
 
     @property
     def _reader(self) -> Reader | None:
-        # Decided anew at each run, because the environment variables that name the model may have changed.
+        # Not decided once in `__init__`: the environment variables that name the model may change between runs.
         return self.reader if self._call.is_absent else None
 
     def _take_step(self, state: State, candidates: Sequence[Candidate], reader: Reader) -> State:
@@ -179,7 +179,7 @@ class Reasoner:
         if name == "auto":
             name = "guided" if self._call.is_embedded else "text"
         if self.must_answer and self.prompt is not None and name == "tools":
-            # A custom prompt for the answering call contains the passages. `tools` would add them again as turns.
+            # A custom prompt for the final answer already contains the passages, which `tools` would add once more.
             name = "text"
         kind = FORMATS[name]
         return kind(self.self_evaluation) if issubclass(kind, JsonFormat) else kind()
@@ -187,8 +187,8 @@ class Reasoner:
     def ask_further(self, state: State, question: str) -> dict[str, Any] | None:
         """Put another component's question into this conversation, after the last observation.
 
-        Returns the arguments of :meth:`ModelCall.prepare`. Returns None if the prompt is a custom one, if the run's
-        ``prompts`` is not ``product``, or if the reply format does not allow citations.
+        Returns the arguments of :meth:`ModelCall.prepare`. Returns None if this component has a custom prompt, if the
+        run's ``prompts`` is not ``product``, or if the reply format does not allow citations.
         """
         if self.prompt is not None or not self._format.cites or state.settings.prompts != "product":
             return None
@@ -210,7 +210,7 @@ class Reasoner:
         def turns(observations: Observations) -> list[Turn]:
             written, above = [], set(map(identity, observations[0]))
             for step, shown in zip(state.steps, observations[1:], strict=True):
-                # A user's own prompt may show only some of the steps, so no passage counts as already shown.
+                # A user's own prompt may leave out steps. Then every passage is written in full at each of its steps.
                 text = passages(shown, step.note, marks, above if self.prompt is None else (), settings.prompts)
                 written.append(Turn(self._show(step), text if step.observed else None))
                 above.update(map(identity, shown))
@@ -222,7 +222,7 @@ class Reasoner:
                 "attached": passages(observations[0], marks=marks, prompts=settings.prompts) if state.attached else "",
                 "history": state.history if not state.typed else (),
                 "tools": tools,
-                # If the shipped tool is the only tool, it is not described.
+                # The shipped tool needs no description if it is the only tool.
                 "described": [tool for tool in tools if tools != [SEARCH_ENGINE]],
                 "tool_names": " or ".join(tool.name for tool in tools),
                 "max_steps": settings.max_steps,
@@ -235,7 +235,7 @@ class Reasoner:
                 "as_json": isinstance(form, JsonFormat),
                 "asks_further": bool(further),
                 "steps": [
-                    # An observation without a search is a correction.
+                    # Without a search, the observation only says what was wrong with the reply.
                     {"reply": step.reply, "observation": observation, "searched": bool(step.searches)}
                     for step, observation in turns(observations)
                 ],
@@ -257,17 +257,17 @@ class Reasoner:
         }
 
     def _show(self, step: Step) -> Step:
-        """Write a step for the transcript without control tokens, which the model may have copied from a passage."""
+        """Break control tokens in a step for the transcript: the model may have copied them from a passage."""
         words: dict[str, Any] = {name: break_tokens(getattr(step, name)) for name in ("reply", "thought", "query")}
         return replace(step, **words)
 
     def _choose_tools(self, state: State) -> list[Tool]:
-        """Leave out the tools of sources that the run may not search; if no tool is left, offer all tools."""
+        """List the tools whose sources this run may search. If there is none, offer all tools."""
         allowed = [tool for tool in self._tools if tool.source is None or tool.source in state.settings.sources]
         return allowed or self._tools
 
     def _read(self, call: Prepared, message: ChatMessage, state: State) -> State:
-        # If the prompt ends with "Thought:", the reply continues the thought, so only its answer field is the answer.
+        # If the prompt ends with "Thought:", the reply begins with a thought. Its answer field contains the answer.
         analyses = (call.messages[-1].text or "").endswith("Thought:")
         step = self._format.read_message(message, self._tools, must_answer=self.must_answer and not analyses)
         if not self.self_evaluation:
@@ -275,14 +275,14 @@ class Reasoner:
             step = replace(step, label=None, explanation="", suggestions="")
         if step.action in (Action.UNREADABLE, Action.UNKNOWN_ACTION):
             step = replace(step, reply=shorten(step.reply), thought=shorten(step.thought), tool=shorten(step.tool))
-        # An answer is not forced if this is the run's only call, or if the model itself wanted no further search.
+        # An answer is forced unless this is the only call of the run, or the model itself wanted no further search.
         forced = (
             self.must_answer
             and any(earlier.reply or earlier.tool or earlier.action is not Action.SEARCH for earlier in state.steps)
             and state.step.action is not Action.NONE
         )
         known = known_marks(state)
-        # Marks that cite passages are removed, because they mean nothing to a search engine.
+        # Remove the marks by which the model cites passages: they mean nothing to a search engine.
         query = read_citations(step.query, known)[0] or step.query
         state = replace(state.with_step(replace(step, query=query, forced=forced)), conversation=self)
         if step.thought:

@@ -1,1 +1,1 @@
-"""The retrievers over the embedded index, Elasticsearch, vectors and titles."""
+"""The retrievers, which search the embedded index, Elasticsearch, vectors or titles."""

@@ -38,8 +38,8 @@ class DenseRetriever(Block):
     """Embed a query and find documents by its vector. A `RetrievalSource` can use it as its retriever.
 
     Haystack's `TextEmbeddingRetriever` does the same, but it builds the embedder when the pipeline is loaded, and that
-    needs PyTorch. This class builds a serialised embedder at `warm_up`. So a pipeline can be loaded, drawn and saved
-    without PyTorch. Running it without PyTorch raises an error that says what to install.
+    needs PyTorch. This class builds an embedder from YAML only at `warm_up`. So a pipeline can be loaded, drawn and
+    saved without PyTorch. Running the pipeline without PyTorch raises an error that says what to install.
 
     ```python
     from prefrag.components.retrievers.dense_retriever import DenseRetriever
@@ -61,8 +61,8 @@ class DenseRetriever(Block):
     def __init__(self, text_embedder: TextEmbedder | dict[str, Any], retriever: EmbeddingRetriever) -> None:
         """Set the embedder and the retriever; no model is loaded before `warm_up`.
 
-        :param text_embedder: The embedder of the query. It must use the model that embedded the documents. If it is
-            serialised (a dictionary), it is built at `warm_up`.
+        :param text_embedder: The embedder of the query, for the model that embedded the documents. It may be a
+            dictionary, as in a serialised pipeline, from which the embedder is built at `warm_up`.
         :param retriever: The retriever that finds documents by a vector.
         """
         self.text_embedder = text_embedder
@@ -75,7 +75,7 @@ class DenseRetriever(Block):
 
     @property
     def model_parts(self) -> list[Any]:
-        """The objects that may call a model: the embedder, which is serialised until `warm_up`, and the retriever."""
+        """The objects that may call a model: the embedder (until `warm_up`, maybe a dictionary) and the retriever."""
         return [self.text_embedder if self._embedder is None else self._embedder, self.retriever]
 
     @classmethod
@@ -124,7 +124,7 @@ class DenseRetriever(Block):
         :raises FilterError: When the filters cannot be understood or applied.
         """
         if self._fields is not None:
-            # Haystack's retriever would apply filters on analysed fields wrongly, without an error.
+            # Elasticsearch stores titles and texts as word stems. Haystack's retriever would filter them wrongly.
             refuse_analysed_fields(filters)
         if not query.strip():
             return {"documents": []}
@@ -146,5 +146,5 @@ class DenseRetriever(Block):
 
 
 def _build(data: dict[str, Any], name: str) -> Any:
-    # The data are copied, because some components change their parameters, and uses of a YAML anchor share one object.
+    # Copied, because some components change their parameters, and all uses of a YAML anchor share one dictionary.
     return component_from_dict(import_class_by_name(data["type"]), deepcopy(data), name)

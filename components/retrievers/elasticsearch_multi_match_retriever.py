@@ -1,4 +1,4 @@
-"""The Elasticsearch retriever of BM25 over title and text."""
+"""The retriever that searches Elasticsearch by BM25, in title and text."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import normalize_unicode
 
 _FIELDS = ["title", "content"]
-# The server makes at most 10,000 tokens per request, and few analyzers make more than one token of a character.
+# A request may produce at most 10,000 tokens, and a text rarely has more tokens than characters.
 _CHARACTERS_A_REQUEST = 10_000
 
 
@@ -29,8 +29,8 @@ _CHARACTERS_A_REQUEST = 10_000
 class ElasticsearchMultiMatchRetriever(Block):
     """Find the documents of an `ElasticsearchDocumentStore` whose title and text match a query best.
 
-    The score is the sum of the text's score and 1.25 times the title's score, while Haystack's BM25 retriever gives
-    every field the same weight. Make the index with `recommended_mapping`, because without it words are not stemmed.
+    The score is the text's score plus 1.25 times the title's score. Haystack's BM25 retriever gives all fields the same
+    weight. Create the index with `recommended_mapping`: without this mapping, words are not stemmed.
 
     ```python
     from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
@@ -44,8 +44,8 @@ class ElasticsearchMultiMatchRetriever(Block):
     print(ElasticsearchMultiMatchRetriever(store, top_k=5).run(query="squares of Vienna")["documents"])
     ```
 
-    To write many documents fast, call `store.write_documents(documents, policy, refresh=False)`, and at the end once
-    `store.client.indices.refresh(index="my-index")`.
+    To write many documents fast, call `store.write_documents(documents, policy, refresh=False)`. After the last call,
+    call `store.client.indices.refresh(index="my-index")`.
     """
 
     def __init__(self, document_store: ElasticsearchDocumentStore, top_k: int = 10) -> None:
@@ -83,7 +83,7 @@ class ElasticsearchMultiMatchRetriever(Block):
                 {
                     "strings": {
                         "match_mapping_type": "string",
-                        # Lucene refuses keywords over 32,766 bytes, and a character may have 4 bytes.
+                        # In characters. Lucene refuses keywords over 32,766 bytes, and a character has up to 4 bytes.
                         "mapping": {"type": "keyword", "ignore_above": 8191},
                     }
                 }
@@ -137,11 +137,11 @@ class ElasticsearchMultiMatchRetriever(Block):
         return [list(tokens.get(text, ())) for text in texts]
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Return how many documents there are, and for each word how many contain it in title or text."""
+        """Return the number of all documents, and for each word the number of those with the word in title or text."""
         words = list(dict.fromkeys(words))
         with explain_failures(self.document_store):
             total = self.document_store.client.count(index=self._index)["count"]
-            # A word that the index has in just this form is not stemmed, because stemming a stem can change it again.
+            # A word may be a stem already, and stemming could change it. Words that the index contains are not stemmed.
             counts = self._counts({word: _as_term(normalize_unicode(word)) for word in words})
             counts |= self._counts({word: _as_word(normalize_unicode(word)) for word in words if not counts[word]})
         return total, counts
@@ -165,12 +165,12 @@ class ElasticsearchMultiMatchRetriever(Block):
                 text=texts,
                 filter_path="tokens.token,tokens.start_offset,tokens.end_offset",
             )
-            # If none of the texts has a token, `filter_path` leaves an empty reply.
+            # If none of the texts has a token, `filter_path` makes the reply empty.
             apart = _by_text(reply.get("tokens", []), texts)
         except BadRequestError:
             if len(texts) == 1:
                 raise
-            # All the texts together may have too many tokens for one request.
+            # The texts may have too many tokens for one request, so each text is sent alone.
             apart = None
         return [self._analyze([text])[0] for text in texts] if apart is None else apart
 
@@ -225,7 +225,7 @@ def _as_word(word: str) -> dict[str, Any]:
 
 
 def _characters(text: str) -> int:
-    """Count the characters of a text as the server does, for which a character above U+FFFF is two."""
+    """Count the characters of a text like the server, which counts a character above U+FFFF as two."""
     return len(text) + sum(character > "\uffff" for character in text)
 
 

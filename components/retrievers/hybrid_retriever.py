@@ -33,7 +33,7 @@ _Call = tuple[Retriever, dict[str, Any]]
 
 @component
 class HybridRetriever(Block):
-    """Call retrievers in parallel and fuse their lists by reciprocal rank, with the usual constant of 60.
+    """Call retrievers in parallel and combine their results by reciprocal rank fusion, with the usual constant of 60.
 
     A retriever that fails or does not reply in time is left out and listed in `errors`. The search fails only if all
     retrievers fail. Documents with the same id count as one.
@@ -59,11 +59,11 @@ class HybridRetriever(Block):
     ) -> None:
         """Set the retrievers and the defaults of a search.
 
-        :param retrievers: Components with `query` -> `documents`.
+        :param retrievers: Components that take a `query` and return `documents`.
         :param top_k: The maximum number of documents to return.
-        :param candidates: How many documents to request from each retriever, but at least `top_k`.
+        :param candidates: How many documents to request from each retriever; `top_k` if that is larger.
         :param weights: The weight of each retriever; by default all are equal.
-        :param timeout: Seconds that a retriever may take. A source around this retriever should have a longer timeout.
+        :param timeout: Seconds that each retriever may take. The timeout of a `RetrievalSource` should be longer.
         :raises ValueError: When there are fewer than two retrievers, some have no `run`, or a number is invalid.
         """
         if len(retrievers) < 2:
@@ -86,7 +86,7 @@ class HybridRetriever(Block):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> HybridRetriever:
         """Make a retriever from the output of `to_dict`."""
-        # Haystack builds nested components, but not if they are in a list.
+        # Haystack builds nested components itself, but not those in a list.
         parameters = dict(data["init_parameters"])
         parameters["retrievers"] = [
             component_from_dict(import_class_by_name(part["type"]), deepcopy(part), "retriever")
@@ -148,7 +148,7 @@ class HybridRetriever(Block):
                     # A filter that cannot be applied is a mistake of the caller, not a failure of the retriever.
                     raise reply
                 errors.append(describe_failure(type(retriever).__name__, reply, self.timeout))
-                # Weights go by position, so an empty list takes the place of the failed retriever.
+                # The weights are assigned by position, so an empty list stands for the failed retriever.
                 lists.append([])
             else:
                 lists.append(list(reply["documents"]))

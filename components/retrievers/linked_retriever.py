@@ -1,4 +1,4 @@
-"""The retriever that adds the passages whose titles are mentioned, and ranks all passages by pairs."""
+"""The retriever that also finds the passages whose titles other passages mention, and ranks all by their pairs."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -36,15 +36,15 @@ class Links(Protocol):
 
 @component
 class LinkedRetriever(Block):
-    """Find passages by words, add the passages whose titles are mentioned, and rank all passages by pairs.
+    """Find passages by words, add the passages whose titles are mentioned, and rank all passages by their pairs.
 
-    Titles are searched for in the query, in the best documents for the query, and in documents that earlier steps found
-    (observed documents): in a question with two hops, often only the first passage names the second. Every candidate is
-    paired with every document that was searched for titles. A classifier (section 2.2.2 of DR-RAG) estimates how likely
-    the question needs both. The score of a candidate is the score of its best pair plus a bonus for its rank by words.
-    Observed documents may be found again; a source with ``observed_last`` puts them after the new documents.
+    Three kinds of text are searched for titles: the query, the best documents for it, and the observed documents, which
+    earlier steps found. Every candidate is paired with every document that was searched for titles, because a question
+    with two hops needs two passages. A classifier (section 2.2.2 of DR-RAG) estimates how likely the question needs
+    both. The score of a candidate is the score of its best pair plus a bonus for its rank in the search by words.
 
-    A :class:`RetrievalSource` passes the question and the observed documents to it.
+    A :class:`RetrievalSource` passes the question and the observed documents to this retriever. Observed documents may
+    be found again; a source with ``observed_last`` puts them after the new documents.
 
     ```python
     from haystack import Document
@@ -80,13 +80,13 @@ class LinkedRetriever(Block):
             the same store.
         :param engine: The scorer of pairs; by default the shipped decision trees, with the store's counts of words.
         :param top_k: The maximum number of documents to return.
-        :param candidates: How many of the best documents by words are paired. The rest get only the bonus for the rank.
-        :param first_stage_depth: How many of the best documents by words, and of the documents that the query mentions,
-            are searched for titles.
-        :param link_depth: The maximum number of documents to add whose titles these or the observed documents mention.
+        :param candidates: How many documents found by words are paired. The others get only the bonus for their rank.
+        :param first_stage_depth: How many of the documents found by words are searched for titles. The same number
+            limits the documents that the query mentions by title.
+        :param link_depth: The maximum number of documents to add because the searched documents mention them.
         :param observed_depth: How many of the latest observed documents are searched for titles.
-        :param rank_weight: The bonus of the best document by words. The second gets half of it, the third a third, and
-            so on. Scores of pairs are from 0 to 1, so with a large bonus the order by words decides.
+        :param rank_weight: The bonus of the best document found by words. The second gets half of it, the third a
+            third, and so on. Scores of pairs are from 0 to 1, so with a large bonus the order by words decides.
         :raises ValueError: When a component has no `run` or `score`, or a number is invalid.
         """
         for part, label in ((retriever, "retriever"), (links, "links")):
@@ -109,7 +109,7 @@ class LinkedRetriever(Block):
         self._supported = supported_arguments(retriever)
 
     def warm_up(self) -> None:
-        """Warm up the components and load the classifier. An index without titles is only logged as a warning.
+        """Warm up the components and load the classifier. If the index has no titles, only a warning is logged.
 
         Raises FileNotFoundError when the index or the classifier's file does not exist.
         """
@@ -144,9 +144,9 @@ class LinkedRetriever(Block):
         :param top_k: The maximum number of documents to return, by default the retriever's own number.
         :param filters: Haystack's filters, for the components that take them.
         :param question: The question of the user; by default the query.
-        :param observed: The documents of earlier steps, from any source. They are returned only if found again.
-        :returns: `documents` with their scores, best first. `errors`: why `links` failed, if it failed. `lookups`: the
-            number of queries that all components sent.
+        :param observed: The documents of earlier steps, from any source. Only those found again are returned.
+        :returns: `documents` with their scores, best first. `errors`: the error messages if `links` failed. `lookups`:
+            the number of queries that all components sent.
         :raises ValueError: When top_k is under 1, or the engine returns too few or too many scores.
         :raises FilterError: When a component cannot apply the filters.
         :raises FileNotFoundError: When there is no trained classifier.

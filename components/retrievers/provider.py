@@ -9,10 +9,10 @@ from haystack import Document
 
 from prefrag.components.parts import walk_parts
 
-# Parts of the module names of Haystack's components that search the web or fetch web pages.
+# A component of Haystack searches the web or fetches web pages if the name of its module contains one of these texts.
 _WEB_MODULES = (".websearch.", ".fetchers.", ".connectors.jina", "duckduckgo")
-# Longer error messages are cut, because some clients put a whole request into the message.
-_MOST_CHARACTERS = 200
+# Longer error messages are cut, because some client libraries put a whole request into the message.
+_MAX_CHARACTERS = 200
 
 
 class Retriever(Protocol):
@@ -62,7 +62,7 @@ def is_web_search(part: Any) -> bool:
 
 
 def searches_web(part: Any) -> bool:
-    """Check by its ``external`` or its module whether an object calls an outside service; its parts are not checked."""
+    """Check whether an object itself calls an outside service: by its attribute ``external``, or by its module."""
     kind = type(part)
     if getattr(kind, "external", False) is True or getattr(part, "__dict__", {}).get("external") is True:
         return True
@@ -75,6 +75,6 @@ def describe_failure(name: str, error: BaseException, timeout: float) -> str:
     """Describe the failure of a call in one line for the trace."""
     if isinstance(error, TimeoutError):
         return f"{name}: no reply within {timeout:g} s"
-    # Cut between words: half an address with a password would no longer be recognised as one and hidden from clients.
-    reason = shorten(str(error), _MOST_CHARACTERS, break_long_words=False, break_on_hyphens=False, placeholder=" ...")
+    # The cut is between words. Passwords in addresses are hidden later, and half an address would not be recognised.
+    reason = shorten(str(error), _MAX_CHARACTERS, break_long_words=False, break_on_hyphens=False, placeholder=" ...")
     return f"{name}: {reason or type(error).__name__}"

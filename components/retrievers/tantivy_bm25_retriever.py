@@ -1,4 +1,4 @@
-"""The retriever of the embedded BM25 index."""
+"""The retriever that searches the embedded BM25 index."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ class TantivyBM25Retriever:
         self.top_k = wanted_top_k(top_k)
 
     def warm_up(self) -> None:
-        """Open the index, so that a missing index raises FileNotFoundError before the first question."""
+        """Open the index. If it is missing, this raises FileNotFoundError before the first question."""
         self.document_store.count_documents()
 
     @component.output_types(documents=list[Document])

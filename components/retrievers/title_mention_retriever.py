@@ -1,4 +1,4 @@
-"""The retriever of the passages whose titles a text mentions."""
+"""The retriever that finds the passages whose titles a text mentions."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice
@@ -15,7 +15,7 @@ from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.state.state import identity
 from prefrag.components.text.title_mentions import MAX_WORDS, longest_mentions, mentioned_keys, title_key
 
-# Only the beginning of a long text ranks passages: that is enough, and every word makes the search slower.
+# Passages are ranked by at most this many characters of a text: that is enough, and more words slow the search.
 _RANKED_BY_CHARACTERS = 2_000
 
 
@@ -24,8 +24,8 @@ class TitleMentionRetriever:
     """Find the passages whose titles a query or other passages mention.
 
     A question with two hops needs two passages. A search by words often misses the second passage, because it is not
-    similar to the question. But the first passage often mentions its title. `title_mentions` defines what counts as a
-    mention. Every call looks the titles up in the store, so added and deleted passages take effect at once.
+    similar to the question. But the first passage often mentions the title of the second. The module `title_mentions`
+    defines what a mention is. Every call looks the titles up in the store, so changes of the store count at once.
 
     ```python
     from haystack import Document
@@ -60,11 +60,11 @@ class TitleMentionRetriever:
 
     @property
     def embedded(self) -> bool:
-        """Whether titles are looked up in this process, so that calls are no faster in parallel."""
+        """True if titles are looked up in this process. Calls in parallel are then no faster than one by one."""
         return isinstance(self.document_store, TantivyDocumentStore)
 
     def warm_up(self) -> None:
-        """Open an on-disk index, so that a missing or damaged index is an error before the first question."""
+        """Open an on-disk index. If it is missing or damaged, this raises the error before the first question."""
         if isinstance(self.document_store, TantivyDocumentStore):
             self.document_store.known_titles([])
 
@@ -78,18 +78,18 @@ class TitleMentionRetriever:
     ) -> dict[str, Any]:
         """Find the passages whose titles are mentioned.
 
-        :param query: A text that may mention titles. It also ranks passages with the same title. If the query is blank,
-            the text that mentions the title ranks them.
-        :param documents: Passages whose contents may mention titles other than their own. They are not returned.
+        :param query: A text that may mention titles. Passages with the same title are ranked by the query, or if it is
+            blank, by the text that mentions the title.
+        :param documents: Passages that may mention the titles of other passages. These passages are not returned.
         :param top_k: The maximum number of passages to return, by default the retriever's own number.
         :param filters: Haystack's filters.
         :returns: `documents`: first each title's best passage by BM25, then each title's second best, and so on. The
-            titles are in the order in which they are first mentioned, in the query and then in the documents. The
-            score is the BM25 score; a `TantivyDocumentStore` does not score the only passage of a title. `lookups`:
-            the number of texts that were searched for titles.
+            titles are in the order of their first mention in the query, then in the documents. The score is the BM25
+            score. With a `TantivyDocumentStore`, the only passage of a title has no score. `lookups`: the number of
+            texts that were searched for titles.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When the filters cannot be understood or applied.
-        :raises DocumentStoreError: When the index has no titles, or the server fails.
+        :raises DocumentStoreError: When the index was made without title keys, or the server fails.
         """
         top_k, given = wanted_top_k(self.top_k, top_k), documents or []
         store = self.document_store
@@ -100,8 +100,8 @@ class TitleMentionRetriever:
             titles = ElasticsearchTitles(store)
             find_titles, find_documents = titles.known_titles_async, titles.documents_by_title_async
         known = await find_titles(self._possible_keys(query, given))
-        # Every known title has a passage. When the `given` passages are left out, at most len(given) titles lose their
-        # last passage. So without filters, top_k + len(given) titles are enough.
+        # Every known title has a passage, but the `given` passages are left out later. So at most len(given) titles may
+        # be left without a passage. Without filters, top_k + len(given) titles are therefore enough.
         mentioned = self._find_mentioned(query, given, known, None if filters else top_k + len(given))
         # More than `per_title` passages are requested, because the `given` passages are left out later.
         wanted = self.per_title + sum(_own_key(document) in mentioned for document in given)

@@ -1,4 +1,4 @@
-"""The retriever of passages by their vectors."""
+"""The retriever that finds passages by their vectors."""
 
 from typing import Any
 
@@ -28,10 +28,10 @@ class VectorRetriever:
     def __init__(self, document_store: TantivyDocumentStore, model: str, top_k: int = 10) -> None:
         """Set the index and the defaults of a search.
 
-        :param document_store: The store of the passages, whose folder holds the vectors.
+        :param document_store: The store of the passages. Its folder contains the vectors too.
         :param model: The name of the model that embedded the passages.
         :param top_k: The maximum number of documents to return.
-        :raises ValueError: When the store is not a `TantivyDocumentStore`, the model has no name or top_k is under 1.
+        :raises ValueError: When the store is not a `TantivyDocumentStore`, ``model`` is empty or top_k is under 1.
         """
         self.vectors = PassageVectors(document_store, model)
         self.document_store = document_store
@@ -39,7 +39,7 @@ class VectorRetriever:
         self.top_k = wanted_top_k(top_k)
 
     def warm_up(self) -> None:
-        """Open the vectors, so that a missing index or a missing extra `dense` is an error before the first search."""
+        """Open the vectors. If the index or the extra `dense` is missing, this raises the error before any search."""
         self.vectors.count()
 
     @component.output_types(documents=list[Document])

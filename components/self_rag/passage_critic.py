@@ -74,7 +74,7 @@ class Critique:
     def score(self, weights: Mapping[str, float]) -> float:
         """Add up the critiques (section 3.3 of Self-RAG, and its published code).
 
-        Before the weights, relevance counts 0 or 1, support 0, 0.5 or 1, and usefulness -1 to 1.
+        Before they are multiplied by the weights, relevance is 0 or 1, support 0, 0.5 or 1, and usefulness -1 to 1.
         """
         usefulness = 0.0 if self.usefulness is None else _USEFULNESS[self.usefulness - 1]
         return (
@@ -104,13 +104,13 @@ class PassageCritic:
         """Set up the component.
 
         :param chat_generator: The model that answers and criticises.
-        :param retrieval: ``always`` searches. With ``adaptive``, the model first decides whether to search. If its
+        :param retrieval: ``always``: always search. ``adaptive``: the model first decides whether to search. If its
             decision cannot be read in two attempts, the run searches only if all its sources are local.
         :param weights: The weight of each critique; by default 1.0 for ``relevance`` and ``support``, and 0.5 for
             ``usefulness``.
         :param concurrency: How many passages are criticised at the same time in an asynchronous run. A model in this
             process gets one passage at a time.
-        :param prompt: A prompt file for the answer from a passage.
+        :param prompt: The prompt file for answering from a passage and criticising the answer.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :raises ValueError: When a setting is invalid, or a prompt file does not exist.
         """
@@ -242,7 +242,7 @@ class PassageCritic:
                 if key not in best or score > best[key][0]:
                     best[key] = score, document, critique
         if not totals:
-            # If any reply could be read, the passages contain no answer. If none could, the model failed.
+            # If at least one reply could be read, the passages contain no answer. Otherwise the model failed.
             was_read = any(found is not None for found in critiques)
             return state.with_step(Step(Action.ANSWER, certainty="not_found" if was_read else None))
         _, document, critique = best[max(totals, key=lambda key: totals[key])]
@@ -281,7 +281,7 @@ def read_decision(text: str) -> tuple[bool, str] | None:
 
 
 def read_critique(text: str) -> Critique | None:
-    """Read an answer and its critiques."""
+    """Read an answer and its three critiques from a reply; None if the reply contains no answer."""
     values = read_object(text, "answer")
     if values is None:
         return None

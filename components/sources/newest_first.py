@@ -5,16 +5,16 @@ from collections.abc import Sequence
 
 from haystack import Document
 
-# Two passages count as equally good if their scores differ by less than a thousandth, or if nine tenths of their words
-# are the same.
+# Two passages count as equally good if their scores differ by less than a thousandth of the higher score, or if nine
+# tenths of their words are the same.
 _SAME_SCORE = 1e-3
 _SAME_WORDS = 0.9
 
 
 def newest_first(documents: Sequence[Document]) -> list[Document]:
-    """Put the newer of two passages first if their scores are about equal, or if they are versions of the same text.
+    """Put the newer of two passages first if their scores are about equal, or if both are versions of the same text.
 
-    Passages without a date stay where they are.
+    Passages without a date keep their positions.
     """
     # Use only dates that begin with the year. Other forms, such as "20 May 1890", do not sort correctly as strings.
     dated = {place: one for place, one in enumerate(documents) if str(one.meta.get("date"))[:4].isdigit()}
@@ -25,7 +25,7 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
         groups.setdefault(next(equal, place), []).append(place)
     ordered = list(documents)
     for group in groups.values():
-        # A date such as "2024" counts as older than the full dates of that year. Equal dates stay in their order.
+        # "2024" counts as older than all full dates of 2024. Passages with the same date keep their order.
         newest = sorted(group, key=lambda place: str(documents[place].meta["date"]), reverse=True)
         for place, newer in zip(group, newest, strict=True):
             ordered[place] = documents[newer]
@@ -35,6 +35,6 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
 def _are_equal(one: Document, other: Document, words: set[str], others: set[str]) -> bool:
     if one.score is not None and other.score is not None and math.isclose(one.score, other.score, rel_tol=_SAME_SCORE):
         return True
-    # Compare the lengths first, because that is faster and rules out most pairs.
+    # Compare the numbers of words first, because that is faster and rules out most pairs.
     shorter, longer = sorted((len(words), len(others)))
     return shorter >= _SAME_WORDS * longer > 0 and len(words & others) >= _SAME_WORDS * len(words | others)

@@ -39,14 +39,14 @@ from prefrag.components.web.web_gate import HeldBack, WebGate
 
 @component
 class RetrievalSource(Block):
-    """Search an index or the web, with a deadline, retries and a second provider.
+    """Search an index or the web, with a deadline, retries, and a second retriever in case the first fails.
 
     Called with a query, the source returns documents or raises an error, like any retriever. Called with a
-    :class:`State`, it searches with the state's query and adds the search to the state. If the search failed, the run
-    goes on: the added search has an error and no documents.
+    :class:`State`, it searches with the state's query and adds the search to the state. A failed search does not end
+    the run: it is added with an error and without documents.
 
-    If the retriever's ``run`` takes ``question`` or ``observed``, it also gets the question or the documents observed
-    so far. An external source never passes them on, because only the query may leave this machine.
+    If the retriever's ``run`` has a parameter ``question`` or ``observed``, it gets the question or the documents that
+    earlier steps found. An external source passes on neither, because only the query may leave this machine.
 
     ```python
     from prefrag.components.sources.retrieval_source import RetrievalSource
@@ -74,18 +74,18 @@ class RetrievalSource(Block):
         """Set up the source; nothing is searched yet.
 
         :param name: The name of the source in the state, the trace and the result.
-        :param retriever: The component that searches first.
+        :param retriever: The component that searches. Retrievers and web searches are also called providers.
         :param ranker: Sorts the documents from the retriever before they are cut to ``top_k``.
-        :param external: Whether queries leave this machine. Then ``gate`` must allow each query, and the result lists
-            it. A source is always external if its retriever or its second provider contains a web search.
+        :param external: Whether queries leave this machine. If so, ``gate`` must allow each query, and the result lists
+            the queries. A source is always external if its retriever or its second provider contains a web search.
         :param top_k: The number of documents to return, unless the request sets it.
         :param candidates: The number of documents to request from the retriever, for the ranker to choose from; by
-            default ``top_k``. The paper uses 50.
+            default ``top_k``. The code of PrefRAG's authors uses 50.
         :param retry_policy: The deadline of an attempt, the number of attempts, and the second provider.
         :param recording: Records or replays the searches.
         :param gate: Decides whether an external source may send a query, and which web pages may be shown.
-        :param observed_last: Whether new documents come before those that the run has already observed, so that the cut
-            at ``top_k`` leaves something new for each step. No paper does this.
+        :param observed_last: Whether documents that the run has already seen are moved behind new documents. Then the
+            ``top_k`` documents of a step contain something new, if the search found any. No paper does this.
         :raises ValueError: When a name or a number is invalid, a provider or the ranker has no ``run``, or the ranker
             searches the web.
         """
@@ -107,7 +107,7 @@ class RetrievalSource(Block):
         self.name = name
         self.retriever = retriever
         self.ranker = ranker
-        # A web search is always external. Otherwise a wrong setting would let it send queries while the web is closed.
+        # A web search is always external. Otherwise a wrong setting would let it send queries when they are forbidden.
         self.external = external or is_web_search(retriever) or is_web_search(fallback)
         self.top_k = top_k
         self.candidates = candidates
@@ -127,14 +127,14 @@ class RetrievalSource(Block):
         return bool(getattr(self.retriever, "embedded", False))
 
     @cached_property
-    def _sent(self) -> tuple[ModelTraffic, ...]:
+    def _models_used(self) -> tuple[ModelTraffic, ...]:
         """The models that a search calls: embedders get the query, and rankers get the query and the documents."""
         models = find_models([self.retriever, self.ranker])
         return tuple(ModelTraffic(model.host, not is_local(model.host), model.role) for model in models)
 
     @property
     def leaves_machine(self) -> bool:
-        """Whether a query would leave this machine now. False while an index stands in for the web."""
+        """Whether a query would leave this machine now. False while a local index is searched instead of the web."""
         return self.external and not getattr(self.retriever, "stays_local", False)
 
     def warm_up(self) -> None:
@@ -158,7 +158,7 @@ class RetrievalSource(Block):
         :param filters: Haystack metadata filters, for retrievers that take them. Also ignored for a state.
         :returns: For a query, ``documents``. For a state, ``state`` with this search added.
         :raises RuntimeError: For a query, when every attempt has failed.
-        :raises NotRecorded: When a recording is replayed that does not contain this search.
+        :raises NotRecorded: When the replayed recording does not contain this search.
         :raises FilterError: For a query, when the filters do not fit the documents.
         :raises RunError: For a state, when the filters do not fit, or when a local source or the audit log failed.
         """
@@ -205,7 +205,7 @@ class RetrievalSource(Block):
         return {name: value for name, value in known.items() if name in supported}
 
     def _admit(self, request: SearchRequest) -> None:
-        """Replay the search if it is recorded. Otherwise check whether the query may leave this machine, and log it."""
+        """Replay a recorded search. Otherwise check that the query may leave this machine, and log the query."""
         try:
             if request.leaves_machine:
                 request.query = one_line(request.query)
@@ -217,21 +217,21 @@ class RetrievalSource(Block):
             request.hold_back(self.name, str(reason))
             request.search = Search(self.name, request.query, skipped=True, lookups=0)
 
-    # The gate may wait for a server or for a person's answer, so check queries that leave this machine in a thread.
+    # If the query leaves this machine, run this in a thread: the gate may wait for a server or for the user's answer.
     _admit_async = in_thread(_admit, when=lambda self, request: request.leaves_machine)
 
     def _calls(self, request: SearchRequest) -> Iterator[ProviderCall]:
         """Yield the calls to the providers one by one until a call succeeds, then set ``request.search``."""
         if request.search is not None:
             return
-        for sent in self._sent:
+        for sent in self._models_used:
             if sent.remote:
                 request.audit("model_call", self.name, role=sent.role, host=sent.host)
         started = time.perf_counter()
         failures: list[str] = []
         lookups = 0
         providers = [(self.retriever, True)]
-        # Do not call the second provider while an index stands in for the web, because queries must stay local then.
+        # Do not call the second provider while an index is searched instead of the web: queries must stay local then.
         fallback = self.retry_policy.fallback
         if fallback is not None and (request.leaves_machine or not self.external):
             providers.append((fallback, False))
@@ -254,7 +254,7 @@ class RetrievalSource(Block):
         else:
             search = self._record(request, Search(self.name, request.query, error="; ".join(failures)))
         seconds, sent_out = round(time.perf_counter() - started, 4), request.leaves_machine
-        request.search = replace(search, seconds=seconds, sent_out=sent_out, models=self._sent, lookups=lookups)
+        request.search = replace(search, seconds=seconds, sent_out=sent_out, models=self._models_used, lookups=lookups)
 
     def _arguments(self, provider: Retriever, request: SearchRequest) -> dict[str, Any]:
         return select_arguments(
@@ -278,7 +278,7 @@ class RetrievalSource(Block):
             kept = newest_first(kept)
         if request.put_last:
             observed = {identity(document) for document in request.put_last}
-            # Documents are compared by their text, which `_stamp` can change. Observed documents are stamped already.
+            # Documents are compared by their text, which `_stamp` can change. So stamp the new documents first too.
             kept = sorted(self._stamp(kept), key=lambda document: identity(document) in observed)
         kept = kept[: request.top_k]
         # Move superseded, old and draft documents to the end. If this came before the cut, the cut would remove them.
@@ -318,7 +318,7 @@ class RetrievalSource(Block):
         return replace(search, documents=kept.documents) if search.provider else search
 
     def _filter_error(self, request: SearchRequest, error: FilterError) -> Exception:
-        # End the run. If this were only a failed search, the run would search the next source without the filters.
+        # End the run. Otherwise it would go on as after any failed search, and search another source unfiltered.
         message = f"The filters do not fit the documents of '{self.name}': {error}"
         return FilterError(message) if request.state is None else RunError(message, request.state)
 

@@ -27,7 +27,7 @@ class ProviderCall:
     arguments: dict[str, Any]
     retry: bool = True  # whether to call the provider again after a failure
     output: dict[str, Any] | None = None
-    error: Exception | None = None  # the failure of the last attempt, None if it succeeded
+    error: Exception | None = None  # the error of the last attempt; None if that attempt succeeded
 
     def __enter__(self) -> None:
         """Begin the call."""
@@ -70,12 +70,12 @@ class RetryPolicy(Block):
     ):
         """Set the deadline, the retries, the pauses and the second provider.
 
-        :param timeout: The maximum duration of an attempt and of a pause, in seconds. A provider whose ``embedded`` is
-            true searches an index in this process, and has no deadline.
+        :param timeout: The maximum duration of an attempt and of a pause, in seconds. In the blocking form, a provider
+            whose ``embedded`` is true, which searches an index in this process, has no deadline.
         :param retries: The number of further attempts after a failure.
         :param backoff: The maximum length of the first pause in seconds. This maximum doubles with every attempt.
         :param fallback: The second provider. A source calls it once, after all attempts at its own retriever have
-            failed. While an index stands in for the web, it is not called, because queries must stay local.
+            failed. While an index is searched instead of the web, it is not called: queries must stay local.
         :raises ValueError: When a number is out of range.
         """
         check_above_zero(timeout=timeout)

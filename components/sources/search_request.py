@@ -22,7 +22,7 @@ class SearchRequest:
     state: State | None = None
     # Further arguments for retrievers: ``question``, and the documents that were ``observed`` so far.
     context: Mapping[str, Any] = field(default_factory=dict)
-    put_last: Sequence[Document] = ()  # documents that the run has observed, to be moved behind the new ones
+    put_last: Sequence[Document] = ()  # documents that earlier steps found, to be moved behind new documents
     search: Search | None = None  # the resulting search, or a skipped search if the query was not sent
 
     def hold_back(self, source: str, reason: str) -> None:
@@ -45,7 +45,7 @@ class SearchRequest:
 
     @property
     def content(self) -> tuple[Any, ...]:
-        """The values by which a recording of earlier runs finds this search."""
+        """The values that identify this search in a recording of earlier runs."""
         context: dict[str, Any] = dict(self.context)
         if self.put_last or "observed" in context:
             context["observed"] = [document.id for document in self.put_last or context["observed"]]

@@ -19,8 +19,8 @@ from prefrag.components.text.addresses import safe_url
 from prefrag.components.tracing import sent_to_tracing
 
 WhenUnsure = Literal["answer", "say_so"]
-# How a model says that it has no answer. Titles may be such a word or begin with such a sentence. An answer that cites
-# a passage is therefore taken for no answer only if it is exactly one of these sentences.
+# Matches replies that say that there is no answer. But the title of a work can be "Unknown", or begin with such a
+# sentence. So a reply that cites a passage counts as no answer only if it is exactly one of the sentences.
 _NO_ANSWER = re.compile(
     r"\W*(?:(?:sorry|unfortunately)\W+)?(?:(?:i|we) (?:do not|don['\u2019]?t|cannot|can['\u2019]?t) (?:know|say|answer)"
     r"|ich wei(?:\u00df|ss) (?:es )?nicht|je ne sais pas|no (?:lo )?s\u00e9|non lo so|n\u00e3o sei|ik weet het niet"
@@ -44,7 +44,7 @@ def compose(
     last = state.steps[-1] if state.steps else Step(Action.UNREADABLE)
     answer, marks_cited = read_citations(last.answer, known)
     if not answer and not error and not last.withheld:
-        # If a forced reply has no words, an earlier answer is kept together with its label, although it was doubted.
+        # The last reply has no words: use the newest earlier answer. It counts as forced, because it was doubted.
         worded = (step for step in reversed(state.steps) if read_citations(step.answer, known)[0])
         last = next((replace(step, forced=True) for step in worded), last)
         answer, marks_cited = read_citations(last.answer, known)
@@ -63,7 +63,7 @@ def compose(
     if not answer:
         filed = (str(event.data["message"]) for event in state.events if event.kind == "filed_as_reasoning")
         errors += list(filed)[:1]
-    # A reader also returns the sentence that contains its answer.
+    # The extractive reader also returns the sentence that contains its answer.
     read = next((step.evidence[:1] for step in reversed(state.steps) if step.evidence), ())
     answers = dict.fromkeys(marks_cited, answer) | {marks.get(identity(one.document)): one.sentence for one in read}
     documents = [
@@ -82,7 +82,7 @@ def compose(
     is_doubted = unsure and when_unsure == "say_so"
     not_found = unknown or last.certainty == "not_found" or asks is not None or is_doubted
     answered = bool(answer) and not not_found and not last.withheld
-    # A reader's answer is shown with its sentence, a model's answer with its citations.
+    # A model's answer has citations and needs no evidence. The evidence for a reader's answer is its sentence.
     shown = list(read if last.certainty else ()) if answered else find_evidence(state)
     if last.certainty == "probably":
         shown = [*read, *(one for one in shown if one.sentence != read[0].sentence)]
@@ -137,7 +137,7 @@ def compose(
 
 
 def _cut_off(state: State) -> list[str]:
-    """Report replies that were cut off, if there are several or if the last reply was cut off."""
+    """Report that replies were cut off. A single such reply is reported only if it was the last reply of the run."""
     cut = [step for step in state.steps if step.cut_at is not None]
     if not cut or (len(cut) == 1 and cut[0] is not state.steps[-1]):
         return []
@@ -148,8 +148,8 @@ def _cut_off(state: State) -> list[str]:
     ]
 
 
-# The place of a passage in the user's files, and its date: for each key of the result, the metadata field that
-# Haystack's converters and splitter write.
+# The keys of the result for a passage's place in the user's files and for its date, each with the metadata field from
+# which the value is read. Haystack's converters and splitter write these fields.
 _PLACE = {"file": "file_path", "page": "page_number", "date": "date", "modified": "modified"} | {
     name: name for name in ("line", "attachment", "mail", "date_in")
 }
@@ -240,8 +240,8 @@ def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[st
     }
 
 
-# A composer, and a list to which it appends its result directly. As an output of the component, the result would be
-# copied by Haystack leaf by leaf, which takes longer than composing it.
+# A caller can set this to a composer and a list: the composer then appends its result to the list. Haystack copies the
+# outputs of components leaf by leaf, which would take longer than composing the result.
 awaited: ContextVar[tuple[Any, list[dict[str, Any]]] | None] = ContextVar("awaited", default=None)
 
 
@@ -256,7 +256,7 @@ class AnswerComposer:
         :param when_unsure: What the user gets if the answer was forced or its last label is INCORRECT. ``answer``
             still gives the answer. ``say_so`` gives no answer. The user then gets the sentences that are nearest to the
             question and, separately, the answer as a guess.
-        :raises ValueError: If ``when_unsure`` is anything else.
+        :raises ValueError: If ``when_unsure`` is neither ``answer`` nor ``say_so``.
         """
         check_choice(get_args(WhenUnsure), when_unsure=when_unsure)
         self.local_source = local_source
@@ -267,7 +267,7 @@ class AnswerComposer:
         """Compose the result.
 
         :param state: The final state.
-        :returns: ``result``. It is empty if the result was handed directly to the caller through ``awaited``.
+        :returns: ``result``. It is empty if the caller has set ``awaited`` and gets the result there.
         """
         result = compose(state, self.local_source, when_unsure=self.when_unsure)
         if (waiting := awaited.get()) is None or waiting[0] is not self:

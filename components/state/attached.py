@@ -6,7 +6,7 @@ from haystack import Document
 
 from prefrag.components.state.state import ATTACHED
 
-# The characters are some 15,000 tokens, which is more than most windows leave for passages.
+# 60,000 characters are some 15,000 tokens, more than most models' context windows leave for passages.
 MAX_ATTACHED, MAX_ATTACHED_CHARACTERS = 50, 60_000
 PIECE_CHARACTERS = 2_000
 
@@ -21,8 +21,8 @@ def attach(documents: Sequence[Mapping[str, str]]) -> tuple[Document, ...]:
     characters = sum(len(one.get("content") or "") for one in documents)
     if len(documents) > MAX_ATTACHED or characters > MAX_ATTACHED_CHARACTERS:
         raise ValueError(
-            f"{len(documents)} documents with {characters} characters came with the question, but at most "
-            f"{MAX_ATTACHED} with {MAX_ATTACHED_CHARACTERS} are read: attach less, or index them with `prefrag index`."
+            f"{len(documents)} documents with {characters} characters came with the question. The limit is "
+            f"{MAX_ATTACHED} with {MAX_ATTACHED_CHARACTERS}: attach less, or index them with `prefrag index`."
         )
     attached: list[Document] = []
     for number, one in enumerate(documents, start=1):

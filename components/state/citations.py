@@ -12,13 +12,13 @@ from hashlib import blake2b
 
 from prefrag.components.state.state import Identity, State, identity
 
-# No vowels, and no letters of ordinals and units, so that no code spells a word, "1st" or "5km".
+# These letters cannot spell words (no vowels), ordinals such as "1st" or units such as "5km".
 CODE_LETTERS = "bcfhjkpqrsvwxz"
 # Only this many characters are searched for citations, because a client may send a megabyte. Answers are shorter.
 MAX_CHARACTERS = 20_000
 _CODE = r"(?<![^\W_])[ADW]?\d{1,6}[a-z]{2}(?![^\W_])"
 _CODED = re.compile(_CODE, re.IGNORECASE)
-# Text in brackets, or a code that a model has written without brackets. Both include the Markdown around them.
+# Matches text in brackets, or a mark with its code without brackets; in both cases with the Markdown around it.
 _CITATION = re.compile(
     r"(?P<mark_up>[*_`]{0,3})"
     rf"(?:[\[\u3010\uff3b](?P<inner>[^\[\]\u3010\u3011\uff3b\uff3d\0]{{1,160}})[\]\u3011\uff3d]|(?P<bare>{_CODE}))"
@@ -28,13 +28,13 @@ _CITATION = re.compile(
 _FILLER = re.compile(r"\b(?:passages?|documents?|sources?|marks?|see|and)\b[.:#]?|&", re.IGNORECASE)
 _DASH = re.compile(r"\s{0,9}[-\u2010-\u2015]\s{0,9}")
 _MARK = re.compile(r"([ADW]?)(\d{1,6})([a-z]{2})?", re.IGNORECASE)
-# Numbers in brackets that name no passage, but could be mistaken for marks.
+# Numbers in brackets, such as [1969], that are no marks of passages but would look like marks to the user.
 _NUMBER = r"\s{0,9}[ADW]?\d{1,9}\s{0,9}"
 _UNRESOLVED = re.compile(
     rf"[\[\u3010\uff3b]({_NUMBER}(?:[-,;\u2010-\u2015]{_NUMBER}){{0,40}})[\]\u3011\uff3d]", re.IGNORECASE
 )
 _SPLIT_CODE = re.compile(r"(?<=\d)[\W_]{1,3}(?=[a-z]{2}(?![^\W_]))", re.IGNORECASE)
-# A zero character stands for a removed citation. Blanks before it and parentheses around it are removed too.
+# The character \0 is put in place of a citation. It is removed later, with blanks before it and parentheses around it.
 _GAP = re.compile(r"\s{0,9}\([\s,;]{0,9}(?:\0[\s,;]{0,9}){1,50}\)|\s{0,9}\0")
 
 
@@ -42,8 +42,8 @@ def citation_marks(state: State) -> dict[Identity, str]:
     """Assign marks to the documents that the model has been shown.
 
     The marks are ``1``, ``2``, ... for local documents, ``W1``, ``W2``, ... for web pages and ``A1``, ``A2``, ... for
-    documents that came with the question. A document keeps its mark during the run, because later documents get higher
-    numbers. The keys are the documents' :func:`identity`.
+    documents that came with the question. Numbers are given in the order in which documents are first shown, so a
+    document keeps its mark during the run. The keys are the documents' :func:`identity`.
     """
     counts = {"": 0, "W": 0, "A": 0}
     attached = {identity(document) for document in state.attached}
@@ -69,7 +69,7 @@ def prompt_marks(state: State) -> dict[Identity, str]:
 
 
 def known_marks(state: State) -> dict[str, str]:
-    """Map each mark that a model can cite, which has a code, to the plain mark."""
+    """Map the marks with codes, as models see and cite them, to the plain marks."""
     plain = citation_marks(state)
     return {mark: plain[key] for key, mark in prompt_marks(state).items()}
 
@@ -77,9 +77,9 @@ def known_marks(state: State) -> dict[str, str]:
 def read_citations(answer: str, known: Mapping[str, str] | None = None) -> tuple[str, list[str]]:
     """Split an answer such as ``1969 [2kx][W1fb]`` into its text and the plain marks that it cites, each once.
 
-    Marks in ``known``, from :func:`known_marks`, are removed from the text. They cite their passages, unless their
-    ``W`` or ``A`` is wrong. Plain marks of passages are removed too, but cite nothing. Other brackets stay; around mere
-    numbers, such as a year, they become parentheses. Without ``known``, all that looks like a citation is removed.
+    ``known`` comes from :func:`known_marks`. Only marks in it, with their codes, count as citations. Marks without the
+    code, or with a wrong ``W`` or ``A``, are removed but cite nothing. Brackets around other numbers, such as a year,
+    become parentheses; other brackets stay. Without ``known``, everything that looks like a citation is removed.
     """
     text, cited = _take_out(answer, known)
     return _UNRESOLVED.sub(r"(\1)", _close_gaps(text)), list(dict.fromkeys(mark for marks in cited for mark in marks))
@@ -94,8 +94,8 @@ def cite_plainly(answer: str, known: Mapping[str, str]) -> str:
 
 
 def without_codes(text: str, known: Mapping[str, str]) -> str:
-    """Write the marks in a thought or an explanation without codes, as users see them."""
-    return _CODED.sub(lambda match: known.get(_fold(match[0]), match[0]), text)
+    """Replace the marks with codes in a thought or an explanation by the plain marks that users see."""
+    return _CODED.sub(lambda match: known.get(_normalise_case(match[0]), match[0]), text)
 
 
 def _code(question: str, key: Identity) -> str:
@@ -104,20 +104,20 @@ def _code(question: str, key: Identity) -> str:
     return CODE_LETTERS[first] + CODE_LETTERS[second]
 
 
-def _fold(mark: str) -> str:
+def _normalise_case(mark: str) -> str:
     """Write a mark in the case of :func:`prompt_marks`: ``w1KX`` as ``W1kx``."""
     return mark[:1].upper() + mark[1:].lower()
 
 
 def _take_out(answer: str, known: Mapping[str, str] | None) -> tuple[str, list[list[str]]]:
-    """Replace each citation by a zero character, and list the marks of each."""
+    r"""Replace each citation by the character \0. Return the text, and for each citation the marks that it cites."""
     cited: list[list[str]] = []
 
     def take(match: re.Match[str]) -> str:
         inner = match["inner"] or match["bare"]
         marks = _read_marks(inner, known) if match["inner"] else None
         if marks is None:
-            codes = [_fold(code) for code in _CODED.findall(_SPLIT_CODE.sub("", inner))]
+            codes = [_normalise_case(code) for code in _CODED.findall(_SPLIT_CODE.sub("", inner))]
             if not any(code.lstrip("ADW") in bare for code in codes):
                 return _UNRESOLVED.sub(r"(\1)", match[0])
             marks = [known[code] for code in codes if known and code in known]
@@ -132,13 +132,13 @@ def _take_out(answer: str, known: Mapping[str, str] | None) -> tuple[str, list[l
 
 
 def _close_gaps(text: str) -> str:
-    # A blank stays between two words, because joined words could form a code.
+    # Between two words, \0 becomes a blank: without it, the joined words could look like a mark with its code.
     return _GAP.sub("", re.sub(r"(?<=\w)\0(?=\w)", " ", text)).strip()
 
 
 def _find_guessed(text: str, known: Mapping[str, str]) -> set[str]:
     """Find the passages whose codes were guessed: a web page may list all possible codes, and a model may copy them."""
-    wrong = {mark for match in _CODED.finditer(text) if (mark := _fold(match[0])) not in known}
+    wrong = {mark for match in _CODED.finditer(text) if (mark := _normalise_case(match[0])) not in known}
     tried = Counter(mark[:-2] for mark in wrong if set(mark[-2:]) <= set(CODE_LETTERS))
     return {plain for plain, number in tried.items() if number > 1}
 
@@ -157,8 +157,8 @@ def _read_marks(inner: str, known: Mapping[str, str] | None) -> list[str] | None
 
 
 def _resolve(ends: list[str], known: Mapping[str, str]) -> list[str]:
-    """Find the passages of a mark, or of a range of marks."""
-    plain = [known.get(_fold(end)) for end in ends]
+    """Return the plain marks of one mark, or of a range of marks such as ``1kx-3bq``."""
+    plain = [known.get(_normalise_case(end)) for end in ends]
     if None in plain or len(plain) == 1:
         return [mark for mark in plain if mark is not None]
     marks = list(known.values())

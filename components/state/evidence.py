@@ -13,19 +13,19 @@ from prefrag.components.text.sentences import sentence_spans, shown_sentences
 from prefrag.components.text.term_statistics import PLAIN_WORDS, held_weight, words
 
 _MAX_SENTENCES = 5
-# The maximum number of characters that are read of a document, which may be a whole book.
+# How many characters of a document, which may be a book, are read: to find one sentence, and to rank all sentences.
 _MAX_READ = 6_000
 _MAX_RANKED = 60_000
 _WORD = re.compile(r"\w+")
 _NEAREST = 3
-# The weight of the likeliest answer, where all words of the question together have the weight 1.
+# The sentence with the likeliest answer gets this much on top. The sentence with most of the question's words has 1.
 _READ_WEIGHT = 0.25
-# Answers that are not words of a document.
+# Answers that are not copied from a document, so that searching for them in a text makes no sense.
 _NOT_IN_TEXTS = frozenset(("", "yes", "no"))
 
 
 def find_evidence(state: State) -> list[Evidence]:
-    """Choose the sentences nearest to the question, the sentence of the likeliest answer, and one for each search."""
+    """Choose the sentences nearest to the question, that of the likeliest answer, and the best one of each search."""
     read = next((step.evidence for step in reversed(state.steps) if step.evidence), ())
     nearest = _rank_for_question(state, read)
     found = [*nearest[:_NEAREST], *read[:1]]
@@ -39,7 +39,7 @@ def find_evidence(state: State) -> list[Evidence]:
 
 
 def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]:
-    """Rank the sentences of all documents by the question's words and by the answers that a reader found in them."""
+    """Rank the sentences of all documents by the question's words, and by the extractive reader's answers (`read`)."""
     every = (*state.attached, *(one for step in state.steps for one in step.documents))
     documents = {identity(one): one for one in every}.values()
     asked = _stems(state.question)
@@ -85,7 +85,7 @@ def rank_sentences(
 
 
 def find_sentence(text: str, query: str, question: str, answer: str = "") -> tuple[int, int] | None:
-    """Find the sentence of a text that is nearest to an answer or, if there is no answer, to a query."""
+    """Find the begin and end of the sentence that is nearest to an answer or, if there is no answer, to a query."""
     spans = sentence_spans(text[:_MAX_READ])
     sentences = [text[begin:end].lower() for begin, end in spans]
     wanted = [set(words(one)) for one in (answer, query, question)]
@@ -102,7 +102,7 @@ def find_sentence(text: str, query: str, question: str, answer: str = "") -> tup
 
 
 def find_whole(answer: str, text: str) -> re.Match[str] | None:
-    """Find an answer in a text, as whole words in any case."""
+    """Find an answer in a text, as whole words; upper and lower case are the same."""
     is_plain = answer.isascii() and text.isascii()
     if answer.lower() in _NOT_IN_TEXTS or (is_plain and answer.lower() not in text.lower()):
         return None

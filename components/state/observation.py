@@ -1,4 +1,4 @@
-"""The observation of a step: the documents that a model is shown."""
+"""The observation of a step: the documents that the model is shown after it."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,15 +16,15 @@ def observe(state: State, documents: Iterable[Document], source: str | None) -> 
     shown: dict[Identity, Document] = {}
     for document in documents:
         shown.setdefault(identity(document), replace(document, meta={**document.meta, "step": len(state.steps)}))
-    # The advice makes sense only for a model that chose the words of the query.
+    # The advice makes sense only if a model wrote the query. A step by the extractive reader has no reply.
     advice = " Try other words." if state.step.reply else ""
     note = "" if shown else f"No passages were found.{advice}"
     state = state.with_last(documents=tuple(shown.values()), source=source, observed=True, note=note)
-    return state.with_event("observation", source=source, **_compare(state, shown))
+    return state.with_event("observation", source=source, **_name_for_trace(state, shown))
 
 
-def _compare(state: State, shown: dict[Identity, Document]) -> dict[str, Any]:
-    """Name the documents that are shown, and tell how they differ from the documents found, to shorten the trace."""
+def _name_for_trace(state: State, shown: dict[Identity, Document]) -> dict[str, Any]:
+    """Name the documents that are shown and, unless they are many, the found documents that are left out."""
     named: dict[str, Any] = name_documents("documents", list(shown.values()))
     if shown and state.events and state.events[-1].kind == "selection":
         if state.events[-1].data.get("documents") == named["documents"]:
@@ -39,7 +39,7 @@ def _compare(state: State, shown: dict[Identity, Document]) -> dict[str, Any]:
     if not (left_out := [one for key, one in found.items() if key not in shown]):
         return {**named, "same_as": "found"}
     if len(left_out) < len(shown):
-        # Named together with the shown documents, because some of the shown documents may have the same titles.
+        # All are named in one call, so that documents with the same title get names that tell them apart.
         names = name_documents("titles", [*left_out, *shown.values()])
         pairs = zip(names["titles"], names.get("places") or repeat(""), strict=False)
         named["left_out"] = [f"{title} ({place})" if place else title for title, place in islice(pairs, len(left_out))]

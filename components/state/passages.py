@@ -1,4 +1,4 @@
-"""The passages of a prompt. All prompts show passages in one form, in which no line begins with untrusted words."""
+"""Write passages into a prompt. All prompts show passages in one form: no line begins with a passage's own words."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
@@ -24,9 +24,9 @@ def passages(
 ) -> str:
     """Write documents for a prompt: each under its title, with every line of the text quoted.
 
-    ``note`` stands before the documents. ``marks``, by which a model cites them, come from :func:`prompt_marks`; a
-    document without a mark has only its title. If the prompt already shows a document ``above``, only the document's
-    mark is written. If ``prompts`` is a user's folder with a template for passages, that template is used.
+    ``note`` is written first. ``marks`` come from :func:`prompt_marks`. The model cites a document by its mark, which
+    stands before the title. Of a document that the prompt already shows further up (``above``), only the mark is
+    written. If ``prompts`` is a user's folder with a template for passages, that template is used.
     """
     marks = marks or {}
     known = marks.keys() & set(above)

@@ -7,13 +7,13 @@ from typing import Any
 
 from haystack import Document
 
-# What a file or a passage may say about itself; if it says nothing, it counts as current.
+# The labels by which the metadata of a file or passage says that it is not current. Without a label it is current.
 SUPERSEDED, DRAFT, OLD = STANDINGS = ("superseded", "draft", "old")
 _MAX_CHARACTERS = 60
 
 
 def heading_of(meta: Mapping[str, Any], at: int | None = None) -> str | None:
-    """Read the headings above a passage or, if it lies in several sections, above its character ``at``."""
+    """Return the path of headings above a passage. If it spans several sections, take that of the character ``at``."""
     heading, sections = meta.get("heading"), meta.get("sections")
     for section in sections if at is not None and isinstance(sections, list) else ():
         begin, blank, path = str(section).partition(" ")
@@ -23,13 +23,13 @@ def heading_of(meta: Mapping[str, Any], at: int | None = None) -> str | None:
 
 
 def standing_of(meta: Mapping[str, Any]) -> str | None:
-    """Read whether a passage says that it is superseded, a draft or old."""
+    """Return the label of a passage that is superseded, a draft or old; None for a current passage."""
     standing = meta.get("standing")
     return standing if standing in STANDINGS else None
 
 
 def position_of(meta: Mapping[str, Any]) -> dict[str, int] | None:
-    """Read the position of a passage in its file."""
+    """Return the number of a passage in its file, counted from 1, and the number of passages; None if unknown."""
     place, count = meta.get("split_id"), meta.get("split_count")
     if type(place) is not int or type(count) is not int or not 0 <= place < count:
         return None
@@ -37,7 +37,7 @@ def position_of(meta: Mapping[str, Any]) -> dict[str, int] | None:
 
 
 def name_documents(field: str, documents: Sequence[Document]) -> dict[str, list[Any]]:
-    """Name documents for the trace, with their places in their files if several have the same title."""
+    """Name documents for the trace by their titles. If titles are equal, add the file, the heading or the number."""
     names = [document.meta.get("title") or document.id for document in documents]
     titles = [str(name) for name in names]
     counts = Counter(titles)

@@ -12,7 +12,7 @@ from prefrag.components.errors import BadInput
 from prefrag.components.text.unicode_form import is_text
 
 MAX_QUESTION_CHARACTERS = 4_000
-# Tokens grow with bytes, not characters: 4,000 Chinese characters would fill a window of 8,192 tokens.
+# The number of tokens depends on the bytes: 4,000 Chinese characters would fill a context window of 8,192 tokens.
 MAX_QUESTION_BYTES = 4_500
 MAX_INSTRUCTIONS_CHARACTERS = 4_000
 MAX_TURNS = 20
@@ -25,7 +25,7 @@ _INTEGERS = range(-(2**63), 2**63)
 
 
 def check_question(question: str) -> str:
-    """Refuse a question that no run can answer."""
+    """Return the question without blanks at its ends; raise BadInput if it is empty, too long or not text."""
     if not isinstance(question, str):
         raise BadInput(f"The question is not text but {type(question).__name__}: send text.")
     question = question.strip()
@@ -44,7 +44,7 @@ def check_question(question: str) -> str:
 
 
 def check_instructions(instructions: str | None) -> str:
-    """Refuse instructions that are not text."""
+    """Return the instructions without blanks at their ends (empty for None); raise BadInput if they are not text."""
     if not isinstance(instructions or "", str) or not is_text(instructions or ""):
         raise BadInput("The instructions are not text: send text.")
     return (instructions or "").strip()
@@ -75,7 +75,7 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
 
 
 def check_filters(filters: Mapping[str, Any] | None) -> None:
-    """Refuse a filter that cannot be read: a source would fail on it, and another source be searched without it."""
+    """Refuse an invalid filter. Otherwise one source would fail, and another would be searched without the filter."""
     if not filters:
         return
     _check_size(filters)
@@ -94,7 +94,7 @@ def check_filters(filters: Mapping[str, Any] | None) -> None:
 
 
 def _check_size(filters: Any) -> None:
-    """Check the size of a filter, without recursion, until a limit is exceeded."""
+    """Raise BadInput if a filter exceeds a limit. Not recursive, because the filter may be nested very deeply."""
     waiting = [(filters, 1)]
     seen = 0
     while waiting:
@@ -102,14 +102,14 @@ def _check_size(filters: Any) -> None:
         inner: Sequence[Any] = ()
         if isinstance(value, Mapping):
             inner = [*value.keys(), *value.values()]
-            # The three keys of a condition do not count.
+            # The keys of a condition (field, operator and value) do not count.
             seen += max(0, len(value) - 3)
         elif isinstance(value, list | tuple | set | frozenset):
             inner = list(value)
             seen += len(value)
         elif isinstance(value, str):
             if len(value) > MAX_FILTER_CHARACTERS:
-                raise BadInput(f"A text in the filters has {len(value)} characters: at most {MAX_FILTER_CHARACTERS}.")
+                raise BadInput(f"A filter has a text of {len(value)} characters: use at most {MAX_FILTER_CHARACTERS}.")
             if not is_text(value):
                 raise BadInput("The filters hold half of a surrogate pair, not a character: send them as UTF-8.")
         elif isinstance(value, float) and not math.isfinite(value):

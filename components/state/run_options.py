@@ -64,16 +64,16 @@ class RunOptions(BaseModel):
 
 
 OWN_FILES = ("folders", "kinds", "since", "until")
-"""The options that narrow a run to some of a person's own files, so that no external source is searched."""
+"""The options that limit a run to some of the user's own files. If one is set, no external source is searched."""
 CHAT = ("sources", "preferred", "top_k", "max_steps", "filters", *OWN_FILES, "web", "deadline", "index")
-"""The options that a chat request and an MCP tool take besides the question."""
+"""The options that a chat request or a call of an MCP tool may set, in addition to the question."""
 REST = ("question", "history", "documents", "stream", *CHAT)
 STATE = (
     *("history", "sources", "preferred", "top_k", "max_steps", "filters"),
     *OWN_FILES,
     *("documents", "answer_type", "instructions"),
 )
-"""The inputs of :class:`~prefrag.components.state.state_builder.StateBuilder` besides the question."""
+"""The inputs of :class:`~prefrag.components.state.state_builder.StateBuilder`, in addition to the question."""
 
 
 @cache

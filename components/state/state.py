@@ -1,6 +1,6 @@
 """The state of a run and its parts: settings, steps, searches, verdicts, events and costs.
 
-In a loop, Haystack gives a component each mandatory input only once, so everything that must survive an iteration is in
+In a loop, Haystack gives a component each mandatory input only once. So everything that a later iteration needs is in
 one :class:`State`. A component never changes the state that it receives. It returns a new state.
 """
 
@@ -30,10 +30,10 @@ Certainty = Literal["stated", "probably", "not_found"]
 
 
 def identity(document: Document) -> Identity:
-    """Identify a document: two sources may use one id for different documents, or both return the same document.
+    """Return what identifies a document. Its id alone is not enough: two sources may use one id for two documents.
 
     :param document: A document, whole or shortened.
-    :returns: Its id and its whole text. Documents with the same id and the same whole text are the same document.
+    :returns: Its id and its whole text. Documents with the same id and the same text are the same document.
     """
     return document.id, document.meta.get(WHOLE_TEXT, document.content)
 
@@ -47,21 +47,21 @@ class Label(StrEnum):
 
 
 class Action(StrEnum):
-    """What a reply of the reasoner requests."""
+    """What a reply of the model asks the program to do next."""
 
     SEARCH = "search"
     ANSWER = "answer"
     UNKNOWN_ACTION = "unknown_action"
     UNREADABLE = "unreadable"
     NONE = "none"
-    """No further search, and no answer either: the final answer is generated next (MSPR, III.B)."""
+    """The model wants no further search but gave no answer: a separate call generates the answer (MSPR, III.B)."""
 
 
 class _Value:
     """An immutable value, whose copies are the value itself.
 
-    Haystack deep-copies every input of every component. It would copy the growing state some thirty times per run, but
-    no component changes the state.
+    Haystack deep-copies every input of every component, which would be some thirty copies of the growing state per run.
+    The copies are not needed, because no component changes the state that it receives.
     """
 
     def __copy__(self) -> Self:
@@ -76,8 +76,8 @@ class Event(_Value):
     """An entry of the trace, which records what happens in a run."""
 
     kind: str
-    step: int  # the number of the step in which it happened, counted from 1; 0 before the first step
-    data: Mapping[str, Any] = field(default_factory=dict)  # its details, JSON-serialisable
+    step: int  # the number of the step in which the event happened, counted from 1; 0 before the first step
+    data: Mapping[str, Any] = field(default_factory=dict)  # the details, JSON-serialisable
 
     def to_dict(self) -> dict[str, Any]:
         """Write the event as plain JSON values."""
@@ -91,8 +91,8 @@ class Verdict(_Value):
     :param status: True keeps the documents, False switches to another source.
     :param judged_by: ``model``, ``classifier``, ``words``, ``first_step``, ``nothing_found`` or ``no_other_source``.
     :param analysis: The reason.
-    :param score: How likely it is that one of the documents is needed, from 0 to 1, as estimated by trees. None if no
-        trees judged, or if the documents are unlike those in their training.
+    :param score: The probability that one of the documents is needed, as boosted trees estimate it. None if no trees
+        judged, or if the documents are unlike the training data.
     :param parsed: False when the model's verdict could not be read and ``on_doubt`` decided.
     """
 
@@ -105,7 +105,7 @@ class Verdict(_Value):
 
 @dataclass(frozen=True)
 class ModelTraffic(_Value):
-    """What was sent to the models of one host."""
+    """The calls to the models on one host, and their tokens."""
 
     host: str  # the host, without user, port and path
     remote: bool  # whether the host is neither this machine nor listed as local by the administrator
@@ -116,7 +116,7 @@ class ModelTraffic(_Value):
 
 
 def sum_traffic(traffic: Iterable[ModelTraffic]) -> tuple[ModelTraffic, ...]:
-    """Add up what was sent, by host and role."""
+    """Add up the calls and tokens of each host and role."""
     sums: dict[tuple[str, bool, str], ModelTraffic] = {}
     for one in traffic:
         key = (one.host, one.remote, one.role)
@@ -132,17 +132,17 @@ def sum_traffic(traffic: Iterable[ModelTraffic]) -> tuple[ModelTraffic, ...]:
 
 @dataclass(frozen=True)
 class Search(_Value):
-    """A retrieval from one source.
+    """A retrieval from one source, such as an index of the user's files or a web search.
 
     :param source: The source that was searched.
     :param query: The query.
     :param documents: The documents found, best first.
     :param provider: The name of the class that searched.
     :param seconds: How long the search took.
-    :param sent_out: Whether the query was sent to an external service.
+    :param sent_out: Whether the query was sent to a service outside this machine.
     :param error: Why the search failed; None if it did not fail.
     :param skipped: Whether the source was not searched at all, because it is not allowed.
-    :param models: What was sent to models to embed the query or to rank the documents.
+    :param models: The calls to models that embedded the query or ranked the documents.
     :param lookups: The number of queries that the provider sent to an index or the web.
     """
 
@@ -165,38 +165,38 @@ class Evidence(_Value):
     document: Document
     sentence: str
     query: str  # the question or query for which it was chosen
-    share: float = 0.0  # the probability, from 0 to 1, of the answer that a reader found in the sentence
+    share: float = 0.0  # the probability of the answer that the extractive reader found in the sentence; 0 if none
 
 
 @dataclass(frozen=True)
 class Step(_Value):
-    """A reply of the reasoner with the retrievals and documents that follow from it.
+    """One step of a run: a reply of the model (or of the extractive reader), and the searches that it led to.
 
-    :param action: What the reply requests.
+    :param action: What the reply asks the program to do.
     :param reply: The part of the reply that the transcript keeps.
     :param thought: The reasoning in words.
     :param tool: The name of the action as the model wrote it.
     :param query: The query of a search.
-    :param named_source: The source that belongs to the action; None if the router chooses the source.
+    :param named_source: The source that the chosen action searches; None if the router chooses the source.
     :param answer: The answer, if the action is to answer.
     :param label: The model's own evaluation of that answer; None if the model gave no evaluation.
     :param explanation: Why the model chose the label.
     :param suggestions: What would improve the answer.
     :param cut_at: The number of tokens at which an unreadable reply was cut off; None if the reply was not cut off.
-    :param forced: Whether the model had to answer because the steps were used up.
-    :param probability: How likely a reader's answer is right, from 0 to 1; None for a model's answer.
-    :param certainty: How sure the reader is. ``stated``: a passage states the answer. ``probably``: a sentence probably
-        contains the answer. ``not_found``: no answer is likely enough. None for a model's answer.
+    :param forced: Whether the model had to answer because no further step was allowed.
+    :param probability: The probability that the extractive reader's answer is right; None for a model's answer.
+    :param certainty: How sure the extractive reader is. ``stated``: a passage states the answer. ``probably``: a
+        sentence probably contains it. ``not_found``: no answer is likely enough. None for a model's answer.
     :param tokens: The tokens of the reply with their probabilities, from 0 to 1, if the model was asked for them.
-    :param evidence: The sentences that contain a reader's answer and its other candidates, the likeliest first.
-    :param asked: The sources that a supplementary retrieval searches; empty if it searches all sources.
+    :param evidence: The sentences with the extractive reader's answer and its other candidates, the likeliest first.
+    :param asked: The sources to search once more, because the answer was not labelled as correct; empty for all.
     :param searches: The retrievals made for this step.
     :param verdict: The judge's verdict on the first retrieval.
     :param source: The source whose documents were kept, or several sources joined by ``+``.
     :param documents: The documents that were kept.
     :param refined: A summary that the model is shown instead of the documents, if the documents were too long.
     :param observed: Whether an observation follows the reply in the transcript.
-    :param note: The text of an observation without documents, for example a correction.
+    :param note: The text of an observation without documents, for example a request to write the reply differently.
     """
 
     action: Action
@@ -226,29 +226,29 @@ class Step(_Value):
 
     @property
     def withheld(self) -> bool:
-        """Whether the answer is only a guess, which the user is not given because it is not likely enough."""
+        """Whether the answer is not likely enough to be given to the user, except as a guess."""
         return self.certainty in ("probably", "not_found")
 
     @property
     def shown(self) -> tuple[Document, ...]:
-        """What the model is shown of the documents: the documents themselves, or their summary."""
+        """The documents as the model sees them: the documents themselves, or the summary that replaces them."""
         return self.documents if self.refined is None else (self.refined,)
 
 
 @dataclass(frozen=True)
 class RunSettings(_Value):
-    """The settings of one run: the settings of the pipeline, narrowed by the request.
+    """The settings of one run: the settings of the pipeline, or the options of the request instead.
 
     :param sources: The sources that may be searched, in the order in which they are tried.
     :param preferred: The source that is searched first.
     :param external: The external sources, such as the web.
-    :param typed_only: The external sources that are sent the question as typed, as long as no model writes the queries.
+    :param typed_only: The external sources that receive only the question as typed, until a model writes the queries.
     :param top_k: The number of documents per retrieval.
-    :param max_steps: The number of steps that the prompt names; a run may take one more (appendix B.3 of PrefRAG).
-    :param max_supplements: The maximum number of supplementary retrievals after a negative label.
+    :param max_steps: The number of steps that the prompt allows. A run may take one more (appendix B.3 of PrefRAG).
+    :param max_supplements: How often a run may search once more after the model labelled its answer as not correct.
     :param filters: A Haystack metadata filter, which is applied by the sources that can filter.
-    :param prompts: ``product`` asks for citations and for answers from the passages alone. ``plain`` asks for neither,
-        and is for measuring a method. Any other value is the user's folder of prompts, which replace the plain prompts.
+    :param prompts: ``product`` asks for citations and for answers from the passages alone. ``plain`` asks for neither
+        and is used in measurements. Any other value is a folder with the user's own prompts instead of ``plain``.
     :param answer_type: The kind of answer that the question calls for: a few words, yes or no, or one of its options.
     :param instructions: How an operator wants the answers to be: their language, tone and form. Shown only to models
         that write an answer.
@@ -271,11 +271,11 @@ class RunSettings(_Value):
 class Usage(_Value):
     """The model calls and tokens of a run so far.
 
-    :param llm_calls: Calls to a model, by the caller (``reasoner``, ``judge``, ...).
+    :param llm_calls: The number of calls to a model, for each caller (``reasoner``, ``judge``, ...).
     :param prompt_tokens: Tokens read, as the server counted them.
     :param completion_tokens: Tokens written, as the server counted them.
     :param cached_tokens: How many of the tokens read came from a server's cache; None if no server reports this.
-    :param models: What was sent to the models of each host.
+    :param models: The calls and tokens by host and role.
     """
 
     llm_calls: Mapping[str, int] = field(default_factory=dict)
@@ -286,12 +286,12 @@ class Usage(_Value):
 
 
 class Conversation(Protocol):
-    """The conversation with the model that takes the steps. Another component can ask that model a question in it."""
+    """The conversation with the model that takes the steps. Other components can add questions to the conversation."""
 
     chat_generator: Any
 
     def ask_further(self, state: State, question: str) -> dict[str, Any] | None:
-        """Add a question after the last observation, as arguments of ``ModelCall.prepare``; None if impossible."""
+        """Return the conversation with a question added, as arguments of ``ModelCall.prepare``; None if impossible."""
 
 
 @dataclass(frozen=True)
@@ -300,15 +300,15 @@ class State(_Value):
 
     :param question: The question that the components work on.
     :param settings: The settings of this run.
-    :param typed: The question as the user typed it, if it was a follow-up and has been rewritten; else empty.
+    :param typed: The question as the user typed it, if it has been rewritten because it was a follow-up; else empty.
     :param history: Earlier turns of the conversation, oldest first, as (role, text).
     :param attached: Documents that the user gave with the question. No query is made from them.
-    :param steps: The replies of the reasoner so far.
-    :param supplements: The number of supplementary retrievals so far.
+    :param steps: The steps so far.
+    :param supplements: How often the run has searched once more after a negative label.
     :param usage: The model calls and tokens so far.
     :param events: The trace.
     :param started: ``time.perf_counter()`` at the start, in seconds.
-    :param conversation: The conversation that led to the last step; None if no model took that step.
+    :param conversation: The conversation with the model that took the last step; None if no model took it.
     """
 
     question: str
@@ -329,7 +329,7 @@ class State(_Value):
 
     @property
     def step(self) -> Step:
-        """The last step; ValueError before the first reply."""
+        """The last step. Before the first reply, there is none, and this raises ValueError."""
         if not self.steps:
             raise ValueError("The state has no step yet: a Reasoner must come before this component.")
         return self.steps[-1]
@@ -341,21 +341,21 @@ class State(_Value):
 
     @property
     def query(self) -> str:
-        """The query of the next search: the step's query or, for a supplementary retrieval, the question."""
+        """The query of the next search: the step's query or, after an answer that was not accepted, the question."""
         return self.step.query if self.step.action is Action.SEARCH else self.question
 
     def takes_question(self, source: str) -> bool:
-        """Check whether a source gets the question as typed: it is ``typed_only``, and at most a judge used a model."""
+        """Check whether a source must get the typed question: it is ``typed_only``, and only judges called a model."""
         return source in self.settings.typed_only and self.usage.llm_calls.keys() <= {"judge"}
 
     def is_done(self, source: str) -> bool:
-        """Check whether a source that gets only the question has already been searched with it."""
+        """Check whether a source that gets only the question as typed has been searched: it needs no second search."""
         return self.takes_question(source) and any(search.source == source for search in self.searches)
 
     def query_for(self, source: str) -> str:
-        """Write the next query for a source: the step's query, or the question as typed.
+        """Return the next query for a source: the step's query, or the question as typed.
 
-        If the question as typed is a follow-up that was rewritten, the user's previous question is put before it.
+        If the typed question is a follow-up, the user's previous question is put before it.
         """
         if not self.takes_question(source):
             return self.query
@@ -364,7 +364,7 @@ class State(_Value):
 
     @property
     def replies(self) -> int:
-        """The number of the reasoner's replies, including unreadable replies."""
+        """The number of steps so far. Each reply of the model is a step, even if it could not be read."""
         return len(self.steps)
 
     @property
@@ -379,7 +379,7 @@ class State(_Value):
 
     @property
     def sent_to_models(self) -> tuple[ModelTraffic, ...]:
-        """What was sent to models so far, by host and role."""
+        """The calls to models and their tokens so far, by host and role."""
         return sum_traffic([*self.usage.models, *(sent for search in self.searches for sent in search.models)])
 
     @property
@@ -413,11 +413,11 @@ class State(_Value):
         return replace(self, usage=counted)
 
     def with_traffic(self, sent: ModelTraffic) -> State:
-        """Count what was sent to a model, even if no reply came."""
+        """Count a request to a model, also one that failed."""
         return replace(self, usage=replace(self.usage, models=sum_traffic([*self.usage.models, sent])))
 
     def merge(self, other: State) -> State:
-        """Merge two states from parallel sources, which differ in the searches of their last step."""
+        """Merge the states of two parallel searches. Only the searches of the last step and the events may differ."""
         mine, theirs = self.step.searches, other.step.searches
         searches = mine + tuple(search for search in theirs if search not in mine)
         events = self.events + tuple(event for event in other.events if event not in self.events)
@@ -438,7 +438,7 @@ def _once(documents: Iterable[Document]) -> tuple[Document, ...]:
 
 
 class RunError(PrefragError, RuntimeError):
-    """Report that a run failed. The error holds the state so far, so that the trace is not lost."""
+    """The error that ends a failed run. Its ``state`` is the state so far, which contains the trace."""
 
     def __init__(self, message: str, state: State):
         super().__init__(message)
@@ -446,4 +446,4 @@ class RunError(PrefragError, RuntimeError):
 
 
 class AskBack(RunError):
-    """End a run with a question to the user. The message of the error is this question."""
+    """The error that ends a run with a question to the user, which is the message of the error."""

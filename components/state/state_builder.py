@@ -21,7 +21,7 @@ from prefrag.components.state.web_switch import explain_closed, web_setting
 
 @component
 class StateBuilder:
-    """Build the state of a run, with the pipeline's settings narrowed by the options of the request.
+    """Build the state at the start of a run, from the pipeline's settings and the options of the request.
 
     ```python
     from prefrag.components.state.state_builder import StateBuilder
@@ -45,21 +45,21 @@ class StateBuilder:
     ):
         """Set up the component.
 
-        :param sources: The names of the sources, in the order in which a run that switches tries them.
-        :param preferred: The source that is searched first; None for a method without sources, which retrieves nothing.
-        :param external_sources: The sources that are searched only if the web is allowed, by `PREFRAG_WEB` or by the
-            choice that is stored with the index.
+        :param sources: The names of the sources, in the order in which they are tried.
+        :param preferred: The source that is searched first; None if there are no sources, because nothing is retrieved.
+        :param external_sources: The sources that are searched only if the web is allowed. ``PREFRAG_WEB`` or, if that
+            is not set, the choice that is stored with the index decides this.
         :param top_k: The number of documents per retrieval (3, 5 and 7 in the paper).
         :param max_steps: The number of steps that the prompt allows; a run may take one more (appendix B.3).
-        :param max_supplements: The maximum number of supplementary retrievals after a negative label.
+        :param max_supplements: How often a run may search once more after the model labelled its answer as not correct.
         :param max_top_k: The highest `top_k` that a request may set.
         :param prompts: ``product`` asks for citations and for answers from the passages alone. ``plain`` asks for
-            neither, for measurements. A folder of your own prompts replaces the plain prompts (docs/prompts.md).
+            neither; it is for measurements. A folder contains your own prompts instead of ``plain`` (docs/prompts.md).
         :param answer_type: The kind of answer to the questions: ``short``, ``yes_no``, ``multiple_choice`` (table 19).
         :raises ValueError: When the settings contradict each other.
         """
         if (not sources and preferred is not None) or len(set(sources)) < len(sources):
-            raise ValueError("`sources` needs at least one source, and no name twice.")
+            raise ValueError("`sources` must contain at least one name, and no name twice.")
         if sources and preferred is None:
             raise ValueError(f"`preferred` is not set: name one of the sources {list(sources)}.")
         if preferred is not None and preferred not in sources:
@@ -84,21 +84,21 @@ class StateBuilder:
             # Other components pass turns and documents as dictionaries of plain texts.
             kind = list[dict[str, str]] | None if name in ("history", "documents") else kind
             component.set_input_type(self, name, kind, None)
-        # Set by `pipelines.load`: finds the external sources that an index of the pipeline closes, and the reason.
+        # Set by `pipelines.load`: returns the external sources that the settings of an index forbid, and the reason.
         self.find_closed: Callable[[], tuple[set[str], str]] | None = None
-        # Set by `pipelines.load`: finds the external sources whose queries leave this machine. None means all of them.
+        # Set by `pipelines.load`: returns the external sources whose queries leave this machine. If None, all count.
         self.find_leaving: Callable[[], set[str]] | None = None
-        # Set by `pipelines.load`: turns folders, kinds and dates into a filter, using the contents of the indexes.
+        # Set by `pipelines.load`: turns folders, kinds and dates into a filter. It needs the contents of the indexes.
         self.narrow_filters: Callable[[Mapping[str, Any], Any], dict[str, Any]] | None = None
 
     @component.output_types(state=State)
     def run(self, question: str, **options: Any) -> dict[str, State]:
-        """Build the state of a run, with the settings of the pipeline narrowed by the request.
+        """Build the state at the start of a run. A request's option replaces the pipeline's setting, within limits.
 
         :param question: The question, at most 4,000 characters and 4,500 bytes.
         :param options: Any of :data:`prefrag.components.state.run_options.STATE`. Each is an input of the component.
-        :returns: ``state``, the start of the run.
-        :raises ValueError: When the question is empty, too long or not text, or an option cannot be granted.
+        :returns: ``state``, which has no steps yet.
+        :raises ValueError: When the question is empty, too long or not text, or when an option is not allowed.
         """
         question = request_limits.check_question(question)
         # The limits of these options are checked before anything copies or processes them.
@@ -110,7 +110,7 @@ class StateBuilder:
         closed, reason = self.closed_sources()
         if own := {name: wanted[name] for name in OWN_FILES if wanted.get(name)}:
             if self.narrow_filters is None:
-                raise BadInput(f"This pipeline searches no index that knows {', '.join(own)}: leave them out.")
+                raise BadInput(f"This pipeline cannot select files by {', '.join(own)}: leave these options out.")
             closed, reason = set(self.external_sources), "the question is narrowed to some of your own files"
             wanted["filters"] = self.narrow_filters(own, wanted.get("filters"))
         settings = replace(
@@ -126,14 +126,14 @@ class StateBuilder:
             state = state.with_event("closed", sources=shut, reason=reason)
         return {"state": state}
 
-    # In a thread if an index is read, because the index may be on a server.
+    # Runs in a thread if `run` will read an index, because the index may be on a server.
     run_async = in_thread(
         run,
         when=lambda self, *_, **given: (self.find_closed and web_setting() is None) or any(map(given.get, OWN_FILES)),
     )
 
     def closed_sources(self) -> tuple[set[str], str]:
-        """Find the external sources that no run may search, and why they are closed."""
+        """Find the external sources that no run may search at the moment, and the reason."""
         if (setting := web_setting()) is None and self.find_closed is not None:
             return self.find_closed()
         return set(self.external_sources if setting in (None, "off") else ()), explain_closed()

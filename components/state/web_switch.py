@@ -1,4 +1,4 @@
-"""The administrator's setting for the web, ``PREFRAG_WEB``, and what closes the web for a single request."""
+"""Whether web search is allowed: the administrator's setting ``PREFRAG_WEB``, and the limits of a single request."""
 
 import os
 from contextvars import ContextVar
@@ -10,15 +10,15 @@ WEB_SWITCH = "PREFRAG_WEB"
 CLOSED_BY_REQUEST = "the web is closed by this request"
 CLOSED_BY_KEY = "the web is closed for the key of this request"
 
-# Why the web is closed for everything in this context, whatever the setting says; empty if the setting decides.
+# The reason why the current request may not search the web, whatever the setting says; empty if the setting decides.
 web_closed_by: ContextVar[str] = ContextVar("web_closed_by", default="")
 
 
 def web_setting() -> Literal["on", "off", "ask"] | None:
-    """Read the setting for the web: open, closed, or open only after the user has agreed (``ask``).
+    """Read whether web search is ``on``, ``off``, or allowed only after the user has agreed (``ask``).
 
-    Returns None if nothing is set. The choice stored with the index then decides. Always ``off`` if this request closes
-    the web. An unknown value also means ``off``, so that no query is sent out because of a typing error.
+    Returns None if nothing is set: the choice that is stored with the index then decides. Returns ``off`` if the
+    request itself forbids the web, and also for an unknown value, because a typing error must not let queries out.
     """
     if web_closed_by.get():
         return "off"
@@ -31,7 +31,7 @@ def web_is_off() -> bool:
 
 
 def explain_closed(index: str = "NAME") -> str:
-    """Explain why the web is closed; ``index`` completes the command that opens the web for an index."""
+    """Explain why web search is not allowed. The text may name the command that allows it for ``index``."""
     if reason := web_closed_by.get():
         return reason
     if web_is_off():

@@ -1,1 +1,1 @@
-"""The words, titles and characters of texts, and passages as lines of a corpus."""
+"""Helpers for texts: words, titles, sentences, Unicode, and passages read from a corpus."""

@@ -1,4 +1,4 @@
-"""Make addresses safe to show."""
+"""Make web addresses safe to show."""
 
 import re
 from urllib.parse import urlsplit
@@ -12,7 +12,7 @@ def without_userinfo(text: str) -> str:
 
 
 def safe_url(url: str) -> str:
-    """Return an untrusted URL if it is safe for people to follow, else an empty text."""
+    """Return an untrusted URL if it is safe as a link (a web page, no user name, no blanks), else an empty string."""
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -2,6 +2,6 @@
 
 
 def counted(number: int, noun: str) -> str:
-    """Write a number with its noun, given in the singular: ``1 passage`` or ``1,200 searches``."""
+    """Write a number and a noun, such as ``1 passage`` or ``1,200 searches``. ``noun`` is the singular."""
     ending = "" if number == 1 else "es" if noun.endswith(("ch", "sh", "s", "x")) else "s"
     return f"{number:,} {noun}{ending}"

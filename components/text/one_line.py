@@ -2,5 +2,5 @@
 
 
 def one_line(text: str) -> str:
-    """Write any text on one line, without the control characters that a terminal would obey."""
+    """Write any text on one line. Control characters, which a terminal would obey, become spaces."""
     return " ".join("".join(character if character.isprintable() else " " for character in text).split())

@@ -14,16 +14,16 @@ from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import is_text, normalize_unicode
 
 MOST_LINE_BYTES = 10_000_000
-# Elasticsearch refuses longer ids.
+# Elasticsearch refuses ids with more bytes.
 MOST_ID_BYTES = 512
-# A corpus cannot use these names for metadata: they are fields of Haystack documents, or metadata that indexing adds.
+# Names that a document already uses: its fields, and metadata that indexing adds. A key with such a name is renamed.
 _RESERVED = frozenset(
     {*Document.__dataclass_fields__, "corpus", "file_path", "file_hash", "split_count", TITLE_KEY_FIELD}
 )
 
 
 class PassageError(BadInput):
-    """The error for input that is not a passage. ``line`` is its line number in the corpus, from 1, if it has one."""
+    """The error for input that is not a passage. ``line`` is the line's number in the corpus, from 1, or None."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason if line is None else f"line {line}: {reason}")
@@ -41,7 +41,7 @@ class PassageRecord:
     id: str  # 1 to 512 bytes
     text: str  # never empty
     title: str | None = None  # None if the passage has no title
-    source: Any = None  # which simulated source holds the passage, as the corpus says: `local`, `web` or `both`
+    source: Any = None  # in corpora for experiments: the index that holds the passage, `local`, `web` or `both`
     meta: dict[str, Any] = field(default_factory=dict)  # other metadata
 
     def __post_init__(self) -> None:
@@ -54,9 +54,9 @@ class PassageRecord:
         _check_unicode(self.id + self.text + (self.title or ""))
 
     def document(self, **more: Any) -> Document:
-        """Convert the passage to a Haystack document, in the Unicode form of queries.
+        """Convert the passage to a Haystack document. Title and text get the same Unicode form as queries.
 
-        The field `source` is left out, because pipelines use this metadata field for the source that found the passage.
+        The document does not get `source`, because pipelines store there the name of the source that found a document.
         ``more`` is added to the metadata.
         """
         title = {} if self.title is None else {"title": normalize_unicode(self.title)}
@@ -66,9 +66,9 @@ class PassageRecord:
 def read_passage_line(line: bytes, number: int) -> PassageRecord:
     """Read a line of a corpus: a JSON object with `id` and `text`, optionally `title` and `source`, and further keys.
 
-    An id may also be a number. Further keys, and the keys of an object `meta`, become metadata. If a key is reserved
-    for documents or indexing, an underscore is added at its end. Raises :class:`PassageError`, which contains the
-    line's ``number``, when the line is not a passage.
+    An id may be a whole number. Other keys become metadata. If `meta` is an object, its keys become metadata too. If
+    a document already uses the name of a key, an underscore is added to the key. Raises :class:`PassageError`, which
+    contains ``number``, when the line is not a passage.
     """
     try:
         return _record(_parse(line))
@@ -77,10 +77,10 @@ def read_passage_line(line: bytes, number: int) -> PassageRecord:
 
 
 def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-    """Read the lines of a corpus, without the blank lines. Memory is bounded even for files that are not a corpus.
+    """Read the lines of a corpus, except blank lines. A file that is one endless line does not fill the memory.
 
-    Yields the number of each line, from 1, the position of its end in bytes, and the line. If a line is too long, only
-    its beginning comes.
+    Yields for each line: its number, from 1, the position in the file where it ends, in bytes, and the line itself. Of
+    a line over 10 MB, only the beginning is yielded, and :func:`read_passage_line` refuses it.
     """
     number = position = 0
     while line := stream.readline(MOST_LINE_BYTES + 1):
@@ -117,7 +117,7 @@ def _parse(line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise PassageError(f"it is not JSON ({error})") from error
     if not isinstance(value, dict) or not {"id", "text"} <= value.keys():
-        raise PassageError("expected a JSON object with 'id', 'title' and 'text'")
+        raise PassageError("expected a JSON object with 'id' and 'text'")
     if "\\ud" in text.lower():
         _check_unicode(json.dumps(value, ensure_ascii=False))
     return value
@@ -143,10 +143,10 @@ def _finite(number: str) -> float:
 
 def _refuse_date(value: dict[str, Any]) -> dict[str, Any]:
     if len(value) == 1 and not value.keys().isdisjoint(("__date__", "__datetime__")):
-        raise PassageError(f"the name '{next(iter(value))}' is reserved for dates: use another, or plain text")
+        raise PassageError(f"the name '{next(iter(value))}' is reserved for dates: use another name")
     return value
 
 
 def _check_unicode(text: str) -> None:
     if not is_text(text):
-        raise PassageError("it holds half of a surrogate pair, which is not valid Unicode")
+        raise PassageError("it contains half of a surrogate pair, which is not valid Unicode")

@@ -13,29 +13,29 @@ _END = re.compile(
     r"|(?P<blank>\n[^\S\n]*\n\s*)|\n\s*"
 )
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
-# A line that ends in one of these characters is complete, even if the next line begins with a small letter.
+# A line that ends in one of these characters is complete, even if the next line begins with a lower-case letter.
 _LINE_STOPS = (":", ";", "|")
-# The beginning of a line such as `Name: value`, in a list of fields or a table row that names its columns.
+# The beginning of a line such as `Name: value`. Lists of fields have such lines, and so do tables written as text.
 FIELD = re.compile(r"[^\W\d_][\w -]{0,30}: ")
 _STOPPED = re.compile(rf"[{_STOPS}{_WIDE_STOPS}:;]{_CLOSING}\s*$")
 _ABBREVIATION = re.compile(
     r"(?:\b[A-Z]|\b(?:Dr|Mr|Mrs|Ms|Prof|St|Sr|Jr|Gen|Col|Capt|Lt|Sgt|Rev|Hon|vs|etc|No|Nr|Fig|Vol|pp?|ca?|cf|al"
     r"|e\.g|i\.e|z\.B|d\.h|bzw|M|Mme|approx|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec))\.$"
 )
-_MAX_SHOWN = 400
+_MAX_SHOWN = 400  # characters of a sentence
 # The number of texts whose sentences are cached. While a question is answered, a passage is split several times.
-_KEPT = 256
+_CACHED_TEXTS = 256
 _ITEM = re.compile(r"\s*(?:[-*\u2022]|\(?(?:\d{1,3}|[a-z])[.)])\s+\S")
-_MAX_LIST = 2_000
+_MAX_LIST = 2_000  # characters of a list
 _PLAIN_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])|\n+")
-_MAX_PLAIN = 600
+_MAX_PLAIN = 600  # characters of a plain sentence
 
 
 def sentence_ends(text: str) -> Iterator[tuple[int, int, str]]:
     """Find where the sentences of a text end.
 
-    For each end, yields its position, the position after the blanks that follow, and what ends there: a ``sentence``
-    with a full stop, a ``paragraph`` without a full stop, or a ``line``, which may break off within a sentence.
+    Yields for each end: its position, the position at which the text continues after blanks, and its kind. A
+    ``sentence`` ends with a full stop, a ``paragraph`` before a blank line. A ``line`` may end within a sentence.
     """
     for match in _END.finditer(text):
         end = match.end("stop")
@@ -48,11 +48,11 @@ def sentence_ends(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def ends_with_stop(text: str) -> bool:
-    """Check whether a full stop, a colon or a semicolon stands at the end of a text."""
+    """Check whether a text ends with a full stop, question mark, exclamation mark, colon or semicolon."""
     return _STOPPED.search(text[-20:]) is not None
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED_TEXTS)
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Find where each sentence of a text begins and ends. Sentences over 400 characters are split."""
     ends = [
@@ -79,14 +79,14 @@ def shown_sentences(text: str) -> list[str]:
 
 
 def sentence_at(text: str, place: int) -> str:
-    """Find the sentence that contains a position."""
+    """Find the sentence of a text that contains the character at position ``place``."""
     spans = sentence_spans(text)
     begin, end = next((span for span in reversed(spans) if span[0] <= place), spans[0] if spans else (0, 0))
     return text[begin:end]
 
 
 def with_list(text: str, sentence: str) -> str:
-    """Return a sentence together with the list that follows it, such as the steps in a manual."""
+    """Return a sentence of a text together with the list that follows the sentence, such as the steps in a manual."""
     rest = text[text.find(sentence) + len(sentence) :][:_MAX_LIST].split("\n")
     last = 0
     for number, line in enumerate(rest[1:] if not rest[0].strip() else (), start=1):
@@ -99,17 +99,17 @@ def with_list(text: str, sentence: str) -> str:
 
 
 def plain_sentences(text: str) -> list[str]:
-    """Split a text at each full stop before an English capital letter, and at each line break.
+    """Split a text at line breaks, and at each ``.``, ``!`` or ``?`` before a capital letter from A to Z.
 
-    Sentences over 600 characters are cut. :func:`shown_sentences` splits better, but CRAG's strips, the simulated
-    reader, and the order of names in queries that no model writes were measured or trained with this split. They use it
-    until they are measured again.
+    Sentences are cut after 600 characters. :func:`shown_sentences` splits better. This split is still used by CRAG's
+    strips, by the simulated reader and to sort the names in queries that no model writes: they were measured or trained
+    with it, and a better split would change their results.
     """
     return [part.strip()[:_MAX_PLAIN] for part in _PLAIN_END.split(text) if part.strip()]
 
 
 def split_strips(text: str, sentences: int) -> list[str]:
-    """Split a text into about equal strips of at most ``sentences`` plain sentences; two sentences make one strip."""
+    """Split a text into strips of up to ``sentences`` sentences, about equally many. Two sentences stay together."""
     begins = [0, *(match.end() for match in _PLAIN_END.finditer(text.rstrip()))]
     number = 1 if len(begins) <= 2 else -(-len(begins) // sentences)
     starts = [begins[place * len(begins) // number] for place in range(number)]
@@ -118,7 +118,7 @@ def split_strips(text: str, sentences: int) -> list[str]:
 
 
 def _is_own_line(text: str, end: int, after: int) -> bool:
-    """Check that a line break ends a sentence, and is not within a sentence because of the width of a page."""
+    """Check whether a line break ends a sentence, or only wraps a sentence at the width of a page."""
     following = text[after : after + 1]
     if text[end - 1 : end] in _LINE_STOPS or not (following.islower() or following == "("):
         return True

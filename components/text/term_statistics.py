@@ -1,4 +1,4 @@
-"""Split texts into terms, which are the tokens that an index compares, and give rare terms more weight."""
+"""Split texts into terms (the tokens that an index compares), and compute weights, which are larger for rare terms."""
 
 import math
 import re
@@ -9,9 +9,9 @@ from haystack import Document
 
 
 class TermStatistics(Protocol):
-    """How an index splits texts into terms, and how many documents contain each term.
+    """Any object that can split texts into the terms of an index, and count the documents that contain a term.
 
-    An optional method ``analyze_many`` analyses a list of texts in one call.
+    It may also have a method ``analyze_many``, which splits a list of texts in one call.
     """
 
     def analyze(self, text: str) -> list[str]:
@@ -46,7 +46,7 @@ PLAIN_WORDS = frozenset(_PLAIN.split())
 
 
 def words(text: str) -> list[str]:
-    """Split a text into lower-case words, if no index offers a better analysis.
+    """Split a text into lower-case words. This simple split is used where no index can analyse the text.
 
     :param text: The text.
     :returns: Its words of four letters and more, without question words.
@@ -55,7 +55,7 @@ def words(text: str) -> list[str]:
 
 
 def analyze_texts(texts: Iterable[str], statistics: TermStatistics | None) -> list[list[str]]:
-    """Split texts into terms, in one call if the statistics can do that, so that a server is called only once.
+    """Split texts into terms, all in one call if ``statistics`` has `analyze_many`, so that a server gets few requests.
 
     The terms of each text are in order, with repetitions. Without statistics, :func:`words` splits the texts.
     """
@@ -71,12 +71,12 @@ def passage_text(document: Document) -> str:
 
 
 def held_weight(weights: Mapping[str, float], held: Container[str]) -> float:
-    """Add up the weights of the ``held`` terms, in the order of ``weights``, because float sums depend on the order."""
+    """Add up the weights of the terms in ``held``. The order is fixed, because the sum of floats depends on it."""
     return sum(value for one, value in weights.items() if one in held)
 
 
 def term_weights(terms: Iterable[str], statistics: TermStatistics | None) -> dict[str, float]:
-    """Weigh terms by their inverse document frequency, as BM25 does."""
+    """Compute each term's inverse document frequency, as in BM25. Without statistics, every term gets 1."""
     terms = set(terms)
     if statistics is None:
         return dict.fromkeys(terms, 1.0)

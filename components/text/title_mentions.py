@@ -1,4 +1,4 @@
-"""Find the titles that a text mentions, by comparing title keys with the word n-grams of the text."""
+"""Find the titles that a text mentions, by comparing title keys (normalised titles) with the text's word n-grams."""
 
 import re
 import unicodedata
@@ -6,21 +6,21 @@ from collections.abc import Container
 from functools import lru_cache
 from itertools import accumulate, chain
 
-MAX_WORDS = 8
-# The metadata field of the title key, for stores that cannot compute title keys themselves.
+MAX_WORDS = 8  # of a title: longer titles are not found
+# The metadata field in which Elasticsearch stores the title key of a passage, because it cannot compute title keys.
 TITLE_KEY_FIELD = "title_key"
 
-# People mention "Mercury (planet)" as Mercury.
+# A text that mentions "Mercury (planet)" usually says only "Mercury".
 _PARENTHESIS = re.compile(r"\s*[(\uff08][^()\uff08\uff09]*[)\uff09]\s*$")
-# A possessive 's is not part of a name; any other apostrophe is inside a word: "Vienna's", "O'Hara".
-# The patterns begin with the apostrophe, because a pattern that begins with a lookbehind is tried at every letter.
+# "Vienna's" becomes "Vienna", because a possessive 's is not part of a name. "O'Hara" becomes "OHara".
+# The patterns begin with the apostrophe, because one that begins with a lookbehind would be tried at every letter.
 _POSSESSIVE = re.compile(r"['\u2019\u02bc\u2018`](?<=\w.)[sS]\b")
 _APOSTROPHE = re.compile(r"['\u2019\u02bc\u2018`](?<=\w.)(?=\w)")
 _WORD = re.compile(r"[^\W_]+")
 # In ASCII texts, `translate` with this table and `split` find the same words as _WORD in a third of the time.
 _BETWEEN_WORDS = {code: " " for code in range(128) if not chr(code).isalnum()}
 # Words that begin English sentences more often than they name something, although there are films called "This" and
-# "It". There is no such list for other languages, so an article of another language is a name if it is also a title.
+# "It". There is no such list for other languages, so the German word "Die" mentions a passage with the title "Die".
 _FUNCTION_WORDS_OF_ENGLISH = (
     "a about after all also although am an and any are as at be because been before being between both but by can "
     "could did do does during each either first for from had has have he her here hers him his how however i if in "
@@ -36,7 +36,7 @@ def title_key(title: str) -> str:
 
     The key is the remaining words, joined by spaces. It is empty for a title without a letter or digit.
     """
-    # The pattern is slow, because it is tried at every character, and few titles end in a parenthesis.
+    # The pattern is slow, because it is tried at every character. Titles without ")" do not need it.
     in_short = _PARENTHESIS.sub("", title) if ")" in title or "\uff09" in title else title
     return comparable(in_short) or comparable(title)
 
@@ -49,32 +49,32 @@ def comparable(text: str) -> str:
 def mentioned_keys(text: str, max_words: int = MAX_WORDS) -> list[str]:
     """List the title keys that a text may mention: its word n-grams, except n-grams that are hardly ever names.
 
-    A single word counts if it has a capital letter and is neither a number nor an English function word. Otherwise,
-    half of all texts would mention titles such as "This", "1984" and "Comedy". Several words count if one of them is
-    not a function word, or if all of them have a capital letter ("The Who"). In a text without any capitals, such as a
-    question typed in a hurry, and in scripts without capitals, every word is treated as if it had a capital letter.
+    A single word is listed if it has a capital letter and is neither a number nor an English function word. Otherwise,
+    half of all texts would mention titles such as "This", "1984" and "Comedy". An n-gram of several words is listed if
+    one of them is not a function word, or if all have a capital letter ("The Who"). If a text or its script has no
+    capitals, as in a question typed in a hurry, every word is treated as if it had a capital letter.
     """
     return list(dict.fromkeys(chain.from_iterable(_keys_by_place(text, max_words))))
 
 
 def longest_mentions(text: str, known: Container[str], max_words: int = MAX_WORDS) -> list[str]:
-    """List the titles that a text mentions: the longest known n-grams, so "New York City" does not mention "New York".
+    """List the keys of the titles that a text mentions. A text with "New York City" does not mention "New York".
 
-    If two titles overlap, both are mentioned unless one is inside the other. ``known`` contains title keys, made by
-    `title_key`, of at most ``max_words`` words. Each title is listed once, in the order of first mention.
+    If two titles overlap in the text, both are listed, unless one is inside the other. ``known`` contains the keys of
+    existing titles, made by `title_key`. Each key is listed once, in the order in which the text mentions them.
     """
     mentioned: dict[str, None] = {}
     end = 0
     for start, keys in enumerate(_keys_by_place(text, max_words)):
         for key in keys:
-            # At each word, the longest key comes first. So a key that ends no later than an earlier one is inside it.
+            # At each word, the longest key comes first. So a key that ends no later than an earlier key is inside that.
             if key in known and start + key.count(" ") + 1 > end:
                 mentioned[key] = None
                 end = start + key.count(" ") + 1
     return list(mentioned)
 
 
-# Cached, because each text is searched twice: for all keys that it may mention, and then for the known keys.
+# Cached, because `mentioned_keys` and then `longest_mentions` are called with the same text.
 @lru_cache(maxsize=64)
 def _keys_by_place(text: str, max_words: int) -> tuple[list[str], ...]:
     """For each word of a text, list the keys that begin with this word and may be names, the longest key first."""
@@ -91,7 +91,7 @@ def _keys_by_place(text: str, max_words: int) -> tuple[list[str], ...]:
     begins = [0, *(end + 1 for end in ends)]
     places = []
     next_content = next_small = len(words)
-    # From the last word to the first, because each word needs the next content word and the next without a capital.
+    # The loop goes backwards, because each word needs to know the next content word and the next word in lower case.
     for start in reversed(range(len(words))):
         next_content = start if content[start] else next_content
         next_small = next_small if capital[start] else start
@@ -110,7 +110,7 @@ def _keys_by_place(text: str, max_words: int) -> tuple[list[str], ...]:
 
 def _words(text: str) -> list[str]:
     if not text.isascii():
-        # Normalising would turn a lone acute accent into a space.
+        # An acute accent may be typed as an apostrophe. NFKD would turn it into a space.
         text = unicodedata.normalize("NFKD", text.replace("\u00b4", "'"))
         for sign in filter(unicodedata.combining, set(text)):
             text = text.replace(sign, "")

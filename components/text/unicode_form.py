@@ -2,7 +2,7 @@
 
 import unicodedata
 
-# A regex range: the characters of Chinese, Japanese, Thai, Lao, Khmer and Burmese, which put no spaces between words.
+# For a regex class: Chinese, Japanese, Thai, Lao, Khmer and Burmese, which are written without spaces between words.
 WITHOUT_BLANKS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _LIGATURES = {sign: unicodedata.normalize("NFKC", sign) for sign in map(chr, range(0xFB00, 0xFB07))}
 
@@ -10,7 +10,7 @@ _LIGATURES = {sign: unicodedata.normalize("NFKC", sign) for sign in map(chr, ran
 def normalize_unicode(text: str) -> str:
     """Write a text the way keyboards do: an accented letter as one character, and no typographic ligatures.
 
-    File names from macOS and text copied from PDFs use other forms that look the same, and would not be found.
+    File names from macOS and text copied from PDFs use other forms, which look the same, but no search would find them.
     Characters that look different are not changed: 10² does not become 102. The form is NFC, with "ﬁ" as two letters.
     """
     if text.isascii():
@@ -22,7 +22,7 @@ def normalize_unicode(text: str) -> str:
 
 
 def is_text(text: str) -> bool:
-    """Check whether a text can be stored and sent: half of a surrogate pair cannot."""
+    """Check whether a text is valid Unicode. Half of a surrogate pair is not, and could not be stored or sent."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -34,15 +34,15 @@ class DomainFilter(Block):
         self.denied = [_domain(domain) for domain in denied]
 
     def allows(self, document: Document) -> bool:
-        """Check whether a document may be shown. If only some domains are allowed, a document needs an address."""
+        """Check whether a document may be shown. If only some domains are allowed, it must have an address."""
         if not self.allowed and not self.denied:
             return True
         host = _host(document_url(document))
-        return (not self.allowed or _is_below(host, self.allowed)) and not _is_below(host, self.denied)
+        return (not self.allowed or _is_within(host, self.allowed)) and not _is_within(host, self.denied)
 
 
 def document_url(document: Document) -> str:
-    """Read the address of a document; Haystack's web searches call it ``url`` or ``link``."""
+    """Read a document's address, which Haystack's web searches store in ``meta`` as ``url`` or ``link``."""
     return str(document.meta.get("url") or document.meta.get("link") or "")
 
 
@@ -62,5 +62,5 @@ def _domain(written: str) -> str:
     return domain
 
 
-def _is_below(host: str, domains: Sequence[str]) -> bool:
+def _is_within(host: str, domains: Sequence[str]) -> bool:
     return any(f".{host}".endswith(f".{domain}") for domain in domains)

@@ -1,6 +1,6 @@
 """Check whether a query was made from a person's question, or from a text that must not leave this machine.
 
-Chat programs also ask the model for titles, summaries and translations, with the text for this task in a user message.
+Chat programs also send tasks of their own, such as a title for a conversation, with the conversation in a user message.
 Such messages are recognised by their form: a message that does not look like a question is not sent to the web.
 """
 
@@ -16,8 +16,8 @@ from prefrag.components.text.unicode_form import WITHOUT_BLANKS
 
 # If a query repeats this many words of a passage in a row, they count as copied. Fewer words may be a name.
 COPIED_WORDS = 5
-# The maximum number of words in a question: with a question mark, without one, and without one after a system prompt.
-# Then the maximum number in statements: before a final question, elsewhere, after a colon, and in a greeting.
+# Maximum numbers of words. In a question: with a question mark, without a question mark, and without one after a system
+# prompt. In statements next to a question: before a final question, elsewhere, after a colon, and in a greeting.
 _MAX_WORDS, _MAX_UNMARKED, _MAX_INSTRUCTED, _MAX_CONTEXT, _MAX_ASIDE = 100, 16, 8, 20, 12
 _MAX_AFTER_COLON, _MAX_GREETING = 6, 3
 # In scripts without spaces, two characters count as a word.
@@ -32,7 +32,7 @@ _BLOCK = re.compile(
 _LABELS = re.compile(r"(?:^|[\s.?!])[^\W\d_]+[:\uff1a]\s.*[\s.?!][^\W\d_]+[:\uff1a]\s")
 # The characters that separate a speaker's name from the words spoken, in any language.
 _SPEAKER = re.compile(r"[:\uff1a|\[\]<>{}]|[—\u2013]\s")
-# The form of a message does not reveal every task. These words ask for work on a text.
+# Some tasks have the form of a question. They are recognised by these words, which ask for work on a text.
 _WORK = re.compile(
     r"(?i)\W*(?:please\W+|bitte\W+|(?:can|could) you\W+)?(?:translat|summar[iy]|rephras|paraphras|rewrite|proofread"
     r"|shorten|übersetz|fasse?\b|formulier|tradui|résum|reformul|tradu[cz]|resum|riassu|przetł|streść|podsum|перевед"
@@ -43,8 +43,8 @@ _WORK = re.compile(
 def is_question(message: str, instructed: bool = False) -> bool:
     """Check whether a message looks like a person's question: one line, and hardly any statements.
 
-    When in doubt, return False. ``instructed`` means that a system prompt came with the message. The prompt may ask for
-    a task, and the message may be the text for it.
+    When in doubt, return False. ``instructed`` means that a system prompt came with the message. The prompt may define
+    a task, such as a translation, and the message may be the text to work on.
     """
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     long = [line for line in lines if _count(line) > _MAX_GREETING]
@@ -67,7 +67,7 @@ def is_question(message: str, instructed: bool = False) -> bool:
 
 
 def find_origin(query: str, state: State) -> str:
-    """Explain why a query was not made from a person's question and must not leave this machine. Empty if it may."""
+    """Return why a query must not leave this machine; empty if it was made from a person's question and may leave."""
     asked, external, instructions = state.typed or state.question, state.settings.external, state.settings.instructions
     if not is_question(asked, bool(instructions)):
         return "the message holds a conversation or a text, not just a question; ask the question by itself"
@@ -76,8 +76,8 @@ def find_origin(query: str, state: State) -> str:
         (own if role == "user" and is_question(text) else brought).append(text)
     words = _content_words([query]) or set(_split(query))
     borrowed = words & _content_words(brought) - _content_words(own)
-    # Rules rewrite a question by inserting names from an earlier answer, so a single borrowed word is one too many. A
-    # model chooses its own words, so up to half of them may be borrowed.
+    # If rules rewrote the question, a borrowed word is a name from an earlier answer, so none is allowed. If a model
+    # wrote the query, it chose its own words, so up to half of the words may be borrowed.
     by_rules = state.typed and "rewriter" not in state.usage.llm_calls
     if 2 * len(borrowed) > len(words) or (by_rules and borrowed):
         return (

@@ -18,16 +18,16 @@ ask_person: ContextVar[Callable[[str, str], bool] | None] = ContextVar("ask_pers
 
 
 class HeldBack(Exception):
-    """Raised instead of sending a query; the message is the reason."""
+    """The error when a query must not be sent. Its message is the reason."""
 
 
 class WebGate(Block):
     """Decide whether a query may be sent to the web or another external source.
 
-    The web must be open. ``PREFRAG_WEB`` decides this. If it is not set, all indexes in ``stores`` must store the
-    choice that the web is open; ``pipelines.load`` sets ``stores``. A single request can also close the web. The query
-    must be short, and its words must come from a person's question. Finally, if the last search of a local source
-    failed, nothing is sent. Otherwise a broken index would send every question to the web.
+    First, web search must be allowed, by ``PREFRAG_WEB``. If that variable is not set, the user must have allowed web
+    search for every index in ``stores``, which ``pipelines.load`` sets. A single request can also forbid web search.
+    Second, no local source may have failed in its last search: a broken index would send every question to the web.
+    Third, the query must be short, and its words must come from a person's question.
 
     ```python
     from prefrag.components.web.web_gate import WebGate
@@ -50,7 +50,7 @@ class WebGate(Block):
 
     @property
     def is_open(self) -> bool:
-        """Whether the web is allowed, or the user is asked about each query."""
+        """Whether web search is allowed, perhaps only after the user has allowed the query."""
         setting = web_setting()
         return all_consent(self.stores) if setting is None else setting != "off"
 
@@ -60,8 +60,8 @@ class WebGate(Block):
         :param source: The name of the external source.
         :param query: The query.
         :param state: The state of the run, if there is one.
-        :raises HeldBack: When the web is closed, the query is too long or not made from a person's question, or the
-            user refuses or cannot be asked.
+        :raises HeldBack: When web search is not allowed, the query is too long or not made from a person's question, or
+            the user refuses or cannot be asked.
         :raises RunError: When the last search of a local source failed. The error contains the state.
         """
         if not self.is_open:

@@ -14,8 +14,8 @@ from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retr
 class WebRetriever(Block):
     """Search the web, or an index that stands in for it.
 
-    ``index`` or ``PREFRAG_WEB_INDEX`` names the stand-in. Without a name, the web corpus of the demo stands in while
-    the local index is the demo, so that the demo needs no network. A query to a stand-in does not leave this machine.
+    ``index`` or ``PREFRAG_WEB_INDEX`` names the stand-in. If neither is set while the local index is the demo, another
+    index of the demo stands in, so that the demo needs no network. A query to a stand-in does not leave this machine.
     """
 
     external = True
@@ -27,10 +27,10 @@ class WebRetriever(Block):
 
         :param search: The component that searches the web.
         :param index: The name of an index that stands in for the web.
-        :param demo_stand_in: Whether the web corpus of the demo stands in while the local index is the demo. Use false
-            if the local documents are in a store that is not an embedded index.
-        :param local_index: The name of the local index, which tells whether it is the demo. None stands for the value
-            of ``PREFRAG_INDEX``, or else for ``default`` if that index exists, or else for the demo.
+        :param demo_stand_in: Whether an index of the demo stands in for the web while the local index is the demo. Use
+            false if the local documents are in a store that is not an embedded index.
+        :param local_index: The name of the local index, by which the demo is recognised. If None, it is the value of
+            ``PREFRAG_INDEX``. If that is not set, it is ``default`` if such an index exists, and otherwise the demo.
         """
         self.search = search
         self.index = index
@@ -48,11 +48,11 @@ class WebRetriever(Block):
 
     @property
     def provider(self) -> str:
-        """The name to show in the trace."""
+        """The name of what is searched, for the trace."""
         return "stand-in index" if self.stays_local else type(self.search).__name__
 
     def warm_up(self) -> None:
-        """Check that a stand-in with a name exists, and warm up the stand-in or the web search."""
+        """Warm up the stand-in or the web search. Check that the index exists if the settings name a stand-in."""
         chosen = self._choose()
         if hasattr(chosen, "warm_up"):
             chosen.warm_up()

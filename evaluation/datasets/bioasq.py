@@ -5,7 +5,7 @@ of abstracts in PubMed) and ``snippets`` (``text``, ``document``). Questions of 
 
 The file has snippets of abstracts, not whole abstracts. So a passage joins all snippets of one abstract, and its id is
 the abstract's number in PubMed, as in BEIR's BioASQ corpus. A question's gold passages are the abstracts of its
-snippets or, without snippets, its ``documents``. A file has about ten megabytes and is read as a whole.
+snippets or, if it has none, its ``documents``. A file has about ten megabytes and is read into memory as a whole.
 """
 
 from collections.abc import Iterator

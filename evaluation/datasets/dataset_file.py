@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 T = TypeVar("T")
 
-MOST_RECORD_BYTES = 10_000_000
+MOST_RECORD_BYTES = 10_000_000  # a longer record is an error
 _CHUNK = 1 << 20
 _BLANK = re.compile(r"\s*")
 
@@ -25,8 +25,8 @@ _BLANK = re.compile(r"\s*")
 class DatasetFile:
     """A file, folder or archive of a dataset.
 
-    Files that end in ``.gz`` or ``.bz2`` are unpacked while they are read. ``position`` is the number of bytes read so
-    far from the file, or from all files of the folder.
+    Files that end in ``.gz`` or ``.bz2`` are unpacked while they are read. ``position`` counts the bytes read from
+    disk so far, from the file or from all files of the folder.
     """
 
     def __init__(self, path: str | os.PathLike[str], whole: DatasetFile | None = None):
@@ -43,7 +43,7 @@ class DatasetFile:
 
     @property
     def suffix(self) -> str:
-        """The last suffix of the file name that does not name a compression: ``.tsv`` for ``x.tsv.gz``."""
+        """The last suffix of the file name, except for the suffix of a compression: ``.tsv`` for ``x.tsv.gz``."""
         return next((suffix.lower() for suffix in reversed(self.path.suffixes) if suffix not in (".gz", ".bz2")), "")
 
     def parts(self) -> list[Path]:
@@ -77,7 +77,7 @@ class DatasetFile:
         """Open the file for reading, unpacked."""
         if self.path.is_dir():
             raise ValueError(f"{self.path} is a folder: name a file in it.")
-        with self.path.open("rb", buffering=0) as raw, self._explain():
+        with self.path.open("rb", buffering=0) as raw, self._explain_unpack_error():
             yield _unpack(cast(BinaryIO, io.BufferedReader(_Counted(raw, self))), self.path.name)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
@@ -139,7 +139,7 @@ class DatasetFile:
             yield from things
 
     def count(self, read: int) -> None:
-        """Add to the number of bytes read from this file, and from the folder that contains it."""
+        """Add ``read`` bytes to the position in this file, and in the folder that contains the file."""
         self.position += read
         if self._whole is not None:
             self._whole.count(read)
@@ -149,20 +149,20 @@ class DatasetFile:
         return ValueError(f"{self.path}, {unit} {number}: {reason}.")
 
     @contextmanager
-    def _explain(self) -> Iterator[None]:
+    def _explain_unpack_error(self) -> Iterator[None]:
         try:
             yield
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{self.path} cannot be unpacked ({error}): fetch it again.") from error
         except OSError as error:
-            # For data that is not bz2, the module bz2 raises an OSError without a number.
+            # If the data is not bz2, the module bz2 raises an OSError without an error number.
             if error.errno is None:
                 raise ValueError(f"{self.path} cannot be unpacked ({error}): fetch it again.") from error
             raise
 
 
 def text_of(record: Any, key: str) -> str:
-    """Return the text that a record must have under ``key``, without blanks around it."""
+    """Return the text under ``key``, stripped. Raise ValueError if the value is empty or not text."""
     value = record[key]
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"'{key}' must be text, and not empty")
@@ -185,7 +185,7 @@ class _Member(DatasetFile):
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        with self._explain():
+        with self._explain_unpack_error():
             yield _unpack(self._packed, self.path.name)
 
 
@@ -219,7 +219,7 @@ class _JsonText:
         self._decoder = json.JSONDecoder()
 
     def next(self) -> str:
-        """Return the next character that is not blank, or an empty text at the end, without taking it."""
+        """Return the next character that is not blank, without moving past it. At the end, return an empty text."""
         while True:
             if blank := _BLANK.match(self._buffer, self._position):
                 self._position = blank.end()

@@ -9,18 +9,18 @@ MUSIQUE = "musique"
 BIOASQ = "bioasq"
 DATASETS = (HOTPOTQA, TWO_WIKI, MUSIQUE, BIOASQ)
 
-# In HotpotQA and 2WikiMultiHopQA, each question id contains the id of one of the few machines that generated the ids.
+# The ids of HotpotQA and 2WikiMultiHopQA were generated on few machines, and each contains its machine's id.
 _QUESTION_IDS = {
     HOTPOTQA: re.compile(r"[0-9a-f]{8}554299[0-9a-f]{10}"),
     TWO_WIKI: re.compile(r"[0-9a-f]{12}11eb[0-9a-f]{16}"),
     MUSIQUE: re.compile(r"[2-4]hop\d?__\d+(_\d+)*"),
 }
 _WORD = re.compile(r"[a-z0-9]+")
-_FOLDERS = 2
+_FOLDERS = 2  # how many of the folders above a file may name its dataset
 
 
 def dataset_name(question_id: str, path: Path) -> str:
-    """Find a question's dataset by its id, by a word in the file's name, or by the names of the nearest two folders."""
+    """Find a question's dataset by its id, by a word in the file's name, or by the names of the two folders above."""
     for name, pattern in _QUESTION_IDS.items():
         if pattern.fullmatch(question_id):
             return name
@@ -31,5 +31,5 @@ def dataset_name(question_id: str, path: Path) -> str:
 
 
 def type_of(question_id: str) -> str:
-    """Read the type of a MuSiQue question from its id, such as `2hop`; an empty text for other ids."""
+    """Read the type of a MuSiQue question, such as `2hop`, from its id. For other datasets, return an empty text."""
     return question_id.split("__")[0] if _QUESTION_IDS[MUSIQUE].fullmatch(question_id) else ""

@@ -1,7 +1,7 @@
 """The Wikipedia of DPR as published: ``psgs_w100.tsv`` or ``psgs_w100.tsv.gz``, 21 million passages of 100 words.
 
-A table with ``id``, ``text`` and ``title``, divided by tabs and quoted as in CSV. Other corpora of this format, such as
-the 24 million passages of newer dumps, can be read too.
+A table with the columns ``id``, ``text`` and ``title``, separated by tabs and quoted as in CSV. Other corpora in this
+format can be read too, such as the 24 million passages of newer Wikipedia dumps.
 """
 
 import csv

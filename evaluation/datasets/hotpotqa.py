@@ -30,7 +30,7 @@ def questions(file: DatasetFile) -> Iterator[Question]:
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
-    """Read the contexts of the questions."""
+    """Read the passages that come with the questions."""
     return file.convert_records(file.json_array(), contexts, "record")
 
 

@@ -1,9 +1,9 @@
-"""The questions that the IRCoT release drew from HotpotQA, 2WikiMultiHopQA and MuSiQue.
+"""The questions that the release of IRCoT sampled from HotpotQA, 2WikiMultiHopQA and MuSiQue.
 
-``processed_data/<dataset>/test_subsampled.jsonl`` (500 questions), ``dev_subsampled.jsonl`` (100) and the whole sets:
-one JSON object per line with ``question_id``, ``question_text``, ``answers_objects`` (each of their ``spans`` counts as
-right) and ``contexts`` (``idx``, ``title``, ``paragraph_text``, ``is_supporting``). A passage has the same id as in the
-dataset's own files.
+The folder ``processed_data/<dataset>`` has ``test_subsampled.jsonl`` (500 questions), ``dev_subsampled.jsonl`` (100)
+and the whole sets. Each line is a JSON object with ``question_id``, ``question_text``, ``answers_objects`` (each of the
+``spans`` is a right answer) and ``contexts`` (``idx``, ``title``, ``paragraph_text``, ``is_supporting``). A passage has
+the same id here as in the original dataset.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def questions(file: DatasetFile) -> Iterator[Question]:
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
-    """Read the contexts of the questions."""
+    """Read the passages that come with the questions."""
     return file.convert_records(file.json_lines(), partial(_contexts, file.path), "line")
 
 
@@ -40,7 +40,7 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
     if not all(spans) or not spans:
         raise ValueError("'answers_objects' must hold spans that are not empty")
     contexts = list(_contexts(path, record))
-    # A paragraph may occur twice, and sometimes only one occurrence is marked as supporting.
+    # A paragraph may occur twice in a record. It is gold if at least one occurrence is marked as supporting.
     gold = [_id(_dataset(path, record), context) for context in record["contexts"] if context["is_supporting"]]
     yield Question(
         id=question_id,

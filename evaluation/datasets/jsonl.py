@@ -1,10 +1,10 @@
 """The project's own format: questions and passages as JSON lines.
 
-A question has ``id``, ``question``, ``answers``, and optionally ``type``, ``supporting_ids``, ``candidate_ids``,
+A question has ``id``, ``question`` and ``answers``. Optional are ``type``, ``supporting_ids``, ``candidate_ids``,
 ``decomposition`` (``question``, ``answer``, ``supporting_id``), ``evidence_triples``, ``dataset``, ``answerable``
-(false if no answer is right; ``answers`` is then empty), ``sentences`` (the document sentences that state the answer)
-and ``history`` (earlier turns, each with ``role`` and ``content``).
-A passage has ``id``, ``title``, ``text``, and optionally ``source``: the simulated source that contains the passage.
+(false if no answer is right; ``answers`` is then empty), ``sentences`` (gold sentences from documents) and ``history``
+(earlier turns, each with ``role`` and ``content``).
+A passage has ``id``, ``title``, ``text``, and optionally ``source``: ``local``, ``web`` or ``both`` (split corpora).
 """
 
 import json
@@ -21,7 +21,7 @@ from prefrag.evaluation.datasets.dataset_file import DatasetFile, check_unicode,
 from prefrag.evaluation.datasets.dataset_name import dataset_name
 from prefrag.evaluation.question import Hop, Question
 
-# The metadata key for the `source` of a line. A document's key `source` already names the source that found it.
+# The metadata key for a line's `source`. The key `source` is taken: it names the source that found a document.
 SPLIT = "source_split"
 
 

@@ -2,8 +2,8 @@
 
 One JSON object per line with ``id``, ``question``, ``answer``, ``answer_aliases``, ``answerable``, ``paragraphs``
 (``idx``, ``title``, ``paragraph_text``, ``is_supporting``) and ``question_decomposition`` (``question``, ``answer``,
-``paragraph_support_idx``). The full version has a second copy of each question, without a supporting passage and with
-``answerable`` false. No answer to this copy can be right, so it is left out, but its passages stay in the corpus.
+``paragraph_support_idx``). In the full version, each question occurs a second time with ``answerable`` false, because
+a supporting passage is missing. This copy is not read as a question, but its passages belong to the corpus.
 """
 
 from collections.abc import Iterator

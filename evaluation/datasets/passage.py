@@ -1,4 +1,4 @@
-"""Make the passages of a dataset, with ids that its questions and its corpora share."""
+"""Make the passages of a dataset. Their ids are the same in its questions and in its corpora."""
 
 import hashlib
 import html
@@ -13,7 +13,7 @@ from prefrag.components.text.passage_record import PassageRecord
 def id_by_title(title: str) -> str:
     """Make a passage's id from its title, because HotpotQA and 2WikiMultiHopQA identify passages by title.
 
-    The questions and the dumps of Wikipedia write some titles differently. To make them equal, HTML entities are
+    The questions and the Wikipedia dumps spell some titles differently. To make the titles equal, HTML entities are
     replaced, combining characters are composed (NFC), and blanks are collapsed.
     """
     if not isinstance(title, str) or not title.strip():
@@ -35,7 +35,7 @@ def join_sentences(sentences: Iterable[str]) -> str:
 
 
 def passage(passage_id: str, title: str, text: str, **meta: str) -> Document:
-    """Make a passage."""
+    """Make the document of a passage, without empty metadata."""
     if not isinstance(title, str) or not isinstance(text, str):
         raise ValueError("title and text of a passage must be text")
     known = {key: value for key, value in meta.items() if value}

@@ -1,8 +1,8 @@
 """2WikiMultiHopQA as published: ``dev.json`` and ``train.json``, from ``data.zip`` or ``data_ids_april7.zip``.
 
 The format is HotpotQA's plus ``evidences`` (subject, relation, object). The second archive adds ``answer_id`` and
-``id_aliases.json``: one JSON object per line with ``Q_id``, ``aliases`` and ``demonyms``. If this file is in the folder
-of the questions, the aliases of an answer count as right, as in version 1.1 of the dataset's evaluation script.
+``id_aliases.json``: one JSON object per line with ``Q_id``, ``aliases`` and ``demonyms``. If ``id_aliases.json`` is
+in the folder of the questions, an answer's aliases count as right, as in version 1.1 of the dataset's own script.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def questions(file: DatasetFile) -> Iterator[Question]:
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
-    """Read the contexts of the questions."""
+    """Read the passages that come with the questions."""
     return hotpotqa.passages(file)
 
 

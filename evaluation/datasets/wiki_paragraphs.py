@@ -1,4 +1,4 @@
-"""The first paragraph of every article of a Wikipedia, as HotpotQA and 2WikiMultiHopQA publish them.
+"""Read the dumps that HotpotQA and 2WikiMultiHopQA publish: the first paragraphs of all Wikipedia articles.
 
 HotpotQA: ``enwiki-20171001-pages-meta-current-withlinks-abstracts.tar.bz2``, packed or unpacked to its folders of
 ``wiki_*.bz2`` (5.2 million articles), with one JSON object per line: ``id``, ``url``, ``title``, ``text`` (sentences).
@@ -28,7 +28,7 @@ def passages(file: DatasetFile) -> Iterator[Document]:
             found = True
             yield from member.convert_records(member.json_lines(), _paragraph, "line")
     if not found:
-        raise ValueError(f"{file.path} holds no .bz2 file: name the folder that holds the folders of wiki_*.bz2 files.")
+        raise ValueError(f"{file.path} holds no .bz2 file: name the parent of the folders with wiki_*.bz2 files.")
 
 
 def _paragraph(record: dict[str, Any]) -> Iterator[Document]:

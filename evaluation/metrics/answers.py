@@ -1,4 +1,4 @@
-"""Our own scores of an answer. The scores of the datasets' scripts and of PrefRAG's code are in ``official.py``.
+"""Score answers by our own rules. ``official.py`` follows the datasets' scripts and the code of PrefRAG's authors.
 
 Every score is between 0 and 1. If a question has several gold answers, the best match counts.
 """
@@ -32,7 +32,7 @@ def answer_scores(question: Question, answer: str) -> dict[str, float]:
 
 
 def acc(answer: str, golds: Sequence[str]) -> float:
-    """Check whether a gold answer occurs anywhere in an answer, ignoring case. Even "Norway" contains "no".
+    """Check whether a gold answer occurs anywhere in an answer, ignoring case. So "no" is found in "Norway".
 
     The PrefRAG authors' code does the same (section 4.1 names the metric).
     """
@@ -54,7 +54,7 @@ _NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eigh
 
 
 def fair(answer: str, golds: Sequence[str]) -> float:
-    """Check whether a person would accept an answer as right even though the strings differ.
+    """Guess by a rule whether a person would accept an answer although it differs from the gold answers.
 
     The gold answer must contain the given answer as whole words, and have at most twice as many words. Prepositions at
     the start are ignored ("in Germany" is "Germany"), and number words up to twelve count as digits ("two" is "2").

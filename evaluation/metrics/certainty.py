@@ -1,4 +1,4 @@
-"""Score the answers that a run gave, the evidence that it showed instead, and the queries that it sent to the web."""
+"""Score a run's answer, or the evidence shown instead of an answer, and the queries that were sent to the web."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from prefrag.evaluation.metrics.answers import acc_word, answer_scores, fair, normalise, overlap
 from prefrag.evaluation.question import Question
 
-# An answer with at least this F1 counts as right even if it does not contain a gold answer.
+# An answer with at least this F1 counts as right, even if it does not contain a gold answer.
 NEAR = 0.8
 # A shown sentence with at least this F1 counts as a gold sentence.
 SAME = 0.6
@@ -24,13 +24,13 @@ def is_right(question: Question, answer: str) -> bool:
 
 
 def certainty_scores(question: Question, result: Mapping[str, Any], answer: str) -> dict[str, float]:
-    """Score the answer of a run or, if it gave none, its guess and its evidence.
+    """Score the answer of a run or, if the run gave no answer, its guess and its evidence.
 
-    :returns: Scores from 0 to 1. A question that has no answer gets ``said_unknown``. If the run answered it anyway,
-        ``right_of_given`` and ``fair_of_given`` are 0. Any other question gets ``answered`` and ``guess_em`` (the EM of
-        the withheld guess, or else of the answer). If the run answered, there are ``right_of_given`` and
-        ``fair_of_given``. If not, there are ``evidence_held`` (unless the answer is yes or no, which no sentence
-        contains) and ``evidence_gold`` (if the question has gold passages).
+    :returns: Scores from 0 to 1. A question that has no answer gets ``said_unknown``, which is 1 if the run said so.
+        If the run answered it anyway, ``right_of_given`` and ``fair_of_given`` are 0. Every other question gets
+        ``answered`` and ``guess_em``, the EM of the withheld guess or else of the answer. If the run answered, the
+        question also gets ``right_of_given`` and ``fair_of_given``. If not, it gets ``evidence_held`` (except yes/no
+        questions, because no sentence contains their answer) and ``evidence_gold`` (if it has gold passages).
     """
     if question.answerable is False:
         wrong = {"right_of_given": 0.0, "fair_of_given": 0.0} if answer else {}
@@ -55,9 +55,9 @@ def certainty_scores(question: Question, result: Mapping[str, Any], answer: str)
 def sentence_scores(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
     """Score the sentences that a run shows: its evidence first, then the sentences of the cited passages.
 
-    :returns: ``sentence_1`` is 1 if the first sentence matches a gold sentence, ``sentence_3`` if one of the first
-        three does. A match is an F1 of at least 0.6, because a sentence over several lines may be shown only in part.
-        Without gold sentences, there are no scores.
+    :returns: ``sentence_1`` is 1 if the first sentence matches a gold sentence, and ``sentence_3`` is 1 if one of the
+        first three does. An F1 of 0.6 is enough for a match, because only a part of a sentence may be shown if it
+        spans several lines. A question without gold sentences gets no scores.
     """
     if not question.sentences:
         return {}
@@ -75,16 +75,16 @@ def _sentence_of(shown: Mapping[str, Any]) -> str:
     sentence = shown.get("sentence") or ""
     if isinstance(sentence, str):
         return sentence
-    # A document marks its sentence by the start and the end in its content.
+    # A document gives the sentence as the positions at which it starts and ends in the content.
     return str(shown.get("content") or "")[sentence["start"] : sentence["end"]]
 
 
 def query_scores(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
-    """Score the queries sent to the web, if it is known whether the preferred source answers the question.
+    """Score the queries sent to the web, if it is known whether the preferred source contains the answer.
 
     :returns: Scores from 0 to 1. If the preferred source has the answer, ``needless_queries`` is 1 if any query was
-        sent. If it has no answer but queries were sent, ``asked_as_typed`` is 1 if each query is the question itself.
-        If queries were sent, ``words_typed`` is the share of their words that the user typed, now or in earlier turns.
+        sent. If the source lacks the answer and queries were sent, ``asked_as_typed`` is 1 if every query is the
+        question itself. If there are queries, ``words_typed`` is the share of query words that the user had typed.
     """
     if question.answerable is None:
         return {}

@@ -9,10 +9,10 @@ _RETRIEVALS = ("total_local", "total_web", "total", "used_local", "used", "looku
 def counts(result: Mapping[str, Any]) -> dict[str, float]:
     """Count the costs and failures of a run.
 
-    :returns: ``documents_per_question`` (shown to the model, each counted once), ``llm_calls``, the five counts of
-        retrievals in appendix A.6 of PrefRAG, ``lookups`` (the queries that the retrievals sent), ``prompt_tokens``,
-        ``completion_tokens``, ``cached_tokens`` (the part of the prompt tokens that the server reports as cached),
-        ``forced`` (1 if the steps ran out), ``not_found`` (1 if the pipeline gave no answer on purpose),
+    :returns: Costs: ``documents_per_question`` (different documents shown to the model), ``llm_calls``, the five counts
+        of retrievals in appendix A.6 of PrefRAG, ``lookups`` (queries that the retrievals sent), ``prompt_tokens``,
+        ``completion_tokens`` and ``cached_tokens`` (prompt tokens from the server's cache). Failures: ``forced`` (1 if
+        the steps ran out before the model answered), ``not_found`` (1 if the pipeline gave no answer on purpose),
         ``unparsable`` (see :func:`count_unparsable`), ``unknown_actions`` (steps whose action does not exist) and
         ``failed_searches`` (searches that lack results because of an error, although the run went on).
     """
@@ -40,10 +40,10 @@ def calls_by_caller(result: Mapping[str, Any]) -> dict[str, float]:
 
 
 def count_unparsable(result: Mapping[str, Any]) -> int:
-    """Count the replies of a model that could not be read.
+    """Count the replies of a model that could not be parsed.
 
-    The reasoner's replies are counted in the steps, because the trace lacks the reply that ends the loop. The replies
-    to the judge, CRAG's evaluator, the reviewer, the reflector, the critic and the rewriters are counted in the trace.
+    The reasoner's replies are counted in the steps, because the trace lacks the reply that ends the loop. Replies for
+    the judge, CRAG's evaluator, the reviewer, the reflector, the critic and the rewriters are counted in the trace.
     """
     replies = sum(step.get("action") == "unreadable" for step in result.get("steps") or ())
     return replies + sum(_is_unread(event) for event in result.get("trace") or ())

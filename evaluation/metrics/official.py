@@ -38,7 +38,7 @@ def squad(answer: str, golds: Sequence[str]) -> dict[str, float]:
 
 
 def hotpotqa(answer: str, gold: str) -> dict[str, float]:
-    """Score as HotpotQA: like SQuAD 1.1, but without aliases, and yes, no and noanswer must match exactly."""
+    """Score as HotpotQA: like SQuAD 1.1, but there are no aliases, and yes, no and noanswer must match exactly."""
     given, right = normalise(answer), normalise(gold)
     closed = given != right and (given in _CLOSED or right in _CLOSED)
     score, precision, recall = (0.0, 0.0, 0.0) if closed else overlap(answer, gold)
@@ -65,9 +65,9 @@ def bioasq(answer: str, gold: str) -> dict[str, float]:
 def bioasq_macro_f1(accuracies: Sequence[tuple[str, float]]) -> dict[str, float]:
     """Compute BioASQ's measure of a whole run, from the gold answer and accuracy of each question.
 
-    ``official_f1_yes`` and ``official_f1_no`` are the F1 of each label, ``official_macro_f1`` is their mean. The script
-    only knows right and wrong answers, so every wrong answer, even an unreadable one, counts against both labels. The
-    F1 of a label is 0 if none of its questions was answered correctly. Without questions, there are no scores.
+    ``official_f1_yes`` and ``official_f1_no`` are the F1 of each label, and ``official_macro_f1`` is their mean. The
+    script only knows right and wrong answers, so every wrong or unreadable answer counts against both labels. The F1 of
+    a label is 0 if none of its questions was answered correctly. Without questions, the result is empty.
     """
     if not accuracies:
         return {}

@@ -4,15 +4,15 @@ from collections.abc import Collection, Sequence
 
 # PrefRAG compares these numbers of documents per retrieval (section 4.3).
 RANKS = (3, 5, 7)
-# Some BioASQ questions have far more gold passages than a model is shown. For capped recall, this many are enough.
+# Some BioASQ questions have far more gold passages than a model is shown. Capped recall is 1 if this many are shown.
 ENOUGH = 5
 
 
 def passage_scores(shown: Sequence[str], gold: Collection[str]) -> dict[str, float]:
     """Score the documents that the model was shown.
 
-    :returns: ``recall``, ``recall_all``, ``recall_capped``, ``precision`` and ``recall_at_3``, ``_5``, ``_7``; nothing
-        for a question without gold passages.
+    :returns: ``recall``, ``recall_all``, ``recall_capped``, ``precision``, and ``recall_at_3``, ``_5`` and ``_7``. The
+        dictionary is empty if the question has no gold passages.
     """
     if not gold:
         return {}

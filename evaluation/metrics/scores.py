@@ -11,10 +11,10 @@ from prefrag.evaluation.question import Question
 
 
 def score(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
-    """Compute all scores of a result. The functions called here explain the scores.
+    """Compute all scores of a result. Each score is explained in the function that computes it.
 
-    A run that ends with an empty answer has failed, so all its scores are 0, including those of retrieval. If the
-    reader or the pipeline gives no answer on purpose, the answer scores 0, but the retrieval is scored.
+    A run that ends with an empty answer has failed, so all scores are 0, even the scores of the retrieval. If the
+    reader or the pipeline withholds the answer on purpose, the answer scores 0, but the retrieval is scored.
 
     :returns: Scores from 0 to 1. A question without gold answers has no answer scores, and a question without gold
         passages has no retrieval scores. Such questions do not count in the averages of these scores. If a question is

@@ -13,13 +13,13 @@ from prefrag.evaluation.question import Question
 def summarise(predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Summarise the predictions of a run.
 
-    A question whose run failed (see :func:`has_failed`) counts with scores of 0 and with its costs up to the failure.
-    Questions without gold passages do not count in the averages of recall and precision. The scores are computed again
-    from the results; the ``scores`` of a prediction are not read.
+    A question whose run failed (see :func:`has_failed`) has scores of 0, but its costs up to the failure count.
+    Questions without gold passages do not count in the averages of recall and precision. All scores are computed again
+    from the results, and the ``scores`` in the predictions are ignored.
 
     :returns: ``n``, ``errors`` (questions whose run failed), every score in percent, every count as its mean per
         question, ``llm_calls_by_caller``, ``seconds_per_question`` and ``by_type`` (the same for each type of
-        question), all unrounded.
+        question). Nothing is rounded.
     """
     if not predictions:
         raise ValueError("There are no predictions to summarise: run the evaluation first.")
@@ -37,7 +37,7 @@ def summarise(predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def has_failed(prediction: Mapping[str, Any]) -> bool:
-    """Check whether a run broke off, or gave neither an answer nor a reason to withhold one."""
+    """Check whether a question's run broke off, or gave no answer although none was withheld on purpose."""
     result = _result(prediction)
     return bool(prediction.get("error")) or not (str(result.get("answer") or "").strip() or is_withheld(result))
 

@@ -1,4 +1,4 @@
-"""Check the questions about people's own files against the documents that they are about."""
+"""Check that the questions about people's own files fit the documents."""
 
 import html
 import io

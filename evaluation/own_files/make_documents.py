@@ -2,10 +2,10 @@
 
 python -m prefrag.evaluation.own_files.make_documents FOLDER [--packages FOLDER] [--train | --languages]
 
-The manuals come from Debian packages, pinned in packages.json; the files of four invented organisations are written
-from organisations/*.yaml. Manual pages are formatted with groff, which must be installed. --train makes the documents
-for train.jsonl instead (packages_train.json, organisations/train/*.yaml). --languages makes the documents for the
-questions in six languages (languages.json).
+The manuals come from Debian packages, whose versions packages.json pins. The files of four invented organisations are
+written from organisations/*.yaml. Manual pages are formatted with groff, which must be installed. --train makes the
+documents for train.jsonl instead (from packages_train.json and organisations/train/*.yaml). --languages makes the
+documents for the questions in six languages (from languages.json).
 """
 
 import gzip
@@ -40,7 +40,7 @@ def read_packages(name: str) -> list[dict[str, Any]]:
 def find_package(package: dict[str, Any], folder: Path) -> bytes:
     """Read a package's .deb file from a folder. If the file is missing, apt-get downloads it first."""
     name, version = package["package"], package["version"]
-    # A version may begin with an epoch (2:1.0). File names on a mirror lack it; apt-get writes it as 2%3a1.0.
+    # A version may begin with an epoch (2:1.0). File names on a mirror lack the epoch; apt-get writes 2%3a1.0.
     shown = [f"{name}_{version.split(':')[-1]}_*.deb", f"{name}_{version.replace(':', '%3a')}_*.deb"]
     if not any(list(folder.glob(pattern)) for pattern in shown) and shutil.which("apt-get"):
         command = ["apt-get", "download", f"{name}={version}"]
@@ -67,14 +67,14 @@ def _read_members(deb: bytes) -> Iterator[tuple[str, bytes]]:
         start += size + size % 2
 
 
-def _set_manual_page(source: bytes) -> bytes:
+def _format_manual_page(source: bytes) -> bytes:
     """Format a manual page as plain text, as `man` shows it in 80 columns."""
     command = ["groff", "-t", "-k", "-Tutf8", "-mandoc", "-P-cbou", "-rHY=0", "-rLL=78n"]
     return subprocess.run(command, input=source, capture_output=True, check=True, timeout=60).stdout
 
 
 def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
-    """Unpack the wanted files of a package, with a suffix for their type, and return the number of files."""
+    """Unpack the wanted files of a package, add missing suffixes, and return the number of files."""
     folder.mkdir(parents=True, exist_ok=True)
     written = 0
     for name, data in _read_members(deb):
@@ -86,7 +86,7 @@ def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
             # A page that begins like this is a stub that only names another page.
             if data.startswith(b".so "):
                 continue
-            data = _set_manual_page(data)
+            data = _format_manual_page(data)
         name = PurePosixPath(name).name.replace(".rst.txt", ".rst")
         folder.joinpath(name if name.endswith(_SUFFIXES) else f"{name}.txt").write_bytes(data)
         written += 1
@@ -95,7 +95,7 @@ def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
 
 def make_documents(
     folder: Annotated[Path, typer.Argument(help="A new folder for the documents.")],
-    packages: Annotated[Path | None, typer.Option(help="The folder of .deb files; missing files are added.")] = None,
+    packages: Annotated[Path | None, typer.Option(help="The folder of .deb files; missing ones are added.")] = None,
     train: Annotated[bool, typer.Option(help="Make the documents for train.jsonl instead.")] = False,
     languages: Annotated[bool, typer.Option(help="Make the documents in six languages instead.")] = False,
 ) -> None:

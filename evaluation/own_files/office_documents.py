@@ -1,4 +1,4 @@
-"""Write the files of the invented organisations, with the same bytes each time."""
+"""Write the files of the invented organisations. Every call writes the same bytes."""
 
 import io
 import re
@@ -13,13 +13,13 @@ _STAMP = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*")
 
 
 def read_organisations(train: bool = False) -> list[dict[str, Any]]:
-    """Read the path and the content of each file of the organisations, for dev and test or for train."""
+    """Read path and content of each file of the organisations: those of dev and test or, with ``train``, of train."""
     sources = sorted(Path(__file__).parent.glob("organisations/train/*.yaml" if train else "organisations/*.yaml"))
     return [file for source in sources for file in yaml.safe_load(source.read_text("utf-8"))]
 
 
 def write_organisations(folder: Path, train: bool = False) -> int:
-    """Write the files of the organisations, for dev and test or for train, and return the number of files."""
+    """Write the files of the organisations (of dev and test, or of train), and return the number of files."""
     files = read_organisations(train)
     for file in files:
         path = folder / file["path"]

@@ -1,4 +1,4 @@
-"""Describe a pipeline and its model for `config.json`."""
+"""Describe a pipeline and its model for a run's `config.json`."""
 
 import os
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ _REVIEWING = (
     "prefrag.components.mspr.answer_reviewer.AnswerReviewer",
 )
 _REWRITER = "prefrag.components.loop.follow_up_rewriter.FollowUpRewriter"
-# The name of each retriever in the report.
+# The report's name for each retriever class.
 _RETRIEVERS = {
     "HybridRetriever": "hybrid",
     "DenseRetriever": "dense",
@@ -45,17 +45,17 @@ _RETRIEVERS = {
     "LinkedRetriever": "linked",
     "LinkedStages": "linked",
     "WebRetriever": "web",
-    # NoisyWeb is only used with a corpus in place of the web, and this corpus is searched with BM25.
+    # NoisyWeb always searches a corpus in place of the web, with BM25.
     "NoisyWeb": "bm25",
 }
-# Environment variables that change a run. Variables that the YAML reads are not listed: the pipeline's digest has them.
+# Environment variables that change a run. Those that a pipeline's YAML reads are left out: its digest covers them.
 _MODEL_VARIABLES = tuple(f"PREFRAG_{role}_{name}" for role in ("LLM", "JUDGE") for name in ("CONTEXT", "STRUCTURED"))
 _INDEX_VARIABLES = (INDEX_VARIABLE, "PREFRAG_WEB_INDEX", WEB_SWITCH)
 _PART_VARIABLES = ("PREFRAG_PAIR_CLASSIFIER",)
 
 
 def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[str, Any]:
-    """Describe what answers: the configured model, a model in the pipeline's YAML, or its extractive reader."""
+    """Describe what answers the questions: the configured model, or the pipeline's own model or extractive reader."""
     own = [block for block in _find_generators(pipeline) if block["type"] != CHAT_MODEL]
     only_own = own and not any(block["type"] == CHAT_MODEL for block in blocks(pipeline))
     if own and (experiment.llm in (SIMULATED, READER) or (only_own and experiment.llm is not None)):
@@ -75,7 +75,7 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
         return {"kind": SIMULATED, **{key: set_there.get(key, value) for key, value in policy.items()}}
     if only_own:
         return {"kind": class_of(own[0]), "model": parameters_of(own[0]).get("model")}
-    llm = _describe_environments(experiment)
+    llm = _describe_configured_model(experiment)
     if llm["kind"] == READER:
         found = next((one for block in blocks(pipeline) if is_block(one := parameters_of(block).get("reader"))), None)
         if found is None and experiment.llm == READER:
@@ -85,7 +85,7 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
 
 
 def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
-    """Check whether a language model judges the retrieved passages. If not, `judge_error` has no effect."""
+    """Check whether a language model judges the retrieved passages. If not, the setting `judge_error` does nothing."""
     if llm.get("kind") != READER and any(block["type"] == _CRITIC for block in blocks(pipeline)):
         return True
     # An AutoJudge uses a model only if the main model runs on a server, or if a model was set for the judge.
@@ -96,11 +96,11 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
 
 
 def varies_with(pipeline: Block, llm: Mapping[str, Any]) -> list[str]:
-    """List the settings of the evaluation that affect this pipeline but not all pipelines."""
+    """List the settings that affect this pipeline. Settings that affect all pipelines are left out."""
     found = list(blocks(pipeline))
     steps = [parameters_of(block) for block in found if block["type"] == _REASONER]
     called = [block for block in found if parameters_of(block).get("chat_generator") is not None]
-    # Components that call a model may let it write queries, except rewriters, and reasoners that must answer.
+    # The model may write queries for every component that calls it, except for rewriters and must-answer reasoners.
     writing = [
         block
         for block in called
@@ -133,7 +133,7 @@ def describe_environment(experiment: Experiment, llm: Mapping[str, Any]) -> dict
 
 
 def describe_web(pipeline: Block, experiment: Experiment) -> str | None:
-    """Name the corpus or search engine that is searched as the web."""
+    """Name the corpus or search engine that is searched as the web, if there is one."""
     sources = [parameters_of(block) for block in blocks(pipeline) if block["type"] == SOURCE]
     outside = any(is_outside(source) for source in sources)
     if outside and experiment.web is not None:
@@ -144,7 +144,7 @@ def describe_web(pipeline: Block, experiment: Experiment) -> str | None:
 
 
 def describe_noise(config: Mapping[str, Any]) -> str:
-    """Describe in words the noise that was added to the corpus in place of the web; empty without noise."""
+    """Describe in words the noise that was added to the simulated web. Without noise, return an empty text."""
     sentences, junk = config.get("web_sentences"), config.get("web_junk")
     shown = [
         f"the first {sentences} sentences of each passage" if sentences else "",
@@ -160,7 +160,7 @@ def describe_retriever(pipeline: Block) -> str | None:
     sources = [block["init_parameters"] for block in components.values() if block["type"] == SOURCE]
     source = next((source for source in sources if source.get("name") == preferred), None)
     if source is None:
-        # DR-RAG's linked retrieval has its sources inside another component.
+        # In DR-RAG's linked retrieval, the sources are parameters of another component.
         kinds = [class_of(block) for block in components.values()]
         return next((_RETRIEVERS[kind] for kind in kinds if kind in _RETRIEVERS), None)
     kind = class_of(source["retriever"])
@@ -177,7 +177,7 @@ def _find_generators(pipeline: Block) -> list[Block]:
     return found
 
 
-def _describe_environments(experiment: Experiment) -> dict[str, Any]:
+def _describe_configured_model(experiment: Experiment) -> dict[str, Any]:
     if experiment.llm == SIMULATED:
         return {"kind": SIMULATED, **asdict(experiment.policy)}
     if experiment.llm == READER:
@@ -198,7 +198,7 @@ def _describe_environments(experiment: Experiment) -> dict[str, Any]:
 
 
 def _describe_reader(block: Block) -> dict[str, Any]:
-    """Describe an extractive reader. A digest of its files keeps a run from continuing with a retrained reader."""
+    """Describe an extractive reader. Its digest prevents that a run is continued after the reader was retrained."""
     if block["type"] != _READER:
         return {"reader": class_of(block)}
     settings = parameters_of(block)

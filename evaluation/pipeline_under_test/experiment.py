@@ -14,7 +14,7 @@ SIMULATED, READER, EMBEDDED, DDGS = "simulated", "reader", "embedded", "ddgs"
 
 @dataclass(frozen=True)
 class Experiment(PolicySettings):
-    """What an evaluation changes in a pipeline, and how the simulated reader decides.
+    """What an evaluation changes in a pipeline, and how the simulated reader decides in place of a language model.
 
     docs/evaluation.md explains each field.
     """
@@ -57,7 +57,7 @@ class Experiment(PolicySettings):
         if self.store not in (None, "elasticsearch") or (self.store is not None and self.corpus is None):
             raise ValueError(f"store is '{self.store}': set it to elasticsearch with a corpus, or leave it out.")
         if self.record is not None and self.replay is not None:
-            raise ValueError("A run either records or replays: choose one.")
+            raise ValueError("record and replay are both set: choose one.")
         if self.replay is not None and (self.llm is not None or self.model is not None):
             raise ValueError("A replay calls no model: leave llm and model out.")
         if self.llm not in (None, SIMULATED, READER) and self.server is None and self.gguf is None:
@@ -98,7 +98,7 @@ class Experiment(PolicySettings):
 
     @property
     def policy(self) -> Policy:
-        """The policy of the simulated reader."""
+        """How the simulated reader decides."""
         settings = {one.name: getattr(self, one.name) for one in fields(Policy)}
         return Policy(**settings | {"seed": self.seed or 0})
 
@@ -109,7 +109,7 @@ class Experiment(PolicySettings):
 
     @property
     def is_web_noisy(self) -> bool:
-        """Whether the corpus in place of the web shows snippets or junk instead of whole passages."""
+        """Whether noise is added to a corpus in place of the web: passages are cut to snippets, or junk is inserted."""
         return bool(self.web_sentences or self.web_junk)
 
 

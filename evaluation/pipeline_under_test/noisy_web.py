@@ -1,4 +1,4 @@
-"""Add noise to the simulated web of an evaluation: snippets and junk."""
+"""Make a simulated web noisy: cut its passages to snippets, and insert junk passages."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from prefrag.evaluation.datasets.jsonl import SPLIT
 from prefrag.evaluation.simulated_reader.gold import cut_to_sentences
 from prefrag.evaluation.simulated_reader.policy import draw
 
-# Junk is drawn from this many passages of a corpus: enough for variety, few enough to fit into memory.
+# Junk is drawn from this number of passages of a corpus: enough for variety, few enough to fit into memory.
 _POOL = 2_000
 _TRIES = 50  # the maximum number of draws for one junk passage
 
@@ -26,7 +26,7 @@ class NoisyWeb(Block):
     """Make a corpus in place of the web look like a search engine, which shows snippets and some junk.
 
     At each rank of the results, a junk passage is inserted with the probability ``junk``. The real results then move
-    down, and the last of them drop off the list. Junk passages come from the same corpus, are gold for no question, and
+    down, and the last of them drop off the list. Junk passages come from the same corpus, are not gold passages, and
     share no word of four letters or more with the query. All draws depend only on the seed, the query and the rank, so
     the same query always gets the same results.
     """
@@ -53,7 +53,7 @@ class NoisyWeb(Block):
 
     @property
     def stays_local(self) -> bool:
-        """Whether queries stay on this machine, because an index replaces the web."""
+        """Whether an index replaces the web, so that queries stay on this machine."""
         return self.web.stays_local
 
     @property
@@ -62,7 +62,7 @@ class NoisyWeb(Block):
         return f"noisy {self.web.provider}"
 
     def warm_up(self) -> None:
-        """Warm up the retriever, and read the passages that junk is drawn from."""
+        """Warm up the retriever, and read the passages from which junk is drawn."""
         self.web.warm_up()
         self._pool()
 

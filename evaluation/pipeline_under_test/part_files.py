@@ -17,7 +17,7 @@ _SUFFIXES = (".json", ".jinja")
 
 
 def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
-    """Return digests of the files that a pipeline reads. A run cannot be continued if one of them has changed."""
+    """Return the digests of the files that a pipeline reads. A run cannot be continued if one of the files changed."""
     named = sorted({*_find_names(pipeline), settings.pair_classifier} - {""})
     own = {name: _list_files(Path(name).expanduser()) for name in named}
     return {
@@ -28,7 +28,7 @@ def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
 
 
 def digest_prompts(prompts: str) -> str:
-    """Return the digest of all shipped prompts. The files of a folder ``prompts`` replace those of the same name."""
+    """Return a digest of all prompts. If ``prompts`` is a folder, its files replace shipped files of the same name."""
     own = () if prompts in MODES else Path(prompts).expanduser().glob("*.jinja")
     files = {file.name: file for file in [*PROMPTS.glob("*.jinja"), *own]}
     return _hash(files[name] for name in sorted(files))

@@ -1,4 +1,4 @@
-"""Find the components in a pipeline's YAML (the blocks) that an evaluation describes or replaces."""
+"""Find blocks in a pipeline's YAML. A block is a component with its settings."""
 
 import hashlib
 import json
@@ -31,14 +31,14 @@ def start_of(pipeline: Block) -> dict[str, Any]:
 
 
 def is_outside(source: Mapping[str, Any]) -> bool:
-    """Check from the YAML of a source whether it sends queries out; :func:`is_web_search` checks a built source."""
+    """Check whether a source in the YAML sends queries out. For a source object, use :func:`is_web_search`."""
     retriever = source.get("retriever")
     kind = str(retriever.get("type", "")).lower() if isinstance(retriever, dict) else ""
     return bool(source.get("external")) or kind == WEB.lower() or ".websearch." in kind or "duckduckgo" in kind
 
 
 def is_second(source: Mapping[str, Any], pipeline: Block) -> bool:
-    """Check whether the pipeline has several sources and prefers another source to this source."""
+    """Check whether the pipeline has several sources and this source is not the preferred one."""
     start = start_of(pipeline)
     return len(start.get("sources") or ()) > 1 and source.get("name") != start.get("preferred")
 

@@ -39,7 +39,7 @@ class Replacement:
     store: str  # the store of the corpus, `tantivy` or `elasticsearch`
     local: str | None  # the index of the preferred source; None keeps the pipeline's indexes
     second: str | None  # the index of all other sources
-    questions: Path | None  # the file of the questions, for the simulated reader
+    questions: Path | None  # the file of the questions, which the simulated reader and the noisy web read
     format: str  # the format of the question file
     llm: Mapping[str, Any]  # the description of the model, see `describe_model`
 
@@ -74,7 +74,7 @@ class Replacement:
             parameters["term_statistics"] = self._make_elasticsearch_retriever()
         generator = parameters.get("chat_generator")
         if self._recording and kind != RECORDED and isinstance(generator, dict):
-            is_called = generator["type"] != RECORDED and not self._is_absent(generator)
+            is_called = generator["type"] != RECORDED and not self._is_never_called(generator)
             if is_called:
                 parameters["chat_generator"] = self._wrap_in_recording(_model_name(generator), generator)
         return {**block, "init_parameters": parameters}
@@ -128,7 +128,7 @@ class Replacement:
 
     def _change_model(self, block: Block) -> Block:
         experiment = self.experiment
-        if self._is_absent(block):
+        if self._is_never_called(block):
             return block
         name = _model_name(block)
         if experiment.replay is not None:
@@ -153,8 +153,8 @@ class Replacement:
             block = {**block, "init_parameters": parameters}
         return self._wrap_in_recording(name, block) if self._recording else block
 
-    def _is_absent(self, block: Block) -> bool:
-        # If the extractive reader answers in place of the model, the pipeline calls no model.
+    def _is_never_called(self, block: Block) -> bool:
+        # If the extractive reader answers, the pipeline calls no model, except a judge with a model of its own.
         is_named = parameters_of(block).get("role") == "judge" and "judge" in self.llm
         return block["type"] == CHAT_MODEL and self.llm.get("kind") == READER and not is_named
 
@@ -164,7 +164,7 @@ class Replacement:
         path = experiment.replay or experiment.record
         if path is None:
             return None
-        # A repeated call gets the recorded reply even while recording, so that a replay takes the same path.
+        # Even while recording, a repeated call gets the recorded reply, so that a replay gives the same results.
         mode = "replay" if experiment.replay is not None else "reuse"
         return {"type": _RECORDING, "init_parameters": {"path": str(path), "mode": mode}}
 
@@ -184,7 +184,7 @@ def _remove_stand_in(retriever: Block) -> Block:
 
 
 def _model_name(block: Block) -> str:
-    """Name a model. The name is unique in the pipeline, and the same on every machine."""
+    """Return a name for a model, unique in the pipeline and the same on every machine."""
     parameters = dict(parameters_of(block))
     if block["type"] == CHAT_MODEL and set(parameters) <= {"role"}:
         return str(parameters.get("role") or "llm")

@@ -37,7 +37,7 @@ class Setup:
     def __init__(self, pipeline: Any, experiment: Experiment, questions: Path | None = None, format: str = "auto"):
         self.experiment = experiment
         self.name = _find_name(pipeline)
-        # A loaded pipeline is run unchanged if the experiment replaces nothing in it.
+        # A pipeline object is run unchanged if the experiment replaces nothing in it.
         replaces = any(getattr(experiment, one.name) != one.default for one in fields(Experiment))
         self._loaded = None if replaces or isinstance(pipeline, str | Path) else pipeline
         block = read_pipeline(pipeline, experiment.changes)
@@ -48,7 +48,7 @@ class Setup:
         inside = any(found["type"] == ELASTICSEARCH_STORE for found in blocks(block))
         self.store = "elasticsearch" if inside else experiment.store or "tantivy"
         self.local, self.second = self._make_indexes()
-        self.embedders = self._embed(block)
+        self.embedders = self._embed_passages(block)
         self.llm = description.describe_model(block, experiment, self.name)
         self._prepare_recording()
         replaced = Replacement(block, experiment, self.store, self.local, self.second, questions, format, self.llm)
@@ -79,7 +79,7 @@ class Setup:
             "store": self.store,
             "retriever": description.describe_retriever(self.block),
             "embedder": ", ".join(self.embedders) or None,
-            # Settings that this pipeline does not use are None here. A recording keeps them for other pipelines.
+            # None for settings that this pipeline does not use. A recording keeps their values for other pipelines.
             "llm": self.llm
             | dict.fromkeys({"source_choice", "source_error", "second_try", "queries"} & self.llm.keys() - set(used)),
             **{name: getattr(experiment, name) if name in used else None for name in ("web_sentences", "web_junk")},
@@ -102,7 +102,7 @@ class Setup:
         from prefrag.evaluation.corpora import absent_passages
 
         searched = searched_indexes(self.block)
-        # An index of the corpus that no source searches is a tantivy index.
+        # An index of the corpus that the YAML does not name is a tantivy index.
         names = {self.local, self.second} - {name for _, name in searched}
         absent = absent_passages(wanted, [*searched, *(("tantivy", name) for name in names if name)])
         corpora = " or ".join(str(corpus) for corpus in (experiment.corpus, experiment.web_corpus) if corpus)
@@ -119,7 +119,7 @@ class Setup:
         return {"questions": lacking, "passages": len(absent)}
 
     def build(self) -> Any:
-        """Build the pipeline and warm it up. Call this method while :meth:`environment` is open."""
+        """Build the pipeline and warm it up. Call this method inside ``with setup.environment():``."""
         pipeline = self._loaded
         if pipeline is None:
             pipeline = build(self.block, self.name)
@@ -143,8 +143,8 @@ class Setup:
         if experiment.corpus is not None:
             changes |= {INDEX_VARIABLE: self.local, "PREFRAG_WEB_INDEX": None}
         if experiment.replay is not None or experiment.corpus is not None or experiment.web is not None:
-            # The user chose the real web, or no query is sent out. The switch must be on in both cases, because a
-            # corpus in place of the web is also searched only if the switch is on.
+            # Allow web searches: the user chose the real web, or no query leaves this machine. Even a corpus in place
+            # of the web is searched only if the switch is on.
             changes[WEB_SWITCH] = "on"
         before = {name: os.environ.get(name) for name in changes}
         _set_variables(changes)
@@ -182,7 +182,7 @@ class Setup:
                 )
         return made.local, made.web or made.local
 
-    def _embed(self, block: Block) -> list[str]:
+    def _embed_passages(self, block: Block) -> list[str]:
         searched = {found["init_parameters"]["model"] for found in blocks(block) if found["type"] == VECTORS}
         own = self.experiment.embedder
         models = sorted(searched) if own is None else [own][: len(searched)]

@@ -1,4 +1,4 @@
-"""Read a pipeline and change its settings. The ablations and controls of the studies are named variants."""
+"""Read a pipeline and change its settings. Each variant is a named ablation or control of the studies."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from prefrag.pipelines.blocks import Block, is_block, parameters_of
 from prefrag.pipelines.loading import find, read_block
 from prefrag.pipelines.replacing import replace_parts
 
-# Each variant is a pipeline and the settings that are changed in it; nothing else differs.
+# The pipeline of each variant, and the settings that are changed in it; nothing else differs.
 VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "prefrag_observed_last": ("prefrag", ("local.observed_last=true",)),
     "prefrag_linked_observed_any": ("prefrag_linked", ("local.observed_last=false",)),

@@ -19,9 +19,9 @@ _BRIEF = {
     "too few questions": "is compared over too few questions with that of",
 }
 _NOTE_OF_VARIATIONS = (
-    "Accuracy, and below it the difference from {reference} with the same value. A star means a corrected p of at most "
-    "0.05. All other settings are equal. Methods that were run with only one value are left out, for example because "
-    "they do not use the setting."
+    "Accuracy, and below it the difference from {reference} at the same value. A star means a corrected p of at most "
+    "0.05. All other settings are equal. Methods that were run with only one value, for example because they do not "
+    "use the setting, are left out."
 )
 
 
@@ -32,7 +32,7 @@ class Against:
     dataset: str
     setting: Setting
     reference: Run  # the method that the others are compared with
-    # The reference compared with each other method. The p-values are corrected for the number of comparisons.
+    # The reference against every other method. The p-values are corrected for the number of comparisons.
     comparisons: tuple[Comparison, ...]
     main: bool  # whether this is the dataset's first comparison, which the page shows unfolded
     not_compared: tuple[str, ...] = ()  # sentences that say which runs on the dataset are not compared, and why
@@ -59,14 +59,14 @@ class Against:
 def compare_with_reference(settings: Settings, every: Sequence[Run], method: str | None = None) -> list[Against]:
     """Compare each method with the reference, for every setting and dataset that has at least two methods.
 
-    A method without a certain setting is in the tables of only one value of this setting, but is compared under every
-    value. For example, a method without a judge is compared under every judge error of the other methods.
+    The tables list a method that does not use a setting for only one value of this setting, but here the method is
+    compared at every value. For example, a method without a judge is compared at every judge error of the others.
     """
     found: list[Against] = []
     for setting, runs in settings.items():
         for dataset in sorted({run.dataset for run in runs}):
             held = [run for run in runs if run.dataset == dataset]
-            # Methods that do not use the differing settings are in the tables of another setting.
+            # Runs listed under another setting fit here, too, if they do not use the settings in which the two differ.
             elsewhere = [
                 run
                 for other, of_other in settings.items()
@@ -75,7 +75,7 @@ def compare_with_reference(settings: Settings, every: Sequence[Run], method: str
             ]
             every_one = sorted([*held, *elsewhere], key=lambda run: run.order)
             reference = _choose_reference(every_one, method)
-            # Two methods that are both in the tables of another setting are compared under that setting.
+            # A reference from elsewhere is compared only with runs of this setting, not with others from elsewhere.
             others = [
                 run
                 for run in (every_one if reference in held else held)
@@ -90,7 +90,7 @@ def compare_with_reference(settings: Settings, every: Sequence[Run], method: str
 
 
 def compare_one_change(settings: Settings, known: Sequence[Against]) -> list[Comparison]:
-    """Compare the runs of the first setting with runs of the same method that differ in at most one setting."""
+    """Compare each run of the first setting with the runs of its method that differ from it in at most one setting."""
     done = {frozenset((one.run.name, one.other.name)) for against in known for one in against.comparisons}
     first = {run.name for run in next(iter(settings.values()))}
     methods: dict[tuple[str, str], list[Run]] = {}
@@ -124,9 +124,9 @@ def _explain_left_out(reference: Run, compared: Sequence[Run], every: Sequence[R
             reasons[run.method] = obstacles
     for reason in dict.fromkeys(reasons.values()):
         named = ", ".join(method for method, other in reasons.items() if other == reason)
-        yield f"Not compared: {named} (other {', '.join(reason) or 'settings'})."
+        yield f"Not compared: {named} (different {', '.join(reason) or 'settings'})."
     if further:
-        yield f"Not compared here: runs of the same methods with other {', '.join(further)}."
+        yield f"Not compared here: runs of the same methods with different {', '.join(further)}."
 
 
 def _answers_nothing(run: Run) -> bool:
@@ -141,13 +141,13 @@ def _choose_reference(runs: Sequence[Run], method: str | None) -> Run:
 
 
 def list_variations(settings: Settings, against: Sequence[Against]) -> list[Table]:
-    """Make a table for each setting that varies: the accuracy of each method with each value."""
+    """For each setting that varies, make a table of the accuracy of each method at each value of the setting."""
     runs = sorted((run for held in settings.values() for run in held), key=lambda run: run.order)
     main = next(iter(settings))
     references = ", ".join(sorted({one.reference.method for one in against})) or "a reference"
     differences = {
         comparison.other.name: difference
-        # A method without a judge is compared with several references. The first reference has the method's setting.
+        # A method without a judge is compared at several judge errors. Show the first comparison, in its own setting.
         for one in reversed(against)
         for comparison in one.comparisons
         if (difference := comparison.differences.get(ACC.key)) is not None

@@ -94,8 +94,8 @@ class Comparison:
 
 
 def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
-    """Compute the interval of each score."""
-    # Runs with the same number of questions share their resamples, which take most of the time.
+    """Compute the confidence interval of every score of every run."""
+    # Runs with equally many questions are resampled together, because resampling takes most of the time.
     by_size: dict[tuple[int, int], list[Run]] = {}
     for run in runs:
         by_size.setdefault((len(run.predictions), len(run.runs)), []).append(run)
@@ -112,8 +112,8 @@ def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
 
 
 def compare(pairs: Sequence[tuple[Run, Run]]) -> list[Comparison]:
-    """Compare pairs of runs question by question. If a run has repetitions, their mean counts for each question."""
-    # Pairs with the same questions share their resamples, which take most of the time.
+    """Compare pairs of runs question by question. Each question counts with its mean over a run's repetitions."""
+    # Pairs with the same questions are resampled together, because resampling takes most of the time.
     by_ids: dict[tuple[str, ...], list[tuple[Run, Run]]] = {}
     for run, other in pairs:
         by_ids.setdefault(paired_ids(run, other), []).append((run, other))

@@ -24,7 +24,7 @@ _LATEX = str.maketrans(
             ">": r"\textgreater{}",
             "|": r"\textbar{}",
         },
-        # At the start of a row, LaTeX would read these as an argument of the line break before it.
+        # At the start of a row, LaTeX would read these as an argument of the line break before the row.
         **{"[": "{[}", "]": "{]}", "*": "{*}"},
     }
 )
@@ -47,7 +47,7 @@ def write_tables(tables: Iterable[tuple[str, Table]], output: Path, environment:
 def write_comparisons(
     against: Iterable[tuple[str, Against]], one_change: Iterable[tuple[str, Comparison]], output: Path
 ) -> str:
-    """Write every difference of the report as a line of one CSV file, and return its name."""
+    """Write one CSV file with a line for every difference in the report, and return the file's name."""
     head = ["task", "dataset", "setting", "run", "against", "differ in", "measure", "questions", "difference"]
     every = [(task, one.setting.text, comparison) for task, one in against for comparison in one.comparisons]
     every += [(task, "one setting changed", comparison) for task, comparison in one_change]

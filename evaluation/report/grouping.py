@@ -17,7 +17,7 @@ def group_by_task(runs: Sequence[Run]) -> dict[str | None, list[Run]]:
 
 
 def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
-    """Group runs by setting. A run that does not use a setting joins the largest group with the same other values."""
+    """Group runs by setting. A run that does not use a setting joins the largest group that its other settings fit."""
     groups: dict[Setting, list[Run]] = {}
     top_ks: dict[str, set[int | None]] = {}
     values: dict[tuple[str, str], Counter[Value]] = {}
@@ -45,7 +45,7 @@ def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
 
 
 def vary(runs: Sequence[Run], main: Setting, name: str) -> dict[Value, list[Run]]:
-    """Return runs by their value of ``name``, for methods with several values. Other settings are as in ``main``."""
+    """Group runs by the setting ``name``: runs of methods with several values, otherwise set as in ``main``."""
     found: dict[Value, list[Run]] = {}
     values: dict[tuple[str, str], set[Value]] = {}
     for run in runs:
@@ -63,7 +63,7 @@ def sort_key(value: Value) -> tuple[float, str]:
 
 
 def _complete(run: Run, values: Mapping[tuple[str, str], Counter[Value]]) -> Setting:
-    """Fill in settings that a run does not use: with the usual value, or else with the most frequent value."""
+    """Fill in the settings that a run does not use: the usual value if another run has it, or the most frequent."""
     setting = Setting.of(run)
     for name, value in setting.values:
         known = values[run.model, name]

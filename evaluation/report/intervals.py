@@ -1,4 +1,4 @@
-"""Compute the report's intervals: bootstrap, Wilson's if all answers score the same, Tango's if few pairs differ."""
+"""Compute confidence intervals: bootstrap, Wilson's if all answers score the same, Tango's if few pairs differ."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 RESAMPLES = 10_000
 SEED = 20_250_101
-CONFIDENCE = 95
+CONFIDENCE = 95  # percent
 # The number of resamples that are drawn at a time: few enough for the processor's cache.
 _BLOCK = 250
 # The number of decimals of a resampled mean: more than the report shows, but few enough to hide rounding errors.
@@ -18,7 +18,7 @@ _HALVINGS = 50  # how often the range that contains a bound is halved; enough fo
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean with its interval."""
+    """A mean with its confidence interval."""
 
     mean: float
     low: float  # the 2.5th percentile of the resampled means, or Wilson's or Tango's bound
@@ -31,8 +31,8 @@ def intervals(
 ) -> list[Interval]:
     """Compute the percentile bootstrap interval of the mean of each column (B. Efron, 1979).
 
-    Questions are drawn with replacement. If questions have repetitions, the repetitions of each drawn question are
-    also drawn with replacement.
+    Questions are drawn with replacement. If each question has several repetitions, the repetitions of a drawn question
+    are also drawn with replacement.
 
     :param columns: One row per question and repetition; the rows of a question are adjacent. NaN means no value.
     """

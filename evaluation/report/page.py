@@ -27,7 +27,7 @@ HTML, MARKDOWN = "report.html", "report.md"
 # The maximum number of ids that the report names when two runs did not answer the same questions.
 _IDS_NAMED = 10
 _TASKS = {
-    "split": "Split corpus: a local source and a web, each with passages that the other lacks",
+    "split": "Split corpus: a local source and a simulated web, each with passages that the other lacks",
     "whole": "Whole corpus: not divided between sources",
     None: "Not recorded which passages each source has",
 }
@@ -35,7 +35,7 @@ _TASKS = {
 
 @dataclass(frozen=True)
 class Task:
-    """The part of the report on the runs of one task; runs of different tasks are not compared."""
+    """The part of the report on one task: a split or a whole corpus. Runs of different tasks are not compared."""
 
     name: str  # part of anchors and file names
     title: str
@@ -69,8 +69,8 @@ class Task:
 def write_report(run_folders: Sequence[Path], output: Path, reference: str | None = None) -> Path:
     """Write ``report.html``, ``report.md``, and each table as CSV and LaTeX in the folder ``tables``.
 
-    Run folders are found at any depth. All methods are compared with the method ``reference``. By default this is
-    PrefRAG, if it was run. Returns the path of ``report.html``.
+    A folder that contains run folders at any depth may be given, too. All methods are compared with the method
+    ``reference``, by default with PrefRAG if it was run. Returns the path of ``report.html``.
     """
     try:
         import matplotlib  # noqa: F401
@@ -82,7 +82,7 @@ def write_report(run_folders: Sequence[Path], output: Path, reference: str | Non
         raise ValueError(f"There is no run of the method {reference}: choose from {', '.join(methods)}.")
     intervals = score_intervals(runs)
     tasks = [
-        _describe_task(task, group_by_setting(held), runs, intervals, reference)
+        _make_task(task, group_by_setting(held), runs, intervals, reference)
         for task, held in group_by_task(runs).items()
     ]
     output = Path(output).expanduser()
@@ -111,7 +111,7 @@ def write_report(run_folders: Sequence[Path], output: Path, reference: str | Non
     return page
 
 
-def _describe_task(
+def _make_task(
     task: str | None, settings: Settings, runs: Sequence[Run], intervals: Intervals, reference: str | None
 ) -> Task:
     from prefrag.evaluation.report.plots import draw_all
@@ -169,8 +169,8 @@ def facts(run: Run, shared: Collection[str] = ()) -> dict[str, str]:
         + (", replayed" if config.get("replayed") else ""),
         "Settings": ", ".join(part for part in Setting.of(run).parts if part not in (*shared, run.model)) or DASH,
         "Retriever": run.retriever or DASH,
-        "Corpus": f"{_file(config.get('corpus'))}, {corpus}",
-        "Web": DASH if not web else _file(web),
+        "Corpus": f"{_short_path(config.get('corpus'))}, {corpus}",
+        "Web": DASH if not web else _short_path(web),
         "Questions at once": str(run.concurrency or DASH),
         "Seconds per question": SECONDS.text(run.value(SECONDS)),
         "Haystack": str(config.get("haystack_version") or DASH),
@@ -178,7 +178,7 @@ def facts(run: Run, shared: Collection[str] = ()) -> dict[str, str]:
     }
 
 
-def _file(path: object) -> str:
+def _short_path(path: object) -> str:
     """Return the names of a file and its folder, which are enough to tell corpora apart."""
     return "/".join(Path(str(path)).parts[-2:]) if path else DASH
 

@@ -32,7 +32,7 @@ from prefrag.evaluation.report.runs import TOP_K, Run, Value
 from prefrag.evaluation.report.settings import Setting, describe
 from prefrag.evaluation.report.table import Cell, Column, Lines, Row, Table, fill_table
 
-# Methods with a single retrieval. Times are shown as multiples of the time of the first method here that was run.
+# Methods with a single retrieval. The time of the first of them that was run is the unit of all times.
 SINGLE_STEP = ("vanilla_local", "vanilla_mix", "vanilla_web")
 AVERAGE = Measure("average", "Avg")
 # For yes/no questions F1 and EM add nothing to accuracy (PrefRAG, table 1).
@@ -99,9 +99,9 @@ def _certainty(settings: Settings, intervals: Intervals) -> Table | None:
         "certainty",
         "Answers given and withheld, without a language model",
         "Percentages, with 95% intervals below (see METRICS.md). Given: answerable questions with an answer. Said "
-        "unknown: other questions with the reply that there is no answer. Right of given: right answers of all given. "
+        "unknown: unanswerable questions for which the reply says so. Right of given: given answers that are right. "
         "Sentence first, Among three: a gold sentence is first, or among the first three. Needless queries: a query "
-        "was sent although the preferred source has the answer. Words typed: words in queries that the user typed.",
+        "was sent although the preferred source has the answer. Words typed: query words that the user had typed.",
         kept,
         intervals,
         lambda dataset: [
@@ -344,7 +344,7 @@ def _table_of_values(
             lines.add(label(run), label(run), run)
         blocks.append((describe(name, value), lines))
     runs = [run for held in values.values() for run in held]
-    return fill_table(id, title, "The runs differ in nothing else.", blocks, runs, intervals, _scores)
+    return fill_table(id, title, "All other settings are equal.", blocks, runs, intervals, _scores)
 
 
 def describe_split(runs: Sequence[Run]) -> Table | None:

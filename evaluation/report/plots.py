@@ -34,7 +34,7 @@ _STROKES = ("solid", "dashed", "dashdot", "dotted")
 _MARKS = ("o", "s", "^", "D", "v", "P")
 _WIDTH = 5.6
 _SIZE = 9.5
-# The approximate number of letters in a line of the legend, besides marks and gaps.
+# How many letters fit in a line of the legend, approximately, without its marks and gaps.
 _LETTERS = 66
 
 
@@ -60,8 +60,8 @@ def draw_all(settings: Settings, intervals: Intervals, task: str = "") -> list[t
     return [(title, plots) for title, plots in sections if plots]
 
 
-def _methods(settings: Settings) -> Iterator[tuple[str, Setting, list[Run]]]:
-    """Yield each dataset with the first setting that has several methods, and its runs."""
+def _runs_to_draw(settings: Settings) -> Iterator[tuple[str, Setting, list[Run]]]:
+    """For each dataset, yield the first setting with several methods, and the runs of this setting."""
     seen: set[str] = set()
     for setting, held in settings.items():
         for dataset in sorted({run.dataset for run in held} - seen):
@@ -72,7 +72,7 @@ def _methods(settings: Settings) -> Iterator[tuple[str, Setting, list[Run]]]:
 
 
 def _vary_main(settings: Settings, dataset: str, setting: Setting, name: str) -> list[list[Run]]:
-    """Return for each method its runs on a dataset that differ only in the setting ``name``, sorted by its value."""
+    """Return each method's runs on a dataset that differ only in the setting ``name``, sorted by this setting."""
     runs = [run for held in settings.values() for run in held if run.dataset == dataset]
     lines: dict[str, list[Run]] = {}
     for held in vary(runs, setting, name).values():
@@ -82,7 +82,7 @@ def _vary_main(settings: Settings, dataset: str, setting: Setting, name: str) ->
 
 
 def _scatter_of_methods(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
-    for dataset, setting, shown in _methods(settings):
+    for dataset, setting, shown in _runs_to_draw(settings):
         points = [run for run in shown if run.value(ACC) is not None and run.value(TOTAL) is not None]
         if len(points) > 1:
             name = f"{task}-{dataset}"
@@ -91,7 +91,7 @@ def _scatter_of_methods(settings: Settings, intervals: Intervals, task: str) -> 
 
 
 def _recall(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
-    for dataset, setting, held in _methods(settings):
+    for dataset, setting, held in _runs_to_draw(settings):
         lines = _vary_main(settings, dataset, setting, TOP_K)
         every = {run.name: run for run in (*held, *(run for line in lines for run in line))}
         shown = [run for run in every.values() if run.value(RECALL) is not None and run.value(DOCUMENTS)]
@@ -102,12 +102,12 @@ def _recall(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plo
 
 
 def _seconds(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
-    for dataset, setting, shown in _methods(settings):
+    for dataset, setting, shown in _runs_to_draw(settings):
         note = setting.text
         known = sorted((run for run in shown if run.value(SECONDS)), key=lambda run: run.value(SECONDS) or 0.0)
         if len(known) < 2:
             continue
-        figure, axes = _figure(0.9 + 0.27 * len(known))
+        figure, axes = _new_figure(0.9 + 0.27 * len(known))
         labels = _labels(known)
         for place, run in enumerate(known):
             value, interval = run.value(SECONDS) or 0.0, intervals.get((run.name, SECONDS.key))
@@ -137,12 +137,12 @@ def _judge_error(settings: Settings, intervals: Intervals, task: str) -> Iterato
         shown = [line for line in lines if len(line) > 1]
         if not shown:
             continue
-        figure, axes = _figure(3.3)
+        figure, axes = _new_figure(3.3)
         drawn: Counter[int] = Counter()
         for line in shown:
             # Methods of one family share a colour, so each method gets a different stroke.
-            stroke = _STROKES[drawn[_number(line[0])] % len(_STROKES)]
-            drawn[_number(line[0])] += 1
+            stroke = _STROKES[drawn[_family_number(line[0])] % len(_STROKES)]
+            drawn[_family_number(line[0])] += 1
             xs, ys = [100 * (run.judge_error or 0.0) for run in line], [run.value(ACC) or 0.0 for run in line]
             held = [intervals.get((run.name, ACC.key)) for run in line]
             if all(held):
@@ -154,7 +154,7 @@ def _judge_error(settings: Settings, intervals: Intervals, task: str) -> Iterato
                     alpha=0.14,
                     linewidth=0,
                 )
-            look: dict[str, Any] = {"color": _colour(line[0]), "marker": _MARKS[_number(line[0])], "ls": stroke}
+            look: dict[str, Any] = {"color": _colour(line[0]), "marker": _MARKS[_family_number(line[0])], "ls": stroke}
             axes.plot(xs, ys, **look, markersize=5, linewidth=1.6, label=line[0].method)
         axes.set_xlabel("Verdicts that the judge gets wrong (%)")
         axes.set_ylabel("Accuracy (%)")
@@ -174,7 +174,7 @@ def _scatter(
     name: str,
     lines: Sequence[Sequence[Run]] = (),
 ) -> str:
-    figure, axes = _figure(4.2)
+    figure, axes = _new_figure(4.2)
     for line in lines:
         values = [(run.value(across) or 0.0, run.value(up) or 0.0) for run in line]
         axes.plot(*zip(*values, strict=True), color=_colour(line[0]), linewidth=1, alpha=0.6, zorder=1)
@@ -187,8 +187,8 @@ def _scatter(
         is_new = named not in marks
         if is_new:
             # Methods of one family share a colour, so each method gets a different mark.
-            marks[named] = _MARKS[(_number(run) + drawn[_number(run)]) % len(_MARKS)]
-            drawn[_number(run)] += 1
+            marks[named] = _MARKS[(_family_number(run) + drawn[_family_number(run)]) % len(_MARKS)]
+            drawn[_family_number(run)] += 1
         look: dict[str, Any] = {
             "color": _colour(run),
             "marker": marks[named],
@@ -227,7 +227,7 @@ def _labels(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _figure(height: float) -> tuple[Figure, Axes]:
+def _new_figure(height: float) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(_WIDTH, height), layout="constrained")
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
@@ -248,10 +248,10 @@ def _add_legend(figure: Figure) -> None:
 
 
 def _colour(run: Run) -> str:
-    return _SERIES[_number(run)]
+    return _SERIES[_family_number(run)]
 
 
-def _number(run: Run) -> int:
+def _family_number(run: Run) -> int:
     method = "vanilla" if run.method == "no_retrieval" else run.method
     return next((place for place, name in enumerate(_FAMILIES) if method.startswith(name)), len(_FAMILIES))
 

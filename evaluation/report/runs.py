@@ -28,7 +28,7 @@ _ORDER = (
 )
 # Endings of a pipeline's name that only name its retriever.
 _RETRIEVERS = ("_elasticsearch_dense", "_elasticsearch", "_dense", "_hybrid")
-# Fields of an experiment that are no settings in the report: files, and fields that it describes in other ways.
+# Fields of an experiment that the report does not list as settings: files, and fields described in other ways.
 _DESCRIBED = (
     *("changes", "corpus", "web_corpus", "web", "split", "store", "llm", "model", "top_k", "seed", "judge_error"),
     *("record", "replay"),
@@ -36,9 +36,9 @@ _DESCRIBED = (
 _DEFAULTS: dict[str, Value] = {
     name: getattr(Experiment, name) for one in fields(Experiment) if (name := one.name) not in _DESCRIBED
 }
-# The facts about a simulated reader in config.json that are no settings in the report.
-_NO_RATES = ("kind", "seed", "judge_error", "own")
-# How far a score in metrics.json may be from the mean of the predictions, because both may be rounded.
+# Keys of `llm` in the config.json of a simulated reader that the report does not list as settings.
+_NOT_LISTED = ("kind", "seed", "judge_error", "own")
+# Rounding may make a score in metrics.json differ from the predictions' mean by this many percentage points.
 _ROUNDING = 0.06
 
 
@@ -67,12 +67,12 @@ class Prediction:
 
     @property
     def content(self) -> tuple[str, str, tuple[str, ...]]:
-        """The id, question and gold answers; two files may use the same id for different questions."""
+        """What identifies the question: id, text and gold answers. Two files may use one id for different questions."""
         return self.id, self.question, self.answers
 
     @property
     def right(self) -> bool | None:
-        """Whether the answer is right by accuracy; None if accuracy was not measured."""
+        """Whether accuracy counts the answer as right; None if accuracy was not measured."""
         acc = self.values.get(ACC.key)
         return None if acc is None else acc >= 50
 
@@ -87,7 +87,7 @@ class Run:
     metrics: Mapping[str, Any]  # the content of `metrics.json`: scores in percent, counts as means per question
     predictions: Mapping[str, Prediction]  # by the id of the question
     warnings: tuple[str, ...] = ()
-    repetitions: tuple[Run, ...] = ()  # the runs whose mean this run is; empty for a single run
+    repetitions: tuple[Run, ...] = ()  # the runs that were averaged into this run; empty for a single run
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -106,7 +106,7 @@ class Run:
 
     @cached_property
     def family(self) -> str:
-        """The method without the retriever in its name."""
+        """The name of the method, without the name of its retriever."""
         suffix = next((suffix for suffix in _RETRIEVERS if self.pipeline.endswith(suffix)), "")
         return self.pipeline.removesuffix(suffix) + self.method.removeprefix(self.pipeline)
 
@@ -123,7 +123,7 @@ class Run:
 
     @property
     def simulated(self) -> bool:
-        """Whether no language model took part."""
+        """Whether the simulated reader took the place of the language model."""
         return bool(self.config.get("simulated")) or self.llm.get("kind") == "simulated"
 
     @cached_property
@@ -174,10 +174,10 @@ class Run:
 
     @cached_property
     def settings(self) -> dict[str, Value]:
-        """The settings that methods must share to be in one table. A setting that the run does not use is None."""
+        """The settings that runs must share to be in one table. A setting that this run does not use is None."""
         held: dict[str, Value] = {key: self.config.get(key) for key in _DEFAULTS}
         if self.simulated:
-            held |= {key: value for key, value in self.llm.items() if key not in _NO_RATES}
+            held |= {key: value for key, value in self.llm.items() if key not in _NOT_LISTED}
         return {
             "model": self.model,
             TOP_K: self.top_k,
@@ -187,7 +187,7 @@ class Run:
 
     @property
     def task(self) -> str | None:
-        """`split` if the corpus is split between the sources, otherwise `whole`. None if nothing is known or searched.
+        """`split` if the corpus is split between the sources, or `whole`. None if nothing was searched or recorded.
 
         Runs of different tasks are not comparable, because methods choose a source only if the corpus is split.
         """
@@ -209,7 +209,7 @@ class Run:
         return (_ORDER.index(longest) if longest else len(_ORDER), self.method, self.dataset, self.name)
 
     def value(self, measure: Measure) -> float | None:
-        """Return a measure over all questions, from the metrics."""
+        """Return the value of a measure over all questions, from ``metrics.json``; None if there is no value."""
         value = self.metrics.get(measure.key)
         return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
@@ -285,13 +285,13 @@ def _run_folders(folder: Path) -> list[Path]:
 
 
 def _read_run(folder: Path, name: str) -> Run:
-    config = _object(folder / CONFIG)
+    config = _read_object(folder / CONFIG)
     if config is None:
         raise ValueError(f"The run {folder} has no {CONFIG}, which says what was run: run `evaluate` again.")
     if missing := [key for key in ("pipeline", "dataset") if not config.get(key)]:
         raise ValueError(f"{folder / CONFIG} lacks its {' and '.join(missing)}: run `evaluate` again.")
     predictions, warnings = _read_predictions(folder / PREDICTIONS)
-    metrics = _object(folder / METRICS)
+    metrics = _read_object(folder / METRICS)
     run = Run(folder, name, config, metrics or {}, predictions)
     if metrics is None:
         run = replace(run, metrics=summarise(list(run.full(predictions))))
@@ -308,7 +308,7 @@ def _read_run(folder: Path, name: str) -> Run:
     return replace(run, warnings=tuple(warnings))
 
 
-def _object(path: Path) -> dict[str, Any] | None:
+def _read_object(path: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:

@@ -1,4 +1,4 @@
-"""Compare the settings of runs: which settings compared runs must share, and in which settings runs differ."""
+"""Compare the settings of runs: find the settings that differ, and check whether the runs may be compared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OF_METHODS = frozenset({"method", "retriever", TOP_K, "store", "pipeline file"})
 
 @dataclass(frozen=True)
 class Setting:
-    """The settings that a table keeps fixed while methods and datasets vary."""
+    """All settings, with their values, that are fixed in a table while methods and datasets vary."""
 
     values: tuple[tuple[str, Value], ...]  # name and value of each; None for a setting that the runs do not use
     known: frozenset[str] = field(default=frozenset(), compare=False)  # parts that all runs share; not in `text`
@@ -29,7 +29,7 @@ class Setting:
         return dict(self.values).get(name)
 
     def put(self, name: str, value: Value) -> Setting:
-        """Return this setting with the value of one name replaced."""
+        """Return a copy in which the setting ``name`` has this value."""
         return Setting(tuple({**dict(self.values), name: value}.items()), self.known)
 
     @property
@@ -39,7 +39,7 @@ class Setting:
 
     @property
     def text(self) -> str:
-        """The values that not all runs share, in words. If all are shared, top-k and any unusual values."""
+        """The values that not all runs share, in words. If all runs share all values: top-k and the unusual values."""
         unlike = [part for part in self.parts if part not in self.known]
         return ", ".join(unlike or [describe(*one) for one in self.values if _is_worth_naming(*one)])
 
@@ -68,7 +68,7 @@ def describe(name: str, value: Value) -> str:
 
 
 def list_differences(run: Run, other: Run) -> tuple[str, ...]:
-    """List the settings in which two runs differ. A setting that either run lacks counts as equal."""
+    """List the settings in which two runs differ. A setting that one of the runs lacks counts as equal."""
     mine, theirs = _list_all(run), _list_all(other)
     names = {**mine, **theirs}
     if run.method != other.method:

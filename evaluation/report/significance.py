@@ -17,7 +17,7 @@ def compute_p(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED)
     """Test whether the paired differences of each column differ from zero, by flipping signs (R. A. Fisher, 1935).
 
     The test is two-sided. It is exact if at most 12 questions differ, or if all differences have the same size. In the
-    second case, it is McNemar's exact test (Q. McNemar, 1947). Otherwise it draws random signs, equal for all columns.
+    second case, it is McNemar's exact test (Q. McNemar, 1947). Otherwise random signs are drawn, once for all columns.
     """
     differences = np.nan_to_num(columns)
     found = [math.nan] * differences.shape[1]
@@ -38,7 +38,7 @@ def compute_p(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED)
         signs = random.choice((-1.0, 1.0), size=(min(_BLOCK, resamples - start), len(held)))
         further += _is_as_far(signs @ held, observed).sum(axis=0)
     for column, number in zip(drawn, further, strict=True):
-        # The observed signs are one of the possible draws, so p is never 0.
+        # The observed signs count as one more draw, so that p is never 0.
         found[column] = float((number + 1) / (resamples + 1))
     return found
 

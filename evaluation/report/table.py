@@ -14,7 +14,7 @@ class Cell:
 
     text: str  # the number in digits, or a dash
     interval: str = ""  # the 95% interval in digits, if there is one
-    best: bool = False  # whether this number is the best in its column under the same heading
+    best: bool = False  # whether this number is the best of its column among the lines under the same heading
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Table:
 
     @property
     def parts(self) -> list[tuple[Row, ...]]:
-        """The lines that the page shows at once, and the lines that it folds, if there are any."""
+        """The lines that the page shows unfolded, and the lines that it folds, if there are any."""
         headings = [number for number, row in enumerate(self.rows) if not row.cells]
         end = headings[1] if self.folded and len(headings) > 1 else len(self.rows)
         return [rows for rows in (self.rows[:end], self.rows[end:]) if rows]

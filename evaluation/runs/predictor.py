@@ -33,7 +33,7 @@ class Predictor:
         self._reached = False
 
     async def predict(self, question: Question) -> tuple[dict[str, Any], bool]:
-        """Return the prediction for a question, and whether the server that the pipeline needs was ever reached."""
+        """Return a question's prediction, and whether any call so far reached the server that the pipeline needs."""
         from prefrag.evaluation.metrics import score
 
         started = time.perf_counter()

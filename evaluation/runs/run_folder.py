@@ -11,7 +11,7 @@ from prefrag.components.file_lock import take_lock
 from prefrag.evaluation.settings_file import write_settings
 
 PREDICTIONS, METRICS, CONFIG = "predictions.jsonl", "metrics.json", "config.json"
-# All settings needed to repeat the run with `prefrag evaluate --experiment`.
+# The file with all settings that `prefrag evaluate --experiment` needs to repeat the run.
 EXPERIMENT = "experiment.yaml"
 # Settings that may be paths. Two paths count as equal if they lead to the same file.
 PATHS = ("corpus", "pipeline", "questions", "replayed", "web")
@@ -45,7 +45,7 @@ class RunFolder:
             raise ValueError(f"{self.path} holds predictions without a {CONFIG}: choose another output folder.")
 
     def config(self) -> dict[str, Any] | None:
-        """Read the settings of the run, if the folder holds one."""
+        """Read the settings of the run. Return None if the folder holds no run."""
         path = self.path / CONFIG
         if not path.is_file():
             return None
@@ -60,7 +60,7 @@ class RunFolder:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Make the folder, and keep other processes from running an evaluation into it."""
-        with _explain(self.path):
+        with _explain_write_error(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             # The folder itself is locked, because a lock file would stay behind. Windows can only lock a file.
             given = (self.path / ".lock", os.O_RDWR | os.O_CREAT) if os.name == "nt" else (self.path, os.O_RDONLY)
@@ -77,7 +77,7 @@ class RunFolder:
 
     def open(self, config: Mapping[str, Any]) -> None:
         """Write the settings of a run to the folder."""
-        with _explain(self.path):
+        with _explain_write_error(self.path):
             self._write(CONFIG, config)
 
     def keep_experiment(self, experiment: Any) -> None:
@@ -85,7 +85,7 @@ class RunFolder:
         replace_file(self.path / EXPERIMENT, write_settings(experiment))
 
     def predictions(self, ids: Collection[str]) -> list[dict[str, Any]]:
-        """Read the finished predictions, which must have these ids. Cut off an unfinished last line of the file."""
+        """Read the finished predictions, whose ids must be in ``ids``. Cut off an unfinished last line of the file."""
         path = self.path / PREDICTIONS
         done: dict[str, dict[str, Any]] = {}
         for number, line in enumerate(read_lines(path), start=1):
@@ -109,11 +109,11 @@ class RunFolder:
         return list(done.values())
 
     def rewrite(self, predictions: Iterable[Mapping[str, Any]]) -> None:
-        """Keep only the given predictions."""
+        """Rewrite the file with only these predictions."""
         replace_file(self.path / PREDICTIONS, predictions)
 
     def add(self, prediction: Mapping[str, Any]) -> None:
-        """Append a prediction. It is not lost if the process is killed later."""
+        """Append a prediction. From then on, it is safe even if the process is killed."""
         add_line(self.path / PREDICTIONS, prediction)
 
     def begin(self) -> None:
@@ -121,7 +121,7 @@ class RunFolder:
         (self.path / METRICS).unlink(missing_ok=True)
 
     def finish(self, metrics: Mapping[str, Any]) -> None:
-        """Write the metrics."""
+        """Write the metrics to ``metrics.json``."""
         self._write(METRICS, metrics)
 
     def _write(self, name: str, values: Mapping[str, Any]) -> None:
@@ -129,7 +129,7 @@ class RunFolder:
 
 
 @contextmanager
-def _explain(path: Path) -> Iterator[None]:
+def _explain_write_error(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -164,7 +164,7 @@ def _line(prediction: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return the value as JSON would read it back."""
+    """Return the value as it is after being written as JSON and read again."""
     return json.loads(json.dumps(value, default=str))
 
 

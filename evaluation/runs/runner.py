@@ -1,4 +1,4 @@
-"""Run an evaluation: all questions, in one or several processes, with the folder and the progress bar."""
+"""Run an evaluation on all questions, in one or several processes. Write its folder and show its progress."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from prefrag.evaluation.runs.predictor import open_predictor
 from prefrag.evaluation.runs.run_folder import RunFolder
 from prefrag.pipelines.runners.runner import Build, Runner, make_runner
 
-# The run gives up if no server could be reached for the first concurrent questions and this many more.
+# The run gives up if all concurrent questions at the start, and this many more, failed to reach a server.
 _FURTHER_UNREACHED = 5
 
 
@@ -58,16 +58,16 @@ def run(
     was stopped. The concurrency and the number of workers only change the order in which predictions are written.
 
     :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
-    :param questions: A file of questions, or a list of them.
+    :param questions: A file of questions, or a list of :class:`Question`.
     :param experiment: The settings of the evaluation.
     :param output: The folder for ``predictions.jsonl``, ``metrics.json`` and ``config.json``.
     :param retry_failed: Run again the questions that failed, or ended without an answer, in an earlier call.
     :param progress: Show a progress bar with the scores so far.
-    :param replaced: Fields of :class:`Evaluation`, which override those of ``experiment``.
+    :param replaced: Fields of :class:`Evaluation` that override the fields of ``experiment``.
     :returns: The predictions, the metrics and the settings.
     :raises FileNotFoundError: When a file is absent.
-    :raises ValueError: When a setting is invalid, when the folder is in use or holds a run with other settings, or when
-        the corpus has none of the questions' gold passages.
+    :raises ValueError: When a setting is invalid, when another process uses the folder, when the folder holds a run
+        with other settings, or when the corpus has none of the questions' gold passages.
     :raises ConnectionError: When all of the first questions fail because a server cannot be reached.
     """
     given = experiment if isinstance(experiment, Evaluation) else Evaluation(**vars(experiment or Experiment()))
@@ -163,7 +163,7 @@ def _read_questions(given: Any, plan: Evaluation) -> list[Question]:
 def _read_done(
     folder: RunFolder, config: Mapping[str, Any], chosen: Sequence[Question], retry_failed: bool
 ) -> list[dict[str, Any]]:
-    """Return the predictions of earlier calls, without those of questions that are run again."""
+    """Return the predictions of earlier calls, except for questions that are run again."""
     from prefrag.evaluation.metrics import has_failed
 
     folder.check(config)

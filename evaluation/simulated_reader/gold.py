@@ -19,12 +19,12 @@ from prefrag.evaluation.question import Question
 logger = logging.getLogger(__name__)
 
 _WORD = re.compile(r"\w+")
-# A passage in a prompt: its title line and its quoted text. In transcripts, a word may stand before the first title.
+# A passage in a prompt: its title line and its quoted text. In transcripts, a label may precede the first title.
 _HEADER = re.compile(
     r"^(?:Observation: |Passages: )?(?:\[(?P<mark>[ADW]?\d+[a-z]{2})\]|Title:) (?P<title>.*)(?P<text>(?:\n\|.*)*)$",
     re.MULTILINE,
 )
-# A passage, or a part of a passage, in a prompt that asks for a score for each of them.
+# A passage, or a part of a passage, in a prompt that asks for a score of each passage or part.
 _NUMBERED = re.compile(r"^\[(?P<number>\d+)\] (?P<title>.*)(?P<text>(?:\n\|.*)*)$", re.MULTILINE)
 # The line that replaces a part of a passage that CRAG has dropped.
 _DROPPED = re.compile(r"\n\| \.\.\.(?=\n|$)")
@@ -81,7 +81,7 @@ class Passage:
 class Shown:
     """The passages that a prompt shows."""
 
-    # The citation mark of each shown gold passage, by id. Marks are empty in summaries and in the plain prompts.
+    # The citation mark of each shown gold passage, by id; empty in prompts without marks (summaries, plain prompts).
     gold: Mapping[str, str]
     irrelevant: int  # the number of other passages
     # The text of each shown gold passage, by id: the whole text, or the snippet that was shown.
@@ -115,7 +115,7 @@ class GoldQuestion:
         gold: dict[str, str] = {}
         texts: dict[str, str] = {}
         relevant = set()
-        # Texts are compared in one Unicode form, because an index may write passages differently from the corpus.
+        # Normalise the Unicode form before comparing, because the index may have changed the form in the corpus.
         text = normalize_unicode(text)
         shown = {match.end("title") + 1: match for match in _HEADER.finditer(text)}
         for passage in self._forms:
@@ -181,7 +181,7 @@ class GoldQuestion:
 
 
 def find_about(subject: str, passages: tuple[Passage, ...]) -> Passage | None:
-    """Find the passage whose title is this name or, failing that, contains the name or is part of the name."""
+    """Find the passage with the title ``subject``, or else a passage whose title contains this or is part of this."""
     name = fold_words(subject)
     same = (passage for passage in passages if fold_words(passage.title) == name)
     part = (passage for passage in passages if name in fold_words(passage.title) or fold_words(passage.title) in name)
@@ -246,7 +246,7 @@ def _load(
             f"None of the {len(wanted)} gold passages is in {', '.join(corpus)}: give the corpus of the questions."
         )
     if absent := wanted - set(passages):
-        # This is no warning, because an evaluation warns about those of its questions that lack gold passages.
+        # Only information, because the evaluation itself warns about its questions that lack gold passages.
         logger.info("%s of %s gold passages are not in the corpus and cannot be found.", len(absent), len(wanted))
     gold: dict[str, GoldQuestion] = {}
     for question in read:
@@ -259,6 +259,6 @@ def _load(
 
 
 def cut_to_sentences(text: str, many: int) -> str:
-    """Cut a text to its first sentences, like the snippet of a search engine."""
+    """Cut a text to its first ``many`` sentences, like the snippet of a search engine. With 0, keep the whole text."""
     sentences = plain_sentences(text)
     return text if not many or len(sentences) <= many else " ".join(sentences[:many])

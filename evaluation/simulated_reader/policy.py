@@ -40,7 +40,7 @@ _WORDS = {
     },
 }
 _MORE_LETTERS = range(0x4E00, 0xA000)  # Chinese characters
-_WORD_LETTERS = 9  # the number of letters in a wrong answer
+_ANSWER_LETTERS = 9  # the number of letters in a wrong answer
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class PolicySettings:
 
 @dataclass(frozen=True)
 class Policy(PolicySettings):
-    """The policy of one run."""
+    """All settings of the simulated reader in one run, including the seed."""
 
     seed: int = 0  # the seed of all draws
 
@@ -96,14 +96,14 @@ def wrong_answer(question: Question, seed: int) -> str:
     both = "".join(unicodedata.normalize(form, " ".join(question.answers)) for form in ("NFC", "NFKD"))
     used = set(both + both.lower() + both.upper() + both.casefold())
     latin = [letter for letter in string.ascii_lowercase if letter not in used]
-    # A long list of aliases may leave no Latin letter free.
+    # A long list of aliases may contain every Latin letter.
     letters = latin or list(islice((letter for letter in map(chr, _MORE_LETTERS) if letter not in used), 9))
-    places = (draw(seed, question.id, "letter", number) for number in range(_WORD_LETTERS))
+    places = (draw(seed, question.id, "letter", number) for number in range(_ANSWER_LETTERS))
     return "".join(letters[int(place * len(letters))] for place in places)
 
 
 def is_right(question: Question, answer: str) -> bool:
-    """Check whether an answer contains a gold answer. An answer to a yes/no question must not contain both."""
+    """Check whether an answer contains a gold answer. An answer to a yes/no question must not contain both words."""
     words = fold_words(answer)
     if question.is_yes_no and " yes " in words and " no " in words:
         return False

@@ -1,4 +1,4 @@
-"""Read the prompt of a model call: which kind of reply it expects, its question and its passages."""
+"""Read from the prompt of a model call the kind of reply that it expects, its question and its passages."""
 
 import json
 import re
@@ -33,8 +33,8 @@ class Call:
     """One call to the model."""
 
     # The expected reply: a `step` of the reasoner, the judge's `verdict`, a `reflection` on an answer, a `review` of an
-    # answer, a `summary` of passages, a `question` rewritten to stand alone, a decision about `retrieval`, an answer
-    # from one passage with a `critique` of the passage, the `relevance` of each passage, or `keywords` of the question.
+    # answer, a `summary` of passages, a `question` that is rewritten to stand alone, a decision whether `retrieval` is
+    # needed, an answer with a `critique` of its passage, the `relevance` of each passage, or the question's `keywords`.
     kind: Kind
     question: str
     text: str  # the text of the prompt; in a call for a verdict, without the passages to judge
@@ -73,7 +73,7 @@ def read_call(
     step = partial(Call, "step", question, text, transcript, most=int(most[1]) if most else None)
     match schema.get("name"):
         case "verdict":
-            place = _find_last_found(messages, text)
+            place = _find_last_results(messages, text)
             return Call("verdict", question, text[:place], new=text[place:])
         case "reflection" | "review" as kind if _ANSWER in transcript:
             return Call(kind, question, text, answer=transcript.rpartition(_ANSWER)[2])
@@ -103,7 +103,7 @@ def read_call(
         )
     if text.endswith(_NEXT_SENTENCE):
         sentences = transcript.rpartition(_SENTENCES)[2].removesuffix(_NEXT_SENTENCE).strip().split("\n")
-        # A chain of thought searches for the question first, and then for each of its sentences.
+        # A chain of thought first searches for the question, and then for each sentence that it has written.
         searches = tuple(("", sentence) for sentence in (question, *filter(None, sentences)))
         return step(form="cot", tools=("",), searches=searches, may_search=True)
     if not schema and "Passages:\n" in transcript:
@@ -111,7 +111,7 @@ def read_call(
     raise ValueError(f"The simulated reader does not know the task of this prompt. The prompt begins: {text[:200]!r}")
 
 
-def _find_last_found(messages: Sequence[ChatMessage], text: str) -> int:
+def _find_last_results(messages: Sequence[ChatMessage], text: str) -> int:
     results = [str(result.result) for message in messages for result in message.tool_call_results]
     return text.rfind(results[-1]) if results else [match.start() for match in _FOUND.finditer(text)][-1]
 

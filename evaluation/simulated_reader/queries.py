@@ -25,8 +25,8 @@ _SMALL_WORDS = frozenset(
 def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries = "dataset") -> Iterator[str]:
     """Yield the possible next queries, best first. No query names a gold title or answer that was not shown yet.
 
-    With the kind ``dataset``, the first queries are sub-questions or facts from the dataset. Each of them is used only
-    if its passage is missing and its names are known. Then follow the same queries in other words, the question with
+    With the kind ``dataset``, the first queries are sub-questions or facts from the dataset. Each is used only if its
+    passage was not shown yet and its names are known. The next queries are the same in other words, the question with
     the title of a shown gold passage, the question alone, titles that were mentioned, and words of the question.
 
     With the kind ``alike``, queries are made in the same way for every dataset. The first query is the question. Each
@@ -35,7 +35,7 @@ def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries
     """
     question = gold.question
     known = fold_words(f"{question.question} {seen}")
-    possible = _alike_queries if kind == "alike" else _open_queries
+    possible = _alike_queries if kind == "alike" else _dataset_queries
     secrets = _secrets(gold, known, kind)
     offered = set()
     for open_query in possible(gold, shown, known):
@@ -48,7 +48,7 @@ def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries
 
 
 def find_wanted(gold: GoldQuestion, shown: Collection[str], seen: str) -> list[Passage]:
-    """Find the missing gold passage that the best next query looks for, or else all missing gold passages."""
+    """Return the missing gold passage for which the best next query searches, or all if it searches for none."""
     known = fold_words(f"{gold.question.question} {seen}")
     first = next((wanted for _, wanted in (*_hops(gold.question, shown), *_facts(gold, shown, known))), None)
     missing = [passage for passage in gold.passages if passage.id not in shown]
@@ -68,7 +68,7 @@ def _secrets(gold: GoldQuestion, known: str, kind: Queries) -> set[str]:
     return {secret for secret in secrets if secret not in question_words and secret not in known}
 
 
-def _open_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[str]:
+def _dataset_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[str]:
     question = gold.question.question
     aims = [aim for aim, _ in (*_hops(gold.question, shown), *_facts(gold, shown, known))]
     yield from aims
@@ -87,7 +87,7 @@ def _alike_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> It
     covered = fold_words(" ".join(f"{passage.title} {passage.text}" for passage in read))
     still_open = " ".join(word for word in keywords(question).split() if fold_words(word) not in covered)
     names = [name for passage in read for name in _names(passage.text)]
-    # Only names that the prompt shows may be used, and it may show only a part of a passage.
+    # The prompt may show only a part of a passage, and only names that it shows may be used.
     unasked = [name for name in names if fold_words(name) in known and fold_words(name) not in fold_words(question)]
     yield question
     for name in dict.fromkeys([*(passage.title for passage in read), *unasked]):
@@ -111,7 +111,7 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _hops(question: Question, shown: Collection[str]) -> Iterator[tuple[str, str | None]]:
-    """Yield each open sub-question with the id of its passage, if all answers that it refers to are known."""
+    """Yield each sub-question whose passage is missing, with that passage's id, if it needs no unknown answers."""
     answers = {
         str(number): hop.answer
         for number, hop in enumerate(question.decomposition, start=1)
@@ -123,7 +123,7 @@ def _hops(question: Question, shown: Collection[str]) -> Iterator[tuple[str, str
 
 
 def _facts(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[tuple[str, str | None]]:
-    """Yield each open fact whose subject is known, as "subject relation" with the id of its passage."""
+    """Yield each fact that is missing and whose subject is known, as "subject relation", with its passage's id."""
     for subject, relation, value in gold.question.evidence_triples:
         passage = find_about(subject, gold.passages)
         is_open = passage.id not in shown if passage else fold_words(value) not in known

@@ -34,18 +34,18 @@ class SimulatedReader:
     """A chat generator that replies from the gold passages of a benchmark instead of calling a language model.
 
     The reader replies to every prompt of the pipelines, so that only their retrieval is measured. It knows which
-    passages a question needs, and uses this knowledge in only three ways. It searches for the missing passages, but its
-    queries never contain a title or an answer that is neither in the question nor in a shown passage. It answers
-    correctly if and only if all gold passages were shown (for a yes/no question, as many as ``yes_no`` says). Any other
-    answer scores 0 in every metric. As judge or reviewer, it tells the truth. Its :class:`Policy` says how it decides
+    passages a question needs, and uses this knowledge in only three ways. First, it searches for missing passages, but
+    every title or answer in its queries is also in the question or in a shown passage. Second, it answers correctly if
+    and only if all gold passages were shown (for a yes/no question, as many as ``yes_no`` says). Any other answer
+    scores 0 in every metric. Third, as judge or reviewer, it tells the truth. Its :class:`Policy` says how it decides
     and how often it is wrong. The fields of the policy are settings of the reader (see docs/evaluation.md).
 
     A passage counts as shown if its whole text stands below its title. So a page of the live web, or a passage from an
     index of shorter parts, never counts. If the evaluation shows snippets of web passages (``web_sentences``), a
     snippet that contains what the question needs counts as the passage (see :meth:`GoldQuestion.is_in_snippet`). Other
-    snippets count as irrelevant passages. If CRAG has dropped parts of a passage, one remaining part (a strip) is
-    enough. As CRAG's evaluator, the reader gives the highest score to gold passages and their strips, and the lowest to
-    all others. If asked for keywords, it returns the question without stop words.
+    snippets count as irrelevant passages. If CRAG has dropped parts of a passage, the passage counts if one part (a
+    strip) remains. As CRAG's evaluator, the reader gives the highest score to gold passages and their strips, and the
+    lowest to all others. If asked for keywords, it returns the question without stop words.
 
     Self-RAG shows the reader one passage at a time. The reader then answers correctly if and only if this passage is
     enough. Its critique of the passage is true: a gold passage supports the answer fully if it is enough, and otherwise
@@ -101,7 +101,7 @@ class SimulatedReader:
         )
 
     def warm_up(self) -> None:
-        """Read the files, unless another instance has read them."""
+        """Read the files, unless they are cached because another instance has read them."""
         self._gold()
 
     @component.output_types(replies=list[ChatMessage])

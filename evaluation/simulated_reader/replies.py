@@ -33,7 +33,7 @@ def search(call: Call, tool: str, query: str) -> ChatMessage:
 
 
 def answer(call: Call, text: str, label: Label) -> ChatMessage:
-    """Write the reply that answers. If the step may not search, the reply has no thought, only the answer."""
+    """Write the reply with the answer. If the step may not search, the reply contains no thought, only the answer."""
     forced = not call.may_search
     trailer = f"\nSelf-Evaluation: {label.value}\nExplanation: {_REASONS[label]}" if call.evaluates else ""
     match call.form:

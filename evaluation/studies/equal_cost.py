@@ -4,10 +4,10 @@
 
 Each loop runs with one to six steps. Its accuracy is plotted against three costs: retrievals, model calls, and searches
 of the source that is not preferred. The output is a picture per dataset, and tables of how two loops differ at equal
-cost and at equal accuracy. One in ten decisions of the reader is wrong (`ERRING`, which `--set` changes for all loops).
-Evaluations that are already in the folder are not repeated. With `--questions dev --questions train`, loops without a
-trained component run on both question files, which makes the intervals narrower. `--try "NAME PATH=VALUE ..."` changes
-settings of the pipeline NAME, and compares this pipeline only with the loops that it has to beat (`RIVALS`).
+cost and at equal accuracy. One in ten decisions of the simulated reader is wrong (`ERRING`; `--set` changes this for
+all loops). Finished evaluations are not repeated. With `--questions dev --questions train`, loops without a trained
+component run on both question files, so that the intervals are narrower. `--try "NAME PATH=VALUE ..."` changes settings
+of the pipeline NAME, and compares this pipeline only with the loops that it has to beat (`RIVALS`).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Line:
 
     name: str
     pipeline: str
-    changes: Mapping[str, Any] = field(default_factory=dict)  # changes of the policy besides `ERRING`
+    changes: Mapping[str, Any] = field(default_factory=dict)  # settings of the policy that override `ERRING`
     reference: str = "prefrag"  # the name of the line that this line is compared with
     steps: Sequence[int] = STEPS  # the numbers of steps to run; empty if the pipeline does not loop
     is_trained: bool = False  # whether a component of the loop was trained on the train questions
@@ -95,7 +95,7 @@ class Curve:
 
     @cached_property
     def means(self) -> dict[str, np.ndarray]:
-        """The mean values, in a column per number of steps: a row over all questions, then a row per resample."""
+        """Means, a column per number of steps. The first row is over all questions, each other row over a resample."""
         n = len(self.ids)
         drawn = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
         weights = np.vstack([np.ones(n), drawn])
@@ -107,7 +107,7 @@ class Curve:
 class Difference:
     """How far one curve is ahead of another."""
 
-    mean: float  # the mean difference over all budgets that both loops can keep to
+    mean: float  # the mean difference over all budgets that both loops can afford
     low: float  # the lower bound of the 95% interval
     high: float  # the upper bound
     is_everywhere: bool  # whether the same curve is ahead at every budget
@@ -131,12 +131,12 @@ def list_best(costs: np.ndarray, gains: np.ndarray) -> np.ndarray:
 
 
 def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = False) -> Difference | None:
-    """Compare two curves: accuracy at equal mean cost, or cost (``one`` as a share of ``other``) at equal accuracy.
+    """Compare two curves: accuracy at equal mean cost, or, at equal accuracy, cost as a share of ``other``'s cost.
 
     At each budget, a loop uses the best setting that it can afford. If the budget lies between the costs of two
-    settings, some questions run with each of them, so accuracy is interpolated. The interval is a paired bootstrap over
-    the questions. If accuracy differs on few questions, it is Tango's interval, where a fraction of a difference counts
-    as that fraction of a question. The result is None if there is no accuracy that both loops reach.
+    settings, accuracy is interpolated, as if some questions ran with one and some with the other. The interval is a
+    paired bootstrap over the questions or, if accuracy differs on few questions, Tango's. There, half a difference
+    counts as half a question. At equal accuracy, the result is None if there is no accuracy that both loops reach.
     """
     ids = sorted({*one.ids} & {*other.ids})
     pair = [curve.select(ids) for curve in (one, other)]
@@ -147,7 +147,7 @@ def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = Fa
         for curve, settings in zip(pair, best, strict=True)
     ]
     firsts, lasts = ([float(curve[0][0][end]) for curve in traced] for end in (0, -1))
-    # If all settings of one loop cost less than the cheapest of the other, that cheapest cost is the only budget.
+    # If all settings of one loop cost less than the cheapest setting of the other, its cost is the only budget.
     start, end = max(firsts), max(max(firsts), min(lasts))
     if at_equal_accuracy and min(lasts) < max(firsts):
         return None
@@ -160,7 +160,7 @@ def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = Fa
     further = min((means[1:] <= at_equal_accuracy).sum(), (means[1:] >= at_equal_accuracy).sum())
     p = min(1.0, 2 * (further + 1) / (_RESAMPLES + 1))
     if not at_equal_accuracy:
-        # For each question, the accuracy with the settings that are best over all questions, averaged over the budgets.
+        # The accuracy of each question, averaged over the budgets, with the settings that are best over all questions.
         right = [
             np.mean(
                 [np.interp(budgets, curve.means[cost][0][kept[0]], each[kept[0]]) for each in curve.values[ACC.key].T],
@@ -266,7 +266,7 @@ def main(
     ] = None,
     questions: Annotated[list[str] | None, typer.Option(help="dev or train; trained loops use only dev.")] = None,
     tried: Annotated[
-        list[str] | None, typer.Option("--try", metavar="NAME", help="Only this changed loop and its rivals.")
+        list[str] | None, typer.Option("--try", metavar="NAME", help="Compare only this changed loop with its rivals.")
     ] = None,
     pictures: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw a picture per dataset here.")] = None,
     into: Annotated[Path | None, typer.Option(metavar="FILE.md", help="Write the tables into a document.")] = None,

@@ -9,11 +9,11 @@
         --set distraction=0
     prefrag report runs --output report
 
-A dataset is a folder with `corpus.jsonl` and `dev.jsonl`. Each evaluation has a folder, and finished evaluations are
-not repeated. `--pipeline` also takes the names of ablations and controls (`VARIANTS` in
-pipeline_under_test/variants.py), and `--set` makes other variants. A value is only tried where it can make a
-difference. For example, a judge error is only tried if a model judges. With `--judges`, PrefRAG runs with each judge.
-The simulated reader is the model that judges, and makes no mistakes if the judge error is 0. At the end, a Markdown
+A dataset is a folder with `corpus.jsonl` and `dev.jsonl`. Each evaluation has its own folder, and finished evaluations
+are not repeated. `--pipeline` also takes the names of ablations and controls (`VARIANTS` in
+pipeline_under_test/variants.py), and `--set` makes other variants. A value is tried only where it makes a difference.
+For example, judge errors are tried only if a model judges. With `--judges`, PrefRAG runs once with each judge (`JUDGES`
+below). Its model judge is the simulated reader, which makes no mistakes at a judge error of 0. At the end, a Markdown
 table with one line per evaluation is printed.
 """
 
@@ -100,7 +100,7 @@ JUDGES: dict[str, tuple[str, dict[str, float]]] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """One evaluation."""
+    """One evaluation of the matrix."""
 
     pipeline: str  # the name of the pipeline or of a variant, or its YAML file
     dataset: Path
@@ -127,7 +127,7 @@ class Cell:
 def combine_cells(
     datasets: Sequence[Path], pipelines: Sequence[str], questions: str, settings: Mapping[str, Sequence[Any]]
 ) -> Iterator[Cell]:
-    """Combine all values. If a setting makes no difference to a pipeline, use only the first value."""
+    """Yield an evaluation for every combination. If a setting makes no difference, use only its first value."""
     without_yes_no = {
         dataset
         for dataset in datasets
@@ -208,7 +208,7 @@ def find_dataset_folders(given: list[Path], questions: str) -> list[Path]:
 def evaluate_all(
     wanted: list[Cell], output: Path, *, processes: int = 2, concurrency: int = 4, ray: str | None = None
 ) -> dict[Cell, dict[str, Any]]:
-    """Run evaluations in several processes; raise RuntimeError at the end if any failed."""
+    """Run all evaluations in several processes. If some failed, raise RuntimeError after the last one has ended."""
     done: dict[Cell, dict[str, Any]] = {}
     failed: list[str] = []
     made = make_runner(1, processes, ray).map(partial(open_evaluation, output.resolve(), concurrency), wanted)

@@ -70,7 +70,7 @@ def lay_out(lines: Sequence[Mapping[str, str]], layout: Mapping[str, Any]) -> di
 
 
 def make_table(head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
-    """Return a table as Markdown."""
+    """Write a heading and rows as a Markdown table, and return its text."""
     first, *others = (f"| {' | '.join(line)} |" for line in (head, *([row, *cells] for row, cells in rows.items())))
     return "\n".join([first.replace("|  |", "| |"), "|" + "---|" * len(head), *others])
 
@@ -84,12 +84,12 @@ def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, A
         if value is not None
     }
     found = list(lines)
-    # Start with the last settings, which are the row's own, because they leave the fewest lines.
+    # Start with the last settings, which are those of the row: they leave the fewest lines.
     for name, options in reversed(allowed.items()):
         found = [line for line in found if line[name] in options]
     if not found:
         raise ValueError(
-            f"{table}: no line of the results has {wanted}. Run `matrix` with them, and give the table with --add."
+            f"{table}: no line of the results has {wanted}. Run `matrix` with these, and give the table with --add."
         )
     values = {name: [_read(line, name) for line in found] for name in re.findall(r"{(\w+)}", cell)}
     texts = {name: f"{mean(each):.{_DECIMALS.get(name, 1)}f}" for name, each in values.items()}

@@ -10,7 +10,7 @@ from prefrag.pipelines.runners.runner import Build, Item, Runner, start
 
 
 class InProcess(Runner):
-    """Runs several items at a time on one event loop. Without a coroutine function, the items run one by one."""
+    """Runs several items at a time on one event loop, or one by one if the function for an item is no coroutine."""
 
     def __init__(self, concurrency: int = 1) -> None:
         """Set how many items run at the same time."""
@@ -18,6 +18,6 @@ class InProcess(Runner):
 
     @contextmanager
     def open(self, build: Build[Item]) -> Iterator[Callable[[Item], Future[Any]]]:
-        """Build in this process."""
+        """Call ``build`` in this process, and yield the function that starts an item."""
         with build() as run:
             yield partial(start, run)

@@ -17,7 +17,7 @@ _SECONDS_TO_CONNECT = 30.0
 # An autoscaling cluster may have to start a machine first.
 _SECONDS_TO_ANSWER = 120.0
 _SECONDS_TO_LOOK = 1.0
-# The beginnings of the environment variables that settings and components read on a worker's machine.
+# Environment variables with these prefixes are copied to the workers, where settings and components read them.
 _VARIABLES = ("PREFRAG_", "HAYSTACK_", "OPENAI_", "ELASTIC_")
 
 
@@ -25,7 +25,7 @@ class OnRay(Runner):
     """Runs items in Ray actors, which each call ``build`` once. Ray restarts an actor if it or its machine dies."""
 
     def __init__(self, address: str, workers: int, concurrency: int = 1) -> None:
-        """Set the cluster, and how many items run at the same time."""
+        """Set the cluster, the number of actors, and how many items each actor runs at the same time."""
         self.address = address
         self.workers = workers
         self.room = workers * concurrency
@@ -61,7 +61,7 @@ class _Actors:
         self._running: list[set[Future[Any]]] = [set() for _ in range(workers)]
         self._lost: list[_Running] = []
         # The actors reserve no processor, so that actors of a lost machine find room on other machines. Each accepts
-        # one call more than it runs items, so that it can always be asked whether it is alive.
+        # one call more than `concurrency`, so that it can always be asked whether it is alive.
         options = {"max_restarts": -1, "max_concurrency": concurrency + 1, "scheduling_strategy": "SPREAD"}
         variables = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)}
         given = os.getcwd(), variables, ray.cloudpickle.dumps(build)
@@ -115,7 +115,7 @@ class _Actors:
 
 
 class _Worker:
-    """A worker on a machine of the cluster. It calls ``build`` at its first item, so that a crash counts as a try."""
+    """A worker in the cluster. It calls ``build`` at its first item, so a crash there counts as a try of the item."""
 
     def __init__(self, folder: str, variables: dict[str, str], work: bytes) -> None:
         os.environ.update(variables)
@@ -130,7 +130,7 @@ class _Worker:
         """Answer, to show that the worker is alive."""
 
     def run(self, item: Any, _: None) -> tuple[Any, BaseException | None]:
-        """Return an item's result or error. Ray would turn an error that is raised into the text of a traceback."""
+        """Return an item's result or error. If the error were raised, Ray would turn it into a traceback's text."""
         try:
             with self._one_at_a_time:
                 if self._run is None:

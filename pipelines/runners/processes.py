@@ -25,7 +25,7 @@ class Processes(Runner):
     """Runs items in processes, which each call ``build`` once. If a process dies, a new one runs its items again."""
 
     def __init__(self, workers: int, concurrency: int = 1) -> None:
-        """Set the number of processes, and how many items run at the same time."""
+        """Set the number of processes, and how many items each process runs at the same time."""
         self.workers = workers
         self.room = workers * concurrency
 

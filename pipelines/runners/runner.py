@@ -16,16 +16,16 @@ Item = TypeVar("Item")
 # A `Build` makes the function, or coroutine function, that runs one item. It must be picklable for other processes.
 Build = Callable[[], AbstractContextManager[Callable[[Item], Any]]]
 
-# How often an item is tried if its worker dies.
+# How many times an item is tried in all if its workers die.
 TRIES = 3
 # Wait in steps of this length, because a signal that arrives just before a wait does not end the wait.
 _SIGNAL_SECONDS = 0.5
-# If results must be in order, they wait for a slow item. Meanwhile at most ``room`` times this many items are begun.
+# If results must be in order, they wait for a slow item. Meanwhile at most ``_AHEAD * room`` items are begun.
 _AHEAD = 4
 
 
 class WorkerLost(ConnectionError):
-    """Report that every worker that got an item has died."""
+    """The error when every worker that got an item has died."""
 
 
 class Runner(ABC):
@@ -75,7 +75,7 @@ class Runner(ABC):
 
 
 def start(run: Callable[[Item], Any], item: Item) -> Future[Any]:
-    """Run an item in this process: a coroutine function on the event loop of all calls, another function at once."""
+    """Run an item in this process. A coroutine function runs on the event loop that all calls share."""
     if inspect.iscoroutinefunction(run):
         from prefrag.pipelines.asking import event_loop
 

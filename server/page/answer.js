@@ -6,7 +6,7 @@ import { kindBadge, kindOf, placeLine, splitAtSentence, titleOf } from "./kinds.
 import { openPassage } from "./passage.js";
 
 const MARKS = /\[([AW]?\d+(?:, ?[AW]?\d+)*)\]/g;
-// Characters of a passage in the list of sources: more than the three lines that the style sheet shows.
+// The list of sources gets this many characters of a passage: more than fit in the three lines that it shows.
 const SNIPPET = 400;
 // The words for how sure the extractive reader is that a sentence answers the question.
 const GIVEN = { stated: "Stated", probably: "Probably" };
@@ -23,7 +23,7 @@ export function answerCard(result, turn, save) {
   const known = new Map((result.documents ?? []).map((document) => [document.mark, document]));
   const found = GIVEN[result.certainty] || (!result.answer && !result.asked_back && (result.not_found || result.evidence?.length));
   const answer = found ? sentencesFound(result, known) : result.answer ? answerText(result, known) : noAnswer(result);
-  // If the extractive reader was not used, the sentences only share words with the question, so say first why.
+  // If the extractive reader was not used, the sentences only share words with the question. So first say why not.
   const isNotRead = result.probability === 0 && result.without_model?.length > 0;
   return make("div", { class: "card" },
     make("div", { class: "card-part" }, ...(isNotRead ? [notes(result), answer] : [answer, notes(result)])),
@@ -99,7 +99,7 @@ function evidenceItem(one, known, answer) {
   const document = known.get(one.mark);
   const [before, span, after] = splitAtSentence({ content: one.sentence, sentence: one.answer });
   return make("li", { class: `from-${kindOf(one.mark)}` },
-    // Some answers are titles that the sentence does not contain: the title of the older of two films, for example.
+    // Some answers, such as the title of the older of two films, are not in the sentence.
     make("blockquote", { class: "strange", dir: "auto" }, answer && !span && make("strong", {}, answer, ": "),
       before, span && make("strong", {}, span), after),
     make("span", { class: "evidence-from" }, document ? chip(one.mark, known, one.sentence) : `[${one.mark}]`, " ",

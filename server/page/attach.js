@@ -15,7 +15,7 @@ let coming = Promise.resolve();
 /**
  * Connect the attached files with the rest of the page.
  * @param {{mayWrite: () => boolean, changed: () => Promise<any>, documentsView: () => null|{name: string, add: Function}}} around
- *     `mayWrite` says whether the user may add files, `changed` lists the collections anew, and `documentsView` returns
+ *     `mayWrite` says whether the user may add files, `changed` reloads the collections, and `documentsView` returns
  *     the view of documents while it is shown.
  */
 export function connectAttachments(around) {

@@ -90,7 +90,7 @@ byId("conversation-open").addEventListener("change", async ({ target }) => {
   const read = file.size <= MOST_BYTES ? readFile(await file.text()) : null;
   let problem = read ? "" : "This file is not a conversation that was saved from this page.";
   try {
-    // Show the conversation before it is stored, so that one that cannot be shown is not stored.
+    // Show the conversation first: if this fails, the conversation is not stored.
     if (read) at.open(read);
     if (read && !addConversation(read)) problem = "There is no space left for this conversation: delete some others first.";
   } catch {

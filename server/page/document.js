@@ -45,7 +45,7 @@ async function open(name, path, found = null, sentence = "") {
   dialog.querySelector("#document-close").focus();
 }
 
-// Passages that are not laid out yet have only an estimated height, so scroll several times to reach the right one.
+// Scroll several times: as long as passages are not laid out, the browser only estimates their height.
 function scrollToFound(times = 4) {
   const found = dialog.querySelector(".sheet mark") ?? dialog.querySelector(".sheet img") ?? dialog.querySelector(".is-found mark") ?? dialog.querySelector(".is-found");
   found?.scrollIntoView({ block: found.matches("img") ? "start" : "center" });
@@ -93,7 +93,7 @@ function passageItem(passage, before, found, sentence) {
     found && make("p", { class: "hint" }, "This is the passage that was found."));
 }
 
-// A picture of the page with the sentence marked. Over it lie the words of the page, so that users can select them.
+// A picture of the page with the sentence marked. The page's words lie over the picture, so that users can select them.
 function pdfPage(name, { id }, found, sentence) {
   const sheet = make("div", { class: "sheet" });
   const told = make("span", { role: "status", class: "hint" });

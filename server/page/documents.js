@@ -10,7 +10,7 @@ import { folderRefusal, sentenceOf, upload } from "./upload.js";
 
 const view = byId("documents-view");
 const NAME = /^[\w][\w.-]{0,63}$/;
-// With at most FEW documents there is no search field; with at most OPEN of them, folders are open at first.
+// The search field appears above FEW documents. Up to OPEN documents, all folders are open at first.
 const FEW = 5, OPEN = 40;
 const MOST_FAILED = 200;
 let status = null;
@@ -23,7 +23,7 @@ let onChange = () => {};
  * Show the documents.
  * @param {object[]} listed The collections from `GET /collections`.
  * @param {boolean} writes Whether the user may add and delete documents.
- * @param {() => Promise<object[]>} changed Is called after a change, to list the collections anew.
+ * @param {() => Promise<object[]>} changed Is called after a change, to fetch the collections again.
  */
 export async function showDocuments(listed, writes, changed) {
   collections = listed;

@@ -13,7 +13,7 @@ let timer = 0;
 /**
  * Show the state of the folder, and update it regularly.
  * @param {object[]} listed The collections from `GET /collections`.
- * @param {() => Promise<object[]>} again Lists the collections anew and calls this function again.
+ * @param {() => Promise<object[]>} again Fetches the collections and calls this function again.
  */
 export function showFolder(listed, again) {
   const { name, folder } = listed.find((one) => one.folder) ?? {};

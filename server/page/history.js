@@ -29,7 +29,7 @@ export function nameOf(conversation) {
   return conversation.name || (conversation.turns[0]?.question ?? "");
 }
 
-/** @param {Conversation} conversation The conversation to store. The oldest unpinned ones make room for it. */
+/** @param {Conversation} conversation The conversation to store. The oldest unpinned ones are dropped for it. */
 export function keepConversation(conversation) {
   const others = readConversations().filter((one) => one.id !== conversation.id);
   const all = [conversation, ...others].sort(byPin).slice(0, MOST).map(pack);

@@ -50,7 +50,7 @@ export function placeOf(document) {
   const title = titleOf(document);
   return [
     file && !isNamed(title, file) ? file : "",
-    // The title is often the first of the headings.
+    // Do not repeat the title, which is often the first of the headings.
     `${heading ?? ""} > `.startsWith(`${title} > `) ? heading.slice(title.length + 3) : heading ?? "",
     attachment && mail ? `attached to ${mail}` : "",
     page === undefined || page === null ? "" : `page ${page}`,
@@ -59,7 +59,7 @@ export function placeOf(document) {
   ].filter(Boolean).join(" · ");
 }
 
-/** @param {object} document A document of a result, or an opened one. @returns {string} Its date, and whether it is from the file's name or last change; may be empty. */
+/** @param {object} document A document of a result, or an opened one. @returns {string} Its date, and whether the date is from the file's name or last change. May be empty. */
 export function dateOf({ date, date_in: where, modified }) {
   if (date) return where === "name" ? `${date} (in the file name)` : date;
   return modified ? `changed ${modified}` : "";

@@ -288,6 +288,6 @@ byId("theme-button").addEventListener("click", () => {
 showTheme();
 connectConversations({ current: () => conversation, open, begin });
 question.focus();
-// The user may open the address that the terminal shows in this same tab, which does not reload the page.
+// If the user opens the address that the terminal shows in this tab, browsers do not reload the page.
 addEventListener("hashchange", () => location.hash && start());
 start();

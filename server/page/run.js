@@ -67,7 +67,7 @@ export class TurnView {
     const { turn } = this;
     this.steps.end(turn.result?.usage?.seconds ?? null);
     this.steps.node.hidden = turn.events.length === 0;
-    // No document fits the folder, kind and time, so asking again without changing them would not help.
+    // No document fits the chosen folder, kind and time, so asking again with the same choice would not help.
     const isRefused = turn.narrowed && turn.failure?.status === 422;
     const again = make("button", { type: "button", class: "quiet-button", on: { click: isRefused ? openNarrowing : this.askAgain } },
       isRefused ? "Choose other documents" : "Ask again");

@@ -16,7 +16,7 @@ export async function useToken() {
     });
     return response.ok ? "" : (await response.json()).detail;
   } catch {
-    // Ignore that no server answers: the next request shows it.
+    // If no server answers, say nothing here: the next request fails too and shows it.
     return "";
   }
 }

@@ -141,8 +141,8 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=show)
 
     @for_each(
         "source, message",
-        ({"source": "local"}, "no passage whose source is web or both: set split=false"),
-        ({"source": "web"}, "no passage whose source is local or both: set split=false"),
+        ({"source": "local"}, "no passage with source 'web' or 'both': set split=false"),
+        ({"source": "web"}, "no passage with source 'local' or 'both': set split=false"),
         ({}, "'source' must be local, web or both"),
     )
     def test_a_corpus_of_one_source_or_none_is_not_split(

@@ -69,8 +69,8 @@ def test_folders_have_the_names_that_the_list_of_documents_shows_and_may_lie_dee
     ({"folders": ["Documents/contract"]}, "No document lies in the folder 'Documents/contract'. There are: "),
     ({"folders": ["/home/ada", ".."]}, "No document lies in the folder '/home/ada' or '..'. There are: "),
     ({"folders": ["contracts"], "kinds": ["csv"]}, "No document is of the kind 'csv'. There are: docx, pdf"),
-    ({"since": "2026"}, "No document has a date since 2026 in its name or first lines; other dates do not count."),
-    ({"kinds": ["csv"], "until": "2025-06-29"}, "No such document has a date until 2025-06-29"),
+    ({"since": "2026"}, "No document is dated since 2026. Only dates in a document's name or first lines count."),
+    ({"kinds": ["csv"], "until": "2025-06-29"}, "No such document is dated until 2025-06-29"),
     ({"since": "2024-13"}, "since is '2024-13': give a year, a month or a day"),
 )
 def test_what_leaves_nothing_is_refused(store: TantivyDocumentStore, wanted: dict[str, Any], message: str):

@@ -1,4 +1,4 @@
-"""Simulate searches in a user's own files ("home"): many passages under one title, no links, and short questions."""
+"""Simulate searches in a user's own files ("home"), with many passages per title, no links, and short questions."""
 
 import json
 import math
@@ -16,16 +16,16 @@ from prefrag.components.judge.switch_features import switch_features
 from prefrag.components.text.term_statistics import words
 from prefrag.training.judge_classifier.steps import JudgedStep, RememberedTerms, make_source
 
-Titles = Literal["own", "file", "none"]
+Titles = Literal["own", "file", "none"]  # which titles passages get: the article's own title, a file name, or none
 TITLES: tuple[Titles, ...] = ("own", "file", "none")
-_FEWEST_PASSAGES = 10
-_FEWEST_ARTICLES = 4
-# The simulated files ("at home") hold this share of the articles, and of each of these articles this share of passages.
+_FEWEST_PASSAGES = 10  # an article with fewer passages is left out
+_FEWEST_ARTICLES = 4  # the training is refused if fewer articles are left
+# The simulated files contain 65% of the articles, and about 85% of the passages of each of those articles.
 _HELD_ARTICLES, _HELD_PASSAGES = 0.65, 0.85
-_SAME_ARTICLE = 0.6  # the share of questions whose parts are both on the same article
-_PAIRS = 30  # the number of questions for each article
-_QUERIES_IN_WORDS = 0.35  # the share of second searches for keywords
-# Typical file names that say nothing about the content.
+_SAME_ARTICLE = 0.6  # the probability that both parts of a question are on one article; else part 2 is on any article
+_PAIRS = 30  # for each article in the simulated files, the number of two-part questions that are drawn
+_QUERIES_IN_WORDS = 0.35  # the share of second searches whose query is only keywords instead of a full question
+# File names that say nothing about the content. They serve as titles.
 _FILE_NAMES = ("README", "Manual", "FAQ", "Notes", "User guide", "Chapter", "Introduction", "Overview")
 
 
@@ -79,12 +79,12 @@ def _article(title: str, asked: Sequence[tuple[str, str]]) -> Article:
 def home_steps(
     articles: Sequence[Article], seed: int, *, titles: Titles = "own", top_k: int = 5
 ) -> Iterator[JudgedStep]:
-    """Search the files for the answers to questions with two parts, and yield each search as a step to judge.
+    """Search the simulated files for the answers to two-part questions, and yield each search as a step to judge.
 
-    The first search is for the whole question or its first part, the second for the second part or its keywords. The
-    answer to the second part may be in the files, in a missing passage of an article, or in a missing article. A
-    passage is needed if it answers a part and was not shown before. A passage that answers the second part is needed
-    even if it was shown before, because another source would add nothing.
+    The first query is the whole question or its first part. The second query is the second part or its keywords. The
+    passage that answers the second part may be absent from the files, alone or with its whole article. A passage is
+    needed if it answers the first part and was not found before, or if it answers the second part. For the second part
+    it counts again even if it was found before: the answer is already at hand, so a switch of the source is useless.
     """
     draw = random.Random(seed)
     held = draw.sample(articles, math.ceil(_HELD_ARTICLES * len(articles)))

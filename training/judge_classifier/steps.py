@@ -1,4 +1,4 @@
-"""Simulate runs with a perfect judge. The trees are trained to judge as it does, and measured against it."""
+"""Simulate runs with a perfect judge. Trees learn to judge like this judge and are measured against its verdicts."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from prefrag.evaluation.question import Question
 from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, fold_words
 from prefrag.evaluation.simulated_reader.queries import queries
 
-# A passage without a field `source` goes to a random source, with these weights.
+# A passage without a field `source` is put into a random source. These are the weights of the draw.
 _SHARES = {"local": 2, "web": 1, "both": 1}
 
 
 @dataclass(frozen=True)
 class JudgedStep:
-    """A search of the preferred source, and which of the passages that it found are needed."""
+    """A search of the preferred source (which is searched first), and which of the found passages are needed."""
 
     question_id: str
     question: str
     step: int  # the number of earlier searches
     query: str
     found: tuple[Document, ...]  # the passages that the search found, best first
-    observed: tuple[Document, ...]  # the passages that were shown before
+    observed: tuple[Document, ...]  # the passages that earlier steps have shown
     features: tuple[dict[str, float], ...]  # the `switch_features` of each passage found
     needed: tuple[bool, ...]  # for each passage found, whether it is needed
 
     @property
     def keep(self) -> bool:
-        """Whether to keep the result, because at least one passage of it is needed."""
+        """Whether at least one of the passages is needed, so that a perfect judge keeps the results."""
         return any(self.needed)
 
 
@@ -60,7 +60,7 @@ class TwoSources:
 
 @contextmanager
 def two_sources(passages: Sequence[Document], seed: int, *, draw_all: bool = False) -> Iterator[TwoSources]:
-    """Divide a corpus between two sources by the field `source`. Without it, or with ``draw_all``, draw the source."""
+    """Divide passages between two sources: by their field `source`, or at random if it is missing or ``draw_all``."""
     draw = random.Random(seed)
     drawn = draw.choices(list(_SHARES), weights=list(_SHARES.values()), k=len(passages))
     given = [None if draw_all else passage.meta.get(SPLIT) for passage in passages]
@@ -75,7 +75,7 @@ def two_sources(passages: Sequence[Document], seed: int, *, draw_all: bool = Fal
             store = TantivyDocumentStore(path=str(Path(folder) / side))
             own = [passage for passage, share in zip(passages, held, strict=True) if share in (side, "both")]
             if not own:
-                raise ValueError(f"The source '{side}' would be empty: give passages for both (field `source`).")
+                raise ValueError(f"The source '{side}' would be empty: give each source passages (field `source`).")
             store.write_documents(own)
             stores[side] = store
         yield TwoSources(**stores)
@@ -93,8 +93,9 @@ def simulated_steps(
 ) -> Iterator[JudgedStep]:
     """Run questions with the queries of the simulated reader, and yield the steps that a perfect judge decides.
 
-    Each step searches the preferred source. If a gold passage is found that was not shown before, the results are
-    shown. Otherwise the results of the other source are shown. A run ends when all gold passages were shown.
+    Each step searches the preferred source. If it finds a gold passage that no earlier step has shown, its results are
+    shown. Otherwise the results of the other source are shown. A run ends when all gold passages were shown, when no
+    new query is left, or after ``most`` steps. With ``plain``, sub-questions and triples are not used.
     """
     local, web = make_source(sources.local, top_k), make_source(sources.web, top_k)
     terms = RememberedTerms(sources.local)
@@ -150,7 +151,7 @@ def make_source(store: TantivyDocumentStore, top_k: int) -> RetrievalSource:
 
 
 class RememberedTerms:
-    """A cache of the term statistics of a store: no text is split into terms twice, and no word is counted twice.
+    """A cache of a store's term statistics: each text is split into terms once, and each word's documents counted once.
 
     Do not write to the store while the cache is in use.
     """

@@ -37,10 +37,11 @@ SETTINGS: dict[str, Any] = {
 ROUNDS = 150
 _HELD_BACK = 0.2  # the share of questions that are held back to measure trees
 HOME = "home"
-# The user's files ("home") weigh a third of a dataset, because trees easily tell them from datasets. A needed passage
-# in them counts double, because other sources rarely have it. Chosen by cross-validation, also with MuSiQue left out.
+# All steps on the user's files ("home") together weigh 0.3 times as much as a dataset, because trees easily tell such
+# steps from others. Needed passages of the user's files count double, because other sources rarely have them. Both
+# numbers were chosen by cross-validation, also without MuSiQue.
 _HOME_WEIGHT, _NEEDED_AT_HOME = 0.3, 2.0
-# A small dataset teaches more if its corpus is divided between the sources several times.
+# To get enough steps, the corpus of n questions is divided between the sources in 400 // n ways (from 1 to 4).
 _ENOUGH_QUESTIONS = 400
 _MOST_DIVISIONS = 4
 
@@ -52,12 +53,12 @@ class HeldBack:
     dataset: str
     steps: int
     classifier: float  # the share of steps, 0 to 1, with a right verdict
-    left: float  # the share, 0 to 1, of the steps with a needed passage in which the trees wrongly switch the source
+    left: float  # of the steps with a needed passage, the share, 0 to 1, in which the trees wrongly switch the source
 
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """A step, and whether it is measured or only trained on."""
+    """A step to train on, and whether it may also be used to measure trees."""
 
     dataset: str
     step: JudgedStep
@@ -124,7 +125,7 @@ def train_judge(
 
 
 def home_training_steps(file: Path, seed: int) -> Iterator[TrainingStep]:
-    """Run pairs of questions on articles three times: with their own titles, with file names, and without titles."""
+    """Search for answers to two-part questions three times: under the articles' titles, file names, and no titles."""
     articles = read_articles(file)
     for number, titles in enumerate(TITLES):
         for step in home_steps(articles, seed + number, titles=titles):
@@ -134,9 +135,9 @@ def home_training_steps(file: Path, seed: int) -> Iterator[TrainingStep]:
 def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
     """Run the questions of a dataset several times, each time in another variant.
 
-    Each of the two sources is the preferred source once. Questions with sub-questions also run without them. If there
-    are few questions, the corpus is divided between the sources in several ways. Finally, the questions run over
-    passages whose titles were removed, so that the trees can also judge passages without titles.
+    Each of the two sources is the preferred source once. Questions with sub-questions also run without the
+    use of sub-questions. If there are few questions, the corpus is divided between the sources in several ways.
+    Finally, the questions run over passages without titles, so that the trees can also judge such passages.
     """
     questions, passages = dataset.read(at_least=FEWEST_QUESTIONS)
     texts = {passage.id: passage for passage in passages}
@@ -201,7 +202,7 @@ def _measure(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> H
 
 
 def _fingerprint(name: str, seed: int, files: Iterable[Path | None]) -> str:
-    """Make a file name from everything that the steps depend on, so that no other training reads the file."""
+    """Make a file name from all that the steps depend on. A different training uses another file."""
     parts: list[Any] = [name, seed, FEATURES]
     for file in files:
         parts.append(hashlib.sha256(file.read_bytes()).hexdigest() if file is not None else None)

@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-# An optimiser step adds about the learning rate to each weight. It must change at least this share of the weights.
+# A weight plus the learning rate may be rounded back to the same weight. At least this share of weights must change.
 _LEAST_MOVED = 0.5
-_MOST_SAMPLED = 1_000_000
+_MOST_SAMPLED = 1_000_000  # about the maximum number of weights on which this is checked
 
 
 def load_model(model: str, weights: str = "float32") -> Any:
@@ -20,7 +20,7 @@ def load_model(model: str, weights: str = "float32") -> Any:
         return AutoModelForCausalLM.from_pretrained(model, dtype=types[weights])
     file = Path(model)
     loaded = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=types[weights])
-    # The weights are now dequantised. While the config calls them quantised, they can be neither saved nor trained.
+    # The loaded weights are floats. If the config still called them quantised, they could not be saved or trained.
     loaded.config.quantization_config = None
     del loaded.config.quantization_config
     for name in ("is_quantized", "hf_quantizer", "quantization_method"):
@@ -33,11 +33,11 @@ def load_model(model: str, weights: str = "float32") -> Any:
 
 
 def load_tokenizer(model: str) -> Any:
-    """Load the tokenizer of a model, with its own chat template."""
+    """Load the tokenizer of a model. Raise ValueError if it has no chat template."""
     if _is_gguf(model):
         file = Path(model)
         tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
-        # A tokenizer loaded from a GGUF file has the wrong token for the end of a turn, and none for padding.
+        # A tokenizer loaded from a GGUF file has the wrong token for the end of a turn, and no padding token.
         tokens = _read_tokens(file)
         tokenizer.eos_token = tokenizer.convert_ids_to_tokens(tokens["eos"])
         tokenizer.pad_token = tokenizer.convert_ids_to_tokens(tokens["pad"])
@@ -50,10 +50,10 @@ def load_tokenizer(model: str) -> Any:
 
 
 def check_weights(model: Any, learning_rate: float) -> None:
-    """Raise ValueError if the weights are too coarse for the learning rate.
+    """Raise ValueError if the number type of the weights is too coarse for the learning rate.
 
-    An optimiser of the Adam family moves a weight by about the learning rate. In bfloat16 that is too little to change
-    most weights: at a rate of 5e-7, only 0.3% of them change.
+    A step of an Adam optimiser adds about the learning rate to a weight. In bfloat16, rounding mostly gives the old
+    weight back: with a learning rate of 5e-7, only 0.3% of the weights change.
     """
     coarse = [one.detach().flatten() for one in model.parameters() if one.requires_grad and one.dtype != torch.float32]
     if not coarse:
@@ -62,9 +62,9 @@ def check_weights(model: Any, learning_rate: float) -> None:
     moved = ((sample.float() + learning_rate).to(sample.dtype) != sample).float().mean().item()
     if moved < _LEAST_MOVED:
         raise ValueError(
-            f"A step with the learning rate {learning_rate:g} would move only {moved:.1%} of the weights, because they "
-            f"are {str(coarse[0].dtype).removeprefix('torch.')}: train float32 weights (the computation stays in "
-            "bfloat16), or a LoRA, whose own weights are float32."
+            f"A step with the learning rate {learning_rate:g} would change only {moved:.1%} of the weights. The others "
+            f"would be rounded back, because they are {str(coarse[0].dtype).removeprefix('torch.')}: train float32 "
+            "weights (the computation stays in bfloat16), or a LoRA, whose own weights are float32."
         )
 
 
@@ -73,7 +73,7 @@ def _is_gguf(model: str) -> bool:
 
 
 def _read_tokens(file: Path) -> dict[str, int]:
-    """Read the id of the token that ends a turn, and of the padding token, from a GGUF file."""
+    """Read the ids of the end-of-turn token and of the padding token from a GGUF file."""
     from gguf import GGUFReader
 
     fields = GGUFReader(file).fields
@@ -85,6 +85,6 @@ def _read_tokens(file: Path) -> dict[str, int]:
     end = read("eos")
     if end is None:
         raise ValueError(f"{file} does not name the token that ends a turn: give the folder of the model instead.")
-    # Padding is not learnt. If it were the same token as the end of a turn, the model would not learn to end a turn.
+    # Padding tokens do not count in the loss. With the end-of-turn token as padding, the model would not learn to stop.
     pads = [one for one in (read("padding"), read("unknown")) if one is not None and one != end]
     return {"eos": end, "pad": pads[0] if pads else end}

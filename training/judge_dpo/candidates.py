@@ -1,4 +1,4 @@
-"""The samples of a judged step: nine replies of the small model, the gold verdict, and the preferred reply."""
+"""The data of a judged step: nine replies sampled from the model to train, and the gold verdict."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ GRID = tuple(product((0.1, 0.5, 0.9), (0.1, 0.5, 0.9)))
 
 @dataclass(frozen=True)
 class Candidate:
-    """A reply of the small model."""
+    """A reply that was sampled from the model to train."""
 
-    temperature: float  # the temperature with which it was sampled
-    top_p: float  # the top-p with which it was sampled
+    temperature: float  # the temperature with which the reply was sampled
+    top_p: float  # the top-p with which the reply was sampled
     seed: int  # the seed that was sent with the call
-    text: str  # the reply, without thinking
-    status: bool | None  # its verdict; None if the reply was cut off or cannot be read
-    analysis: str = ""
+    text: str  # the reply, without the model's thinking
+    status: bool | None  # the verdict in the reply; None if the reply was cut off or cannot be read
+    analysis: str = ""  # the reason that the reply gives for its verdict
 
 
 @dataclass(frozen=True)
 class Gold:
-    """The verdict that candidates are compared with."""
+    """The right verdict on a step, with which the verdicts of the candidates are compared."""
 
     status: bool
-    # The analysis closest to these texts is preferred. They are the stronger model's analysis, or the gold sentences.
+    # The texts that analyses are compared with: the stronger model's analysis, or the sentences of gold passages.
     references: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class JudgedStep:
-    """A judged step of a run, with the replies that were sampled."""
+    """A step of a run in which the judge was called, with the replies that were sampled for it."""
 
-    step: int  # the number of the step, counted from 1; the first is not judged
+    step: int  # the number of the step in its run, from 1; step 1 is not judged
     prompt: Sequence[Mapping[str, str]]  # the messages that were sent, each with role and content
-    candidates: Sequence[Candidate]  # the replies, one for each temperature and top-p in `GRID`
+    candidates: Sequence[Candidate]  # the replies, one for each pair of temperature and top-p in `GRID`
     gold: Gold | None  # the gold verdict; None if the stronger model's reply could not be read
     chosen: int | None = None  # the index of the preferred candidate; None if no candidate has the gold verdict
-    chosen_by: str = ""  # `only` if all candidates with the gold verdict agree in the text, else `model` or `nearness`
+    chosen_by: str = ""  # `only` if all analyses are equal, else chosen by the `model` or by `nearness` (shared words)
     rejected: int | None = None  # the index of a candidate with the other verdict; None if there is none
-    by_passages: bool | None = None  # the verdict by the gold passages; None if they are not known
-    # The variables that the server passes to the chat template besides the messages.
+    by_passages: bool | None = None  # the verdict that follows from the gold passages; None if the question has none
+    # The variables, besides the messages, that the server passes to the model's chat template.
     chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def split_by_verdict(candidates: Sequence[Candidate], status: bool) -> tuple[lis
 
 
 def draw_seed(*parts: object) -> int:
-    """Compute a seed from ``parts`` alone, so that a resumed collection draws the same as an uninterrupted one."""
+    """Compute a seed from ``parts`` alone, so that a resumed collection draws the same samples."""
     return int(hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:7], 16)
 
 

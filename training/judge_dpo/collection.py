@@ -1,4 +1,4 @@
-"""Collect pairs of replies to train the judge's model: run questions, sample replies at judged steps, balance pairs."""
+"""Collect pairs of replies to train the judge's model: run questions, sample replies of the judge, balance pairs."""
 
 import json
 from collections import Counter
@@ -38,7 +38,7 @@ from prefrag.training.judge_dpo.report import Collected, write_report
 from prefrag.training.judge_dpo.sampling_judge import EVENT, SamplingJudge
 
 PAIRS, HELD_OUT, STEPS, REPORT = "pairs.jsonl", "held_out.jsonl", "steps.jsonl", "report.json"
-# The collection gives up if all of the first questions fail: those that run at the same time, and this many more.
+# The collection stops if the first questions all fail: as many as run at the same time, plus this number.
 _FURTHER_FAILED = 5
 
 
@@ -47,23 +47,23 @@ class Plan:
     """How pairs are collected. The defaults are from appendix C of PrefRAG."""
 
     pipeline: str = "prefrag"
-    labels: str = "model"  # where gold verdicts are from: `model` for a stronger model, `gold` for gold passages
+    labels: str = "model"  # where gold verdicts come from: `model` (a stronger model) or `gold` (the gold passages)
     llm: str | None = None  # the model that runs the pipeline, see `Experiment`
-    model: str | None = None
+    model: str | None = None  # the name of that model on its server
     prompts: str = "product"  # `product` for the prompts that users get, `plain`, or a folder of prompts
-    changes: tuple[str, ...] = ()  # settings of the pipeline, each NAME=VALUE
-    # The verdict that a run continues with: `gold`, or `own` for the small model's verdict, as in the authors' code.
+    changes: tuple[str, ...] = ()  # changed settings of the pipeline, each NAME=VALUE
+    # The verdict that decides how a run continues: `gold`, or `own` for the sampled one, as in the authors' code.
     trajectory: str = "gold"
-    schema: bool = True  # whether the nine replies must follow the schema that is sent when a judge is in use
-    # The range from which the number of documents per retrieval is drawn for each question; None for the pipeline's.
+    schema: bool = True  # whether the sampled replies must follow the judge's JSON schema, as in a pipeline
+    # For each question, the number of documents per retrieval is drawn from this range; None for the pipeline's number.
     top_k: tuple[int, int] | None = None
-    limit: int | None = 15_000  # the maximum number of questions, drawn from each dataset
+    limit: int | None = 15_000  # the maximum number of questions of each dataset; they are drawn at random
     most_true: int = 3_000  # the maximum number of pairs whose gold verdict is True
     most_false: int = 1_000  # the maximum number of pairs whose gold verdict is False
-    canonical: bool = False  # whether to take a missing reply from a template
+    canonical: bool = False  # whether a template may stand in for the preferred or the rejected reply
     held_out: float = 0.05  # the share of questions, 0 to 1, whose steps are held out to measure the model
-    held_out_steps: int = 400  # the maximum number of held-out steps in the file
-    deadline: float = 600.0  # the maximum number of seconds for the run of a question
+    held_out_steps: int = 400  # the maximum number of steps in the file `held_out.jsonl`
+    deadline: float = 600.0  # the maximum number of seconds for one question
     seed: int = 7  # the seed of all random draws
 
     def __post_init__(self) -> None:
@@ -92,8 +92,8 @@ def collect(
     """Collect pairs, or continue an interrupted collection, and return the report.
 
     ``small`` is the model that writes the replies, by default the judge's own model. ``gold`` is the stronger model, or
-    a function that makes it in each worker. Each worker runs ``concurrency`` questions at a time. ``ray`` is the
-    address of a cluster for the workers.
+    a function that each worker calls to make this model. Each worker runs ``concurrency`` questions at a time. ``ray``
+    is the address of a Ray cluster that runs the workers.
     """
     if plan.labels == "model" and gold is None:
         raise ValueError("The labels `model` need a stronger model: name its server, or label by gold passages.")
@@ -161,9 +161,9 @@ class _Sampling:
             yield self.run
 
     def build(self) -> dict[str, str]:
-        """Build the pipeline. Return the names of the model that is sampled, and of the source of gold verdicts."""
+        """Build the pipeline. Return two names: of the model that is sampled, and of the source of gold verdicts."""
         self.pipeline = self.setup.build()
-        judge, labels = _sample_in(
+        judge, labels = _install_sampling_judge(
             self.pipeline, self.plan, self.dataset, self.questions, self.small, self.gold, self.concurrency
         )
         return {"small": _name(judge.chat_generator), "gold": labels}
@@ -210,7 +210,7 @@ def _run_all(
 
 
 def _read_done(file: Path, dataset: str) -> dict[str, dict[str, Any]]:
-    """Read the finished runs of a dataset, by the id of the question. An unfinished last line is cut off."""
+    """Read the finished runs of a dataset, as a dict by question id. An unfinished last line is cut off."""
     done = {}
     for number, line in enumerate(read_lines(file), start=1):
         try:
@@ -219,13 +219,13 @@ def _read_done(file: Path, dataset: str) -> dict[str, dict[str, Any]]:
                 done[run["id"]] = run
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(
-                f"{file}, line {number}, is not a run ({error}): delete this line, and its question will run again."
+                f"{file}, line {number}, is no record of a run ({error}): delete the line, and its question runs again."
             ) from error
     return done
 
 
 def _read_questions(dataset: Dataset, plan: Plan) -> tuple[list[Question], int]:
-    """Draw questions whose texts all differ. Return them, and the number of questions that repeated a text."""
+    """Draw questions with different texts. Return them, and how many questions were left out as repetitions."""
     if dataset.corpus is None:
         raise ValueError(
             f"{dataset.name} names an index: give QUESTIONS.jsonl:CORPUS.jsonl, so that the corpus can be split."
@@ -239,7 +239,7 @@ def _read_questions(dataset: Dataset, plan: Plan) -> tuple[list[Question], int]:
     return questions[: plan.limit], len(read) - len(questions)
 
 
-def _sample_in(
+def _install_sampling_judge(
     pipeline: Any,
     plan: Plan,
     dataset: Dataset,
@@ -248,7 +248,7 @@ def _sample_in(
     gold: ChatGenerator | Callable[[], ChatGenerator] | None,
     concurrency: int,
 ) -> tuple[ModelJudge, str]:
-    """Replace the pipeline's judge by one that samples. Return the sampled judge, and the source of gold verdicts."""
+    """Put a `SamplingJudge` into a pipeline. Return the judge that it samples from, and the source of gold verdicts."""
     needed = {key for one in questions for key in one.supporting_ids}
     held = {one.id: one for one in read_passages(dataset.corpus) if one.id in needed}  # type: ignore[arg-type]
     if plan.labels == "gold" and (absent := needed - held.keys()):
@@ -288,7 +288,7 @@ def _collect_pairs(runs: Iterable[dict[str, Any]], plan: Plan, failed: int, repe
         for run in runs
         for step in run["steps"]
     ]
-    # Runs end in any order. Sorting makes the same runs give the same file.
+    # Runs end in a different order each time. After sorting, the same runs give the same file.
     sampled.sort(key=lambda one: (one.dataset, one.question_id, one.judged.step))
     steps = drop_repeated(sampled)
     held_back = [one for one in steps if _is_held_out(one, plan)]

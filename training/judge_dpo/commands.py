@@ -10,7 +10,7 @@ import typer
 from prefrag.components.worker_options import RayCluster, Workers
 from prefrag.training.commands import Datasets, Model, read_datasets, say
 
-# Heavy modules are imported where they are used, so that --help is instant.
+# Heavy modules are imported inside the functions that use them, so that --help answers at once.
 Experiment = Annotated[Path | None, typer.Option(metavar="FILE.yaml", help="A file of settings, see docs/training.md.")]
 Changes = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="One setting (repeatable).")]
 
@@ -31,13 +31,13 @@ def data(
         typer.Option(
             metavar="embedded|simulated|URL",
             help="The model that runs the pipeline, by default that of PREFRAG_LLM_BASE_URL. With `simulated`, only "
-            "the judge needs a model: the model to train, which the variables PREFRAG_JUDGE_... name.",
+            "the judge calls a model: the one to train. Name it in the variables PREFRAG_JUDGE_....",
         ),
     ] = None,
     model: Model = None,
     top_k: Annotated[
         str | None,
-        typer.Option(metavar="N-M", help="Documents per retrieval, drawn for each question. The authors use 2-5."),
+        typer.Option(metavar="N-M", help="Range of documents per retrieval, drawn per question. The authors use 2-5."),
     ] = None,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of questions, drawn from each dataset; by default 15000.")
@@ -90,7 +90,7 @@ def make_gold_model(url: str | None, model: str | None) -> Any:
 
     from prefrag.components.settings import settings
 
-    # A local server accepts any key.
+    # The client insists on a key. A local server accepts any key.
     key = Secret.from_token(settings.gold_api_key or "none")
     return OpenAIChatGenerator(api_key=key, model=model, api_base_url=url, timeout=120.0, max_retries=4)
 
@@ -132,9 +132,9 @@ def measure(
     pairs: Annotated[Path, typer.Option("--data", metavar="FOLDER", help="The output of `judge-dpo data`.")],
     model: Annotated[str, typer.Option(metavar="FOLDER|NAME|FILE.gguf", help="The model.")],
     adapter: Annotated[Path | None, typer.Option(metavar="FOLDER", help="A LoRA for the model.")] = None,
-    reply_tokens: Annotated[int, typer.Option(min=0, help="Maximum tokens of a written verdict; 0 writes none.")] = 512,
+    reply_tokens: Annotated[int, typer.Option(min=0, help="Maximum tokens of a verdict; 0 writes no verdicts.")] = 512,
 ) -> None:
-    """Measure a model on the held-out steps. A training on one GPU does this itself, on several GPUs it does not."""
+    """Measure a model on the held-out steps. On one GPU, `judge-dpo fit` measures by itself; on several it does not."""
     _require_packages()
     import torch
 

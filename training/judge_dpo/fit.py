@@ -23,7 +23,7 @@ from prefrag.training.judge_dpo.measure import measure, tokenize_prompt
 CHECKPOINTS, MODEL, ADAPTER, GGUF_ADAPTER, LOG = "checkpoints", "model", "adapter", "adapter.gguf", "tensorboard"
 _BEFORE = "before.json"
 _PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
-# The paper's rate is for all weights. The weights of a LoRA start at zero and need larger steps.
+# The paper's learning rate is for training all weights. A LoRA starts at zero and needs larger steps.
 LEARNING_RATE, LORA_LEARNING_RATE = 5e-7, 5e-6
 
 
@@ -33,39 +33,39 @@ class FitSettings:
 
     model: str  # a folder, a name on the Hugging Face hub, or a GGUF file
     lora: bool = False  # whether to train a LoRA instead of all weights
-    lora_rank: int = 16  # the rank of the LoRA; its alpha is twice that
+    lora_rank: int = 16  # the rank of the LoRA; the LoRA's alpha is twice the rank
     learning_rate: float | None = None  # None for 5e-7, or for 5e-6 with a LoRA
-    beta: float = 0.1  # how strongly the model is kept near its start; with lower values it moves further
+    beta: float = 0.1  # DPO's beta: the higher it is, the closer the model stays to the model before the training
     batch: int = 8  # pairs per step, on all devices together
-    per_device: int = 1  # pairs that a device holds at a time
+    per_device: int = 1  # pairs that each device computes at a time
     epochs: float = 1.0  # how often each pair is seen
     max_steps: int | None = None  # the maximum number of steps; None for no limit
-    # The maximum tokens of a prompt with a reply. A longer pair is an error, because no pair may be cut or dropped.
+    # The maximum tokens of a prompt with its reply. A longer pair stops the training, because no pair may be cut.
     max_length: int | None = None
     # The type of the weights, `float32` or `bfloat16`. The computation is always in bfloat16.
     weights: str = "float32"
-    # Whether to compute the reference model's log probabilities first, so that it need not stay in memory.
+    # Whether to compute the reference model's log probabilities beforehand, so that it need not stay in memory.
     precompute_reference: bool = False
     save_steps: int = 100  # the number of steps between two checkpoints
     log_steps: int = 10  # the number of steps between two lines of the log
-    reply_tokens: int = 512  # the maximum tokens of a verdict that the measured model writes; 0 to write no verdicts
+    reply_tokens: int = 512  # the maximum tokens of a verdict that is written to measure the model; 0 writes none
     seed: int = 7
 
     @property
     def rate(self) -> float:
-        """The learning rate that is used."""
+        """The learning rate: the setting or, without it, the default for all weights or for a LoRA."""
         return self.learning_rate or (LORA_LEARNING_RATE if self.lora else LEARNING_RATE)
 
 
 def fit(
     data: Path, output: Path, settings: FitSettings, on_progress: Callable[[str], None] = lambda line: None
 ) -> dict[str, Any]:
-    """Train a model and return the facts for its card. If there are checkpoints, continue from the last one."""
+    """Train a model and return the facts of its model card. If there are checkpoints, continue from the last."""
     started = time.monotonic()
     rows = read_rows(data / PAIRS)
     held_out = read_rows(data / HELD_OUT) if (data / HELD_OUT).is_file() else []
     output.mkdir(parents=True, exist_ok=True)
-    # Make the arguments before loading the model, so that only the first of several processes reads the weights.
+    # Make the arguments first. They set up the processes, so that only the first process reads the model's weights.
     arguments = _make_arguments(output, settings)
     tokenizer = load_tokenizer(settings.model)
     model = load_model(settings.model, settings.weights)
@@ -144,7 +144,7 @@ def _find_version(package: str) -> str | None:
 
 
 def read_rows(file: Path) -> list[dict[str, Any]]:
-    """Read pairs or held-out steps."""
+    """Read a file of `judge-dpo data`: pairs, or the steps that are held out to measure the model."""
     if not file.is_file():
         raise FileNotFoundError(f"There is no file {file}: make it with `prefrag train judge-dpo data`.")
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
@@ -154,7 +154,7 @@ def read_rows(file: Path) -> list[dict[str, Any]]:
 
 
 def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, max_length: int | None) -> int:
-    """Return the tokens of the longest pair. Refuse pairs that are too long: TRL would silently cut or drop them."""
+    """Return the token count of the longest pair. Raise ValueError for pairs that TRL would silently cut or drop."""
     window = getattr(config, "max_position_embeddings", None)
     most = min(one for one in (max_length, window) if one is not None) if max_length or window else None
     lengths = []
@@ -166,7 +166,7 @@ def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, m
             if list(whole[: len(prompt)]) != prompt:
                 raise ValueError(
                     "The chat template writes the prompt differently when a reply follows, so the model would learn "
-                    "from another prompt than it gets: if it can think, collect pairs with PREFRAG_LLM_THINKING=off."
+                    "from another prompt than it gets. If it can think, collect pairs with PREFRAG_LLM_THINKING=off."
                 )
             lengths.append(len(whole))
     too_long = sum(length > most for length in lengths) if most is not None else 0
@@ -180,7 +180,7 @@ def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, m
 
 
 def check_prepared(prepared: Any, rows: Sequence[dict[str, Any]], tokenizer: Any) -> None:
-    """Raise ValueError if the trainer dropped a pair, or if its prompts differ from the prompts that a server makes."""
+    """Raise ValueError if the trainer dropped a pair, or tokenized a prompt differently from a server."""
     if len(prepared) != len(rows):
         raise ValueError(f"The trainer kept {len(prepared)} of {len(rows)} pairs: none may be dropped.")
     for row, ids in zip(rows, prepared["prompt_ids"], strict=True):
@@ -192,7 +192,7 @@ def _make_arguments(output: Path, settings: FitSettings) -> DPOConfig:
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if settings.batch % (settings.per_device * world):
         raise ValueError(
-            f"A batch of {settings.batch} cannot be divided into {world} devices with {settings.per_device} pairs "
+            f"A batch of {settings.batch} cannot be divided among {world} devices with {settings.per_device} pairs "
             "each: change batch or per_device."
         )
     os.environ["TENSORBOARD_LOGGING_DIR"] = str(output / LOG)
@@ -209,7 +209,7 @@ def _make_arguments(output: Path, settings: FitSettings) -> DPOConfig:
         warmup_steps=0,
         weight_decay=0.0,
         max_grad_norm=1.0,
-        # With None, no pair is cut or dropped. Pairs that are too long were refused by check_lengths.
+        # With None, TRL neither cuts nor drops pairs. Pairs that are too long were refused by check_lengths.
         max_length=None,
         bf16=True,
         gradient_checkpointing=True,
@@ -240,7 +240,7 @@ def _make_trainer(
             task_type="CAUSAL_LM",
         )
     elif not settings.precompute_reference:
-        # Load the reference in the same way as the model. TRL would load it from the path in the model's config.
+        # Load the reference model as the model was loaded. TRL would load it from the path in the model's config.
         reference = load_model(settings.model, settings.weights)
     trainer = DPOTrainer(
         model=model,
@@ -262,7 +262,6 @@ def _measure_before(
     settings: FitSettings,
     on_progress: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Measure the untrained model. A resumed training reads the earlier result from a file."""
     file = output / _BEFORE
     if not file.is_file():
         on_progress(f"Measuring on {len(held_out)} held-out steps")

@@ -25,11 +25,11 @@ _ARCHITECTURES = {"llama": True, "mistral": True, "qwen2": False, "qwen3": False
 
 
 class UnknownArchitecture(BadInput):
-    """The adapter cannot be written as GGUF, because the kind of model or adapter is not known here."""
+    """The adapter cannot be written as GGUF, because this module does not know the kind of model or adapter."""
 
 
 def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
-    """Write a PEFT adapter as a separate GGUF file: merging it into 4-bit weights would round the training away."""
+    """Write a PEFT adapter as a separate GGUF file. If it were merged into 4-bit weights, rounding would undo it."""
     import gguf
     from safetensors.numpy import load_file
 
@@ -38,11 +38,11 @@ def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
             f"Adapters for models of the type {config.model_type} cannot be written here: use convert_lora_to_gguf.py "
             f"of llama.cpp on {adapter}."
         )
-    is_turned = _ARCHITECTURES[config.model_type]
+    is_reordered = _ARCHITECTURES[config.model_type]
     settings = json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))
     if settings.get("use_rslora") or settings.get("use_dora") or settings.get("alpha_pattern"):
         raise UnknownArchitecture(f"{adapter} is not a plain LoRA: use convert_lora_to_gguf.py of llama.cpp.")
-    writer = gguf.GGUFWriter(output, "llama" if is_turned else config.model_type)
+    writer = gguf.GGUFWriter(output, "llama" if is_reordered else config.model_type)
     writer.add_string("general.type", "adapter")
     writer.add_string("adapter.type", "lora")
     writer.add_float32("adapter.lora.alpha", float(settings["lora_alpha"]))
@@ -50,9 +50,9 @@ def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
         match = _TENSOR.search(name)
         if match is None or match["part"] not in _PARTS:
             raise UnknownArchitecture(f"{adapter} changes {name}: use convert_lora_to_gguf.py of llama.cpp.")
-        if is_turned and match["half"] == "B" and match["part"] in ("self_attn.q_proj", "self_attn.k_proj"):
+        if is_reordered and match["half"] == "B" and match["part"] in ("self_attn.q_proj", "self_attn.k_proj"):
             is_query = match["part"] == "self_attn.q_proj"
-            tensor = _turn_rows(tensor, config.num_attention_heads if is_query else config.num_key_value_heads)
+            tensor = _reorder_rows(tensor, config.num_attention_heads if is_query else config.num_key_value_heads)
         half = match["half"].lower()
         writer.add_tensor(
             f"blk.{match['layer']}.{_PARTS[match['part']]}.weight.lora_{half}",
@@ -64,7 +64,7 @@ def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
     writer.close()
 
 
-def _turn_rows(tensor: Any, heads: int) -> Any:
-    """Reorder query or key weights for llama.cpp, which rotates pairs of adjacent rows, not one half with the other."""
+def _reorder_rows(tensor: Any, heads: int) -> Any:
+    """Reorder query or key weights: rotary embeddings pair adjacent rows in llama.cpp, the halves in transformers."""
     rows = tensor.shape[0]
     return tensor.reshape(heads, 2, rows // heads // 2, *tensor.shape[1:]).swapaxes(1, 2).reshape(tensor.shape)

@@ -1,4 +1,4 @@
-"""Find the gold verdict of a judged step, and the sampled analysis that is closest to the gold analysis."""
+"""Find the gold (right) verdict of a judged step, and the sampled analysis that is closest to the gold analysis."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,17 +21,17 @@ CLOSEST_PROMPT = "closest_analysis"
 
 
 class Labels(Protocol):
-    """Give the gold verdict of a step, and choose among the sampled analyses that reach the same verdict."""
+    """A source of gold verdicts. It also chooses among the sampled analyses that reach the gold verdict."""
 
     async def label(self, call: Prepared, state: State) -> Gold | None:
         """Return the gold verdict, or None if it cannot be found."""
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
-        """Return the index of the analysis that is closest to the gold analysis, and how it was chosen."""
+        """Return the index of the analysis closest to the gold one, and how it was chosen: `model` or `nearness`."""
 
 
 class GoldPassages:
-    """Label steps by gold passages: the verdict is True if the search found a gold passage that was not shown yet."""
+    """Label steps by gold passages: the verdict is True if the search found a gold passage new to the run."""
 
     def __init__(self, questions: Iterable[Question], passages: Mapping[str, Document]):
         self._gold = {fold(one.question): one.supporting_ids for one in questions if one.supporting_ids}
@@ -43,11 +43,12 @@ class GoldPassages:
         return None if missing is None else any(one.id in missing for one in state.step.searches[-1].documents)
 
     async def label(self, call: Prepared, state: State) -> Gold | None:
-        """Return the verdict, and the sentences of gold passages: those found or, if none was found, those missing."""
+        """Return the verdict, and the sentences of gold passages with which analyses are compared."""
         missing = self._missing(state)
         if missing is None:
             return None
         found = [one.id for one in state.step.searches[-1].documents if one.id in missing]
+        # The gold passages that this search newly found or, if it found none, those that are still missing.
         passages = [self._passages[key] for key in found or missing if key in self._passages]
         sentences = [
             f"{one.meta.get('title') or ''} {sentence}".strip()
@@ -70,7 +71,7 @@ class GoldPassages:
 
 
 class GoldModel:
-    """Label steps by a stronger model, which gets the same prompt (appendix C, tables 20 to 23 of PrefRAG)."""
+    """Label steps by a stronger model. It gets the prompt of the model to train (PrefRAG, appendix C, tables 20-23)."""
 
     def __init__(self, judge: ModelJudge):
         self._judge = judge
@@ -85,7 +86,7 @@ class GoldModel:
         return None if verdict is None else Gold(verdict.status, (verdict.analysis,))
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
-        """Let the stronger model choose (table 22). If both of its replies are unreadable, choose by shared words."""
+        """Let the stronger model choose (table 22), with one retry. If no reply is readable, shared words decide."""
 
         def values(observations: object) -> dict[str, object]:
             return {
@@ -106,7 +107,7 @@ class GoldModel:
 
 
 def find_nearest(references: Sequence[str], analyses: Sequence[str]) -> int:
-    """Find the analysis that shares the most words with a single reference (F1)."""
+    """Return the index of the analysis with the highest word F1 against any single reference."""
     nearness = [max(overlap(analysis, reference)[0] for reference in references) for analysis in analyses]
     return nearness.index(max(nearness))
 

@@ -12,11 +12,11 @@ from prefrag.training.judge_dpo.pairs import canonical_reply
 def measure(
     model: Any, tokenizer: Any, steps: Sequence[dict[str, Any]], reply_tokens: int = 512, batch: int = 8
 ) -> dict[str, Any]:
-    """Measure a model in two ways, on steps of which half have the gold verdict True.
+    """Measure a model in two ways. Half of the steps should have the gold verdict True.
 
     For ``accuracy``, the model writes verdicts at temperature 0, without a schema. An unreadable or cut-off verdict
-    counts as wrong. For ``likelihood_accuracy``, the verdict is one of two template replies: the reply that the model
-    finds more probable. ``likelihood_auc`` says how well the difference of their log probabilities sorts the steps.
+    counts as wrong. For ``likelihood_accuracy``, the model writes nothing: of two template replies, True and False, the
+    more probable one is its verdict. ``likelihood_auc`` is the AUC of the difference between their log probabilities.
     """
     was_training = model.training
     model.eval()
@@ -93,7 +93,7 @@ def tokenize_prompt(tokenizer: Any, row: dict[str, Any]) -> list[int]:
 
 
 def _auc(scores: Sequence[float], gold: Sequence[bool]) -> float | None:
-    """Over all pairs of a True and a False step, return the share in which the True step has the higher score."""
+    """Return the AUC: the share of all pairs of a True and a False step in which the True step has the higher score."""
     true = [score for score, right in zip(scores, gold, strict=True) if right]
     false = [score for score, right in zip(scores, gold, strict=True) if not right]
     if not true or not false:

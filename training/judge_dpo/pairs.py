@@ -22,7 +22,7 @@ class SampledStep:
     dataset: str
     question_id: str
     question: str
-    top_k: int  # documents per retrieval
+    top_k: int  # the number of documents per retrieval
     judged: JudgedStep
 
 
@@ -44,7 +44,7 @@ class Pair:
 
 
 def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict[str, Any]:
-    """Return a step as a line of a dataset, without its pair."""
+    """Return a step as a line of the dataset, without the fields `chosen` and `rejected`."""
     judged = sampled.judged
     template = {"chat_template_kwargs": dict(judged.chat_template_kwargs)} if judged.chat_template_kwargs else {}
     return {
@@ -71,7 +71,7 @@ def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict
 
 
 def make_pair(sampled: SampledStep, canonical: bool) -> Pair | str:
-    """Make a pair of two replies, or return why there is none. `canonical` fills in a missing reply from a template."""
+    """Make a pair of replies, or return the reason why there is no pair. `canonical` allows one template reply."""
     judged = sampled.judged
     if judged.gold is None:
         return NO_GOLD
@@ -95,7 +95,7 @@ def canonical_reply(status: bool) -> str:
 
 
 def drop_repeated(steps: Iterable[SampledStep]) -> list[SampledStep]:
-    """Drop a step if an earlier step has the same prompt, or the same number and question."""
+    """Drop a step if a step before it in ``steps`` has the same prompt, or the same number and question."""
     kept: list[SampledStep] = []
     seen: set[Any] = set()
     for one in steps:
@@ -107,9 +107,9 @@ def drop_repeated(steps: Iterable[SampledStep]) -> list[SampledStep]:
 
 
 def balance(pairs: Sequence[Pair], most_true: int, most_false: int, seed: int) -> list[Pair]:
-    """Sample pairs with each gold verdict, evenly from all iterations (appendix C).
+    """Sample pairs of both gold verdicts, evenly from all iterations (the steps of a run), as in appendix C.
 
-    If there are too few pairs with one verdict, proportionally fewer pairs with the other verdict are taken.
+    If one verdict has too few pairs, fewer pairs of the other verdict are taken, so that the ratio stays the same.
     """
     wanted = {True: most_true, False: most_false}
     held = Counter(one.status for one in pairs)
@@ -138,8 +138,8 @@ def _draw_evenly(pairs: Sequence[Pair], count: int, seed: int) -> list[Pair]:
 
 
 def balance_held_out(steps: Sequence[SampledStep], most: int, seed: int) -> list[SampledStep]:
-    """Draw as many held-out steps with the verdict True as with False. Steps without a pair are used too."""
-    # Each step is wrapped in an empty pair, so that `balance` can draw from them.
+    """Draw as many held-out steps with the gold verdict True as with False. Steps without a pair are used too."""
+    # `balance` draws pairs, so each step is wrapped in a pair without replies.
     stand_ins = [Pair(one, "", "", one.judged.gold.status) for one in steps if one.judged.gold is not None]
     return [one.sampled for one in balance(stand_ins, most // 2, most // 2, seed)]
 

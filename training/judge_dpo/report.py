@@ -1,4 +1,4 @@
-"""Report on a collection: what was sampled, what agrees with the gold verdicts, what was dropped, and why."""
+"""Report on a collection of pairs: how much was sampled, what agrees with the gold verdicts, and what was dropped."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ class Collected:
     repeated_questions: int  # the number of questions left out because another question has the same text
     steps: Sequence[SampledStep]  # the judged steps, without repeated steps
     repeated_steps: int  # the number of repeated steps that were left out, see `drop_repeated`
-    dropped: Mapping[str, int]  # the number of steps without a pair, for each reason
+    dropped: Mapping[str, int]  # for each reason why a step has no pair, the number of such steps
     pairs: Sequence[Pair]  # all pairs, before they are balanced
     kept: Sequence[Pair]  # the balanced pairs, which make up the dataset
     held_out: Sequence[SampledStep]  # the held-out steps, balanced
@@ -53,7 +53,7 @@ def write_report(collected: Collected, most_true: int, most_false: int) -> dict[
         "dropped": dict(collected.dropped),
         "pairs": _count_pairs(collected.pairs),
         "kept": _count_pairs(collected.kept),
-        "warnings": _find_thrown_away(collected, {True: most_true, False: most_false}),
+        "warnings": _warn_of_dropped_pairs(collected, {True: most_true, False: most_false}),
         "chosen_by": _count(pair.sampled.judged.chosen_by or "template" for pair in collected.kept),
         "held_out": len(collected.held_out),
     }  # fmt: skip
@@ -82,14 +82,14 @@ def print_report(report: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *(f"warning: {one}" for one in report["warnings"])])
 
 
-def _find_thrown_away(collected: Collected, most: Mapping[bool, int]) -> list[str]:
+def _warn_of_dropped_pairs(collected: Collected, most: Mapping[bool, int]) -> list[str]:
     """Warn if fewer than half of the wanted pairs with a verdict are kept because the other verdict is rare."""
     made, kept = (Counter(one.status for one in pairs) for pairs in (collected.pairs, collected.kept))
     return [
         f"of {made[status]} pairs with the verdict {status}, only {kept[status]} are kept, because only "
-        f"{made[not status]} have the verdict {not status} and the balance is {most[True]} to {most[False]} (by "
-        f"default the paper's). Set the balance that the judge will meet, here {made[True]} to {made[False]}: "
-        f"--set most_true={made[True]} --set most_false={made[False]}. No reply is sampled again."
+        f"{made[not status]} have the verdict {not status} and the ratio of True to False must be {most[True]} to "
+        f"{most[False]} (by default the paper's). To keep all pairs, {made[True]} to {made[False]}, repeat the command "
+        f"with --set most_true={made[True]} --set most_false={made[False]}: it samples no reply again."
         for status in (True, False)
         if 2 * kept[status] < min(made[status], most[status])
     ]
@@ -105,7 +105,6 @@ def _count_pairs(pairs: Sequence[Pair]) -> dict[str, Any]:
 
 
 def _agreement(steps: Sequence[SampledStep], point: tuple[float, float] | None = None) -> float | None:
-    """Return the share of readable replies with the gold verdict, for all replies or for one point of the grid."""
     return _mean(
         [
             reply.status is one.judged.gold.status

@@ -20,18 +20,18 @@ EVENT = "candidates"
 class SamplingJudge:
     """A judge that samples nine replies to the prompt of a :class:`ModelJudge`, and returns the gold verdict.
 
-    The samples (appendix C) become an event of the trace. With ``goes_on_with="own"`` the judge returns the verdict of
-    the preferred reply or, without a preferred reply, of the first readable reply, as the authors' code does. If there
-    is no verdict at all, it keeps the passages, so that nothing is sent to the web when in doubt.
+    The samples (appendix C) become an event of the trace. With ``goes_on_with="own"``, the judge returns the verdict of
+    the preferred reply instead. If no reply is preferred, it returns that of the first readable reply, as the authors'
+    code does. Without any verdict, it keeps the passages, so that no query goes to the web when in doubt.
     """
 
-    judge_of_model: ModelJudge
-    labels: Labels
-    passages: GoldPassages | None
+    judge_of_model: ModelJudge  # the judge whose model is sampled
+    labels: Labels  # the source of gold verdicts
+    passages: GoldPassages | None  # the gold passages, with which gold verdicts are compared in the report
     seed: int
-    parallel_calls: int
-    goes_on_with: str
-    bound: bool
+    parallel_calls: int  # the maximum number of calls at the same time
+    goes_on_with: str  # the verdict that is returned: `gold` or `own`
+    bound: bool  # whether the sampled replies must follow the JSON schema
 
     def __post_init__(self) -> None:
         self._turns = asyncio.Semaphore(self.parallel_calls)
@@ -45,7 +45,7 @@ class SamplingJudge:
         self.judge_of_model.warm_up()
 
     def judge(self, state: State) -> tuple[Verdict, State]:
-        """Refuse, because training data is collected on an event loop."""
+        """Raise NotImplementedError, because training data is collected with :meth:`judge_async`."""
         raise NotImplementedError("Training data is collected on an event loop: call judge_async.")
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:

@@ -12,23 +12,23 @@ _BINS = 10
 
 @dataclass(frozen=True)
 class Quality:
-    """How well a threshold does on pairs."""
+    """How well a threshold tells positive pairs (both documents are needed) from negative pairs."""
 
     pairs: int
-    prior: float  # the share of positive pairs among them, 0 to 1
+    prior: float  # the share of positive pairs, 0 to 1
     accuracy: float  # the share of right verdicts
     precision: float  # the share of positive pairs among the pairs with a positive verdict; 0 without such pairs
     recall: float  # the share of positive pairs that get a positive verdict; 0 without positive pairs
-    # The mean distance between the mean score and the share of positive pairs, in ten ranges of scores. Each range is
-    # weighted by its number of pairs.
+    # For each of ten ranges of scores: the distance between the mean score and the share of positive pairs. This value
+    # is the mean over the ranges, weighted by their numbers of pairs.
     calibration_error: float
 
 
 def choose_threshold(scores: Values, truth: Values) -> float:
-    """Choose the threshold with the most right verdicts if positive and negative pairs weigh the same."""
+    """Choose the threshold with the best balanced accuracy: positive pairs together weigh as much as negative pairs."""
     order = np.argsort(scores)
     ordered, positive = scores[order], truth[order].astype(float)
-    # For a threshold below each score, and one above all: the share of negative pairs below, of positive pairs above.
+    # For each possible threshold, from low to high: the shares of negative pairs below it and positive pairs above it.
     below = np.concatenate([[0.0], np.cumsum(1 - positive)]) / (1 - positive).sum()
     above = 1 - np.concatenate([[0.0], np.cumsum(positive)]) / positive.sum()
     right = below + above
@@ -43,7 +43,7 @@ def measure(scores: Values, truth: Values, threshold: float) -> Quality:
     """Measure the verdicts that a threshold gives."""
     verdicts = scores >= threshold
     right = (verdicts & truth).sum()
-    error = sum(abs(scores[own].mean() - truth[own].mean()) * own.mean() for own in _parts(scores))
+    error = sum(abs(scores[own].mean() - truth[own].mean()) * own.mean() for own in _masks(scores))
     return Quality(
         pairs=len(scores),
         prior=float(truth.mean()) if len(truth) else 0.0,
@@ -62,7 +62,7 @@ def plot_calibration(scores: Values, truth: Values, threshold: float, file: Path
         return False
     figure = Figure(figsize=(5, 4), layout="constrained")
     axes = figure.subplots()
-    parts = list(_parts(scores))
+    parts = list(_masks(scores))
     axes.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle="--", label="a probability")
     axes.plot(
         [scores[own].mean() for own in parts], [truth[own].mean() for own in parts], marker="o", label="held-back pairs"
@@ -76,7 +76,7 @@ def plot_calibration(scores: Values, truth: Values, threshold: float, file: Path
     return True
 
 
-def _parts(scores: Values) -> list[Values]:
-    """Divide the scores into ranges of equal width. Ranges without pairs are left out."""
+def _masks(scores: Values) -> list[Values]:
+    """Divide the scores into ten ranges. For each range that has pairs, return their mask."""
     part = np.minimum((scores * _BINS).astype(int), _BINS - 1)
     return [part == number for number in range(_BINS) if (part == number).any()]

@@ -1,4 +1,4 @@
-"""Draw the pairs that a transformer learns from, half of them positive (DR-RAG, equation 2, appendix A.1)."""
+"""Draw the pairs of documents that a transformer learns from. Half are positive (DR-RAG, equation 2, appendix A.1)."""
 
 import random
 from collections import Counter
@@ -14,11 +14,11 @@ from prefrag.components.text.term_statistics import passage_text
 from prefrag.evaluation.question import Question
 from prefrag.training.pair_classifier.pool import two_stage_candidates
 
-# The paper has about this many pairs per dataset.
+# The paper has about this many pairs of documents per dataset.
 MOST = 2300
-# Candidates are retrieved as in `dr_rag_cfs`, which selects this many documents.
+# Candidates are retrieved as in the pipeline `dr_rag_cfs`. It selects this many documents.
 _K = 6
-# There is one held-back pair to five pairs to learn from, but at least 200 held-back pairs are drawn.
+# For every five pairs to learn from, one held-back pair is drawn (to measure), but at least 200 in all.
 _FEWER, _FEWEST = 5, 200
 
 Negatives = Literal["mixed", "hard"]
@@ -32,7 +32,7 @@ class PairExample:
     question: str
     first: str  # the text of the first document, with its title
     second: str  # the text of the second document
-    needed: int  # how many of the two are needed; with 2 the pair is positive
+    needed: int  # how many of the two documents are needed; if both are, the pair is positive
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class DatasetPairs:
 
     learnt: list[PairExample]  # the pairs to learn from, half of them positive
     held_back: list[PairExample]  # pairs of held-back questions, drawn in the same way
-    served: list[PairExample]  # all pairs that the classifier would score for the held-back questions
+    served: list[PairExample]  # all pairs that the classifier would score in a pipeline for the held-back questions
 
 
 def dataset_pairs(
@@ -88,9 +88,10 @@ def draw_pairs(
     negatives: Negatives,
     draw: random.Random,
 ) -> list[PairExample]:
-    """Draw positive pairs, and as many negative pairs, of which half have one needed document and half have none.
+    """Draw as many positive as negative pairs. Of the negative pairs, half have one needed document, half have none.
 
-    A positive pair has two needed documents. Both orders are used, because either document may be found first.
+    A positive pair is used in both orders, because either document may be found first. Documents that are not needed
+    were retrieved for the question; with ``mixed`` negatives, half of them are random documents of the corpus instead.
     """
     given = [(question, list(needed), list(near)) for question, needed, near in candidates]
     positive = [

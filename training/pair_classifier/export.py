@@ -1,4 +1,4 @@
-"""Export a transformer that classifies pairs of documents to ONNX."""
+"""Export the transformer of a pair classifier to ONNX."""
 
 import warnings
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _OPSET = 17
 def export_onnx(folder: Path, file: Path) -> None:
     """Export a classifier for ``backend: onnx``.
 
-    BigBird is exported with full attention, because an export fixes the blocks of sparse attention to one length.
+    BigBird is exported with full attention, because exported blocks of sparse attention fit only one input length.
     """
     config = AutoConfig.from_pretrained(folder)
     if config.model_type == "big_bird":

@@ -1,4 +1,4 @@
-"""The loss that trains the pair classifier. It is computed from passages, each of which is scored by its best pair."""
+"""The loss that trains the pair classifier's trees: a loss on passages, each of which is scored by its best pair."""
 
 import math
 from collections import Counter
@@ -9,11 +9,11 @@ import numpy as np
 
 from prefrag.training.pair_classifier.pool import Pool
 
-# With a value below 1, almost only the best pair of a passage learns. With a value above 1, all of its pairs learn.
+# The temperature of the smooth maximum over a passage's pairs. Below 1, mostly the best pair learns; above 1, all do.
 SMOOTHNESS = 0.3
-# The minimum of the second derivative, for passages whose score is almost certain.
+# The minimum of the second derivative, for passages whose probability is almost 0 or 1.
 _LEAST_HESSIAN = 1e-4
-# Derivatives are rounded to this many digits. The further digits differ between processors, and so would the trees.
+# Derivatives are rounded to this many decimals. Further decimals depend on the processor, and so would the trees.
 _DIGITS = 6
 
 Values = np.ndarray[Any, np.dtype[Any]]
@@ -22,9 +22,9 @@ Values = np.ndarray[Any, np.dtype[Any]]
 class PassageLoss:
     """A custom objective for XGBoost: the cross-entropy of passages that are scored by their pairs.
 
-    A passage is as likely to be needed as its best pair (:func:`by_best_pair`), so only that pair learns from it. A
-    gold passage needs just one good pair, and other passages must have no good pair. A log-sum-exp smooths the choice
-    of the best pair. A gold passage is used even if no other gold passage of its question was found.
+    The probability of a passage is that of its best pair (:func:`by_best_pair`), so almost only this pair learns. A
+    gold passage should have at least one pair with a high score, any other passage none. A log-sum-exp serves as a
+    smooth maximum. A gold passage is used even if no other gold passage of its question was found.
     """
 
     def __init__(self, gathered: Sequence[Pool]):
@@ -41,7 +41,7 @@ class PassageLoss:
             needed += gold
             weights += [math.sqrt(typical / sizes[pool.dataset] / max(1, sum(gold)))] * len(number)
         order = np.argsort(passages, kind="stable")
-        # One entry for each passage of each pair, sorted by passage: the indices of the pair and of the passage.
+        # Two arrays with an entry for each passage of each pair, sorted by passage: indices of pairs and of passages.
         self._pair = order // 2
         self._passage = np.asarray(passages, np.intp)[order]
         self._starts = np.searchsorted(self._passage, np.arange(len(needed)))

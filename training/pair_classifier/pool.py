@@ -38,7 +38,7 @@ class Pool:
 
 
 def pools(dataset: str, questions: Iterable[Question], store: TantivyDocumentStore) -> Iterator[Pool]:
-    """Retrieve the candidates of questions as ``dr_rag_linked`` does."""
+    """Retrieve the candidates of questions as the pipeline ``dr_rag_linked`` does."""
     start, retrieval = StateBuilder([_SOURCE], _SOURCE), linked_retrieval(store)
     for question in questions:
         state = QuestionAsQuery().run(start.run(question.question)["state"])["state"]
@@ -53,7 +53,7 @@ def pools(dataset: str, questions: Iterable[Question], store: TantivyDocumentSto
 def two_stage_candidates(
     question: str, store: TantivyDocumentStore, k: int
 ) -> tuple[list[Document], list[list[Document]]]:
-    """Retrieve the candidates of a question as ``dr_rag_cis`` and ``dr_rag_cfs`` do."""
+    """Retrieve the candidates of a question as the pipelines ``dr_rag_cis`` and ``dr_rag_cfs`` do."""
     retriever = TantivyBM25Retriever(store)
     first = RetrievalSource(_SOURCE, retriever, ranker=TitleMatchRanker(), candidates=50)
     second = RetrievalSource(_SOURCE, retriever)
@@ -65,13 +65,13 @@ def two_stage_candidates(
 
 
 def linked_retrieval(store: TantivyDocumentStore, classifier: PairClassifier | None = None) -> LinkedStages:
-    """Build the retrieval of ``dr_rag_linked`` without its pipeline."""
+    """Build the retrieval of the pipeline ``dr_rag_linked``, without the rest of the pipeline."""
     source = RetrievalSource(_SOURCE, TantivyBM25Retriever(store))
     links = RetrievalSource(_SOURCE, TitleMentionRetriever(store))
     return LinkedStages(source, links, classifier, open_question=OpenQuestionQuery(store))
 
 
 def _refuse_failures(state: State) -> None:
-    # If a source fails, a run continues without it. Examples must not lack the passages of that source.
+    # A run continues without a source that fails. But training examples must not lack the passages of that source.
     if failed := [search.error for search in state.searches if search.error]:
         raise RuntimeError(f"A search for examples failed: {failed[0]}")

@@ -38,9 +38,8 @@ MINILM = "minilm"
 _HELD_BACK = 6
 # Of all pairs that a pipeline would score for the held-back questions of a dataset, about this many are measured.
 _SERVED = 250
-# The maximum number of tokens if the tokenizer has no limit.
-_LONGEST = 4096
-_CHECKED = 16
+_LONGEST = 4096  # the maximum number of tokens of a pair, even if the tokenizer and the model allow more
+_CHECKED = 16  # the number of pairs on which the scores of the ONNX export are compared with the model's
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class TransformerSettings:
     most: int = 2300  # the maximum number of pairs per dataset
     epochs: float = 3.0  # how often each pair is seen
     rate: float = 2e-5  # the highest learning rate; the paper does not state it
-    minutes: float = 600
+    minutes: float = 600  # the maximum number of minutes of training
     batch_tokens: int = 6400  # the approximate number of tokens in a batch
     # The maximum number of tokens that are read of a document; None reads as much as the model can.
     document_tokens: int | None = None
@@ -69,7 +68,7 @@ class TransformerTraining:
     counts: dict[str, dict[str, int]]
     threshold: float  # a pair with at least this score is positive
     held_back: Quality  # how well the threshold does on held-back pairs, half of them positive
-    served: Quality  # how well it does on the pairs that a pipeline would score, few of them positive
+    served: Quality  # how well the threshold does on the pairs that a pipeline would score, few of them positive
     seconds: float  # the duration of the whole training
 
 
@@ -85,7 +84,7 @@ def train_transformer(
         raise ValueError("There is nothing to train on: give at least one dataset.")
     work = output / "training"
     work.mkdir(parents=True, exist_ok=True)
-    _keep_settings(work / "settings.json", datasets, settings)
+    _check_settings(work / "settings.json", datasets, settings)
     pairs = _read_pairs(datasets, work / "pairs.json", settings, on_progress)
     learnt = [one for each in pairs.values() for one in each.learnt]
     held_back = [one for each in pairs.values() for one in each.held_back]
@@ -183,11 +182,11 @@ class Classifier:
         config = AutoConfig.from_pretrained(base, num_labels=2)
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         if device.type == "cpu":
-            # On a CPU, drawing the dropout masks takes half of the time.
+            # No dropout on a CPU, where drawing the masks would take half of the time.
             for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
                 setattr(config, name, 0.0)
         tokenizer = AutoTokenizer.from_pretrained(base)
-        # A tokenizer may have no limit, so the model's limit counts too. RoBERTa's positions start after the padding's.
+        # A tokenizer may have no limit, so the model's counts too. RoBERTa's positions begin after the padding id.
         begins = (config.pad_token_id or 0) + 1 if config.model_type in ("roberta", "longformer") else 0
         tokenizer.model_max_length = min(tokenizer.model_max_length, config.max_position_embeddings - begins, _LONGEST)
         if fewest := fewest_tokens(config):
@@ -206,7 +205,7 @@ class Classifier:
         torch.manual_seed(settings.seed)
         model = AutoModelForSequenceClassification.from_pretrained(base, config=config, dtype=torch.float32)
         if device.type == "cpu" and config.model_type in ("bert", "roberta"):
-            # On a CPU, the backward pass of fused attention is slow. Without it, a step takes a third less time.
+            # On a CPU, the backward pass of fused attention is slow. With eager attention, a step takes a third less.
             model.set_attn_implementation("eager")
         return cls(model, tokenizer, settings.document_tokens, device)
 
@@ -278,7 +277,7 @@ def _is_held_back(question: str) -> bool:
     return int(hashlib.sha256(repr(fold_words(question)).encode()).hexdigest(), 16) % _HELD_BACK == 0
 
 
-def _keep_settings(file: Path, datasets: Sequence[Dataset], settings: TransformerSettings) -> None:
+def _check_settings(file: Path, datasets: Sequence[Dataset], settings: TransformerSettings) -> None:
     """Raise ValueError if a training would continue with other settings. Only the limit of minutes may change."""
     current = {**asdict(settings), "datasets": [one.name for one in datasets]}
     current.pop("minutes")

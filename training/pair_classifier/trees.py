@@ -1,4 +1,4 @@
-"""Train the decision trees of the :class:`TreePairScorer`, and measure what they gain."""
+"""Train the decision trees of the :class:`TreePairScorer`, and measure how many more gold passages they find."""
 
 import random
 from collections import Counter
@@ -31,17 +31,16 @@ SETTINGS: dict[str, Any] = {
     "subsample": 0.6,
     "colsample_bytree": 0.6,
     "min_child_weight": 0.5,
-    # The probability before the first tree. It is low, because few pairs are needed.
+    # The probability before the first tree. It is low, because few passages are needed.
     "base_score": 0.05,
     "lambda": 2,
-    # With more threads, sums would be made in another order and the file would differ.
-    "nthread": 1,
+    "nthread": 1,  # with more threads, sums would be made in another order, and the file would differ
 }
 ROUNDS = 150
-MEASURED_AT = 5
-# A selection by threshold is measured with this many documents, as in the paper.
+MEASURED_AT = 5  # trees for passages are measured by how many gold passages are in the first five
+# Trees for pairs are measured by the selection `cfs` of at most this many documents, as in the paper.
 SELECTED_AT = 6
-# The paper draws about this many pairs for each dataset.
+# The total weight of a dataset's pairs in the training. The paper draws about this many pairs of each dataset.
 DRAWN = 2300
 _FOLDS = 5
 # With this many questions or more, only one fifth of them is held back and measured.
@@ -56,8 +55,8 @@ class Recall:
 
     dataset: str
     questions: int  # the number of measured questions
-    before: float  # the mean share, 0 to 1, of gold passages among the first that a search for the question finds
-    after: float  # the mean share, 0 to 1, of gold passages among those that the trees select
+    before: float  # the mean share, 0 to 1, of a question's gold passages that are among the first results of a search
+    after: float  # the mean share, 0 to 1, of a question's gold passages that the trees select
     documents: float  # the mean number of passages that the trees select
 
 
@@ -83,7 +82,7 @@ def train_pairs(
 
 
 def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
-    """Train trees that score passages or pairs, depending on the label."""
+    """Train trees that score passages or pairs, depending on ``label``."""
     together = {first.id in pool.gold and second.id in pool.gold for pool in gathered for first, second in pool.pairs}
     if len(together) < 2:
         found = "only gold passages" if True in together else "no two gold passages together"
@@ -101,7 +100,7 @@ def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
 
 
 def recall(gathered: Sequence[Pool], booster: Any, label: Label = "passage") -> tuple[float, float, float]:
-    """Measure trees on questions: passage trees by the ranking of ``fill``, pair trees by the selection of ``cfs``."""
+    """Return `before`, `after`, `documents` of `Recall`, with the selection ``fill`` (passages) or ``cfs`` (pairs)."""
     if label == "passage":
         before, after = shares_found(gathered, booster)
         return float(np.mean(before)), float(np.mean(after)), float(MEASURED_AT)
@@ -122,11 +121,11 @@ def select_forward(pool: Pool, booster: Any, k: int = SELECTED_AT) -> list[Docum
     first = pool.documents[: (k + 1) // 2]
     candidates = [[second for one, second in pool.pairs if one is document] for document in first]
     scores = map(float, booster.inplace_predict(pool.features)) if pool.pairs else ()
-    classifier = PairClassifier(_Scored(pool.pairs, scores), "cfs", k)
+    classifier = PairClassifier(_KnownScores(pool.pairs, scores), "cfs", k)
     return list(classifier.run(pool.question, list(first), candidates)["documents"])
 
 
-class _Scored:
+class _KnownScores:
     def __init__(self, pairs: Iterable[Pair], scores: Iterable[float]):
         self._scores = {tuple(map(identity, pair)): score for pair, score in zip(pairs, scores, strict=True)}
 
@@ -135,7 +134,7 @@ class _Scored:
 
 
 def shares_found(gathered: Sequence[Pool], booster: Any, k: int = MEASURED_AT) -> tuple[list[float], list[float]]:
-    """For each question, return the share of gold passages among the first ``k``, without trees and with trees."""
+    """For each question, return the share of its gold passages in the first ``k``, without trees and with trees."""
     before: list[float] = []
     after: list[float] = []
     for pool in gathered:
@@ -177,9 +176,9 @@ def _measure_held_back(
 def label_pairs(gathered: Sequence[Pool]) -> tuple[Values, Values]:
     """Label and weigh the pairs of questions.
 
-    The paper draws one negative pair to one positive pair. Here every pair is used, and weights balance them. In each
-    dataset, half of the weight is on positive pairs, a quarter on pairs with one needed document, and a quarter on
-    pairs with none. Each dataset weighs :data:`DRAWN` in all. So 0.5 is the threshold for a prior of one half.
+    The paper draws as many negative as positive pairs. Here every pair is used, and weights balance them: in each
+    dataset, positive pairs have half of the weight, pairs with one needed document a quarter, and pairs with none a
+    quarter. The prior is then one half, and 0.5 is the threshold. Each dataset weighs :data:`DRAWN` in all.
     """
     needed = np.array(
         [sum(one.id in pool.gold for one in pair) for pool in gathered for pair in pool.pairs], dtype=np.intp

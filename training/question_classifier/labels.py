@@ -17,7 +17,7 @@ STRATEGIES: dict[QuestionClass, str] = {
     "single_step": "vanilla_local",
     "multi_step": "ircot",
 }
-# The maximum number of questions labelled without running a strategy. The paper's code takes as many of each dataset.
+# The maximum number of questions labelled without running a strategy. The paper's code takes 400 of each dataset.
 MOST_OF_READING = 400
 
 
@@ -28,11 +28,11 @@ class LabelledQuestion:
     dataset: str
     question: str
     label: QuestionClass
-    silver: bool  # whether a strategy answered it; if not, the class is the default of its dataset (the bias)
+    silver: bool  # whether a strategy answered the question; if not, its class is the default of its dataset (the bias)
 
 
 def choose_label(right: Mapping[QuestionClass, bool], bias: QuestionClass) -> tuple[QuestionClass, bool]:
-    """Return the class of the simplest strategy that is right, and True; or the bias and False if none is right."""
+    """Return the class of the simplest strategy that is right, and True. If none is, return ``bias`` and False."""
     simplest = next((name for name in CLASSES if right.get(name)), None)
     return (bias, False) if simplest is None else (simplest, True)
 

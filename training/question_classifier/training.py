@@ -28,8 +28,7 @@ SETTINGS: dict[str, Any] = {
     "colsample_bytree": 0.4,
     "min_child_weight": 2,
     "lambda": 2,
-    # With more threads, sums would be made in another order and the file would differ.
-    "nthread": 1,
+    "nthread": 1,  # with more threads, sums would be made in another order, and the file would differ
 }
 ROUNDS = 100
 _FOLDS = 5
@@ -42,9 +41,9 @@ class HeldBack:
     dataset: str
     questions: int
     shares: Mapping[str, float]  # the share of each class among the labels, 0 to 1
-    silver: float  # the share of labels that a strategy gave, 0 to 1; other labels are the default of the dataset
-    right: float  # the share of right classes, 0 to 1, by trees trained on the other questions
-    # The share of right classes by trees trained only on the other datasets; None if these have only one class.
+    silver: float  # the share of labels, 0 to 1, that a strategy decided; other labels are the default of the dataset
+    right: float  # the share of questions, 0 to 1, that trees trained on the other questions classify rightly
+    # The same share for trees that were trained only on the other datasets; None if those have only one class.
     without: float | None
 
     @property
@@ -59,9 +58,9 @@ class Measured:
 
     dataset: str
     questions: int  # the number of questions that a strategy answered
-    right: float  # the share of right classes, 0 to 1
-    most_frequent: float  # the share of the most frequent class, 0 to 1
-    chosen: Mapping[str, float]  # how often each class is chosen, 0 to 1
+    right: float  # the share of questions, 0 to 1, that are classified rightly
+    most_frequent: float  # the share of questions, 0 to 1, that have the most frequent class
+    chosen: Mapping[str, float]  # for each class, the share of questions, 0 to 1, for which the trees choose it
 
 
 def train_questions(
@@ -78,7 +77,7 @@ def train_questions(
 ) -> Training[HeldBack]:
     """Train the trees. The same files, answers and seed give the same trees.
 
-    A folder beside the output keeps the runs that give the labels, so that an interrupted training can continue.
+    A folder beside the output keeps the answers that decide the labels, so that an interrupted training can continue.
     """
     training = TreeTraining([*multi_hop, *single_hop], output, on_progress)
     model = experiment or Experiment(llm=SIMULATED)
@@ -142,7 +141,7 @@ def write_shares(shares: Mapping[str, float]) -> str:
 
 
 def fit(labelled: Sequence[LabelledQuestion], seed: int) -> Any:
-    """Train trees on labelled questions, where each dataset has the same weight."""
+    """Train trees on labelled questions. Each dataset has the same weight, whatever its size."""
     import numpy as np
 
     classes = [name for name in CLASSES if any(one.label == name for one in labelled)]

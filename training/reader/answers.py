@@ -35,7 +35,7 @@ SPAN_SETTINGS: dict[str, Any] = {
     "nthread": 1,
 }
 SPAN_ROUNDS = 250
-# These trees choose among only eight answers, so they are smaller and learn more slowly.
+# These trees choose among only five answers, so they are smaller and learn more slowly.
 CHOICE_SETTINGS: dict[str, Any] = {**SPAN_SETTINGS, "max_depth": 4, "eta": 0.05, "min_child_weight": 10}
 CHOICE_ROUNDS = 200
 YES_NO_SETTINGS: dict[str, Any] = {
@@ -50,7 +50,7 @@ YES_NO_SETTINGS: dict[str, Any] = {
     "nthread": 1,
 }
 YES_NO_ROUNDS = 150
-# A higher value of these features makes an answer more likely to be right (1) or less likely (-1), in any documents.
+# The estimated probability may only rise with the features of the first list, and only fall with those of the second.
 _LIKELIER = (
     "score below_best share odds odds_below_best sentence_holds sentence_holds_head read_span read_below_best read_all "
     "read_passage read_best passage_covers sentence_covers near_covers occurs_in choice choice_margin choice_share "
@@ -69,12 +69,12 @@ SURE_SETTINGS: dict[str, Any] = {
     "monotone_constraints": tuple(_DIRECTIONS.get(name, 0) for name in sure_features.FEATURES),
 }
 SURE_ROUNDS = 300
-# People's own files matter most and count three times. Questions without an answer in their documents count double.
+# Weights: three for runs on the user's own files, which matter most; two for questions that always lacked an answer.
 _OWN_FILES, _OWN_WEIGHT, _NEAR_MISS_WEIGHT = "run", 3, 2
 FOLDS = 5
-_FEW = 50  # a smaller dataset weighs as if it had this many answers
-_FEWEST_GIVEN = 0.08  # a kind of questions counts for the threshold only if this share of its answers reaches it
-_MOST_GIVEN_WRONGLY = 0.05  # the maximum share of questions without an answer that may get one
+_FEW = 50  # each answer of a smaller dataset weighs as if the dataset had this many answers
+_FEWEST_GIVEN = 0.08  # a kind of questions counts only if at least this share of them is answered
+_MOST_GIVEN_WRONGLY = 0.05  # the maximum share of questions without an answer that get an answer
 
 Score = Callable[[Example], EncoderScores]
 
@@ -90,7 +90,7 @@ class ReadExample:
     choice: str | None  # the answer if the question asks which of two things is earlier or later, else None
     right: Any  # for each span, 1 if it is a right answer, 0 if not
     look: SecondLook  # lets the encoder check a candidate once more
-    weight: WordWeight
+    weight: WordWeight  # returns the weight of a word
 
 
 @dataclass(frozen=True)
@@ -109,18 +109,18 @@ class Given:
 
     read: ReadExample
     text: str
-    features: Any  # the features for the probability; None for yes or no
+    features: Any  # the features for the probability; None if the answer is not a span that trees chose
     probability: float
-    answers_another_question: bool = False  # see `answers_another_question` of the reader
+    answers_another_question: bool = False  # whether the answer's sentence answers another question
 
     @property
     def is_exact(self) -> bool:
-        """Whether the answer equals a right answer, word for word."""
+        """Whether the answer is an exact match of a right answer."""
         return bool(em(self.text, self.read.example.answers))
 
     @property
     def is_right(self) -> bool:
-        """Whether the answer contains a right answer, or shares enough words with it (an F1 of at least 0.8)."""
+        """Whether the answer contains a right answer, or has a word F1 of at least 0.8 with a right answer."""
         golds = self.read.example.answers
         return bool(acc_word(self.text, golds)) or f1(self.text, golds) >= 0.8
 
@@ -240,17 +240,17 @@ def _yes_or_no(one: ReadExample) -> str | None:
 
 @dataclass(frozen=True)
 class Shares:
-    """The shares of right answers among four forms of answers that are too rare to train trees on."""
+    """The shares of right answers, for four forms of answers that are too rare to train trees on."""
 
-    dated_choice: float = 1.0  # choices between two dates
+    dated_choice: float = 1.0  # which of two things is earlier or later, chosen by their dates
     other_choice: float = 1.0  # other choices between two things
-    comparison: float = 1.0  # yes or no, if the question compares anything but countries
-    other_time: float = 1.0  # answers about another time or thing, or that affirm what the question denies
+    comparison: float = 1.0  # yes or no, if the question compares two things, but not their countries
+    other_time: float = 1.0  # the answer's sentence is on another time or thing, or affirms what the question denies
 
 
 def measure_shares(answers: Iterable[Given]) -> Shares:
     """Measure the share of right answers for each form. Questions that were changed to have no answer are left out."""
-    right: dict[str, list[bool]] = {one.name: [True, False] for one in fields(Shares)}
+    right: dict[str, list[bool]] = {one.name: [True, False] for one in fields(Shares)}  # so no share is 0 or 1
     for one in answers:
         is_made = one.read.example.origin.endswith(("-gone", "-twin"))
         if not is_made and (form := _form_of(one)) is not None:
@@ -270,7 +270,7 @@ def _form_of(answer: Given) -> str | None:
 
 
 def limit_probability(answer: Given, shares: Shares) -> Given:
-    """Limit the probability of an answer to the share of its form."""
+    """Limit the probability of an answer to the share of its form. For a dated choice, use the share itself."""
     form = _form_of(answer)
     if form is None:
         return answer
@@ -279,7 +279,7 @@ def limit_probability(answer: Given, shares: Shares) -> Given:
 
 
 def choose(ranked: Iterable[Ranked], choice: Any) -> list[Given]:
-    """Choose the answer to each example. Compute the features for its probability, but set the probability to 0."""
+    """Choose an answer to each example, and compute the features for its probability. The probability is still 0."""
     answers = []
     for one in ranked:
         scores = choice.inplace_predict(one.rows)
@@ -297,7 +297,7 @@ def choose(ranked: Iterable[Ranked], choice: Any) -> list[Given]:
 
 
 def answer_by_form(examples: Iterable[ReadExample], yes_no: Any) -> list[Given]:
-    """Answer the examples that need no choice among spans: with yes or no, by dates, or with an empty text."""
+    """Answer examples without a choice among spans: with yes or no, by dates, or empty if there are no spans."""
     answers = []
     for one in examples:
         if one.yes_no is not None:
@@ -315,9 +315,9 @@ def cross_fit(
 ) -> tuple[list[Ranked], list[Given]]:
     """Answer each question and estimate a probability, with trees that were not trained on the question.
 
-    The span trees also learn from ``further`` questions. If an earlier reader's trees are given (``before``), each
-    probability is the mean, in log odds, of the estimates by those trees and by the new ones. Returns the ranked
-    answers, from which the final choice trees learn, and the answers with their probabilities.
+    The trees for spans and for yes and no also learn from ``further`` questions. With ``before``, the trees of an
+    earlier reader, each probability is the mean (in log odds) of the estimates by these trees and by the new trees.
+    Returns the ranked answers, from which the final choice trees learn, and the answers with their probabilities.
     """
 
     def part(example: Example) -> int:
@@ -338,14 +338,14 @@ def cross_fit(
     estimated = [
         one
         if one.features is None
-        else replace(one, probability=_mean(trees[part(one.read.example)], before, one.features))
+        else replace(one, probability=_mean_probability(trees[part(one.read.example)], before, one.features))
         for one in answers
     ]
     shares = measure_shares(estimated)
     return ranked, [limit_probability(one, shares) for one in estimated]
 
 
-def _mean(trees: Any, before: BoostedTrees | None, features: Any) -> float:
+def _mean_probability(trees: Any, before: BoostedTrees | None, features: Any) -> float:
     found = [float(trees.inplace_predict(features)[0])]
     if before is not None:
         found += before.probabilities(features)
@@ -354,16 +354,17 @@ def _mean(trees: Any, before: BoostedTrees | None, features: Any) -> float:
 
 
 def given_and_right(answers: Sequence[Given], threshold: float) -> tuple[float, float]:
-    """Return the share of answers whose probability reaches a threshold, and how many of these are right."""
+    """Return the share of answers whose probability reaches a threshold, and the share of these that are right."""
     given = [one for one in answers if one.text and one.probability >= threshold]
     return len(given) / max(1, len(answers)), sum(one.is_fair for one in given) / max(1, len(given))
 
 
 def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[str] = ()) -> float:
-    """Choose the lowest threshold such that enough of the answers that reach it are right.
+    """Choose the lowest threshold at which enough of the given answers are right; 1.0 if none fits.
 
-    The share ``right`` is required for each of three kinds: questions on documents, questions of the datasets ``hops``,
-    and runs on the user's own files. Of questions without an answer, at most one in twenty may get an answer.
+    An answer is given if its probability reaches the threshold. At least the share ``right`` of the given answers
+    must be right, for each of three kinds of questions: on documents, of the datasets ``hops``, and on the user's own
+    files. Of questions without an answer, at most one in twenty may get an answer.
     """
     kinds: dict[str, list[Given]] = {}
     for one in answers:
@@ -374,7 +375,7 @@ def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[st
 
     def fits(threshold: float) -> bool:
         measured = {kind: given_and_right(own, threshold) for kind, own in kinds.items()}
-        # A share of few answers says nothing, so it is ignored. Questions of a kind with "-" have no right answer.
+        # A share of few answers says nothing, so it is ignored. Kinds with "-" in the name have no right answers.
         shares = [one for kind, (given, one) in measured.items() if "-" not in kind and given >= _FEWEST_GIVEN]
         wrongly = [given for kind, (given, _) in measured.items() if "-" in kind]
         return min(shares, default=0.0) >= right and max(wrongly, default=0.0) <= _MOST_GIVEN_WRONGLY

@@ -1,4 +1,4 @@
-"""Make training examples for the extractive reader from questions on documents such as people have."""
+"""Make training examples for the extractive reader from questions on documents like those of users."""
 
 import random
 import re
@@ -18,15 +18,15 @@ from prefrag.components.reader.span_features import WordWeight, answer_key
 from prefrag.evaluation.question import Question
 from prefrag.training.reader.examples import Example, Passage, family_name, find_answers, near_texts, read_lines, window
 
-_MOST = 5
+_MOST = 5  # the maximum number of passages of an example
 _RUN = "run"
 _LONGEST_TEXT = 900  # the maximum number of characters of a passage
 _LONGEST_ANSWER = 80  # the maximum number of characters of an answer
-# The maximum numbers of questions with an answer and without one: for the encoder of one half, and for the trees.
+# The maximum numbers of questions with an answer and of questions without: for each encoder, and for the trees.
 _LEARNT = (1400, 1500)
 _ASKED = (300, 450)
-_ASKED_TWINS = 90  # the maximum number of twins for the trees
-# The share of questions whose document is left out of the search, for the encoder and for the trees.
+_ASKED_TWINS = 90  # the maximum number of changed questions (see `twins`) for the trees
+# The share of questions whose own document is left out of the search: for each encoder, and for the trees.
 _GONE = 0.12
 _ASKED_GONE = 0.25
 _NAME_OR_NUMBER = re.compile(r"(?<=\s)(?:[A-Z][\w'-]+(?: [A-Z][\w'-]+)*|\d[\d,.]*\d|\d)(?=\W|$)")
@@ -60,7 +60,7 @@ def read_documents(questions: Path, corpus: Path | None = None) -> DocumentSet:
 def learnt_examples(
     documents: DocumentSet, is_learnt: Callable[[str], bool], weight: WordWeight, draw: random.Random
 ) -> Iterator[Example]:
-    """Make the examples for the encoder of one half: questions with passages, ``twins``, and answers to check."""
+    """Make the examples for one of the two encoders: questions, changed questions (`twins`), and answers to check."""
     own = replace(
         documents,
         records=[one for one in documents.records if is_learnt(_key(documents, one["document"]))],
@@ -69,7 +69,7 @@ def learnt_examples(
     examples = list(_document_examples(own, _sample(own.records, _LONGEST_ANSWER, _LEARNT, draw), draw, _GONE, 1))
     changed = list(twins((one for one in examples if draw.random() < 0.4), draw))
     for one in examples:
-        # Training time depends on the number of tokens, so most questions on short texts get one or two passages.
+        # Training time depends on the number of tokens, so without a corpus most questions get one or two passages.
         if documents.is_searched or draw.random() < 0.25:
             yield one
         elif one.gold:
@@ -82,7 +82,7 @@ def learnt_examples(
 
 
 def asked_examples(documents: DocumentSet, draw: random.Random) -> list[Example]:
-    """Make the examples for the trees: questions with the passages that a search finds, and some ``twins``."""
+    """Make the examples for the trees: questions with the passages that a search finds, and changed ones (`twins`)."""
     examples = list(_document_examples(documents, _sample(documents.records, 60, _ASKED, draw), draw, _ASKED_GONE, 4))
     changed = list(twins(examples, draw))
     return [*examples, *draw.sample(changed, min(len(changed), _ASKED_TWINS))]
@@ -93,9 +93,9 @@ def run_examples(
 ) -> Iterator[Example]:
     """Make examples from a run of ``prefrag evaluate``, with the passages that the reader had after each search.
 
-    Questions with an id in ``asked``, the training questions, count for their dataset. All others count as questions on
-    the user's own files. Cross-validation keeps those of them together whose ids differ only in the last number.
-    Questions with an id in ``known`` are left out, because the encoder has learnt them.
+    ``asked`` are the training questions by id. They count for their dataset, all other questions as questions on the
+    user's own files. If ids of other questions differ only in the last number, cross-validation keeps these questions
+    together. Questions with an id in ``known`` are left out, because the encoder has learnt them.
     """
     for one in read_lines(folder / "predictions.jsonl"):
         found = [document for document in (one["result"] or {}).get("documents") or () if not document.get("given")]
@@ -144,7 +144,7 @@ def _sample(
 def _document_examples(
     documents: DocumentSet, records: Sequence[dict[str, Any]], draw: random.Random, gone: float, fewest: int
 ) -> Iterator[Example]:
-    """Make examples of questions. A search by words finds ``fewest`` to five passages for each question."""
+    """Make examples with ``fewest`` to five similar passages. The share ``gone`` lacks the question's own document."""
     corpus = documents.corpus
     near = near_texts([str(one["question"]) for one in records], [passage for _, passage in corpus], 40)
     for record, places in zip(records, near, strict=True):
@@ -193,7 +193,7 @@ def twins(examples: Iterable[Example], draw: random.Random) -> Iterator[Example]
 
 
 def marked_examples(examples: Iterable[Example], weight: WordWeight, draw: random.Random) -> Iterator[Example]:
-    """Make examples with a marked answer, to learn to check answers: right ones, and wrong ones that are similar."""
+    """Make examples to learn to check answers. In each, one answer is marked: a right one, or a similar wrong one."""
     for one in examples:
         spans = [span for place, passage in enumerate(one.passages) for span in span_candidates(place, *passage)]
         right = {answer_key(answer) for answer in one.answers} - {""}

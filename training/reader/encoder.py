@@ -15,7 +15,7 @@ from prefrag.training.phase import Phase, train_phase
 from prefrag.training.reader.examples import Example, find_answers
 
 KINDS = ("span", "yes", "no", "none")
-_MASKED = -1e4
+_MASKED = -1e4  # the score of a token outside of the passages, where no answer can be
 
 
 class ReaderEncoder(nn.Module):
@@ -57,7 +57,7 @@ def pretrained(folder: Path, seed: int) -> ReaderEncoder:
 
 
 def mean_of(readers: Sequence[ReaderEncoder], shares: Sequence[float] = ()) -> ReaderEncoder:
-    """Average the weights of encoders that were trained from the same start, equally or by ``shares``."""
+    """Average the weights of encoders that were trained from the same start. Without ``shares``, all count equally."""
     mean = ReaderEncoder(readers[0].encoder.config)
     weights = [one.state_dict() for one in readers]
     parts = shares or [1 / len(readers)] * len(readers)
@@ -79,14 +79,14 @@ class Tokens:
     ids: list[int]  # the ids of the tokens
     types: list[int]  # for each token, 0 in the question and 1 in the passages
     is_text: list[bool]  # for each token, whether it belongs to a passage
-    starts: list[int]  # the tokens at which a right answer starts
-    ends: list[int]  # the tokens at which a right answer ends
+    starts: list[int]  # the positions of the tokens at which a right answer starts
+    ends: list[int]  # the positions of the tokens at which a right answer ends
     kind: int  # the index of the answer's kind in `KINDS`
     question: int  # the number of the question's tokens, including separators
 
 
 def tokens_of(tokenizer: object, example: Example, longest: int = LONGEST) -> Tokens | None:
-    """Tokenize an example. Return None if it has an answer, but the answer nowhere consists of whole tokens."""
+    """Tokenize an example. Return None if its answer begins or ends inside a token wherever it occurs."""
     encoded = encode(tokenizer, example.question, example.passages, longest)
     starts: set[int] = set()
     ends: set[int] = set()
@@ -108,9 +108,9 @@ def tokens_of(tokenizer: object, example: Example, longest: int = LONGEST) -> To
 
 
 def loss_of(reader: ReaderEncoder, batch: Sequence[Tokens], draw: random.Random | None = None) -> Tensor:
-    """Compute the loss of a batch for the kind, the start and the end of the answers. Any right start or end will do.
+    """Compute the loss for the kinds, starts and ends of answers. Of several right starts or ends, any one is enough.
 
-    With ``draw``, the passages of half of the examples are moved to later positions.
+    With ``draw``, the passages of half of the examples are moved to later positions, which are otherwise rare.
     """
     size = max(len(one.ids) for one in batch)
     ids, types, mask, is_text, positions = (torch.zeros(len(batch), size, dtype=torch.long) for _ in range(5))

@@ -14,7 +14,7 @@ from prefrag.evaluation.question import Question
 
 Passage = tuple[str, str]
 
-# Questions for the relations in 2WikiMultiHopQA's triples.
+# Templates of questions, for the relations in 2WikiMultiHopQA's triples.
 _RELATIONS: dict[str, tuple[str, ...]] = {
     "director": ("Who is the director of {}?", "Who directed {}?"),
     "country of citizenship": ("Which country is {} from?", "What nationality is {}?"),
@@ -45,14 +45,14 @@ _LONGEST_DISTRACTOR = 280  # the maximum number of characters of an added distra
 class Example:
     """A question with passages and answers."""
 
-    key: str  # the id of the original question; all its examples go into the same half of the encoder's training
+    key: str  # the id of the original question; examples with the same key are learnt by the same encoder
     question: str
     passages: tuple[Passage, ...]  # title and text of each passage
     answers: tuple[str, ...]  # the answers that count as right
-    gold: tuple[int, ...]  # the indices of the passages in which an answer counts as right
-    kind: str  # `span`, `yes`, `no` or `none`
+    gold: tuple[int, ...]  # the indices of the passages that give a right answer
+    kind: str  # `span`, `yes`, `no`, or `none` if the passages give no answer
     origin: str  # the dataset, with a suffix if the question was changed
-    # The name of the question's pattern, or empty. Cross-fitting never divides questions with the same pattern.
+    # The name of the question's pattern, or empty. Cross-validation keeps questions with the same pattern together.
     family: str = ""
 
 
@@ -63,7 +63,7 @@ def read_lines(file: Path) -> list[dict[str, Any]]:
 
 
 def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) -> Iterator[Example]:
-    """Make examples with one passage. In nearly a third, distractors are added to it or replace it."""
+    """Make examples with one passage. In up to 30%, passages without the answer are added to it or replace it."""
     texts = list(dict.fromkeys((str(record["title"]), str(record["text"])) for record in records))
     near = near_texts([str(record["question"]) for record in records], texts)
     under_title: defaultdict[str, list[Passage]] = defaultdict(list)
@@ -100,7 +100,7 @@ def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) 
 def pooled_examples(
     records: Sequence[Mapping[str, Any]], texts: Sequence[Passage], draw: random.Random, most: int = 5
 ) -> Iterator[Example]:
-    """Make examples of questions on single passages, and add similar passages such as a search would find."""
+    """Make examples of questions on single passages, and add similar passages. One in eight lacks the right passage."""
     near = near_texts([str(record["question"]) for record in records], texts, 2 * most)
     for record, places in zip(records, near, strict=True):
         answers = tuple(dict.fromkeys(map(str, record["answers"])))
@@ -151,7 +151,7 @@ def _hops(question: Question, corpus: Mapping[str, Passage], draw: random.Random
 
 
 def multi_hop_example(question: Question, corpus: Mapping[str, Passage], ids: Sequence[str]) -> Example:
-    """Make an example of a multi-hop question and the passages with these ids."""
+    """Make an example of a multi-hop question, with the passages that have the ids ``ids``."""
     gold = tuple(place for place, one in enumerate(ids) if one in question.supporting_ids)
     if question.is_yes_no:
         kind = question.answers[0].strip().lower() if gold else "none"
@@ -170,7 +170,7 @@ def family_name(question: Question) -> str:
 
 
 def mixed_ids(question: Question, retrieved: Sequence[str], most: int, draw: random.Random) -> list[str]:
-    """Return the ids of gold passages and some retrieved passages in random order, together at most ``most``."""
+    """Return the ids of gold passages and of some retrieved passages, at most ``most`` in all, in random order."""
     gold = list(question.supporting_ids)[:most]
     others = [one for one in retrieved if one not in question.supporting_ids]
     ids = gold + others[: draw.randint(0, max(0, most - len(gold)))]
@@ -185,7 +185,7 @@ def find_answers(text: str, answer: str, most: int = 6) -> list[int]:
 
 
 def window(text: str, answer: str, size: int, draw: random.Random) -> str:
-    """Cut ``size`` characters from a text at a random place. If the text contains the answer, so does the result."""
+    """Return ``size`` characters from a random place of a text. If the text contains the answer, so does the result."""
     if len(text) <= size:
         return text
     place = text.find(answer)

@@ -30,7 +30,7 @@ class _Int8Embedding(nn.Module):
 
 
 class _Exported(nn.Module):
-    """The encoder with only the three inputs that the finished reader gives it."""
+    """The encoder with only the three inputs that it gets in use (there are no ``position_ids``)."""
 
     def __init__(self, reader: ReaderEncoder):
         super().__init__()
@@ -43,8 +43,8 @@ class _Exported(nn.Module):
 def export_encoder(reader: ReaderEncoder, file: Path) -> None:
     """Write the encoder as ONNX.
 
-    Word embeddings are quantised by row and the weights of layers by channel, because they are read in these units. The
-    heads keep floating-point numbers, because their scores are compared across passages.
+    Word embeddings are quantised with one scale per row, the matrices of layers with one scale per channel. The heads
+    keep floating-point weights, because their scores are compared across passages.
     """
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -84,7 +84,7 @@ def export_encoder(reader: ReaderEncoder, file: Path) -> None:
 
 
 def _heads(file: Path) -> list[str]:
-    """Return the names of the nodes of the heads, and the names that they get if a Gemm becomes a MatMul."""
+    """Return the names of the heads' nodes, and the names of these nodes after a conversion from Gemm to MatMul."""
     import onnx
 
     names = [node.name for node in onnx.load(str(file)).graph.node if "/span/" in node.name or "/kind/" in node.name]
@@ -92,7 +92,7 @@ def _heads(file: Path) -> list[str]:
 
 
 def import_encoder(reader: ReaderEncoder, file: Path) -> None:
-    """Load the weights that :func:`export_encoder` wrote, scaled back to floats, into an encoder of the same size."""
+    """Read the weights that :func:`export_encoder` wrote, and load them as floats into an encoder of the same size."""
     import onnx
     from onnx import numpy_helper
 

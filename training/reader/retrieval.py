@@ -1,4 +1,4 @@
-"""Retrieve the passages for training the reader, with a classifier that was not trained on the question."""
+"""Retrieve the passages to train the reader on. The classifier that ranks them was not trained on their questions."""
 
 import random
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +13,7 @@ from prefrag.training.pair_classifier.pool import Pool, pools
 from prefrag.training.pair_classifier.trees import fit
 from prefrag.training.tree_training import leave_out
 
-DEPTH = 10
+DEPTH = 10  # the maximum number of passages for a question
 _FOLDS = 5
 _RANK_WEIGHT = PairClassifier(selection="fill").rank_weight
 
@@ -23,9 +23,9 @@ def retrieve_unseen(
 ) -> dict[str, dict[str, list[str]]]:
     """Retrieve passages for training questions as ``dr_rag_linked`` does for new questions.
 
-    The shipped trees were trained on the training questions of the shared datasets, so they find more for these than
-    for new questions. Therefore the questions are divided into five parts. The passages for each part are ranked by
-    trees that were trained on the other four parts. Returns the ids of passages by dataset and question.
+    The shipped trees were trained on the shared datasets, so they rank better for training questions than for new ones.
+    Therefore the training questions are divided into five parts, and the passages for each part are ranked by trees
+    that were trained on the other four parts. Returns the ids of passages by dataset and question.
     """
     gathered: list[tuple[str, str, Pool]] = []
     for dataset in datasets:
@@ -50,7 +50,7 @@ def _fit_or_shipped(known: Sequence[Pool], seed: int) -> Callable[[Any], Iterabl
     try:
         return fit(known, seed).inplace_predict
     except ValueError:
-        # No trees can be trained on questions with a single gold passage each, because they teach nothing about pairs.
+        # Questions with a single gold passage each teach nothing about pairs. The shipped trees are used instead.
         return load_trees(SHIPPED_TREES["passage"], FEATURES).probabilities
 
 

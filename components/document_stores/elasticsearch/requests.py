@@ -16,7 +16,7 @@ from prefrag.components.text.addresses import without_userinfo
 
 
 async def send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any]) -> Any:
-    """Call ``request`` with the store's client, or with a new client if the event loop of the old client is closed."""
+    """Call ``request`` with the store's client. If the event loop of that client is closed, use a new client."""
     return await either(partial(_send, store, request), partial(_send_async, store, request))
 
 
@@ -33,7 +33,7 @@ async def _send_async(
     except RuntimeError as error:
         if "loop is closed" not in str(error):
             raise
-    # The store keeps the client of its first event loop, but a second `asyncio.run` needs another client.
+    # The store keeps the client of its first event loop, but a second `asyncio.run` has a new loop.
     if store._async_client is client:
         store._async_client = None
         with suppress(RuntimeError):
@@ -54,8 +54,8 @@ def explain_failures(store: ElasticsearchDocumentStore) -> Iterator[None]:
         ) from error
     except ServerUnreachable as error:
         raise DocumentStoreError(
-            f"No Elasticsearch answers at {hosts} ({error.message}). Start it, or set PREFRAG_ELASTICSEARCH_URL "
-            "(`hosts` of the ElasticsearchDocumentStore) to its address."
+            f"No Elasticsearch answers at {hosts} ({error.message}). Start it, or set PREFRAG_ELASTICSEARCH_URL or "
+            "`hosts` of the ElasticsearchDocumentStore to its address."
         ) from error
     except NotFoundError as error:
         raise DocumentStoreError(
@@ -68,7 +68,7 @@ def explain_failures(store: ElasticsearchDocumentStore) -> Iterator[None]:
 
 
 def read_hits(store: ElasticsearchDocumentStore, reply: Any) -> list[dict[str, Any]]:
-    """Read the hits of a search from the server's reply; raises DocumentStoreError if some or all are missing."""
+    """Read the hits from the server's reply to a search; raises DocumentStoreError if the search was not complete."""
     index = store._index
     try:
         failed = reply.get("timed_out") or reply.get("_shards", {}).get("failed")

@@ -14,10 +14,10 @@ from prefrag.components.document_stores.elasticsearch.requests import explain_fa
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import normalize_unicode
 
-# The server takes up to 65,536 terms per query.
+# The number of title keys in one search. The server accepts up to 65,536 terms.
 _KEYS_A_SEARCH = 10_000
-# Two searches, each after an empty header: for one passage with a title, and for one passage with a title key.
-_HOW_MANY: list[dict[str, Any]] = [
+# Does the index contain any title, and any title key? Two searches, each after an empty header.
+_ANY_TITLES: list[dict[str, Any]] = [
     {},
     {"size": 0, "terminate_after": 1, "query": {"exists": {"field": "title"}}},
     {},
@@ -43,7 +43,7 @@ class ElasticsearchTitles:
             found = self._responses(await self._send(searches))
             known = {bucket["key"] for one in found for bucket in one["aggregations"]["keys"]["buckets"]}
             if not known:
-                self._check_keys(await self._send(_HOW_MANY))
+                self._check_keys(await self._send(_ANY_TITLES))
         return known
 
     known_titles = blocking(known_titles_async)
@@ -51,7 +51,7 @@ class ElasticsearchTitles:
     async def documents_by_title_async(
         self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """Read the best passages for each title; ``titles`` maps title keys to the texts that rank the passages."""
+        """Read the best passages of each title. ``titles`` maps each title key to a query, which ranks its passages."""
         searches = self._title_searches(titles, per_title, filters)
         if not searches:
             return {}

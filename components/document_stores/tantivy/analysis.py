@@ -8,7 +8,7 @@ from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 from prefrag.components.text.unicode_form import WITHOUT_BLANKS, normalize_unicode
 
-# The languages for which tantivy 0.27 has stop words, and then all languages that it can stem.
+# The languages for which tantivy 0.27 has stop words. LANGUAGES are all languages that it can stem.
 _WITH_STOP_WORDS = (
     *("danish", "dutch", "english", "finnish", "french", "german", "hungarian", "italian", "norwegian"),
     *("portuguese", "russian", "spanish", "swedish"),
@@ -16,7 +16,7 @@ _WITH_STOP_WORDS = (
 LANGUAGES = tuple(sorted((*_WITH_STOP_WORDS, "arabic", "greek", "romanian", "tamil", "turkish")))
 DEFAULT_LANGUAGE = "english"
 
-# In bytes: enough for 80 letters of three bytes each. Longer tokens come from broken encodings and are left out.
+# In bytes, enough for words of 80 letters. Longer tokens come from broken encodings and are left out.
 _LONGEST_TOKEN = 255
 
 _UNSPACED = re.compile(f"[{WITHOUT_BLANKS}]{{2,}}")
@@ -31,7 +31,7 @@ def check_language(language: str) -> None:
 
 
 def text_analyzer(language: str) -> TextAnalyzer:
-    """Make the analyzer of an index: it splits a text into words, lower-cases them, removes stop words and stems."""
+    """Return the analyzer for a language. It splits a text into words, lower-cases them, drops stop words and stems."""
     check_language(language)
     made = _of_thread.__dict__
     if language not in made:

@@ -24,12 +24,12 @@ from prefrag.components.document_stores.tantivy.schema import (
 
 # A word in the title weighs this many times as much as a word in the text.
 TITLE_BOOST = 1.25
-# The maximum number of words whose document frequency is cached. They take a few megabytes.
+# The maximum number of words whose document frequency is cached. A full cache takes a few megabytes.
 _MOST_FREQUENCIES = 100_000
-# The maximum number of words whose query clauses are cached (6 MB). The queries of one question share most words.
+# The maximum number of words whose query clauses are cached, in 6 MB. The queries of one question share most words.
 _MOST_CLAUSES = 20_000
-# In an index of LARGE documents or more, only the _MOST_WORDS rarest words of a text are searched. Frequent words take
-# most of the time and rarely matter. With filters, all words are searched: a match may contain only frequent words.
+# In an index with at least this many documents, only the _MOST_WORDS rarest words of a text are searched: the others
+# take most of the time and rarely matter. With filters, all are searched: a matching document may have no rare word.
 LARGE = 200_000
 _MOST_WORDS = 16
 # The maximum number of cached documents. The queries of one question often find the same documents.
@@ -48,7 +48,7 @@ class Commit:
 
     searcher: tantivy.Searcher
     version: tuple[int, int, int] | None
-    whole: bool  # whether the commit has no deleted documents
+    whole: bool  # True if the files of the index contain no deleted documents
     _schema: tantivy.Schema
     _language: str
     _frequencies: dict[str, int] = field(default_factory=dict)
@@ -57,8 +57,8 @@ class Commit:
     _documents: dict[tuple[int, int], tuple[str, str | None, dict[str, Any]]] = field(default_factory=dict)
 
     def text_query(self, text: str, filters: dict[str, Any] | None) -> Query | None:
-        """Build a query that adds up the BM25 scores of title and text; None if the index has no word of the text."""
-        # The query is built from terms, not parsed, so that no text is a syntax error. A repeated word counts once:
+        """Build a query that adds up the BM25 scores of title and text; None if no word of ``text`` is in the index."""
+        # The query is built from terms, because parsing would fail for some texts. A repeated word counts once:
         # counting repetitions cost 3 points of recall at 5 on MuSiQue and gained nothing on other data.
         tokens = dict.fromkeys(text_analyzer(self._language).analyze(indexed_form(text)))
         held = [self._clauses.get(token) or self._clauses_of(token) for token in tokens]
@@ -80,8 +80,8 @@ class Commit:
             return [self._read(address, score) for score, address in hits]
         if (candidates := candidate_query(self._schema, filters)) is not None:
             query = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(candidates, 0.0))])
-        # The index can apply only part of the filter, so each hit is checked here, and the limit is raised until enough
-        # hits match. Each search starts over, because hits with nearly equal scores may change their order.
+        # The index can apply only part of the filter, so each hit is checked here. If too few match, the search is
+        # repeated with a higher limit, from the first hit: hits with nearly equal scores may change their order.
         limit = max(1, min(searcher.num_docs, top_k))
         checked: dict[tuple[int, int], Document | None] = {}
         while True:
@@ -105,12 +105,12 @@ class Commit:
                 raise unknown_field(name, self._metadata_names())
 
     def _has_terms_of(self, name: str) -> bool:
-        # A dictionary in the metadata has no term itself, but the values inside it have terms, which begin with `name.`
+        # The terms of a dictionary in the metadata are those of the values inside it. They begin with `name.`
         prefixes = (f"{name}{KEY_END}", f"{name}.")
         return any(self.searcher.terms_with_prefix("meta", prefix, limit=1) for prefix in prefixes)
 
     def _metadata_names(self) -> set[str]:
-        # Not every value has a term, so the documents are read. This is slow, but only unknown fields need it.
+        # Not every value has a term, so the documents are read. This is slow, but happens only for unknown fields.
         if self._names is None:
             self._names = {name for document in self._read_all(Query.all_query()) for name in all_names(document.meta)}
         return self._names
@@ -131,7 +131,7 @@ class Commit:
     def existing(self, field: str, values: Iterable[str]) -> set[str]:
         """Return the values that occur in this field of at least one document, compared as exact terms."""
         searcher, often = self.searcher, self.searcher.doc_freq
-        # There may be a thousand values, so `exact_term` is not called for short ASCII values: it does not change them.
+        # There may be a thousand values, so `exact_term` is not called for short ASCII values, which it never changes.
         found = {
             value
             for value in values
@@ -143,7 +143,7 @@ class Commit:
         return {value for value, term in terms.items() if searcher.search(term, limit=1, count=False).hits}
 
     def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
-        """For each text value of a metadata field, count the documents that have it."""
+        """For each text value of a metadata field, count the documents with this value."""
         prefix = f"{name}{KEY_END}s"
         query = candidate_query(self._schema, filters) if filters else None
         if query is None and not self.whole:
@@ -153,7 +153,7 @@ class Commit:
         return {term.removeprefix(prefix): count for term, count in counted if count}
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Return how many documents there are, and for each word how many contain it in title or text."""
+        """Return the number of all documents, and for each word the number of those with the word in title or text."""
         searcher, kept = self.searcher, self._frequencies
         total = searcher.num_docs
         frequencies = {}
@@ -161,7 +161,7 @@ class Commit:
             if word in kept:
                 frequencies[word] = kept[word]
                 continue
-            # Stemming a stem can change it again, so a word that the index contains in just this form is not stemmed.
+            # A word may be a stem already, and stemming could change it. Words that the index contains are not stemmed.
             text = indexed_form(word)
             known = any(searcher.doc_freq(field, text) for field in TEXT_FIELDS)
             tokens = [text] if known else text_analyzer(self._language).analyze(text)
@@ -199,16 +199,16 @@ class Commit:
 
     def _count(self, query: Query) -> int:
         result: Any = self.searcher.search(query, limit=1, count=True)
-        return int(result.count)  # missing in the type stubs
+        return int(result.count)  # `count` is missing in the type stubs
 
     def _read(self, address: tantivy.DocAddress, score: float) -> Document:
-        """Read a document, from the cache if it is there; each call returns a new object."""
+        """Read a document from the cache or the index. Each call returns a new object."""
         key = address.segment_ord, address.doc
         if (known := self._documents.get(key)) is not None:
             document_id, content, meta = known
             return Document(id=document_id, content=content, meta=meta.copy(), score=score)
         document = read_document(self.searcher, address, score)
-        # Documents with lists or dictionaries in their metadata are not cached: shallow copies would share these.
+        # Documents with lists or dictionaries in their metadata are not cached: copies would share the same lists.
         if all(isinstance(value, str | int | float | None) for value in document.meta.values()):
             if len(self._documents) >= _MOST_DOCUMENTS:
                 self._documents.clear()

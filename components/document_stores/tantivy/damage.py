@@ -15,7 +15,7 @@ _DAMAGE = ("An IO error occurred", "Data corrupted")
 def report_damage(method: Method) -> Method:
     """Make a method of a store raise a DocumentStoreError if the files of its index are damaged.
 
-    A panic of tantivy is a BaseException but not an `Exception`, so callers would not handle it as a failed search.
+    A panic of tantivy is a BaseException, but not an `Exception`: a caller's `except Exception` would not catch it.
     """
 
     @wraps(method)
@@ -38,7 +38,7 @@ def report_damage(method: Method) -> Method:
 
 
 def _raise_if_damaged(store: Any, error: BaseException) -> None:
-    # The class PanicException cannot be imported.
+    # The class is compared by its name, because it cannot be imported.
     is_panic = type(error).__name__ == "PanicException"
     if is_panic or (isinstance(error, ValueError) and str(error).startswith(_DAMAGE)):
         raise DocumentStoreError(

@@ -62,12 +62,12 @@ class TantivyDocumentStore(Block):
     ) -> None:
         """Set the folder of the index. The index is opened or created when it is first used.
 
-        :param path: The folder of the index, created by the first write. If None, every use looks up the index:
-            `index`, else `PREFRAG_INDEX`, else `default` if it exists, else the index of the followed folder, else the
-            demo, which is never written to.
+        :param path: The folder of the index, created by the first write. If None, every call looks for the index that
+            `index` or `PREFRAG_INDEX` names. If neither is set, the first of these is used that exists: the index
+            `default`, the index of a followed folder, the demo (which is never written to).
         :param index: The name of an index in the data directory, instead of a path.
         :param language: The language of the stemmer and the stop words, one of `LANGUAGES`. A new index gets this
-            language, or `english` if None. An existing index of another language is refused, unless this is None.
+            language, or `english` if None. An existing index must have this language; None accepts any.
         :param lock_timeout: Seconds to wait while another process writes.
         :raises ValueError: When path and index are both given, the language is unknown or the timeout is negative.
         """
@@ -126,7 +126,7 @@ class TantivyDocumentStore(Block):
             index.commit().check_fields(filters)
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """List the documents that match filters, or all for None, in no particular order."""
+        """List the documents that match filters, in no particular order. Without filters, list all documents."""
         return list(self.iterate_documents(filters))
 
     @report_damage
@@ -146,7 +146,7 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def known_titles(self, keys: Iterable[str]) -> set[str]:
-        """Return the title keys (made by `title_key`) that occur in the index. Each key takes a few microseconds."""
+        """Return the title keys (made by `title_key`) that occur in the index, in a few microseconds per key."""
         index = self._open()
         return index.commit().existing("title_key", keys) if index else set()
 
@@ -156,8 +156,8 @@ class TantivyDocumentStore(Block):
     ) -> dict[str, list[Document]]:
         """Read documents by their titles, with their BM25 scores, best first.
 
-        ``titles`` maps each key, made by `title_key`, to the text that ranks the documents with this title. If only one
-        document has the title, it usually gets no score, because there is nothing to rank.
+        ``titles`` maps each key, made by `title_key`, to a query, by which the documents with this title are ranked. If
+        only one document has the title, it usually gets no score, because there is nothing to rank.
         """
         if per_title < 1:
             raise ValueError(f"per_title must be at least 1, not {per_title}.")
@@ -168,7 +168,7 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
-        """For each text value of a metadata field, count the documents that have it, without reading them.
+        """For each text value of a metadata field, count the documents with this value. No document is read.
 
         Only `in` and `==` filters are applied: the index cannot check others. Values over 200 characters are left out.
         """
@@ -179,15 +179,15 @@ class TantivyDocumentStore(Block):
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
         """For each word, count the documents that have a word with the same stem in title or text.
 
-        Words may come from a text, or be tokens from `analyze`. Returns the number of all documents, and the count for
+        ``words`` are words of a text or tokens from `analyze`. Returns the number of all documents, and the count for
         each word. A word that the index leaves out, such as a stop word, gets the number of all documents, and so the
-        lowest idf. A word of several tokens (`U.S.`) is in a document if all its tokens are.
+        lowest idf. A document contains a word of several tokens (`U.S.`) if it contains all these tokens.
         """
         index = self._open()
         return index.commit().document_frequencies(words) if index else (0, dict.fromkeys(words, 0))
 
     def analyze(self, text: str) -> list[str]:
-        """Split a text into the tokens that the index compares, in order: lower-cased, without stop words, stemmed."""
+        """Split a text into the tokens that the index compares, in order. They are stemmed, without stop words."""
         return self.analyze_many([text])[0]
 
     @report_damage
@@ -210,7 +210,7 @@ class TantivyDocumentStore(Block):
         :returns: The number of documents written; with OVERWRITE, the length of `documents`.
         :raises ValueError: When an element is not a Document, or its metadata cannot be stored unchanged.
         :raises DuplicateDocumentError: When the policy is FAIL or NONE and an id is not new.
-        :raises DocumentStoreError: When another process keeps writing, or the disk cannot be written.
+        :raises DocumentStoreError: When another process writes for too long, or the disk cannot be written.
         """
         documents = list(documents)
         for document in documents:
@@ -220,9 +220,9 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def replace_documents(self, documents: list[Document], outdated: list[str]) -> None:
-        """Write documents, overwriting existing ids, and delete the documents with `outdated` ids, all in one commit.
+        """Write documents, overwriting those with the same ids, and delete those whose ids are in `outdated`.
 
-        Outdated ids that do not exist are ignored. The same errors are raised as by `write_documents`.
+        Both happen in one commit. Ids that do not exist are ignored. The errors are those of `write_documents`.
         """
         self._open_for_writing().write(documents, DuplicatePolicy.OVERWRITE, self.lock_timeout, outdated)
 
@@ -240,7 +240,7 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def check(self) -> None:
-        """Read and search once; raises FileNotFoundError without an index, DocumentStoreError for a damaged index."""
+        """Read a document and search for it; raises FileNotFoundError without index, DocumentStoreError if damaged."""
         index = self._open()
         if index is None:
             raise FileNotFoundError(f"There is no index in {self._path()}.")
@@ -249,7 +249,7 @@ class TantivyDocumentStore(Block):
             index.search(f"{document.meta.get('title', '')} {(document.content or '')[:_CHECKED_CHARACTERS]}", 1, None)
 
     def read_web_consent(self) -> bool | None:
-        """Read the user's answer to whether questions about these documents may go to the web; None without answer."""
+        """Read the user's answer: may questions about these documents go to the web? None if there is no answer."""
         return read_web_consent(self._path())
 
     def keep_web_consent(self, answer: bool) -> None:
@@ -260,7 +260,7 @@ class TantivyDocumentStore(Block):
         return Path(self.path).expanduser().absolute() if self.path is not None else resolve_index(self.index)
 
     def _open(self) -> Index | None:
-        # The path is looked up at every call, so that a server switches from the demo to `default` once that exists.
+        # The path is looked up at every call. So a server switches from the demo to `default` once `default` exists.
         return self._check_language(open_index(self._path(), self._latest))
 
     def _open_for_writing(self) -> Index:
@@ -283,12 +283,12 @@ class TantivyDocumentStore(Block):
         return index
 
 
-# The answer has its own file, because all processes open the index again whenever the settings file changes.
+# The user's answer about the web has its own file. If it were in the settings file, each answer would reopen the index.
 _FILE = "prefrag-web.json"
 
 
 def read_web_consent(path: Path) -> bool | None:
-    """Read the answer stored in the folder of an index; None if there is no valid one."""
+    """Read the answer about the web from the folder of an index; None if there is no valid answer."""
     try:
         answer = json.loads((path / _FILE).read_text(encoding="utf-8"))["web"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -297,7 +297,7 @@ def read_web_consent(path: Path) -> bool | None:
 
 
 def keep_web_consent(path: Path, answer: bool) -> None:
-    """Store the answer in the folder of an index, replacing any earlier answer."""
+    """Store the answer about the web in the folder of an index, replacing any earlier answer."""
     if not index_exists(path):
         raise DocumentStoreError(f"There is no index in {path}: index documents first.")
     written = path / f".{_FILE}.{os.getpid()}"

@@ -32,7 +32,7 @@ _FORMAT = 2
 _SETTINGS_FILE = "prefrag-index.json"
 # tantivy replaces this file at every commit.
 _COMMIT_FILE = "meta.json"
-_WRITER_MEMORY = 100_000_000
+_WRITER_MEMORY = 100_000_000  # bytes
 _LOCK_POLL_SECONDS = 0.05
 # If a write fails while fewer bytes than this are free, a full disk is reported as the cause.
 _LITTLE_SPACE = 10_000_000
@@ -44,7 +44,7 @@ _Version = tuple[int, int, int]
 
 
 class DiskFull(DocumentStoreError):
-    """The disk has no room for a commit."""
+    """The error when a write fails because the disk is full."""
 
     http_status = 507
 
@@ -55,7 +55,7 @@ class Index:
     def __init__(self, path: Path) -> None:
         """Open the index in a folder.
 
-        Raises DocumentStoreError for another format; OSError, ValueError, KeyError or TypeError for damaged files.
+        Raises DocumentStoreError for another version's format; OSError, ValueError, KeyError, TypeError for damage.
         """
         self.path = path
         # These paths are strings, because every search checks both files and `Path` objects are slower.
@@ -64,7 +64,7 @@ class Index:
         settings = json.loads(Path(self.settings_file).read_text(encoding="utf-8"))
         if settings["format"] != _FORMAT:
             raise DocumentStoreError(
-                f"The index {path} has format {settings['format']} and this version reads {_FORMAT}. "
+                f"The index {path} has format {settings['format']}, but this version reads only format {_FORMAT}. "
                 "Delete the folder and index the documents again."
             )
         self.language: str = settings["language"]
@@ -77,7 +77,7 @@ class Index:
         self._sizes: dict[str, int] = {}
 
     def commit(self) -> Commit:
-        """Return the latest commit, whichever process made it; it is read from disk only if it is new."""
+        """Return the latest commit of any process. The disk is read only if there is a new commit."""
         # Checking the file takes a microsecond and never misses a commit made before the call. Tantivy's own watcher
         # may miss a commit, because it looks only twice a second.
         current = _file_version(self._commit_file)
@@ -111,7 +111,7 @@ class Index:
     ) -> dict[str, list[Document]]:
         """Read the documents with each of these titles, best first. A title's only document usually has no score.
 
-        ``titles`` maps each key, made by `title_key`, to the text that ranks the documents with this title.
+        ``titles`` maps each key, made by `title_key`, to a query, by which the documents with this title are ranked.
         """
         commit = self.commit()
         if filters:
@@ -129,7 +129,7 @@ class Index:
                 together[text][key] = documents
             else:
                 alone.append((text, {key: per_title}))
-        # A document is left out if its key is different now, because a Python with other Unicode tables indexed it.
+        # A Python with other Unicode tables may have made another key of a title. Then the document is left out.
         found: dict[str, list[Document]] = {key: [] for key in titles}
         if unranked:
             for document in commit.best(commit.title_query(unranked), len(unranked), filters):
@@ -155,7 +155,7 @@ class Index:
         ``timeout`` is how many seconds to wait while another process writes. Documents with the ids in ``outdated`` are
         deleted in the same commit. Returns the number of documents written; with OVERWRITE, ``len(documents)``. Raises
         ValueError if metadata cannot be stored unchanged, DuplicateDocumentError if the policy is FAIL or NONE and an
-        id is not new, and DocumentStoreError if another process keeps writing or the disk cannot be written.
+        id is not new, and DocumentStoreError if another process writes too long or the disk cannot be written.
         """
         with self.writer(timeout) as writer:
             # Ids are looked up while the writer holds the lock, so that no other process adds the same ids.
@@ -178,7 +178,7 @@ class Index:
                 writer.delete_documents_by_term("id", exact_term(document_id))
             for document in by_id.values():
                 made = to_tantivy(document)
-                with self._explain_refusal():
+                with self._explain_write_errors():
                     if document.id in present:
                         writer.delete_documents_by_term("id", exact_term(document.id))
                     writer.add_document(made)
@@ -198,7 +198,7 @@ class Index:
         writer = self._open_writer(timeout)
         try:
             yield writer
-            with self._explain_refusal():
+            with self._explain_write_errors():
                 writer.commit()
         except BaseException:
             writer.rollback()
@@ -223,7 +223,7 @@ class Index:
                 return self._index.writer(_WRITER_MEMORY, 1)
             except ValueError as error:
                 if "LockBusy" not in str(error):
-                    raise self._refusal(error) from error
+                    raise self._write_error(error) from error
                 if time.monotonic() >= deadline:
                     raise DocumentStoreError(
                         f"Another process is still writing to the index {self.path} after {timeout:g} seconds. "
@@ -232,15 +232,15 @@ class Index:
             time.sleep(_LOCK_POLL_SECONDS)
 
     @contextmanager
-    def _explain_refusal(self) -> Iterator[None]:
+    def _explain_write_errors(self) -> Iterator[None]:
         try:
             yield
         except ValueError as error:
-            raise self._refusal(error) from error
+            raise self._write_error(error) from error
 
-    def _refusal(self, error: ValueError) -> DocumentStoreError:
+    def _write_error(self, error: ValueError) -> DocumentStoreError:
         free = shutil.disk_usage(self.path).free
-        # tantivy writes in a thread of its own, and the error that arrives here does not always give the cause.
+        # tantivy writes in another thread, and its error does not always give the cause.
         reason = OSError(errno.ENOSPC, f"{free / 1e6:,.0f} MB are free") if free < _LITTLE_SPACE else error
         return name_refusal(reason, f"The index {self.path} cannot be written: {reason}.")
 
@@ -271,7 +271,7 @@ class Index:
 
 
 def name_refusal(error: OSError | ValueError, message: str) -> DocumentStoreError:
-    """Make the error for a failed write: DiskFull if the disk is full. Only the text of tantivy's error says so."""
+    """Make the error for a failed write: DiskFull if the disk is full, which tantivy tells only in the error's text."""
     is_full = getattr(error, "errno", None) in NO_ROOM or any(f"os error {each})" in str(error) for each in NO_ROOM)
     if not is_full:
         return DocumentStoreError(message)

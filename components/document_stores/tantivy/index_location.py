@@ -20,15 +20,15 @@ from prefrag.components.text.passage_record import read_passages
 INDEX_VARIABLE = "PREFRAG_INDEX"
 DEFAULT_INDEX = "default"
 DEMO_INDEX = "demo"
-# `evaluate --corpus FILE` and `ask --corpus FILE` index the file under a name that begins with this.
+# `evaluate --corpus FILE` and `ask --corpus FILE` make an index of the file. Its name begins with this prefix.
 CORPUS_PREFIX = "corpus-"
-# `prefrag FOLDER` makes an index that follows changes in FOLDER. A file of this name in the index has FOLDER's path.
+# `prefrag FOLDER` makes an index that follows changes in FOLDER. The index has a file of this name with FOLDER's path.
 FOLLOWS = "prefrag-folder"
 
 _VALID_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
-_MOST_NAMED = 10
+_MOST_NAMED = 10  # the maximum number of indexes that a message lists
 _WINDOWS_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
-# The default index that this process found in each folder. If it vanishes, its name stays, so no other index answers.
+# The default index in each folder of indexes. It stays the default if it is deleted, so that no other index answers.
 _found: dict[Path, str] = {}
 
 
@@ -72,7 +72,7 @@ def list_names() -> list[str]:
 
 
 def name_others(name: str) -> str:
-    """Make the end of a message about a missing index: the most similar name, or else a list of the indexes."""
+    """Make the end of a message about a missing index. It suggests the most similar name, or lists the indexes."""
     names = [each for each in list_names() if not each.startswith(CORPUS_PREFIX)]
     if near := difflib.get_close_matches(name, names, n=1):
         return f" Did you mean '{near[0]}'?"
@@ -84,8 +84,8 @@ def name_others(name: str) -> str:
 def chosen_index() -> str:
     """Return the name of the index that is read when the user names no index.
 
-    It is the name in `PREFRAG_INDEX`, else `default` if this index exists, else the index that follows a folder, else
-    the demo. If several indexes follow folders, FileNotFoundError is raised.
+    It is the name in `PREFRAG_INDEX`. If that is not set, it is the first of these that exists: `default`, the index
+    that follows a folder, the demo. If several indexes follow folders, FileNotFoundError is raised.
     """
     indexes = data_directory() / "indexes"
     if chosen := settings.index or _found.get(indexes):
@@ -99,15 +99,15 @@ def chosen_index() -> str:
 
 
 def refuse_demo(chosen: str = DEFAULT_INDEX) -> None:
-    """Unless `PREFRAG_INDEX` is set, set it to the chosen index, or to ``default`` if the demo was chosen."""
+    """Set `PREFRAG_INDEX` to the chosen index, but to ``default`` instead of the demo. A value that is set stays."""
     os.environ[INDEX_VARIABLE] = settings.index or (DEFAULT_INDEX if chosen == DEMO_INDEX else chosen)
 
 
 def resolve_index(name: str | None = None) -> Path:
-    """Return the folder of the index with this name, or of :func:`chosen_index` if the name is None.
+    """Return the folder of the index with this name. If the name is None, the index is :func:`chosen_index`.
 
     The indexes `demo` and `demo-web` are built on first use. Raises FileNotFoundError if the index does not exist. The
-    error's `__notes__` name other indexes: the command line prints them, but a server does not send them to clients.
+    error's `__notes__` list other indexes. The command line prints the notes, but a server does not send them.
     """
     name = name or chosen_index()
     if name in DEMO_CORPORA:
@@ -128,8 +128,8 @@ def resolve_index(name: str | None = None) -> Path:
 def resolve_web_index(name: str | None = None, *, local: str | None = None, demo: bool = True) -> Path | None:
     """Return the folder of the index that is searched instead of the web, or None if there is no such index.
 
-    It is the index ``name``, else the index in `PREFRAG_WEB_INDEX`. If neither is set and the local index is the demo,
-    it is the index `demo-web`, unless ``demo`` is false.
+    ``name`` comes first, then the name in `PREFRAG_WEB_INDEX`. If neither is set, the index is `demo-web`, but only if
+    the local index is the demo and ``demo`` is true.
     """
     name = name or settings.web_index or None
     if name is not None:
@@ -169,7 +169,7 @@ def demo_index(name: str, folder: Path) -> Path:
 
 @functools.lru_cache(maxsize=8)
 def _fingerprint(corpus: Path, modified: int, size: int) -> str:
-    # `modified` and `size` are only part of the cache's key, so that an edited file is read again.
+    # `modified` and `size` are parameters only for the cache: when they change, the file is read again.
     return hashlib.sha256(f"{_BUILD}\n".encode() + corpus.read_bytes()).hexdigest()[:12]
 
 

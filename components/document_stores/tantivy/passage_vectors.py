@@ -17,8 +17,8 @@ from prefrag.components.document_stores.tantivy.index_location import resolve_in
 
 # With fewer vectors, no vector index is built: comparing all vectors takes a few milliseconds and is exact.
 _FEWEST_TO_INDEX = 5_000
-_PASSAGES_A_PARTITION = 250
-_PARTITIONS_SEARCHED = 24
+_PASSAGES_A_PARTITION = 250  # a vector index groups similar vectors into partitions
+_PARTITIONS_SEARCHED = 24  # a search compares only the vectors of this many partitions
 # Old versions of a table are kept this long, because other processes may still be searching them.
 _KEEP_OLD_VERSIONS = timedelta(minutes=10)
 
@@ -31,7 +31,7 @@ class PassageVectors:
     Every embedding model has its own table, because the vectors of two models cannot be compared.
 
     LanceDB was chosen from seven embedded libraries, which were tried with 31,000 vectors of 384 numbers. Only LanceDB
-    shows a process what another process has written. Qdrant's local mode and DuckDB lock the second process out, and
+    shows a process what another process has written. Qdrant's local mode and DuckDB refuse a second process, and
     Chroma keeps returning old results. With FAISS, usearch and hnswlib, the caller must manage files, ids and crashes.
     LanceDB makes every write one atomic commit. Searching its partitioned index took a quarter of the time of comparing
     every vector, and found the same five best passages on real text.
@@ -65,12 +65,12 @@ class PassageVectors:
                 f"The query's vector has {len(embedding)} numbers, but vectors of {self.model} have {length}: use the "
                 "same model for queries as for passages."
             )
-        # The limit is raised until enough of the passages are still in the store and match the filters.
+        # Some passages may be deleted or not match the filters, so the limit is raised until enough are found.
         limit = top_k if filters is None else max(64, 4 * top_k)
         while True:
             nearest = table.search(list(embedding)).distance_type("cosine").nprobes(_PARTITIONS_SEARCHED)
             if limit > 2 * top_k:
-                # The few partitions near the query may have fewer vectors than this, so all vectors are compared.
+                # The partitions near the query may have fewer vectors than the limit, so all vectors are compared.
                 nearest = nearest.bypass_vector_index()
             rows = nearest.select(["id", "_distance"]).limit(limit).to_list()
             found = self._documents(rows, filters)
@@ -79,7 +79,7 @@ class PassageVectors:
             limit = min(total, max(64, 4 * limit))
 
     def fingerprints(self) -> dict[str, str]:
-        """Return the fingerprint of the embedded text for every passage id; empty if there is no table."""
+        """Return for every passage id the fingerprint of the text that was embedded; empty if there is no table."""
         try:
             rows = self._table().search().select(["id", "fingerprint"]).to_arrow()
         except FileNotFoundError:
@@ -126,7 +126,7 @@ class PassageVectors:
             self._table().delete(f"id IN ({', '.join(quoted[start : start + 1000])})")
 
     def finish(self) -> None:
-        """Index the vectors in partitions, so that a search compares only nearby vectors, and delete old versions."""
+        """Group similar vectors into partitions, so that a search compares only a few, and delete old versions."""
         table = self._table()
         count = table.count_rows()
         if count >= _FEWEST_TO_INDEX:
@@ -164,7 +164,7 @@ class PassageVectors:
     def _table_and_length(self) -> tuple[Any, int]:
         folder, name = self.folder, self._name()
         try:
-            # The cache's key contains the inode, so that a table is opened again if it was deleted and made again.
+            # The cache's key contains the inode, so that a new table with the name of a deleted one is opened anew.
             identity = (folder / f"{name}.lance").stat().st_ino
         except FileNotFoundError:
             raise FileNotFoundError(
@@ -172,7 +172,7 @@ class PassageVectors:
                 "prefrag index YOUR_FILES --dense"
             ) from None
         table = _open_table(folder, name, identity)
-        # The length is not cached, because a table that is made again may get its old inode but another length.
+        # The length is not cached, because a new table may have the inode of a deleted one, but another length.
         return table, table.schema.field("vector").type.list_size
 
 

@@ -14,9 +14,9 @@ from prefrag.components.text.title_mentions import title_key
 
 ANALYZER = "prefrag"
 TEXT_FIELDS = ("title", "content")
-# In bytes. A longer exact term is replaced by its digest, because tantivy silently drops terms over 65,530 bytes.
+# In bytes. A longer exact term is replaced by its hash, because tantivy silently drops terms over 65,530 bytes.
 LONGEST_TERM = 200
-# This character separates name and value in the exact term of a metadata value.
+# The term of a metadata value is made of the field's name, this character, and the value.
 KEY_END = "\x1f"
 
 
@@ -27,7 +27,7 @@ def index_schema() -> tantivy.Schema:
     for field in TEXT_FIELDS:
         builder.add_text_field(field, tokenizer_name=ANALYZER, index_option="freq")
     builder.add_text_field("title_key", tokenizer_name="raw", index_option="basic")
-    # Numbers and strings of the metadata, as exact terms. Filters look them up.
+    # Numbers and strings of the metadata, as exact terms, which filters look up.
     builder.add_text_field("meta", tokenizer_name="raw", index_option="basic")
     # The whole document as JSON.
     builder.add_bytes_field("stored", stored=True)
@@ -35,7 +35,7 @@ def index_schema() -> tantivy.Schema:
 
 
 def exact_term(text: str) -> str:
-    """Make the term that stands for exactly this string in the index: the string, or its digest if it is long."""
+    """Make the term by which the index finds exactly this string: the string itself, or a hash of a long string."""
     if text.isascii() and len(text) <= LONGEST_TERM:
         return text
     encoded = text.encode("utf-8", "surrogatepass")
@@ -45,7 +45,7 @@ def exact_term(text: str) -> str:
 
 
 def metadata_term(key: str, value: str | int | float) -> str:
-    """Make the term that stands for exactly this metadata value in the index."""
+    """Make the term by which the index finds exactly this value of this metadata field."""
     if not isinstance(value, str) and value == value and abs(value) != float("inf") and value == int(value):
         # 1, 1.0 and True are equal in Python and in Haystack's filters, so they get the same term.
         value = int(value)
@@ -75,7 +75,7 @@ def read_document(searcher: tantivy.Searcher, address: tantivy.DocAddress, score
 
 
 def all_names(meta: dict[str, Any], parents: str = "") -> Iterator[str]:
-    """Yield the names of a document's metadata fields. A field `b` in a dictionary `a` has the name `a.b`."""
+    """Yield the names of a document's metadata fields. The key `b` of a dictionary in the field `a` is named `a.b`."""
     for key, value in meta.items():
         yield f"{parents}{key}"
         if isinstance(value, dict):

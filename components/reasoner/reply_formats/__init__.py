@@ -1,4 +1,4 @@
-"""The formats of the reasoner's replies: each turns one reply into one :class:`Step`."""
+"""The formats in which a model can reply. Each format reads a reply as a :class:`Step`: a search or an answer."""
 
 from prefrag.components.reasoner.reply_formats.cot_format import CotFormat
 from prefrag.components.reasoner.reply_formats.fields import Tool, read_label

@@ -1,4 +1,4 @@
-"""The format of a chain of thought: each reply is the next sentence of the chain, and the next query (IRCoT)."""
+"""The format of a chain of thought: each reply is its next sentence, which is also the next query (IRCoT)."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat
 from prefrag.components.state.state import Action, Step
 
 _LABEL_CHARACTERS = 100
-# The words that end a chain, as in the prompts and the code of the paper.
+# A sentence with these words ends the chain, as in the prompts and the code of the IRCoT paper.
 _ANSWER = re.compile(r"\banswer is\b[ \t]*[:\uff1a]?[ \t]*", re.IGNORECASE)
 _LABEL = re.compile(
     r"(?:\s*(?:sure|certainly|of course|okay|ok)\s?[!.:]\s+"
@@ -24,7 +24,7 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _END = re.compile(r"[.!?][\"'\u2019\u201d)\]*_]*(?=\s+[^\sa-z])|[\u3002\uff01\uff1f]|\n")
-# A full stop after one of these rarely ends a sentence: "J. K. Rowling", "Dr. No", "the St. Lawrence".
+# A full stop after an initial or abbreviation rarely ends a sentence: "J. K. Rowling", "Dr. No", "the St. Lawrence".
 _ABBREVIATION = re.compile(
     r"(?<![^\W\d_])(?:[^\W\d_a-z]|Dr|Mr|Mrs|Ms|Prof|St|Mt|Ft|Jr|Sr|Gen|Col|Lt|Capt|Sgt|Rev|Hon|No|vs|ca?|e\.g|i\.e"
     r"|(?:[A-Z]\.){1,4}[A-Z])\.\Z"
@@ -32,11 +32,11 @@ _ABBREVIATION = re.compile(
 
 
 class CotFormat(ReplyFormat):
-    """The format of IRCoT (Trivedi et al. 2023, section 3): a sentence per reply, until a reply says "the answer is".
+    """The format of IRCoT (Trivedi et al. 2023, section 3): one sentence is kept of each reply.
 
-    Each sentence is also the query of the next search. After the last sentence there is no search, and the final answer
-    is generated from all passages. A model that must answer writes the whole chain. Its answer is what follows "the
-    answer is".
+    The sentence is also the query of the next search, unless it contains "answer is". Then the chain ends, and the
+    final answer is generated from all passages: with ``must_answer``, the model writes the whole chain, and the text
+    after "answer is" is the answer.
     """
 
     prompt = "reasoner_cot"
@@ -54,7 +54,7 @@ class CotFormat(ReplyFormat):
         return Step(Action.SEARCH, reply=sentence, tool=tools[0].name, query=query)
 
     def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply as :meth:`read` does; if it was cut off, only a complete first sentence counts."""
+        """Read a reply. If the reply was cut off, its first sentence is used only if the sentence is complete."""
         text = message.text or ""
         if not must_answer and is_cut_off(message) and (finished := self.finished(text)):
             step = self.read(finished, tools, must_answer=False)
@@ -63,13 +63,13 @@ class CotFormat(ReplyFormat):
         return replace(step, tokens=token_probabilities(message.meta, text, step.reply))
 
     def finished(self, text: str) -> str:
-        """Return the finished part of a reply that was cut off."""
+        """Return the first sentence of a reply that was cut off; empty if the cut is within that sentence."""
         sentence = first_sentence(text)
         return sentence if _without_label(text) != sentence else ""
 
 
 def first_sentence(text: str) -> str:
-    """Find the first sentence of a reply."""
+    """Return the first sentence of a reply, without an introduction such as "Next sentence:"."""
     text = _without_label(text)
     for end in _END.finditer(text):
         if not _ABBREVIATION.search(text[max(0, end.end() - 12) : end.end()]):
@@ -85,12 +85,12 @@ def _without_label(text: str) -> str:
 
 
 def ends_chain(sentence: str) -> bool:
-    """Check whether a sentence is the last of its chain."""
+    """Check whether a sentence ends the chain of thought."""
     return _ANSWER.search(sentence) is not None
 
 
 def read_chain(text: str) -> Step:
-    """Read the answer of a chain of thought that was written to its end."""
+    """Read the answer at the end of a complete chain of thought."""
     found = list(_ANSWER.finditer(text))
     thought = shorten(" ".join(text[: found[-1].start()].split())) if found else ""
     answer = one_answer(text[found[-1].end() :] if found else text)

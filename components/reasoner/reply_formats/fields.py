@@ -11,9 +11,9 @@ from prefrag.components.state.state import Label
 
 MAX_QUERY_CHARACTERS = 1_000
 MAX_ANSWER_CHARACTERS = 4_000
-# The number of characters that the transcript keeps of a thought, or of a reply that cannot be read.
+# A thought, or a reply that cannot be read, is cut to this number of characters in the transcript.
 KEPT_CHARACTERS = 2_000
-# What the brackets of a citation can contain. Citations end an answer: only Markdown may follow them.
+# What the brackets of a citation can contain.
 _CITED = re.compile(r"[\w ,;-]{1,60}")
 _PREFIX = re.compile(r"[*_`]*(?:final |short )?answer[*_`]*:[*_`]*\s+(?=\S)", re.IGNORECASE)
 _HEADING = re.compile(
@@ -21,20 +21,20 @@ _HEADING = re.compile(
 )
 _LIST = re.compile(r"\[\s*[\"'{\[].*\]", re.DOTALL)
 _RULE = re.compile(r"[-*_=]{3,}")
-# A LaTeX box counts only if the text before it merely announces the answer.
+# A LaTeX box holds the answer if the text before it is only an introduction such as "the answer is".
 _BOXED = re.compile(
     r"(?:.{0,300}\b(?:answer|is|are|was|were))?\W{0,9}\\boxed\s{0,9}\{(?P<answer>[^{}]+(?:\{[^{}]*\}[^{}]*)*)\}\W*"
 )
 _TEXT = re.compile(r"\\(?:text|math)\w*\s{0,9}\{(?P<answer>.*)\}")
 _LIST_ITEM = re.compile(r"(?:\d{1,3}[.)]|[-*\u2022])\s")
 FINISH = re.compile(r"final[ _]?answer|finish|answer", re.IGNORECASE)
-# Actions that mean "no tool", because the model has what it needs.
+# What models write as the action if they want no tool, for example "none", "Finish" or "no further search needed".
 _NO_TOOL = re.compile(
     rf"\W*(?:{FINISH.pattern}|(?:none|null|nothing|n/?a)\b.*"
     r"|no(?:t)?\b.*\b(?:need|required|necessary|more|further|action|search|tool).*|-*)\W*",
     re.IGNORECASE,
 )
-# What a chat model writes before its answer, sentence by sentence. Case matters, because "Let Me In" is a title.
+# A sentence with which a chat model introduces its answer. Case matters, because "Let Me In" is a title.
 _LEAD_IN = re.compile(
     r"(?:sure|certainly|of course|okay|ok|great|thank you|thanks)\b[\w ,']{0,40}[.!:]*$"
     r"|.{0,200}\b(?-i:I will|I['\u2019]ll|[Ll]et me|[Ll]et us|I am going to|I'm going to)\b"
@@ -50,7 +50,7 @@ _CITED_BELOW = re.compile(
     re.IGNORECASE,
 )
 _SEARCH_WORDS = r"(?:search|look|find|check|consult|query|retrieve|investigate|gather|know more|more information)"
-# Only statements of the model about itself, because "Looking for Alaska" or "no need to search" may be in an answer.
+# Only statements of the model about itself: an answer may contain "Looking for Alaska" or "no need to search".
 _ANNOUNCED = re.compile(
     r"\b(?:I|we)(?:['\u2019]ll| will| should| must| have to| need to| want to| would (?:like|need|have) to"
     r"| am going to)\b"
@@ -66,7 +66,7 @@ _EVALUATION = re.compile(r"^Self-Evaluation:", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool as the model sees it."""
+    """A search tool that the model can call."""
 
     name: str  # the name of the action that calls the tool
     description: str
@@ -98,16 +98,16 @@ _LABELS = tuple(
         (r"correct", Label.CORRECT),
     )
 )
-# Words that are read as a label only if the text contains no real label.
+# Words such as "wrong" or "partly". They count as a label only if the text contains no proper label.
 _ALONE = re.compile(
     r"[\W_]{0,9}(?:the answer is |it is |it's )?(?:(?P<wrong>wrong)|partial(?:ly)?|partly)(?![^\W_])", re.IGNORECASE
 )
-# What separates a label from its reason. The prompt's list of labels, if a model repeats it, has no such separator.
+# What separates a label from its reason. The prompt's list of labels, which a model may copy, has no such separator.
 _REASON = re.compile(
     r"[.:(;\n]|\s[-\u2013\u2014]\s|,?\s(?:because|since|although|though|while)\b|,\s*(?:as|but|so|the|it|this|that)\b",
     re.IGNORECASE,
 )
-# Doubts that are not plain negations: "unlikely to be CORRECT" is not read as a label.
+# Doubts about a label: "unlikely to be CORRECT" is not read as CORRECT, nor as any other label.
 _DOUBTED = re.compile(
     r"\b(?:no(?!\s+doubt)|none|nothing|(?<!without )(?<!beyond )(?<!no )doubt(?:s|ed|ful)?|unlikely|unclear|unsure"
     r"|unable|uncertain|if|whether|fail(?:s|ed)?)\b[^.:;\n]{0,200}\bcorrect(?![^\W_])"
@@ -117,11 +117,11 @@ _DOUBTED = re.compile(
 
 
 def read_label(text: str) -> Label | None:
-    """Read the label in the text of a reply's label field.
+    """Read a model's label for its answer from the label field of the reply.
 
-    A negated label is read as another label: "not fully correct" is PARTIALLY CORRECT. Labels in the reason that
-    follows a label do not count. Returns None if there are still several labels, as in a copy of the prompt's list of
-    labels.
+    A negated label becomes another label: "not fully correct" is PARTIALLY CORRECT. Labels in the reason that follows
+    do not count. Returns None if the label is doubted, or if there are several labels: the model has then probably
+    copied the list of labels from the prompt.
     """
     text = text.strip()[:1_000]
     labels = _labels(text)
@@ -147,7 +147,7 @@ def _labels(text: str) -> list[Label]:
 
 
 def plain(text: str) -> str:
-    """Remove Markdown marks and quotes from both ends of a one-line text."""
+    """Remove Markdown signs such as ``**`` and quotation marks from both ends of a one-line text."""
     text = text.strip()
     while True:
         stripped = re.sub(r"^(?:[#>]+\s+|[*_`]+\s*)+", "", text).rstrip("*_` \n\t").strip()
@@ -160,11 +160,11 @@ def plain(text: str) -> str:
 
 
 def one_answer(text: str) -> str:
-    """Clean an answer: drop what models write before and after it, and put a list on one line."""
+    """Clean an answer: remove introductions and remarks around it, and write it on one line, also if it is a list."""
     text = text[:MAX_ANSWER_CHARACTERS].strip()
     marks = ""
     if (below := _CITED_BELOW.search(text)) and not text[: below.start()].rstrip().endswith(":"):
-        # Citations for the whole answer are added to the paragraph that is kept.
+        # Citations below the answer belong to the whole answer: add them to the paragraph that is kept.
         text, marks = text[: below.start()].rstrip(), "".join(re.findall(r"\[[^]]+\]", below["marks"]))
     paragraphs = [part.strip() for part in re.split(r"\n[ \t]*\n", text)]
     paragraphs = [part for part in paragraphs if part and not _RULE.fullmatch(part)]
@@ -187,7 +187,7 @@ def one_answer(text: str) -> str:
 
 
 def _unbox(answer: str) -> str:
-    """Take an answer out of the LaTeX box that models trained on mathematics put around it."""
+    r"""Return the content of ``\boxed{...}``, which models trained on mathematics put around an answer."""
     if (boxed := _BOXED.fullmatch(answer)) is None:
         return answer
     content = boxed["answer"].strip()
@@ -218,7 +218,7 @@ def _without_lead_in_lines(paragraph: str) -> str:
 
 
 def _find_citations(line: str) -> int:
-    """Find where the citations at the end of an answer begin, after any Markdown and quotes that close the answer."""
+    """Find where the citations at the end of an answer begin. Markdown and full stops after them are ignored."""
     end = len(line.rstrip(" .*_`"))
     place = end
     while (closing := line[:place].rstrip(" ()")).endswith(("]", "\u3011")):
@@ -230,12 +230,12 @@ def _find_citations(line: str) -> int:
 
 
 def announces_search(text: str) -> bool:
-    """Check whether a model says that it is going to search; such a text is not an answer."""
+    """Check whether a text, which should be an answer, only says that the model is going to search."""
     return _ANNOUNCED.search(text[:KEPT_CHARACTERS]) is not None
 
 
 def with_evaluation(reply: str, label: Label, explanation: str, suggestions: str = "") -> str:
-    """Add an evaluation to a reply, as if the model had written it, so that the next step learns from it."""
+    """Add an evaluation to a reply, as if the model had written it, so that the model sees it in the next step."""
     if reply.startswith("{") and (values := read_object(reply)) is not None:
         evaluation = {"label": label.value, "explanation": explanation, "suggestions": suggestions}
         return json.dumps({**values, **evaluation}, ensure_ascii=False)
@@ -246,9 +246,9 @@ def with_evaluation(reply: str, label: Label, explanation: str, suggestions: str
 
 
 def plain_query(text: Any) -> str:
-    """Clean the input of a search: models wrap it in quotes, Markdown or a JSON object.
+    """Take the query out of the quotes, Markdown or JSON object in which a model may have wrapped it.
 
-    The query has at most 1,000 characters, and is empty if the input is a list, a number or anything but text.
+    The result has at most 1,000 characters. It is empty if the input is not text, or if the text is a JSON list.
     """
     if not isinstance(text, str):
         return ""
@@ -264,7 +264,7 @@ def plain_query(text: Any) -> str:
 
 
 def is_no_tool(text: str) -> bool:
-    """Check whether an action, or its input, means that no tool is wanted: the model has what it needs."""
+    """Check whether a model's action, or the input of the action, says that the model wants no tool."""
     return _NO_TOOL.fullmatch(" ".join(shorten(text).split())) is not None
 
 
@@ -274,6 +274,6 @@ def shorten(text: str) -> str:
 
 
 def find_tool(name: str, tools: Sequence[Tool]) -> Tool | None:
-    """Find the tool that an action names."""
+    """Find the tool with this name; case, blanks and punctuation are ignored."""
     wanted = re.sub(r"[\W_]+", "", name).lower()
     return next((tool for tool in tools if re.sub(r"[\W_]+", "", tool.name).lower() == wanted), None)

@@ -1,4 +1,4 @@
-"""The guided format: JSON with a choice of queries, for models that are too small to write queries."""
+"""The guided format: the model chooses one of several prepared queries, because it is too small to write a query."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,23 +11,23 @@ from prefrag.components.state.state import State
 
 
 class GuidedFormat(JsonFormat):
-    """The JSON format with a choice of queries.
+    """The JSON format, in which the query is one of those that :func:`open_queries` lists.
 
-    A model of a hundred million parameters writes queries that find nothing, but it can choose a passage to follow up.
+    A model of a hundred million parameters writes queries that find nothing, but it can choose a good one from a list.
     """
 
     prompt = "reasoner_guided"
     cites = False
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """Choose the parameters of the call."""
+        """Return the JSON schema of the reply: a search with a listed query, an answer, or either of them."""
         queries = [] if must_answer else open_queries(state)
         answer = self._answer_schema(_begin_with("The passages say"), answer_length=80, explanation_length=80)
         search = self._search_schema(tools, {"enum": queries}, _begin_with("I still have to find"))
         if not queries:
             schema = answer
         elif not state.observed:
-            # Before it has seen a passage, such a model could answer only from its memory, which holds too little.
+            # Before it has seen a passage, such a model could answer only from memory, and it knows too little.
             schema = search
         else:
             schema = {"anyOf": [search, answer]}
@@ -35,5 +35,5 @@ class GuidedFormat(JsonFormat):
 
 
 def _begin_with(beginning: str) -> dict[str, Any]:
-    """Write the schema of one short sentence with a fixed beginning, without which the smallest models ramble."""
+    """Make the schema of a short sentence with a fixed beginning: without it, the smallest models ramble."""
     return {"type": "string", "pattern": f"^{beginning} [A-Za-z' -]{{8,80}}$"}

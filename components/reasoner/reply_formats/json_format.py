@@ -1,4 +1,4 @@
-"""The JSON format: one object per reply, constrained by a schema that small models can follow."""
+"""The JSON format: a reply is one JSON object. A schema constrains it, so that small models also reply in this form."""
 
 import json
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ from prefrag.components.reasoner.reply_formats.text_format import TextFormat
 from prefrag.components.state.state import Action, Label, State, Step
 
 _ANSWER = "Final_Answer"
-# Without a limit, a small model, which does not know when to stop, may fill its window with one field.
+# Without a maximum length, a small model may write into one field until its context window is full.
 _THOUGHT = {"type": "string", "maxLength": 240}
 
 
 class JsonFormat(ReplyFormat):
-    """The format in which a reply is a JSON object with the fields of the text format.
+    """A reply is a JSON object: a thought and an action, with the query of a search or with an answer.
 
-    :param self_evaluation: Whether an answer has a label, an explanation and suggestions.
+    :param self_evaluation: Whether an answer also has a label, an explanation and suggestions.
     """
 
     prompt = "reasoner_json"
@@ -27,7 +27,7 @@ class JsonFormat(ReplyFormat):
         self.self_evaluation = self_evaluation
 
     def generation_kwargs(self, tools: Sequence[fields.Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """Choose the parameters of the call."""
+        """Return the JSON schema of the reply: a search or an answer, or only an answer if the model must answer."""
         answer = self._answer_schema()
         search = self._search_schema(tools, {"type": "string", "minLength": 3, "maxLength": 160})
         return {"response_format": response_format("step", answer if must_answer else {"anyOf": [search, answer]})}
@@ -51,10 +51,10 @@ class JsonFormat(ReplyFormat):
         return object_schema(thought=thought, action={"enum": [tool.name for tool in tools]}, query=query)
 
     def read(self, text: str, tools: Sequence[fields.Tool], *, must_answer: bool) -> Step:
-        """Read a reply."""
+        """Read the step from the first usable JSON object of a reply, or from its text if it contains no object."""
         # An object within a sentence is usually a quotation from a passage, so such objects are tried last.
         objects = [found.values for found in sorted(read_objects(text), key=lambda one: one.in_prose)]
-        # The first object with an action or an answer is the step. What a model invents after it is dropped.
+        # The first object with an action, an answer or a query is the step. The model invented the objects after it.
         steps = (values for values in objects if values.keys() & {"action", "answer", "query"})
         values = next(steps, objects[0] if objects else None)
         if values is None:
@@ -83,12 +83,12 @@ class JsonFormat(ReplyFormat):
         return Step(Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source)
 
     def finished(self, text: str) -> str:
-        """Return the finished part of a reply that was cut off."""
+        """Return a reply that was cut off up to its last complete object; empty if no object is complete."""
         return text[: max((found.end for found in read_objects(text) if found.valid), default=0)]
 
     @staticmethod
     def _read_text(text: str, tools: Sequence[fields.Tool], must_answer: bool) -> Step:
-        """Read a reply that is not JSON as text, because most models know the text format."""
+        """Read a reply that is not JSON in the text format, which models may use although they were asked for JSON."""
         if not text.lstrip("` \n\tjson").startswith("{"):
             step = TextFormat().read(text, tools, must_answer=must_answer)
             if step.action is not Action.UNREADABLE:

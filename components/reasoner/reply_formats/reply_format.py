@@ -19,21 +19,21 @@ class Turn(NamedTuple):
 
 
 class ReplyFormat:
-    """A way to call a model for a step, and to read the step from its reply.
+    """How a model is asked for the next step, and how the step is read from its reply.
 
     The base class sends one prompt that contains the whole transcript, and expects a reply in plain text.
     """
 
     prompt: ClassVar[str]
     cites: ClassVar[bool] = True
-    """Whether a model that replies in this format can cite its passages."""
+    """Whether a reply in this format can cite passages."""
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """Choose the parameters of the call."""
+        """Return the generation parameters that this format needs."""
         return {}
 
     def callable_tools(self, tools: Sequence[Tool]) -> list[haystack_tools.Tool]:
-        """List the tools in the form of the API, if the model calls tools natively."""
+        """Return the tools for the function calling of the chat API; none if the format does not use it."""
         return []
 
     def messages(
@@ -43,11 +43,11 @@ class ReplyFormat:
         return [ChatMessage.from_user(prompt)]
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply without thinking blocks. With ``must_answer``, the reply is read as an answer in any form."""
+        """Read a reply, whose thinking blocks are already removed. With ``must_answer``, read it only as an answer."""
         raise NotImplementedError
 
     def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read the text of a message with :meth:`read`. If the reply was cut off, read only its finished part."""
+        """Read a message. If the reply was cut off, only the part before the unfinished field or sentence counts."""
         text = message.text or ""
         if not is_cut_off(message):
             return self.read(text, tools, must_answer=must_answer)
@@ -64,7 +64,7 @@ class ReplyFormat:
 
 
 def add_from_user(conversation: list[ChatMessage], text: str) -> None:
-    """Add a user message, or append it to a last message by the user, because templates require alternating roles."""
+    """Add a user message. If the last message is the user's, append to it: chat templates want alternating roles."""
     if conversation[-1].is_from(ChatRole.USER):
         text = f"{conversation.pop().text}\n\n{text}"
     conversation.append(ChatMessage.from_user(text))

@@ -34,14 +34,14 @@ _FIELDS = (
 )
 _TRAILER = ("Self-Evaluation", "Explanation", "Improvement Suggestions")
 _NAMES = "|".join(re.escape(name).replace(r"\-", r"[- ]?").replace(r"\ ", r"[ _]?") for name in _FIELDS)
-# "Evaluation" alone is a field only before a label, because an answer may be a list with this heading.
+# "Evaluation:" is a field only if a label follows, because an answer may be a list with such a heading.
 _NAMES += r"|Evaluation(?=[ \t*_]*[:\uff1a][ \t*_]*(?:[A-Z]+[ -])?(?:IN)?CORRECT\b)"
-# A field begins a line and ends in a colon, which may be the wide Chinese colon. It may follow Markdown marks and have
-# a number, as in ReAct. The fields after an answer may also be in the middle of the answer's line.
+# A field's name begins a line and ends in a colon, which may be the wide Chinese colon. There may be Markdown before it
+# and a number after it, as in ReAct. Fields of the evaluation may also be in the middle of the answer's line.
 _AT_LINE_START = rf"^[ \t>#*_-]*(?P<line>{_NAMES})(?:[ \t]*\d{{1,2}})?[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
 _IN_LINE = r"(?P<inline>Self[- ]?Evaluation|Improvement[ _]?Suggestions)[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
 _FIELD = re.compile(rf"{_AT_LINE_START}|{_IN_LINE}", re.IGNORECASE | re.MULTILINE)
-# After a quotation mark, "Final Answer:" does not count, because it is quoted from a passage.
+# A "Final Answer:" after a quotation mark does not match, because it is probably quoted from a passage.
 _ANSWER_IN_THOUGHT = re.compile(
     r"(?<![\w'\"`\u2018\u201c])Final[ _]?Answer[ \t*_]{0,9}[:\uff1a][ \t]*(?:\*\*)?", re.IGNORECASE
 )
@@ -61,7 +61,7 @@ def _fields(text: str) -> list[tuple[str, str]]:
 
 
 def _find_fields(text: str) -> list[re.Match[str]]:
-    """Find the fields. A field of the evaluation within a line is a quotation if the same field later begins a line."""
+    """Find the fields. Skip an evaluation field inside a line if the same field later begins a line: it is quoted."""
     found: list[re.Match[str]] = []
     following: set[str] = set()
     for match in reversed(list(_FIELD.finditer(text))):
@@ -81,7 +81,7 @@ def _name(field: re.Match[str]) -> str:
 
 
 def _split_answer_in_thought(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Split the first thought at its last "Final Answer:", if the reply has no separate answer or action."""
+    """Split the thought at the last "Final Answer:" inside it, if the reply has no separate answer or action."""
     own = itertools.takewhile(lambda part: part[0] != "Observation", parts)
     if any(name == "Action" or (name == "Final Answer" and value) for name, value in own):
         return parts
@@ -95,17 +95,17 @@ def _split_answer_in_thought(parts: list[tuple[str, str]]) -> list[tuple[str, st
 
 
 class TextFormat(ReplyFormat):
-    """The format of table 18 of PrefRAG."""
+    """The format of the PrefRAG paper (table 18): lines such as ``Thought: ...``, ``Action: ...``."""
 
     prompt = "reasoner_text"
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """Choose the parameters of the call."""
-        # `Observation:` ends a reply only at the beginning of a line: a thought may quote a passage with that word.
+        """Return the text at which the model stops, because it must not invent an observation."""
+        # The word must begin a line, because a thought may quote a passage that contains it.
         return {"stop": ["\nObservation:"]}
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read the first step of a reply; what a chat model invents after it is dropped."""
+        """Read the first step of a reply. Later steps are ignored, because the model invents their observations."""
         parts = _split_answer_in_thought(_fields(text[:MAX_REPLY_CHARACTERS]))
         for index, (name, value) in enumerate(parts):
             if name == "Observation":
@@ -130,7 +130,7 @@ class TextFormat(ReplyFormat):
         return text[: parts[-1].start()]
 
     def _find_answer(self, parts: list[tuple[str, str]], index: int, tools: Sequence[Tool]) -> int | None:
-        """Find the answer after an action that names no tool, but says "answer" or "none"."""
+        """If an action says "answer" or "none" instead of naming a tool, find the final answer that follows it."""
         if not is_no_tool(parts[index][1]) or find_tool(parts[index][1], tools) is not None:
             return None
         for following in range(index + 1, len(parts)):
@@ -180,10 +180,10 @@ class TextFormat(ReplyFormat):
         )
 
     def _read_forced_answer(self, parts: list[tuple[str, str]]) -> Step:
-        # The prompt ends with "Final Answer:", so the reply may begin with the answer itself.
+        # The prompt ends with "Final Answer:", so the reply may begin with the answer, without the name of a field.
         searches = any(name == "Action" and not is_no_tool(value) for name, value in parts)
         for index, (name, value) in enumerate(parts):
-            # The thought before a search, or the announcement of a search, is not an answer.
+            # A thought is not the answer if a search follows it, or if it only announces a search.
             is_answer = name == "" or (name == "Thought" and not searches)
             if value and is_answer and not announces_search(value):
                 return self._answer([*parts[:index], ("Final Answer", value), *parts[index + 1 :]], index)

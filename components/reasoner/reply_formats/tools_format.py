@@ -1,4 +1,4 @@
-"""The tools format: native function calling, which today's models are trained for."""
+"""The tools format: the model calls functions through the chat API, as most current models have learnt to do."""
 
 import json
 import re
@@ -29,7 +29,7 @@ _NO_MORE = "No further search is possible. Answer now, from the passages above."
 
 
 class ToolsFormat(ReplyFormat):
-    """The format of tool calls. A reply without a call is the final answer, with the evaluation of the text format.
+    """The model searches by calling a tool. A reply without a call is the final answer, with an evaluation as text.
 
     The transcript shows each search as a tool call with a result, even if the model did not write it as a call.
     """
@@ -37,12 +37,12 @@ class ToolsFormat(ReplyFormat):
     prompt = "reasoner_tools"
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """Choose the parameters of the call."""
+        """Forbid tool calls if the model must answer, else allow one call at a time."""
         return {"tool_choice": "none"} if must_answer else {"parallel_tool_calls": False}
 
     def callable_tools(self, tools: Sequence[Tool]) -> list[haystack_tools.Tool]:
-        """List the tools in the form of the API."""
-        # Haystack requires a function. It is never called, because the pipeline itself makes the search.
+        """Return the tools for the function calling of the chat API."""
+        # Haystack requires a function for each tool. It is never called, because the pipeline itself searches.
         return [
             haystack_tools.Tool(
                 name=_api_name(tool.name), description=tool.description, parameters=_QUERY, function=lambda query: query
@@ -57,11 +57,11 @@ class ToolsFormat(ReplyFormat):
         conversation = [ChatMessage.from_user(prompt)]
         for number, (step, observation) in enumerate(turns, start=1):
             if not step.reply and observation is None:
-                # An empty reply without an observation leaves nothing to show.
+                # There is nothing to show: the reply was empty, and there is no observation.
                 continue
             if step.tool or step.action is Action.SEARCH:
-                call = _call(step, step.tool or tools[0].name, number)
-                # The API requires a result for every call, even for a call that was not run.
+                call = _make_call(step, step.tool or tools[0].name, number)
+                # The API requires a result for every call, even if the search was not made.
                 result = _NO_MORE if observation is None else observation
                 conversation.append(ChatMessage.from_assistant(step.thought or None, tool_calls=[call]))
                 conversation.append(ChatMessage.from_tool(result, origin=call))
@@ -75,7 +75,7 @@ class ToolsFormat(ReplyFormat):
         return conversation
 
     def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply. If it has several calls, only the first counts."""
+        """Read a reply. If it contains several tool calls, only the first is used."""
         text = (message.text or "").strip()
         if message.tool_calls and not must_answer:
             call = message.tool_calls[0]
@@ -83,15 +83,15 @@ class ToolsFormat(ReplyFormat):
         if is_cut_off(message):
             return TextFormat().read_message(message, tools, must_answer=must_answer)
         if message.tool_calls or message.meta.get("finish_reason") == "tool_calls":
-            # The chat generator drops a call whose arguments are not JSON. The text beside a call is not an answer.
+            # The call is not used, or was dropped because its arguments are not JSON. Text beside a call is no answer.
             step = TextFormat().read(text, tools, must_answer=False)
             return step if step.action is Action.ANSWER else Step(Action.UNREADABLE, reply=text, thought=_thought(text))
         return self.read(text, tools, must_answer=must_answer)
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply without a call: the final answer."""
+        """Read a reply without a tool call, which is usually the final answer."""
         if not must_answer:
-            # A server that cannot parse its model's calls leaves the call in the text.
+            # A server that does not recognise its model's tool calls returns them as part of the text.
             if (call := _find_call(text)) is not None:
                 return _search("", *call, tools)
             step = TextFormat().read(text, tools, must_answer=False)
@@ -104,15 +104,15 @@ class ToolsFormat(ReplyFormat):
 
 
 def _find_call(text: str) -> tuple[str, Any] | None:
-    """Find a call that a model wrote in its text, as an object or as `<function=name>`."""
+    """Find a tool call that a model wrote into its text, as a JSON object or as `<function=name>`."""
     if function := _FUNCTION.search(text):
         rest = text[function.end() :]
         parameter = _PARAMETER.match(rest)
         arguments = parameter["value"].strip() if parameter else read_object(rest)
         return (function["name"], arguments) if arguments is not None else None
-    # A call within a line does not count: it may be quoted from a passage.
+    # A call in the middle of a line does not count, because it may be quoted from a passage.
     values = next((found.values for found in read_objects(text, own=True)), {})
-    # If a call is not valid JSON, the query may have been read as a value beside the name.
+    # If the JSON is broken, the query may be next to the name in `values`, instead of inside the arguments.
     loose = {"query": values["query"]} if "query" in values else None
     arguments = values.get("arguments", values.get("parameters", loose))
     return (values["name"], arguments) if isinstance(values.get("name"), str) and arguments is not None else None
@@ -135,14 +135,14 @@ def _search(text: str, name: str, arguments: Any, tools: Sequence[Tool]) -> Step
 
 
 def _query(arguments: Any) -> str:
-    """Read the query of a call, under whatever name the model gave it; a list or a number is not a query."""
+    """Read the query from a call's arguments, also if the argument has another name; empty if it is not text."""
     if isinstance(arguments, Mapping):
         arguments = arguments["query"] if "query" in arguments else next(iter(arguments.values()), "")
     return plain_query(arguments) if isinstance(arguments, str) else ""
 
 
-def _call(step: Step, name: str, number: int) -> ToolCall:
-    # The id of a call has nine letters and digits, as the strictest chat template (Mistral's) requires.
+def _make_call(step: Step, name: str, number: int) -> ToolCall:
+    # Mistral's chat template accepts only ids of exactly nine letters and digits.
     arguments = {"query": step.query} if step.query else {}
     return ToolCall(_api_name(name), arguments, id=f"search{number:03d}")
 

@@ -47,7 +47,7 @@ def unfavourable_ids() -> frozenset[str]:
 
 
 def shares(predictions: Iterable[Mapping[str, Any]], unfavourable: frozenset[str]) -> dict[str, float]:
-    """Return percentages: how many runs had web text in the prompt, searched the web, and answered correctly."""
+    """Return percentages of runs: with web text or unfavourable text in the prompt, with a web search, and right."""
     runs = list(predictions)
 
     def share(counts: Iterable[bool]) -> float:

@@ -1,1 +1,1 @@
-"""How often the judge needlessly leaves a user's own files for the web. The files are documentation of packages."""
+"""Measure how often the judge needlessly turns from a user's own files to the web. The files document packages."""

@@ -1,12 +1,12 @@
-"""Measure how often the tree judge rightly or wrongly leaves a user's documents for the web after the second search.
+"""Measure how often the tree judge rightly or wrongly turns to the web after two searches of a user's documents.
 
     python -m prefrag.evaluation.studies.documentation.corpus FOLDER
     python -m prefrag.evaluation.studies.documentation.measure FOLDER
 
 Each of the sixty questions of `questions.jsonl` has two parts. The first search is for the whole question, and the run
-uses its results. The second search is for the `query` of the second part. The folder answers forty of these queries,
-with a passage that contains `phrase`. It does not answer the other twenty, so for these the judge should leave. The
-questions were written before any judge was run on them.
+uses its results. The second search is for the `query` of the second part. For forty of these queries, the folder has
+the answer, in a passage that contains `phrase`. For the other twenty it has none, so the judge should leave the folder
+for the web. The questions were written before any judge was run on them.
 """
 
 import json
@@ -31,13 +31,13 @@ from prefrag.components.state.state_builder import StateBuilder
 from prefrag.indexing.file_conversion import FileConverter
 
 QUESTIONS = Path(__file__).resolve().parent / "questions.jsonl"
-# The answer to the second part: found only by the second search, by both, not by the second, or not in the folder.
+# Which search finds the answer to the second part: only the second, both, not the second, or none (not in the folder).
 KINDS = ("found", "found again", "at home, not found", "elsewhere")
 
 
 @dataclass(frozen=True)
 class SecondSearch:
-    """A run after its second search. The judge has to judge the passages of this search."""
+    """A run after its second search, whose passages the judge has to judge."""
 
     id: str
     kind: str
@@ -92,7 +92,7 @@ def _fold(text: str) -> str:
 
 
 def write_table(verdicts: Sequence[tuple[SecondSearch, Verdict]]) -> Iterator[str]:
-    """Write a table of how often the tree judge left, compared with judges that never or always leave."""
+    """Write a table of how often the tree judge left the folder. Compare it with never and with always leaving."""
     steps = Counter(search.kind for search, _ in verdicts)
     left = Counter(search.kind for search, verdict in verdicts if not verdict.status)
     unknown = sum(verdict.status and verdict.score is None for _, verdict in verdicts)

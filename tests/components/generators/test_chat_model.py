@@ -324,7 +324,7 @@ class TestCall:
     @both_ways
     def test_tools_are_more_than_a_model_in_this_process_can_do(self, monkeypatch: pytest.MonkeyPatch, how: str):
         monkeypatch.setenv("PREFRAG_LLM_GGUF", "model.gguf")
-        with pytest.raises(ValueError, match="cannot call tools: set reply_format to auto"):
+        with pytest.raises(ValueError, match="cannot call tools: either set reply_format to auto"):
             call(ChatModel(), how, tools=[SEARCH])
 
 

@@ -156,7 +156,7 @@ def test_a_question_of_another_form_is_named(tmp_path: Path, changes: dict[str, 
 
 @for_each(
     "record, reason",
-    ({"id": "a"}, "expected a JSON object with 'id', 'title' and 'text'"),
+    ({"id": "a"}, "expected a JSON object with 'id' and 'text'"),
     ({"id": "a", "text": " "}, "'text' must be text"),
     ({"id": "", "text": "t"}, "bytes"),
 )

@@ -17,7 +17,7 @@ class TestSettings:
         ({"split": True}, "split and web_corpus work only with a corpus"),
         ({"web_corpus": "w.jsonl"}, "split and web_corpus work only with a corpus"),
         ({"store": "elasticsearch"}, "elasticsearch with a corpus"),
-        ({"record": "a", "replay": "b"}, "either records or replays"),
+        ({"record": "a", "replay": "b"}, "record and replay are both set"),
         ({"replay": "b", "llm": "simulated"}, "A replay calls no model"),
         ({"llm": "gpt"}, "llm is 'gpt': set it to simulated, reader, a GGUF file or the URL"),
         ({"llm": "ftp://x"}, "llm is 'ftp://x'"),

@@ -45,8 +45,8 @@ def test_a_split_corpus_is_not_compared_with_a_whole_one_and_both_say_so(tmp_pat
 
     assert list_pairs([split]) == {("prefrag", "react"): ("method",)}
     assert list_pairs([whole]) == {("qdc", "whole"): ("method",)}
-    assert split.not_compared == ("Not compared: vanilla_local, dr_rag_qdc (other split of the corpus).",)
-    assert whole.not_compared == ("Not compared: react, prefrag (other split of the corpus).",)
+    assert split.not_compared == ("Not compared: vanilla_local, dr_rag_qdc (different split of the corpus).",)
+    assert whole.not_compared == ("Not compared: react, prefrag (different split of the corpus).",)
 
 
 def test_every_run_that_is_not_compared_is_listed_with_the_reason(tmp_path: Path) -> None:
@@ -61,10 +61,10 @@ def test_every_run_that_is_not_compared_is_listed_with_the_reason(tmp_path: Path
 
     assert set(list_pairs([main])) == {("a", "b")}
     assert set(main.not_compared) == {
-        "Not compared: crag (other corpus).",
-        "Not compared: flare (other model).",
-        "Not compared: mspr (other top-k, source choice).",
-        "Not compared here: runs of the same methods with other top-k.",
+        "Not compared: crag (different corpus).",
+        "Not compared: flare (different model).",
+        "Not compared: mspr (different top-k, source choice).",
+        "Not compared here: runs of the same methods with different top-k.",
     }
 
 
@@ -114,7 +114,7 @@ def test_a_reference_that_names_no_source_is_that_of_every_choice_of_one_and_ano
         write_run(tmp_path / choice, predictions(10), pipeline="react", llm={**SIMULATED, "source_choice": choice})
 
     main = next(one for one in list_against(tmp_path) if one.main)
-    assert main.not_compared == ("Not compared here: runs of the same methods with other source choice.",)
+    assert main.not_compared == ("Not compared here: runs of the same methods with different source choice.",)
     write_run(tmp_path / "mix", predictions(20), pipeline="react_mix", llm=unused)
     others = ("drawn", "mix", "last")
     assert list_pairs(list_against(tmp_path)) == {("prefrag", other): ("method",) for other in others}

@@ -177,5 +177,5 @@ def test_the_command_trains_a_transformer(base: Path, tmp_path: Path):
     called = CliRunner().invoke(train, arguments, terminal_width=200)
 
     assert called.exit_code == 0, called.output
-    assert "data/questions: pairs by needed documents: both 4, one 2, none 2" in called.output
+    assert "data/questions: pairs with both documents needed 4, with one 2, none 2" in called.output
     assert "`threshold`" in called.output
