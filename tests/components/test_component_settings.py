@@ -280,7 +280,7 @@ def test_every_component_is_tried():
     (RetryPolicy, {"timeout": -1.0}, "set it to a"),
     (RetryPolicy, {"retries": -1}, "set it to a"),
     (RetryPolicy, {"backoff": -0.1}, "set it to a"),
-    (StateBuilder, {"sources": []}, "at least one source"),
+    (StateBuilder, {"sources": []}, "at least one name"),
     (StateBuilder, {"sources": ["local", "local"]}, "no name twice"),
     (StateBuilder, {"preferred": "moon"}, "preferred source 'moon' is not among"),
     (StateBuilder, {"preferred": None}, "`preferred` is not set"),
