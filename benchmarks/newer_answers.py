@@ -15,7 +15,7 @@ import yaml
 from haystack import Document
 
 from prefrag.components.reader.extractive_reader import ExtractiveReader
-from prefrag.components.text.title_mentions import comparable
+from prefrag.components.text.title_mentions import normalize_words
 
 QUESTIONS = Path(__file__).resolve().parent.parent / "evaluation" / "own_files" / "changed.yaml"
 
@@ -41,7 +41,7 @@ def _kind(reader: ExtractiveReader, one: dict[str, Any], dated: bool) -> str:
     found = reader.read(one["question"], documents)
     if not found or found[0].probability < reader.probable:
         return "not found"
-    given, right = f" {comparable(found[0].text)} ", f" {comparable(one['answer'])} "
+    given, right = f" {normalize_words(found[0].text)} ", f" {normalize_words(one['answer'])} "
     is_right = right in given or given in right
     return f"{'stated' if found[0].probability >= reader.threshold else 'sentence'} {'right' if is_right else 'wrong'}"
 

@@ -37,7 +37,7 @@ from benchmarks.load import free_port, process
 from benchmarks.model_server import QUESTION as ASKED
 from benchmarks.model_server import PrefragScript
 from prefrag import pipelines
-from prefrag.evaluation.corpora import evaluation_indexes
+from prefrag.evaluation.corpora import ensure_indexes
 from prefrag.evaluation.simulated_reader import SimulatedReader
 from tests import fakes
 from tests.pipelines.scripted import answer, scripted, search, verdict
@@ -119,7 +119,7 @@ async def measure_http(questions: list[str]) -> None:
 
 
 def split_corpus(data: Path) -> None:
-    found = evaluation_indexes(data / "corpus.jsonl", split=True)
+    found = ensure_indexes(data / "corpus.jsonl", split=True)
     os.environ |= {"PREFRAG_INDEX": found.local, "PREFRAG_WEB_INDEX": str(found.web)}
 
 

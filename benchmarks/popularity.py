@@ -21,7 +21,7 @@ from prefrag.components.adaptive_rag.popularity_router import EVENT, PopularityR
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.state.state import RunSettings, State
-from prefrag.evaluation.corpora import evaluation_indexes
+from prefrag.evaluation.corpora import ensure_indexes
 
 THRESHOLDS = (0, 1, 3, 10, 30, 100)
 
@@ -43,7 +43,7 @@ def answer_both_ways(folder: Path, split: str, llm: str, memory: float) -> list[
     for name in ("vanilla_local", "no_retrieval"):
         ended = evaluation.run(name, questions, corpus=corpus, llm=llm, split=False, progress=False, **policy)
         right[name] = {each["id"]: (each["question"], bool(each["scores"]["acc"])) for each in ended.predictions}
-    index = evaluation_indexes(corpus, split=False).local
+    index = ensure_indexes(corpus, split=False).local
     router = PopularityRouter(TantivyBM25Retriever(TantivyDocumentStore(index=index)))
 
     def count(question: str) -> float:

@@ -25,7 +25,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import onnxruntime
 
 from prefrag import pipelines
-from prefrag.evaluation.corpora import evaluation_indexes
+from prefrag.evaluation.corpora import ensure_indexes
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -47,7 +47,7 @@ class TimedSession(onnxruntime.InferenceSession):  # type: ignore[misc]
 
 async def measure(data: Path, limit: int) -> None:
     """Ask the questions of a dataset, and print the processor time per question."""
-    os.environ |= {"PREFRAG_INDEX": evaluation_indexes(data / "corpus.jsonl", split=False).local, "PREFRAG_WEB": "off"}
+    os.environ |= {"PREFRAG_INDEX": ensure_indexes(data / "corpus.jsonl", split=False).local, "PREFRAG_WEB": "off"}
     for name in ("PREFRAG_LLM_BASE_URL", "PREFRAG_LLM_MODEL", "PREFRAG_JUDGE_BASE_URL"):
         os.environ.pop(name, None)
     lines = (data / "dev.jsonl").read_text(encoding="utf-8").splitlines()

@@ -17,7 +17,7 @@ from prefrag.cli.console import console, print_json
 from prefrag.cli.documents import IndexOption
 from prefrag.cli.env_file import report_unknown_settings
 from prefrag.cli.errors import INTERRUPTED
-from prefrag.cli.kept_model import offer_model, use_kept_model
+from prefrag.cli.kept_model import apply_chosen_model, offer_model
 from prefrag.cli.web_consent import ask_before_sending, set_web
 from prefrag.components.errors import BadInput, PrefragError
 from prefrag.components.state.option_texts import OPTION_TEXTS
@@ -128,7 +128,7 @@ def set_up(pipeline: str, index: str | None, deadline: float | None, web: bool |
     set_web(web)
     if index is not None:
         os.environ["PREFRAG_INDEX"] = index
-    use_kept_model()
+    apply_chosen_model()
 
 
 def is_extractive(pipeline: Any) -> bool:
@@ -240,13 +240,13 @@ def _choose_demo_question() -> str:
 
 def _index_corpus(corpus: Path) -> str:
     """Index a corpus file if it is new or has changed, and return the name of the index."""
-    from prefrag.evaluation.corpora import evaluation_indexes
+    from prefrag.evaluation.corpora import ensure_indexes
     from prefrag.indexing.report import indexing_bar
 
     terminal = console(stderr=True)
     skipped: list[Skipped] = []
     with indexing_bar(terminal) as on_progress:
-        name = evaluation_indexes(corpus, split=False, on_progress=on_progress, on_skipped=skipped.append).local
+        name = ensure_indexes(corpus, split=False, on_progress=on_progress, on_skipped=skipped.append).local
     for each in skipped:
         terminal.print(f"Skipped {each}", markup=False, style="yellow")
     return name

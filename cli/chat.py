@@ -13,7 +13,7 @@ from prefrag.cli.console import console
 from prefrag.cli.documents import IndexOption
 from prefrag.cli.errors import ANSWERED, find_exit_code, print_error
 from prefrag.cli.kept_model import offer_model
-from prefrag.cli.web_consent import is_terminal, set_web
+from prefrag.cli.web_consent import can_ask_user, set_web
 from prefrag.components.errors import BadInput
 
 _HELP = """\
@@ -50,7 +50,7 @@ def chat(
     if not quiet:
         offer_model()
     conversation = Conversation(ask.load(pipeline), options, switch, quiet)
-    if is_terminal():
+    if can_ask_user():
         _greet(conversation.pipeline)
     for line in _read_lines():
         if not conversation.take(line):
@@ -92,7 +92,7 @@ class Conversation:
 
     def end(self) -> None:
         """End the conversation, and the process with it."""
-        code = ANSWERED if is_terminal() else self._exit_code
+        code = ANSWERED if can_ask_user() else self._exit_code
         if self._interrupted:
             sys.stdout.flush()
             # A normal exit would wait for the thread in which a model still works on an interrupted question.
@@ -105,7 +105,7 @@ class Conversation:
         from prefrag.pipelines.references import NOT_ANSWERED
 
         printer = RunPrinter(console(), self._quiet)
-        if not is_terminal():
+        if not can_ask_user():
             # Print the question, because there was no prompt that shows it.
             printer.print_question(question, without_model=False)
         options = {**self._options, "history": self._history or None}
@@ -156,7 +156,7 @@ def _greet(pipeline: Any) -> None:
 
 def _read_lines() -> Iterator[str]:
     """Read input line by line. At a terminal, show a prompt and keep a history."""
-    if not is_terminal():
+    if not can_ask_user():
         yield from (line.strip() for line in sys.stdin)
         return
     with suppress(ImportError):

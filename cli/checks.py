@@ -21,14 +21,14 @@ from haystack.dataclasses import ChatMessage
 from prefrag import pipelines
 from prefrag.cli.env_file import find_unknown_settings
 from prefrag.cli.errors import find_exit_code
-from prefrag.cli.kept_model import kept_file, read_choice
+from prefrag.cli.kept_model import choice_file, read_choice
 from prefrag.cli.local_servers import find_local_servers, list_models
 from prefrag.components.audit_log import AuditLogFailed, audit_log, check_audit_log
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
     DEMO_INDEX,
     data_directory,
-    name_others,
+    suggest_indexes,
 )
 from prefrag.components.errors import Missing
 from prefrag.components.generators.chat_model import ChatModel
@@ -160,7 +160,7 @@ def _check_index(store: Any) -> Finding:
         count = store.count_documents()
         vectors = (store._path() / "vectors").is_dir()
     except FileNotFoundError as error:
-        return Finding("index", "problem", str(error), name_others(name).strip(), Missing.exit_code)
+        return Finding("index", "problem", str(error), suggest_indexes(name).strip(), Missing.exit_code)
     except Exception as error:
         advice = "Delete the index and index the documents again."
         return Finding("index", "problem", f"{name} cannot be searched: {error}", advice, find_exit_code(error))
@@ -219,7 +219,7 @@ async def _check_model(part: str, model: ChatModel) -> list[Finding]:
         seconds = time.monotonic() - began
         place = f"{server.model} at {server.address}"
         if read_choice() == (server.base_url, server.model):
-            place += f", chosen at the first question ({kept_file()}),"
+            place += f", chosen at the first question ({choice_file()}),"
         findings = [Finding(part, "ok", f"{place} replies in {seconds:.1f} s; {_explain_window(model, server)}")]
         if not is_local(model.model_host):
             advice = "If the host is yours, add it to PREFRAG_LOCAL_HOSTS. PREFRAG_REMOTE_MODEL=off refuses others."
@@ -366,13 +366,13 @@ def _check_extras() -> Finding:
 
 
 def _check_keys(stores: Sequence[Any] = ()) -> Finding:
-    from prefrag.server.key_index import KEY_INDEX, KeysUnread, is_open_to_others
+    from prefrag.server.key_index import KEY_INDEX, KeysUnreadable, is_open_to_others
     from prefrag.server.keys import are_shared, keys_file, read_keys
 
     advice = "To serve other machines, or behind a proxy or tunnel, make one: prefrag keys add NAME"
     try:
         named, kept = len(settings.api_keys), read_keys()
-    except (ValueError, KeysUnread) as error:
+    except (ValueError, KeysUnreadable) as error:
         return Finding("keys", "note", str(error), "Until you repair this, serve does not start or refuses these keys.")
     if are_shared():
         if is_open_to_others():

@@ -9,7 +9,7 @@ import typer
 
 from prefrag.cli.console import console, print_json
 from prefrag.cli.documents import IndexOption
-from prefrag.cli.kept_model import use_kept_model
+from prefrag.cli.kept_model import apply_chosen_model
 from prefrag.components.text.one_line import one_line
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def examine_installation(
 
     from prefrag.cli.checks import examine
 
-    use_kept_model()
+    apply_chosen_model()
     if index is not None:
         os.environ["PREFRAG_INDEX"] = index
     findings = asyncio.run(examine(pipeline, port, online))

@@ -12,7 +12,7 @@ import typer
 from prefrag.cli.console import console, print_json
 from prefrag.cli.env_file import report_unknown_settings
 from prefrag.cli.errors import ANSWERED, SKIPPED
-from prefrag.cli.web_consent import choose_web_answer, is_terminal, options_of
+from prefrag.cli.web_consent import ask_web_consent, can_ask_user, options_of
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
@@ -76,7 +76,7 @@ def index_documents(
 ) -> None:
     """Index documents. If run again, add only what is new or has changed, and list the files that are gone."""
     from prefrag import indexing
-    from prefrag.indexing.index_list import keep_web_answer
+    from prefrag.indexing.index_list import store_web_choice
     from prefrag.indexing.report import indexing_bar
     from prefrag.pipelines.runners.runner import make_runner
 
@@ -85,10 +85,10 @@ def index_documents(
     if not paths:
         if web is None:
             raise BadInput("Give the files or folders to index.")
-        keep_web_answer(web, name, store)
+        store_web_choice(web, name, store)
         typer.echo(f"Index {name}: the web is {'open' if web else 'closed'} for its questions.")
         return
-    answer = choose_web_answer(web, name, store)
+    answer = ask_web_consent(web, name, store)
     if rebuild and (store != "elasticsearch" or split_sources):
         raise BadInput(
             "--rebuild needs --store elasticsearch and no --split-sources. To rebuild an embedded index, make it under "
@@ -113,7 +113,7 @@ def index_documents(
         if answer is not None:
             # If every file was skipped, no index was made that could store the answer.
             with suppress(FileNotFoundError):
-                keep_web_answer(answer, index, store)
+                store_web_choice(answer, index, store)
         _print_report(report, name)
         if dense:
             _embed(index, store, model, runner)
@@ -249,7 +249,7 @@ def drop_index(
     summary = index_list.summarise_index(name, store)
     passages = "its passages" if summary.passages is None else counted(summary.passages, "passage")
     if not yes:
-        if not is_terminal():
+        if not can_ask_user():
             raise BadInput(f"Dropping the index '{name}' needs --yes where there is no terminal. Nothing was deleted.")
         if not typer.confirm(f"Delete the index '{name}' with {passages}?", default=False, err=True):
             typer.echo("Nothing was deleted.")

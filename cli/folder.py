@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from prefrag.cli.env_file import load_env_file
-from prefrag.cli.serve import choose_served, run_server
-from prefrag.cli.web_consent import choose_web_answer, is_terminal
+from prefrag.cli.serve import choose_what_to_serve, run_server
+from prefrag.cli.web_consent import ask_web_consent, can_ask_user
 from prefrag.components.errors import BadInput, Missing
 
 _HOST = "127.0.0.1"
@@ -28,14 +28,14 @@ def follow_folder(
     load_env_file()
     _check_folder(folder)
     from prefrag.indexing.folder_collection import find_collection
-    from prefrag.indexing.index_list import keep_web_answer
+    from prefrag.indexing.index_list import store_web_choice
 
     collection = find_collection(folder)
-    answer = choose_web_answer(web, collection, "tantivy")
+    answer = ask_web_consent(web, collection, "tantivy")
     # Without a terminal nobody was asked. Store no answer then, so that the next start at a terminal asks.
-    if answer is not None and (web is not None or is_terminal()):
-        keep_web_answer(answer, collection)
-    choose_served(None, None, False, collection)
+    if answer is not None and (web is not None or can_ask_user()):
+        store_web_choice(answer, collection)
+    choose_what_to_serve(None, None, False, collection)
     typer.echo(
         f"The index is {collection}. In another terminal, use prefrag ask --index {collection}. Ctrl-C ends.", err=True
     )

@@ -11,7 +11,7 @@ import typer
 
 from prefrag.cli.documents import IndexOption
 from prefrag.cli.errors import INTERRUPTED
-from prefrag.cli.serve import DemoOption, PipelineOption, PipelinesDirOption, choose_served
+from prefrag.cli.serve import DemoOption, PipelineOption, PipelinesDirOption, choose_what_to_serve
 from prefrag.components.errors import Missing
 
 
@@ -34,7 +34,7 @@ def serve_tools(
             if (error.name or "").partition(".")[0] != "mcp":
                 raise
             raise Missing('This needs the extra mcp: pip install "prefrag[mcp]".') from error
-        files = choose_served(pipeline, pipelines_dir, demo, index)
+        files = choose_what_to_serve(pipeline, pipelines_dir, demo, index)
         if sys.stdin.isatty():
             typer.echo("Waiting for an MCP client on standard input; Ctrl-C quits.", err=True)
         # At Ctrl-C, end the process at once, because the thread that reads standard input cannot be interrupted.

@@ -8,7 +8,7 @@ import typer
 
 from prefrag.cli.env_file import find_unknown_settings, load_env_file
 from prefrag.cli.errors import ANSWERED
-from prefrag.cli.kept_model import use_kept_model
+from prefrag.cli.kept_model import apply_chosen_model
 from prefrag.components.errors import BadInput, PrefragError
 
 PipelineOption = Annotated[
@@ -48,7 +48,7 @@ def serve(
     # Read the .env file now: the server reads it too, and the check below depends on its settings.
     load_env_file()
     keyring = Keyring()
-    if not keyring.has_keys and not keyring.is_unread and not is_loopback(host):
+    if not keyring.has_keys and not keyring.is_unreadable and not is_loopback(host):
         raise BadInput(
             f"{host} can be reached from other machines: make a key with `prefrag keys add NAME`, or set "
             f"PREFRAG_API_KEYS to one or more keys, separated by commas, or serve on 127.0.0.1."
@@ -57,7 +57,7 @@ def serve(
         os.environ["PREFRAG_RUN_SECONDS"] = str(deadline)
     if collections is not None:
         os.environ["PREFRAG_COLLECTIONS"] = collections
-    choose_served(pipeline, pipelines_dir, demo)
+    choose_what_to_serve(pipeline, pipelines_dir, demo)
     run_server(host, port, workers)
 
 
@@ -73,7 +73,7 @@ def run_server(host: str, port: int, workers: int = 1, folder: Path | None = Non
     from prefrag.server.page_token import offer_tokens
 
     keyring = Keyring()
-    if keyring.is_required and not keyring.is_unread:
+    if keyring.is_required and not keyring.is_unreadable:
         # A worker that starts later must require a key even if the key store is gone by then.
         os.environ["PREFRAG_REQUIRE_KEY"] = "on"
     check_audit_log()
@@ -105,7 +105,7 @@ def run_server(host: str, port: int, workers: int = 1, folder: Path | None = Non
         raise typer.Exit(PrefragError.exit_code if error.code else ANSWERED) from error
 
 
-def choose_served(
+def choose_what_to_serve(
     pipeline: list[str] | None, pipelines_dir: Path | None, demo: bool, index: str | None = None
 ) -> dict[str, Path]:
     """Choose the pipelines and the index to serve. The options of a command override the environment."""
@@ -113,7 +113,7 @@ def choose_served(
     from prefrag.server.served_pipelines import check_index, choose_pipelines, skips_broken
 
     load_env_file()
-    use_kept_model()
+    apply_chosen_model()
     if pipelines_dir is not None:
         os.environ["PREFRAG_PIPELINES_DIR"] = str(pipelines_dir.resolve())
     if pipeline:

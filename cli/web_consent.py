@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from rich.status import Status
 
 
-def choose_web_answer(chosen: bool | None, index: str, store: str) -> bool | None:
+def ask_web_consent(chosen: bool | None, index: str, store: str) -> bool | None:
     """Return whether web search is allowed for an index, asking the user if need be; None keeps the stored answer."""
     from prefrag.components.state.web_switch import web_setting
-    from prefrag.indexing.index_list import read_web_answer
+    from prefrag.indexing.index_list import read_web_choice
 
-    if chosen is not None or web_setting() is not None or read_web_answer(index, store) is not None:
+    if chosen is not None or web_setting() is not None or read_web_choice(index, store) is not None:
         return chosen
-    if is_terminal():
+    if can_ask_user():
         return typer.confirm(
             f"May questions go to the web when the documents of the index '{index}' do not suffice? "
             "You are shown every query that is sent",
@@ -66,10 +66,10 @@ def ask_before_sending(status: Status) -> None:
         finally:
             status.start()
 
-    if is_terminal():
+    if can_ask_user():
         ask_person.set(ask)
 
 
-def is_terminal() -> bool:
+def can_ask_user() -> bool:
     """Check whether a person can be asked: whether standard input and standard error are a terminal."""
     return sys.stdin.isatty() and sys.stderr.isatty()

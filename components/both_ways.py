@@ -1,7 +1,7 @@
 """Write a method once, and get both its blocking and its asynchronous form.
 
 You write the method as a coroutine, which is called a body here. A body may await other bodies. Everything that really
-waits, such as a call to a server, must go through :func:`either`. The blocking form runs without an event loop.
+waits, such as a call to a server, must go through :func:`call_matching`. The blocking form runs without an event loop.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ R = TypeVar("R")
 _thread = threading.local()
 
 
-def blocking(method: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
+def as_blocking(method: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
     """Make the blocking form of a coroutine method (the body)."""
 
     @wraps(method)
@@ -33,12 +33,14 @@ def blocking(method: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
         finally:
             _thread.blocks = outer
             body.close()
-        raise RuntimeError(f"{method.__qualname__} has no blocking form: it awaits something other than `either`.")
+        raise RuntimeError(
+            f"{method.__qualname__} has no blocking form: it awaits something other than `call_matching`."
+        )
 
     return _named(run, method.__name__.removesuffix("_async"))
 
 
-async def either(
+async def call_matching(
     method: Callable[P, R], method_async: Callable[P, Awaitable[R]], *args: P.args, **options: P.kwargs
 ) -> R:
     """Call ``method`` if the calling body runs in the blocking form, and await ``method_async`` otherwise."""
@@ -63,12 +65,12 @@ async def gather(*bodies: Coroutine[Any, Any, R]) -> list[R]:
             body.close()
 
 
-def at_once(method: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
+def as_async(method: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
     """Make the asynchronous form of a method that never waits, and so needs no thread."""
-    return in_thread(method, when=lambda *args, **options: False)
+    return in_thread_async(method, when=lambda *args, **options: False)
 
 
-def in_thread(
+def in_thread_async(
     method: Callable[P, R], when: Callable[..., bool] = lambda *args, **options: True
 ) -> Callable[P, Coroutine[Any, Any, R]]:
     """Make the asynchronous form of a blocking method that computes or waits for long, by calling it in a thread.
@@ -80,14 +82,16 @@ def in_thread(
     async def run_async(*args: P.args, **options: P.kwargs) -> R:
         if not when(*args, **options):
             return method(*args, **options)
-        return await either(partial(method, *args, **options), partial(asyncio.to_thread, method, *args, **options))
+        return await call_matching(
+            partial(method, *args, **options), partial(asyncio.to_thread, method, *args, **options)
+        )
 
     return _named(run_async, f"{method.__name__}_async")
 
 
 async def call_component(part: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     """Call a component. The asynchronous form calls ``run`` in a thread if the component has no ``run_async``."""
-    return await either(part.run, partial(_run_async, part), **arguments)
+    return await call_matching(part.run, partial(_run_async, part), **arguments)
 
 
 async def _run_async(part: Any, **arguments: Any) -> dict[str, Any]:

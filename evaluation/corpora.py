@@ -39,7 +39,7 @@ class CorpusIndexes(NamedTuple):
     web: str | None  # the index that is searched in place of the web; None if there is no such index
 
 
-def evaluation_indexes(
+def ensure_indexes(
     corpus: str | os.PathLike[str],
     *,
     split: bool,

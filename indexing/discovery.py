@@ -93,7 +93,7 @@ def is_passed_over(folder: str) -> bool:
     return folder.startswith(".") or folder in _TOOL_FOLDERS
 
 
-def has_read_name(path: Path) -> bool:
+def may_be_readable(path: Path) -> bool:
     """Check by the name of a file whether it may be of a kind that can be read."""
     return path.suffix.lower() == CORPUS_SUFFIX or form_of(path) is not None
 
@@ -133,7 +133,7 @@ def printable(path: str | os.PathLike[str]) -> str:
 
 def _can_be_read(path: Path) -> bool:
     # A name such as README or LGPL-2.1 does not show the kind of file, so the file's beginning is checked.
-    return has_read_name(path) and (path.suffix.lower() in _KNOWN_SUFFIXES or _is_text(path))
+    return may_be_readable(path) and (path.suffix.lower() in _KNOWN_SUFFIXES or _is_text(path))
 
 
 def _is_text(path: Path) -> bool:

@@ -40,7 +40,7 @@ def followed_folder(collection: str) -> str | None:
     return None
 
 
-def comes_back(collection: str, path: str) -> bool:
+def would_be_indexed_again(collection: str, path: str) -> bool:
     """Check whether a file that is deleted from the index would be indexed again, because it is still in the folder."""
     folder = followed_folder(collection)
     return folder is not None and path.startswith(folder.rstrip(os.sep) + os.sep) and is_there(path)

@@ -14,7 +14,12 @@ from haystack.document_stores.types import DocumentStore
 from prefrag.components.document_stores import web_consent
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import index_exists, open_index
-from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path, list_names, name_others
+from prefrag.components.document_stores.tantivy.index_location import (
+    DEFAULT_INDEX,
+    index_path,
+    list_names,
+    suggest_indexes,
+)
 from prefrag.components.errors import Missing
 from prefrag.indexing import stores
 from prefrag.indexing.journal import change_collection
@@ -51,7 +56,7 @@ def summarise_index(name: str, store: str = "tantivy") -> IndexSummary:
     for known, size, changed in found:
         if known == name:
             return _summarise(name, store, size, changed)
-    others = f".{name_others(name)}" if store == "tantivy" else " that prefrag made."
+    others = f".{suggest_indexes(name)}" if store == "tantivy" else " that prefrag made."
     raise Missing(f"There is no index '{name}'{others} List all with: prefrag indexes list")
 
 
@@ -68,7 +73,7 @@ def drop_index(name: str, store: str = "tantivy") -> None:
                 forget_uploads(client, collection=name)
         return
     if not index_exists(path):
-        raise Missing(f"There is no index '{name}'.{name_others(name)} List all with: prefrag indexes list")
+        raise Missing(f"There is no index '{name}'.{suggest_indexes(name)} List all with: prefrag indexes list")
     try:
         with ExitStack() as held:
             changes = held.enter_context(change_collection(name))
@@ -93,7 +98,7 @@ def _stop_writers(path: Path, held: ExitStack) -> None:
 def _summarise(name: str, store: str, size: int, changed: str | None) -> IndexSummary:
     try:
         origins = stores.open_passages(store, name).count_origins()
-        web = read_web_answer(name, store)
+        web = read_web_choice(name, store)
     except (DocumentStoreError, ValueError) as error:
         return IndexSummary(name, None, None, size, None, changed, str(error))
     files = sum(path is not None for _, path in origins)
@@ -126,7 +131,7 @@ def _server_indexes() -> Iterator[tuple[str, int, str | None]]:
         yield shown[name], int(statistics.get(name, {}).get("total", {}).get("store", {}).get("size_in_bytes", 0)), None
 
 
-def read_web_answer(index: str = DEFAULT_INDEX, store: str = "tantivy") -> bool | None:
+def read_web_choice(index: str = DEFAULT_INDEX, store: str = "tantivy") -> bool | None:
     """Read whether the user allows web searches for questions about an index. Returns None if this is undecided."""
     from elasticsearch import NotFoundError
 
@@ -138,10 +143,10 @@ def read_web_answer(index: str = DEFAULT_INDEX, store: str = "tantivy") -> bool 
         raise
 
 
-def keep_web_answer(answer: bool, index: str = DEFAULT_INDEX, store: str = "tantivy") -> None:
+def store_web_choice(answer: bool, index: str = DEFAULT_INDEX, store: str = "tantivy") -> None:
     """Store whether the user allows web searches for questions about an index. This replaces an earlier decision."""
     if store == "tantivy" and not index_exists(index_path(index)):
-        raise FileNotFoundError(f"There is no index '{index}'.{name_others(index)} List all with: prefrag indexes list")
+        raise FileNotFoundError(f"There is no index '{index}'.{suggest_indexes(index)} List all: prefrag indexes list")
     web_consent.keep_web_consent(_open(index, store), answer)
 
 

@@ -36,7 +36,7 @@ from prefrag.server import feedback, served_pipelines
 from prefrag.server.collection_routes import make_routes
 from prefrag.server.collections import hide_stand_ins, listed_collections
 from prefrag.server.followed_folder import FollowedFolder
-from prefrag.server.indexing_process import IndexingProcess
+from prefrag.server.indexing_process import IndexingProcesses
 from prefrag.server.json_bodies import BodyLimit, refuse_wrong_shape
 from prefrag.server.keys import ApiKeys, Keyring, current_access
 from prefrag.server.lifetime import CancelWhenGone, RunLimit
@@ -70,7 +70,7 @@ def create_app() -> FastAPI:
     served_pipelines.keep_modules_apart()
 
     in_flight: set[asyncio.Task[None]] = set()
-    indexing = IndexingProcess()
+    indexing = IndexingProcesses()
     followed = FollowedFolder.offered(indexing)
     at_work: set[asyncio.Task[IndexReport]] = set()
 

@@ -26,18 +26,18 @@ from prefrag.components.settings import settings
 from prefrag.components.state.web_switch import web_setting
 from prefrag.indexing import journal
 from prefrag.indexing.discovery import is_corpus
-from prefrag.indexing.folder_collection import comes_back, followed_folder
+from prefrag.indexing.folder_collection import followed_folder, would_be_indexed_again
 from prefrag.indexing.report import IndexReport
 from prefrag.indexing.stores import elasticsearch_store
 from prefrag.server import uploads
 from prefrag.server.collections import NoSuchCollection, check_collection, existing_collections, served_collection
 from prefrag.server.document_list import describe_documents
 from prefrag.server.followed_folder import FollowedFolder
-from prefrag.server.indexing_process import IndexingProcess
+from prefrag.server.indexing_process import IndexingProcesses
 from prefrag.server.keys import current_access
 from prefrag.server.opened_document import draw_page, find_original, open_document
 from prefrag.server.public_result import hide_addresses, hide_folders
-from prefrag.server.security import stays_on_this_machine
+from prefrag.server.security import comes_from_this_machine
 from prefrag.server.shares import Busy, Places, Rate, holder_of
 from prefrag.server.suggested_questions import SuggestedQuestions
 
@@ -84,7 +84,7 @@ _FORM = {
 
 
 def make_routes(
-    indexing: IndexingProcess,
+    indexing: IndexingProcesses,
     at_work: set[asyncio.Task[IndexReport]],
     are_shared: Callable[[], bool],
     served: Callable[[], Mapping[str, Any]],
@@ -165,7 +165,7 @@ def make_routes(
             shared = are_in_elasticsearch()
             check_collection(name, by_name=shared)
             opened = await read(partial(open_document, name, shared=shared, **wanted))
-        return {**opened, "original": opened["file"] in ("same", "changed") and gives_originals(request.scope)}
+        return {**opened, "original": opened["file"] in ("same", "changed") and may_send_originals(request.scope)}
 
     @router.get("/collections/{name}/documents/{document}/original", summary="The file of a document")
     async def read_original(name: str, document: str, request: Request) -> FileResponse:
@@ -184,7 +184,7 @@ def make_routes(
     def check_original(request: Request, name: str) -> bool:
         shared = are_in_elasticsearch()
         check_collection(name, by_name=shared)
-        if not gives_originals(request.scope):
+        if not may_send_originals(request.scope):
             raise HTTPException(HTTPStatus.FORBIDDEN, "The server does not send files: PREFRAG_ORIGINALS=on allows it.")
         return shared
 
@@ -221,7 +221,7 @@ def make_routes(
             shared = are_in_elasticsearch()
             _check_writing(name, shared)
             deleted, one = await change(request, partial(uploads.delete_upload, name, document, shared))
-        note = {"note": _COMES_BACK} if not shared and comes_back(name, str(one.entry.path)) else {}
+        note = {"note": _COMES_BACK} if not shared and would_be_indexed_again(name, str(one.entry.path)) else {}
         return {"deleted": deleted, "file": "deleted" if one.uploaded else "kept", **note}
 
     @router.delete("/collections/{name}", summary="Delete a collection that was made by an upload")
@@ -230,7 +230,9 @@ def make_routes(
             shared = are_in_elasticsearch()
             _check_writing(name, shared)
             if name == served_collection():
-                raise uploads.NotOurs("This is the collection that is searched by default: it cannot be deleted here.")
+                raise uploads.MayNotBeDeleted(
+                    "This is the collection that is searched by default: it cannot be deleted here."
+                )
             return {"deleted": await change(request, partial(uploads.delete_collection, name, shared))}
 
     return router
@@ -253,9 +255,9 @@ def _check_shared(name: str) -> None:
         raise BadInput(f"Elasticsearch takes only lower-case names: use '{name.lower()}'.")
 
 
-def gives_originals(scope: Scope) -> bool:
+def may_send_originals(scope: Scope) -> bool:
     """Check whether a request may get original files. Requests from other machines need a setting that allows it."""
-    return settings.originals or stays_on_this_machine(scope)
+    return settings.originals or comes_from_this_machine(scope)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from prefrag.indexing.discovery import is_passed_over
 from prefrag.indexing.following import Drives, find_drives, is_mounted
 from prefrag.indexing.report import IndexReport, group_by_reason
 from prefrag.server.collections import served_collection
-from prefrag.server.indexing_process import IndexingProcess
+from prefrag.server.indexing_process import IndexingProcesses
 
 # The environment variable in which the command passes the folder to the serving process. Users do not set it.
 FOLDER_VARIABLE = "_SERVE_FOLDER"
@@ -37,7 +37,7 @@ _MOST_NAMED = 5  # how many lines about skipped files are logged
 class FollowedFolder:
     """Watches a folder in a thread. When files in it change, an indexing process updates the collection."""
 
-    def __init__(self, folder: Path, collection: str, indexing: IndexingProcess) -> None:
+    def __init__(self, folder: Path, collection: str, indexing: IndexingProcesses) -> None:
         self.collection = collection
         self._folder = folder
         self._indexing = indexing
@@ -46,7 +46,7 @@ class FollowedFolder:
         self._state: dict[str, Any] = {"state": "reading", "bytes_done": 0, "bytes_total": 0}
 
     @classmethod
-    def offered(cls, indexing: IndexingProcess) -> FollowedFolder | None:
+    def offered(cls, indexing: IndexingProcesses) -> FollowedFolder | None:
         """Return a watcher if this process was started by `prefrag FOLDER`, or None if by `prefrag serve`."""
         folder = os.environ.pop(FOLDER_VARIABLE, "")
         return cls(Path(folder), served_collection(), indexing) if folder else None

@@ -49,7 +49,7 @@ class IndexingFailed(PrefragError):
         self.http_status = http_status
 
 
-class IndexingProcess:
+class IndexingProcesses:
     """Runs processes that index files. Each carries out one order (an upload, or changes in a folder) after another.
 
     A process reads orders from its standard input, one line of JSON for each. It may write lines that report progress,

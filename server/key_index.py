@@ -20,7 +20,7 @@ _ID = "keys"
 _SECONDS = 2.0
 
 
-class KeysUnread(PrefragError):
+class KeysUnreadable(PrefragError):
     """The error when the keys cannot be read from Elasticsearch."""
 
     http_status = 503
@@ -82,7 +82,7 @@ class KeyIndex:
             others = count_other_nodes(connection_settings()["hosts"])
             yield self._client.options(request_timeout=_SECONDS, max_retries=others)
         except (ApiError, TransportError, ValueError, OSError) as error:
-            raise KeysUnread(
+            raise KeysUnreadable(
                 f"The keys are in Elasticsearch (PREFRAG_STATE), which does not answer ({error}): start it, or correct "
                 "PREFRAG_ELASTICSEARCH_URL and its API key. Until then, only the keys in PREFRAG_API_KEYS work."
             ) from error

@@ -27,9 +27,9 @@ from prefrag.components.errors import BadInput, Missing
 from prefrag.components.file_lock import Busy, hold_lock
 from prefrag.components.settings import settings
 from prefrag.components.state.web_switch import CLOSED_BY_KEY, web_closed_by
-from prefrag.server.key_index import KEY_INDEX, KeyIndex, KeysUnread
+from prefrag.server.key_index import KEY_INDEX, KeyIndex, KeysUnreadable
 from prefrag.server.page_token import PageToken
-from prefrag.server.security import DEPLOY_PATHS, comes_from_own_page, path_of, refuse, stays_on_this_machine
+from prefrag.server.security import DEPLOY_PATHS, comes_from_own_page, comes_from_this_machine, path_of, refuse
 
 logger = logging.getLogger(__name__)
 
@@ -186,7 +186,7 @@ class Keyring:
 
     def __init__(self) -> None:
         self.path = keys_file()
-        self.is_unread = False
+        self.is_unreadable = False
         self._index = KeyIndex() if are_shared() else None
         self._one_at_a_time = CapacityLimiter(1)
         self._until = 0.0
@@ -205,7 +205,7 @@ class Keyring:
     @property
     def is_required(self) -> bool:
         """Whether a request needs a key."""
-        return bool(self._of_environment) or self._has_place or self._always or self.is_unread
+        return bool(self._of_environment) or self._has_place or self._always or self.is_unreadable
 
     @property
     def has_keys(self) -> bool:
@@ -252,12 +252,12 @@ class Keyring:
             found, _ = index.read()
             self._has_place |= found is not None
             kept = _read_document(found or {})
-        except (KeysUnread, BadInput) as error:
-            if not self.is_unread:
+        except (KeysUnreadable, BadInput) as error:
+            if not self.is_unreadable:
                 logger.error("%s", error)
-            self.is_unread = True
+            self.is_unreadable = True
         else:
-            self.is_unread = False
+            self.is_unreadable = False
         self._kept, self._until = kept, time.monotonic() + _INDEX_SECONDS
 
     def _read_file_again(self) -> None:
@@ -301,7 +301,7 @@ class ApiKeys:
         if scope["type"] == "lifespan" or _PROBES.fullmatch(path):
             await self.app(scope, receive, send)
             return
-        access, is_local = await self.keyring.find_async(_read_token(scope)), stays_on_this_machine(scope)
+        access, is_local = await self.keyring.find_async(_read_token(scope)), comes_from_this_machine(scope)
         is_own_page = is_local and comes_from_own_page(scope)
         if access is None and is_own_page and self.page_token.is_held(scope):
             access = AT_TERMINAL
@@ -320,7 +320,7 @@ class ApiKeys:
             await refuse(scope, receive, send, 403, message)
         elif PUBLIC_PATHS.fullmatch(path):
             await self.app(scope, receive, send)
-        elif access is None and self.keyring.is_unread:
+        elif access is None and self.keyring.is_unreadable:
             message = "The keys cannot be read right now, so no request is answered: try again."
             await refuse(scope, receive, send, 503, message, {"Retry-After": "2"})
         elif access is None and self.keyring.is_required:

@@ -121,10 +121,10 @@ async def serve_stdio(files: Mapping[str, Path], lenient: bool, output: TextIO) 
                 raise (error.__cause__ if isinstance(error.__cause__, Exception) else error) from None
             logger.error("Left out: %s. %s", name, one_line(str(error.__cause__ or error)))
     server = create_server()
-    # Wrap standard input as the MCP library does, so that `read_sound` can check each line first.
+    # Wrap standard input as the MCP library does, so that `valid_lines` can check each line first.
     lines = anyio.wrap_file(TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace"))
     replies = anyio.wrap_file(output)
-    sound: Any = read_sound(lines, replies)
+    sound: Any = valid_lines(lines, replies)
     async with stdio_server(sound, replies) as (received, sent):
         await server.run(received, sent, server.create_initialization_options())
 
@@ -235,7 +235,7 @@ def _describe_problems(error: ValidationError) -> str:
     return "; ".join(f"{place}: {each['msg']}" for place, each in zip(places, problems, strict=True))
 
 
-async def read_sound(lines: AsyncIterable[str], replies: Any) -> AsyncIterator[str]:
+async def valid_lines(lines: AsyncIterable[str], replies: Any) -> AsyncIterator[str]:
     """Yield the lines that are valid messages. Answer other lines with an error, because the MCP library does not."""
     async for line in lines:
         try:

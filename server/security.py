@@ -55,7 +55,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def stays_on_this_machine(scope: Scope) -> bool:
+def comes_from_this_machine(scope: Scope) -> bool:
     """Check whether a request came directly from this machine, and was sent to one of this machine's names.
 
     The name is checked because an attacker can make a website's name resolve to this machine (DNS rebinding). Requests

@@ -22,7 +22,7 @@ from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import index_path, is_windows_name, resolve_index
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.settings import settings
-from prefrag.indexing.discovery import has_read_name, why_left_out
+from prefrag.indexing.discovery import may_be_readable, why_left_out
 from prefrag.indexing.journal import count_made_by_uploads, uploads_folder, was_made_by_upload
 from prefrag.indexing.report import IndexedFile
 from prefrag.indexing.shared_uploads import Room, describe_index, find_room, uploaded_path
@@ -167,7 +167,7 @@ class _Form:
         shown = sent.decode("utf-8", "replace")
         try:
             name = read_name(sent)
-            if not has_read_name(Path(name)):
+            if not may_be_readable(Path(name)):
                 raise ValueError(why_left_out(Path(name).suffix.lower()))
             # Mode x refuses a second file with the same name.
             self._file = self.open_file.enter_context((self._folder / name).open("xb"))
@@ -188,7 +188,7 @@ class _Form:
         self.has_ended = True
 
 
-class NotOurs(BadInput):
+class MayNotBeDeleted(BadInput):
     """The error when an index may not be deleted, because no upload made it or because it is the default."""
 
     http_status = 403
@@ -246,7 +246,7 @@ def delete_collection(collection: str, shared: bool = False) -> int:
     with change_documents(collection, shared) as changes:
         _, deleted = count_documents(collection, shared)
         if not (describe_index(collection)[1] if shared else was_made_by_upload(collection)):
-            raise NotOurs(
+            raise MayNotBeDeleted(
                 "This collection was made on the command line and can only be deleted there. You can delete its "
                 "documents here one by one."
             )

@@ -23,7 +23,7 @@ from prefrag import pipelines
 from prefrag.components.audit_log import label_audit
 from prefrag.components.document_stores.tantivy.index_location import refuse_demo
 from prefrag.components.errors import BadInput, error_kind
-from prefrag.components.generators.model_call import ModelCall, Prepared
+from prefrag.components.generators.model_call import ModelCall, PreparedCall
 from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.citations import citation_marks
@@ -251,7 +251,7 @@ class ServedPipeline(BasePipelineWrapper):
         state = State("", RunSettings(sources=(), preferred=""))
         try:
             async with asyncio.timeout(seconds):
-                reply, state = await call.send_async(Prepared(prompts, call.generation_kwargs, state))
+                reply, state = await call.send_async(PreparedCall(prompts, call.generation_kwargs, state))
         except TimeoutError as error:
             message = f"The front end's task was given up after {seconds:g} s."
             raise RunFailed(message, {"errors": [message]}, http_status=504) from error

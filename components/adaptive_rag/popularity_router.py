@@ -7,10 +7,10 @@ from haystack import Document, component
 
 from prefrag.components.adaptive_rag.question_features import names_in
 from prefrag.components.block import Block, check_whole
-from prefrag.components.both_ways import blocking, call_component, gather
+from prefrag.components.both_ways import as_blocking, call_component, gather
 from prefrag.components.state.state import State
 from prefrag.components.text.term_statistics import passage_text
-from prefrag.components.text.title_mentions import comparable
+from prefrag.components.text.title_mentions import normalize_words
 
 EVENT = "popularity"
 # Each name costs a search, and a question of 4,000 characters could contain hundreds of names.
@@ -69,19 +69,19 @@ class PopularityRouter(Block):
         except Exception as error:
             # Retrieve as usual: the source that is searched next will report the error.
             return {"retrieve": state.with_event(EVENT, counts={}, retrieves=True, error=str(error))}
-        counts = {name: count_naming(name, documents) for name, documents in zip(names, found, strict=True)}
+        counts = {name: count_passages_with_name(name, documents) for name, documents in zip(names, found, strict=True)}
         known = bool(counts) and min(counts.values()) >= self.threshold
         state = state.with_event(EVENT, counts=counts, threshold=self.threshold, retrieves=not known)
         return {"no_retrieval" if known else "retrieve": state}
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     async def _find(self, name: str, filters: Any) -> list[Document]:
         asked = {"query": name, "top_k": self.depth} | ({"filters": filters} if filters else {})
         return list((await call_component(self.retriever, asked))["documents"])
 
 
-def count_naming(name: str, documents: list[Document]) -> int:
+def count_passages_with_name(name: str, documents: list[Document]) -> int:
     """Count the passages that contain a name, ignoring case and accents."""
-    wanted = f" {comparable(name)} "
-    return sum(wanted in f" {comparable(passage_text(document))} " for document in documents)
+    wanted = f" {normalize_words(name)} "
+    return sum(wanted in f" {normalize_words(passage_text(document))} " for document in documents)

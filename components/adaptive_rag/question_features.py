@@ -3,7 +3,7 @@
 import re
 
 from prefrag.components.reader.question_form import ASKED_FEATURES, asked_for, asks_beyond_spans, asks_to_compare
-from prefrag.components.text.title_mentions import comparable
+from prefrag.components.text.title_mentions import normalize_words
 
 # Each word is a feature, which is 1 if the question begins with the word. For other first words, `first_other` is 1.
 _FIRST = ("who", "what", "when", "where", "which", "how", "why", "in", "are", "is", "do", "did", "was", "were", "can")
@@ -50,7 +50,7 @@ def names_in(question: str) -> list[str]:
 
 def question_features(question: str) -> list[float]:
     """Compute the :data:`FEATURES` of an English question from its text alone, as Adaptive-RAG's classifier does."""
-    words = comparable(question).split() or [""]
+    words = normalize_words(question).split() or [""]
     names = [name.split() for name in names_in(question)]
     in_names = sum(map(len, names))
     counts = (

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from haystack import component
 
 from prefrag.components.adaptive_rag.question_classifier import CLASSES, QuestionClassifier
-from prefrag.components.both_ways import blocking, either
+from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.state.state import State
 
 EVENT = "question_class"
@@ -63,7 +63,7 @@ class QuestionRouter:
         :param state: The state at the start of a run.
         :returns: The state under the output named after the question's class, with the decision in its trace.
         """
-        estimate = await either(self.classifier.classify, self.classifier.classify_async, state.question)
+        estimate = await call_matching(self.classifier.classify, self.classifier.classify_async, state.question)
         open_classes = [name for name in CLASSES if name in self.classes]
         known: dict[str, float] = {name: estimate.probabilities.get(name, 0.0) for name in open_classes}
         total = sum(known.values())
@@ -78,7 +78,7 @@ class QuestionRouter:
         }
         return {chosen: state.with_event(EVENT, **event)}
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     def _choose(self, open_classes: Sequence[str], probabilities: Mapping[str, float], doubt: str) -> tuple[str, str]:
         most = open_classes[-1]

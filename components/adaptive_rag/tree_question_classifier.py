@@ -5,7 +5,7 @@ from pathlib import Path
 from prefrag.components.adaptive_rag.question_classifier import CLASSES, Estimate
 from prefrag.components.adaptive_rag.question_features import FEATURES, question_features
 from prefrag.components.block import Block
-from prefrag.components.both_ways import at_once
+from prefrag.components.both_ways import as_async
 from prefrag.components.reader.question_form import looks_english
 from prefrag.components.trees import BoostedTrees, load_trees
 
@@ -42,7 +42,7 @@ class TreeQuestionClassifier(Block):
         (probabilities,) = self._load().distributions([question_features(question)])
         return Estimate(probabilities, "" if looks_english(question) else NOT_ENGLISH)
 
-    classify_async = at_once(classify)
+    classify_async = as_async(classify)
 
     def _load(self) -> BoostedTrees:
         file = Path(self.trees) if self.trees else SHIPPED_TREES

@@ -8,7 +8,7 @@ from typing import Any
 from haystack import Document, component
 
 from prefrag.components.block import check_range, check_whole
-from prefrag.components.both_ways import blocking, either
+from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall
 from prefrag.components.judge.judge import Relevance, ScoringJudge
@@ -115,7 +115,7 @@ class CorrectiveEvaluator:
             return await self._refine_last(state)
         return await self._evaluate(state, self.search_source)
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     async def _evaluate(self, state: State, other: str) -> dict[str, State]:
         # Section 4.3 of CRAG.
@@ -129,7 +129,7 @@ class CorrectiveEvaluator:
             leaves, reason = False, f"{reason} This run may not search {other}."
         writes = self._call is not None and not self._call.is_absent
         if leaves and found.documents and not writes and state.takes_question(other):
-            verdict, state = await either(self.judge.judge, self.judge.judge_async, state)
+            verdict, state = await call_matching(self.judge.judge, self.judge.judge_async, state)
             leaves, reason = not verdict.status, f"{reason} {verdict.analysis}"
         state = _record_action(state, action, reason, relevance)
         whole = action in ("in doubt", "incorrect")
@@ -232,7 +232,7 @@ class CorrectiveEvaluator:
         return query, state
 
     async def _score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
-        return await either(self.judge.score, self.judge.score_async, state, passages)
+        return await call_matching(self.judge.score, self.judge.score_async, state, passages)
 
 
 def _record_action(state: State, action: str, reason: str, relevance: Relevance) -> State:

@@ -9,7 +9,7 @@ from typing import Any
 from haystack import Document, component
 
 from prefrag.components.block import Block, check_whole
-from prefrag.components.both_ways import blocking
+from prefrag.components.both_ways import as_blocking
 from prefrag.components.dr_rag.open_question_query import OpenQuestionQuery
 from prefrag.components.dr_rag.query_doc_concat import QueryDocConcat
 from prefrag.components.dr_rag.second_stage import (
@@ -92,7 +92,7 @@ class LinkedStages(Block):
             raise classifier_error(state, error) from error
         return {"state": self._select(state, output, started)}
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     async def gather_async(self, state: State) -> tuple[State, list[Document], list[list[Document]]]:
         """Retrieve the documents among which the classifier selects. The training of the classifier calls this too.
@@ -104,7 +104,7 @@ class LinkedStages(Block):
         state, candidates = self._second_stage(state, documents, await search_all(self._second_calls(state, documents)))
         return state, documents, candidates
 
-    gather = blocking(gather_async)
+    gather = as_blocking(gather_async)
 
     def _first_calls(self, state: State) -> list[SourceCall]:
         deep = _with_depth(state, self.first_stage_depth)

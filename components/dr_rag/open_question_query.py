@@ -5,7 +5,7 @@ import re
 from haystack import Document, component
 
 from prefrag.components.block import check_whole
-from prefrag.components.both_ways import at_once
+from prefrag.components.both_ways import as_async
 from prefrag.components.text.term_statistics import TermStatistics, analyze_texts, passage_text
 
 _WORD = re.compile(r"\w+")
@@ -58,4 +58,4 @@ class OpenQuestionQuery:
             queries.append(" ".join([*still_open, *dict.fromkeys(names[: self.max_names])]) or query)
         return {"queries": queries}
 
-    run_async = at_once(run)
+    run_async = as_async(run)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from haystack import Document, component
 
 from prefrag.components.block import check_whole
-from prefrag.components.both_ways import at_once
+from prefrag.components.both_ways import as_async
 
 
 @component
@@ -47,7 +47,7 @@ class QueryDocConcat:
         """
         return {"queries": [" ".join([query.strip(), *self._words(document)]) for document in documents]}
 
-    run_async = at_once(run)
+    run_async = as_async(run)
 
     def _words(self, document: Document) -> list[str]:
         values = (document.content if part == "content" else document.meta.get(part) for part in self.parts)

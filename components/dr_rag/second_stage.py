@@ -11,7 +11,7 @@ from typing import Any
 from haystack import Document, component
 
 from prefrag.components.block import Block, check_whole
-from prefrag.components.both_ways import blocking, either
+from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.dr_rag.query_doc_concat import QueryDocConcat
 from prefrag.components.pair_classifier.fill_by_rank import fill_by_rank
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier
@@ -86,7 +86,7 @@ class SecondStage(Block):
             raise classifier_error(state, error) from error
         return {"state": self._select(state, **output, seconds=time.perf_counter() - started)}
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     async def gather_async(self, state: State) -> tuple[State, list[Document], list[list[Document]]]:
         """Retrieve the documents among which the classifier selects. The training of the classifier calls this too.
@@ -100,7 +100,7 @@ class SecondStage(Block):
         state, candidates = self._with_candidates(state, found)
         return state, documents, candidates
 
-    gather = blocking(gather_async)
+    gather = as_blocking(gather_async)
 
     def _first_stage(self, state: State) -> list[Document]:
         k = state.settings.top_k
@@ -141,7 +141,7 @@ def keep_local(state: State, source: RetrievalSource, documents: Sequence[Docume
 
 async def search_all(calls: Sequence[SourceCall]) -> list[State]:
     """Make several searches, at the same time if that is faster. Return their states in the order of the calls."""
-    return await either(_search_in_threads, _search_async, calls)
+    return await call_matching(_search_in_threads, _search_async, calls)
 
 
 def _search_in_threads(calls: Sequence[SourceCall]) -> list[State]:

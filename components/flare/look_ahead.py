@@ -5,7 +5,7 @@ import re
 from haystack import component
 
 from prefrag.components.block import check_range
-from prefrag.components.both_ways import at_once
+from prefrag.components.both_ways import as_async
 from prefrag.components.reasoner.reply_formats.cot_format import ends_chain, read_chain
 from prefrag.components.reasoner.reply_formats.fields import plain_query
 from prefrag.components.state.state import Action, RunError, State
@@ -84,7 +84,7 @@ class LookAhead:
             return {"state": state}
         return {"kept": state.with_last(action=Action.NONE, query="", tool="", thought=step.reply)}
 
-    run_async = at_once(run)
+    run_async = as_async(run)
 
     def _query(self, state: State) -> str:
         kept = "".join(text if likely > self.mask else " " for text, likely in state.step.tokens)

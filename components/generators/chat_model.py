@@ -9,7 +9,7 @@ from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
 from prefrag.components.block import check_above_zero, check_choice
-from prefrag.components.both_ways import blocking, call_component, either
+from prefrag.components.both_ways import as_blocking, call_component, call_matching
 from prefrag.components.errors import Missing
 from prefrag.components.generators import embedded_chat_generator
 from prefrag.components.generators.context_window import learn_window, read_window, read_window_async, stated_window
@@ -195,12 +195,12 @@ class ChatModel:
             except Exception as error:
                 raise ModelServerError(str(error)) from error
         # Ask for the window again, because the server may not have answered during `warm_up`.
-        await either(read_window, read_window_async, chosen)
+        await call_matching(read_window, read_window_async, chosen)
         request = leave_out(refused_by(chosen), self._request(kwargs))
         by_name: list[str] = []
         while True:
             try:
-                replies = await either(chosen.call, chosen.call_async, messages, request, tools)
+                replies = await call_matching(chosen.call, chosen.call_async, messages, request, tools)
                 break
             except ModelServerError as error:
                 learn_window(chosen, error)
@@ -216,7 +216,7 @@ class ChatModel:
             remember(chosen, by_name)
         return {"replies": replies}
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     @property
     def _named(self) -> Role:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from prefrag.components.both_ways import call_in_thread, in_thread
+from prefrag.components.both_ways import call_in_thread, in_thread_async
 from prefrag.components.generators.model_server import ModelServer
 
 _SECONDS = 2.0
@@ -45,7 +45,7 @@ def _is_due(server: ModelServer, again: bool = True) -> bool:
     return again and time.monotonic() >= _silent_until[server]
 
 
-read_window_async = in_thread(read_window, when=_is_due)
+read_window_async = in_thread_async(read_window, when=_is_due)
 
 
 def is_too_long(error: Exception) -> bool:

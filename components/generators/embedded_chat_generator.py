@@ -18,7 +18,7 @@ from haystack import component
 from haystack.dataclasses import ChatMessage
 
 from prefrag.components.block import Block, check_above_zero, check_whole
-from prefrag.components.both_ways import blocking, either
+from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.generators.model_host import THIS_MACHINE
 from prefrag.components.generators.token_probabilities import read_logprobs
 
@@ -105,9 +105,9 @@ class EmbeddedChatGenerator(Block):
         :raises TimeoutError: When the call takes longer than ``timeout``.
         """
         future = self._model.submit(self._body(messages, generation_kwargs))
-        return {"replies": [await either(self._wait, self._wait_async, future)]}
+        return {"replies": [await call_matching(self._wait, self._wait_async, future)]}
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     @property
     def _model(self) -> _Model:

@@ -12,7 +12,7 @@ from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
 from prefrag.components.audit_log import AuditLogFailed, audit, audit_log
-from prefrag.components.both_ways import blocking, call_component
+from prefrag.components.both_ways import as_blocking, call_component
 from prefrag.components.generators.context_window import is_too_long
 from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS, repair
 from prefrag.components.generators.model_host import find_host, is_local, refuse_remote_models
@@ -43,7 +43,7 @@ class ChatGenerator(Protocol):
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedCall:
     """A call that is ready to be made.
 
     :param messages: The messages for the model.
@@ -57,7 +57,7 @@ class Prepared:
     generation_kwargs: dict[str, Any]
     state: State
     tools: Sequence[Tool] = ()
-    shorten: Callable[[State], Prepared] | None = field(default=None, repr=False)
+    shorten: Callable[[State], PreparedCall] | None = field(default=None, repr=False)
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class ModelCall:
         messages: Callable[[str, Observations], list[ChatMessage]] | None = None,
         tools: Sequence[Tool] = (),
         **kwargs: Any,
-    ) -> Prepared:
+    ) -> PreparedCall:
         """Fit a prompt, and the conversation that follows it, into the model's window.
 
         :param state: The state of the run.
@@ -159,8 +159,8 @@ class ModelCall:
             return [ChatMessage.from_user(text)] if messages is None else messages(text, kept)
 
         def fit(
-            reached: State, window: int, parameters: dict[str, Any], shorten: Callable[[State], Prepared] | None
-        ) -> Prepared:
+            reached: State, window: int, parameters: dict[str, Any], shorten: Callable[[State], PreparedCall] | None
+        ) -> PreparedCall:
             try:
                 fitted = fit_to_window(
                     conversation,
@@ -179,11 +179,11 @@ class ModelCall:
                     documents_shortened=fitted.documents_shortened,
                     context_window=window,
                 )
-            return Prepared(fitted.prompt, parameters, reached, tools, shorten)
+            return PreparedCall(fitted.prompt, parameters, reached, tools, shorten)
 
         window = self.context_window
 
-        def shorten(reached: State) -> Prepared:
+        def shorten(reached: State) -> PreparedCall:
             # If the server states no smaller window, tokens were underestimated: fit the prompt to 3/4 of the window.
             smaller = stated if (stated := self.context_window) < window else window * 3 // 4
             reply = min(reply_limit(generation_kwargs) or 512, smaller // 2)
@@ -191,7 +191,7 @@ class ModelCall:
 
         return fit(state, window, generation_kwargs, shorten)
 
-    async def send_async(self, call: Prepared) -> tuple[str, State]:
+    async def send_async(self, call: PreparedCall) -> tuple[str, State]:
         """Make the call.
 
         :param call: See :meth:`prepare`.
@@ -202,10 +202,10 @@ class ModelCall:
         message, state = await self.send_for_message_async(call)
         return _whole_text(message), state
 
-    send = blocking(send_async)
+    send = as_blocking(send_async)
 
     async def send_until_read_async(
-        self, call: Prepared, read: Callable[[str], Reading | None]
+        self, call: PreparedCall, read: Callable[[str], Reading | None]
     ) -> tuple[Reading | None, str, State]:
         """Make the call, and repeat it once if the reply cannot be read or was cut off.
 
@@ -221,9 +221,9 @@ class ModelCall:
             found = read(_whole_text(message))
         return found, message.text or "", state
 
-    send_until_read = blocking(send_until_read_async)
+    send_until_read = as_blocking(send_until_read_async)
 
-    def _repeat(self, call: Prepared, message: ChatMessage, state: State) -> Prepared:
+    def _repeat(self, call: PreparedCall, message: ChatMessage, state: State) -> PreparedCall:
         *others, last = call.messages
         why = "was cut off" if is_cut_off(message) else "could not be read"
         prompt = ChatMessage.from_user(f"{last.text}\n\nYour last reply to this {why}. {_ONLY_JSON}")
@@ -231,7 +231,7 @@ class ModelCall:
             call, messages=[*others, prompt], state=state.with_event("unreadable", caller=self.caller, again=True)
         )
 
-    async def send_for_message_async(self, call: Prepared) -> tuple[ChatMessage, State]:
+    async def send_for_message_async(self, call: PreparedCall) -> tuple[ChatMessage, State]:
         """Make the call and return the whole message.
 
         :param call: See :meth:`prepare`.
@@ -262,7 +262,7 @@ class ModelCall:
                 chat.tags |= self._describe()
         return await self.send_for_message_async(shorter)
 
-    send_for_message = blocking(send_for_message_async)
+    send_for_message = as_blocking(send_for_message_async)
 
     def _describe(self) -> dict[str, str]:
         model = (
@@ -298,7 +298,7 @@ class ModelCall:
         state = self._count_sent(state, {}).with_event("error", caller=self.caller, message=str(error))
         return RunError(f"The {self.caller}'s model failed: {error}", state)
 
-    def _read_output(self, output: dict[str, Any], call: Prepared) -> tuple[ChatMessage, State]:
+    def _read_output(self, output: dict[str, Any], call: PreparedCall) -> tuple[ChatMessage, State]:
         replies = output.get("replies") or []
         if not replies:
             raise self._failure(ValueError("it sent no reply"), call.state)

@@ -18,7 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import tenacity
 
-from prefrag.components.both_ways import call_in_thread, either
+from prefrag.components.both_ways import call_in_thread, call_matching
 from prefrag.components.errors import BadInput
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class NoReply(ConnectionError):
     attempts = 1
 
 
-class Refused(Exception):
+class RefusedByServer(Exception):
     """The error for a reply whose status is not 2xx. Its message is the reply's text. Header names are lower case."""
 
     attempts = 1
@@ -56,7 +56,7 @@ class Refused(Exception):
         return _read_seconds(self.headers.get("retry-after"))
 
 
-class TooLong(Exception):
+class ReplyTooLong(Exception):
     """The error for a reply that is longer than the limit."""
 
 
@@ -91,7 +91,7 @@ def connect(url: str) -> None:
 async def send_async(request: Request) -> bytes:
     """Send a request, repeat it after temporary failures, and return the body of the reply.
 
-    Raises :class:`NoReply`, :class:`Refused`, :class:`TooLong`, or TimeoutError when the time is up.
+    Raises :class:`NoReply`, :class:`RefusedByServer`, :class:`ReplyTooLong`, or TimeoutError when the time is up.
     """
     deadline = time.monotonic() + request.timeout
     retry: dict[str, Any] = {
@@ -101,7 +101,7 @@ async def send_async(request: Request) -> bytes:
         "after": _note_attempts,
         "reraise": True,
     }
-    return await either(
+    return await call_matching(
         partial(tenacity.Retrying(**retry), _post),
         partial(tenacity.AsyncRetrying(**retry), _post_async),
         request,
@@ -115,9 +115,9 @@ def _note_attempts(state: tenacity.RetryCallState) -> None:
 
 def _find_pause(error: BaseException, attempts: int) -> float | None:
     """Return the seconds to wait before the next attempt; None if another attempt is pointless."""
-    if not isinstance(error, NoReply | Refused):
+    if not isinstance(error, NoReply | RefusedByServer):
         return None
-    if isinstance(error, Refused):
+    if isinstance(error, RefusedByServer):
         advice = error.headers.get("x-should-retry")
         if advice == "false" or (advice != "true" and error.status not in _BUSY and error.status < 500):
             return None
@@ -199,12 +199,12 @@ async def _post_async(request: Request, deadline: float) -> bytes:
 
 def _check_length(body: bytearray) -> None:
     if len(body) > MAX_BODY_BYTES:
-        raise TooLong
+        raise ReplyTooLong
 
 
 def _accept(status: int, headers: Mapping[str, str], body: bytearray) -> bytes:
     if not 200 <= status < 300:
-        raise Refused(status, headers, body.decode("utf-8", "replace"))
+        raise RefusedByServer(status, headers, body.decode("utf-8", "replace"))
     return bytes(body)
 
 

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 from haystack.dataclasses import ChatMessage, ToolCall
 from haystack.tools import Tool
 
-from prefrag.components.both_ways import blocking
+from prefrag.components.both_ways import as_blocking
 from prefrag.components.errors import PrefragError
 from prefrag.components.generators import model_requests
 from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS, read_object, repair
@@ -79,7 +79,7 @@ class ModelServer:
         except Exception as error:
             raise self._explain(error) from error
 
-    call = blocking(call_async)
+    call = as_blocking(call_async)
 
     @property
     def _address_of_chat(self) -> tuple[str, dict[str, str]]:
@@ -141,12 +141,12 @@ class ModelServer:
                 f"cannot be reached, {_name_attempts(error.attempts)}: see whether it runs, and whether "
                 f"{self.prefix}BASE_URL is right ({error})."
             )
-        if isinstance(error, model_requests.TooLong):
+        if isinstance(error, model_requests.ReplyTooLong):
             return self._error(
                 f"sent a reply of more than {model_requests.MAX_BODY_BYTES // 1_000_000} MB: see whether it obeys "
                 "`max_tokens`."
             )
-        if isinstance(error, model_requests.Refused):
+        if isinstance(error, model_requests.RefusedByServer):
             reason = self._explain_status(
                 error.status, self._mask(_read_message(error))[:500], _name_attempts(error.attempts)
             )
@@ -177,7 +177,7 @@ def _name_attempts(attempts: int) -> str:
     return f"after {attempts} attempts" if attempts > 1 else "after one attempt"
 
 
-def _read_message(error: model_requests.Refused) -> str:
+def _read_message(error: model_requests.RefusedByServer) -> str:
     """Read the text of a refusal. JSON escapes are undone, because they could hide a key from the masking."""
     try:
         return str(json.loads(str(error)))

@@ -8,7 +8,7 @@ from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
 from prefrag.components.block import Block
-from prefrag.components.both_ways import blocking, call_component
+from prefrag.components.both_ways import as_blocking, call_component
 from prefrag.components.generators.model_call import ChatGenerator
 from prefrag.components.generators.model_host import THIS_MACHINE, find_host
 from prefrag.components.recording import Entry, Recording
@@ -132,7 +132,7 @@ class RecordedChatGenerator(Block):
             return output
         return _play_entry(self.recording.record(Entry(replies=replies), "reply", self.name, *request))
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     def _model(self) -> ChatGenerator:
         if self.chat_generator is None:

@@ -24,7 +24,7 @@ def estimate_tokens(text: str) -> int:
 
 
 @dataclass(frozen=True)
-class Fitted(Generic[Prompt]):
+class FittedPrompt(Generic[Prompt]):
     """A prompt that fits into the window, and what was cut to make it fit."""
 
     prompt: Prompt
@@ -39,7 +39,7 @@ def fit_to_window(
     context_window: int,
     reply_tokens: int,
     tokens: Callable[[Any], int] = estimate_tokens,
-) -> Fitted[Prompt]:
+) -> FittedPrompt[Prompt]:
     """Render a prompt with as many documents as the window holds.
 
     An observation is what one step of the run has found. Documents are left out one by one, oldest observation first,
@@ -57,7 +57,7 @@ def fit_to_window(
             cut += 1
             prompt = render(kept)
     if tokens(prompt) <= room:
-        return Fitted(prompt, cut)
+        return FittedPrompt(prompt, cut)
 
     newest = kept[last] if kept else []
     share = max((len(document.content or "") for document in newest), default=0)
@@ -67,13 +67,13 @@ def fit_to_window(
         prompt = render([*kept[:last], shortened, *kept[last + 1 :]])
         if tokens(prompt) <= room:
             changed = sum(new is not old for new, old in zip(shortened, newest, strict=True))
-            return Fitted(prompt, cut, changed)
+            return FittedPrompt(prompt, cut, changed)
     while newest:
         newest.pop()
         cut += 1
         prompt = render(kept)
         if tokens(prompt) <= room:
-            return Fitted(prompt, cut)
+            return FittedPrompt(prompt, cut)
     raise ValueError(
         f"The prompt needs about {tokens(prompt)} tokens even without documents, but the model's window leaves only "
         f"{room}: ask a shorter question, or set a larger window (PREFRAG_LLM_CONTEXT, or `context_window` in the "

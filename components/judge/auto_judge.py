@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from haystack import Document
 
 from prefrag.components.block import Block
-from prefrag.components.both_ways import blocking, either
+from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.judge.judge import Relevance, ScoringJudge
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.state.state import State, Verdict
@@ -37,16 +37,16 @@ class AutoJudge(Block):
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
         """Judge the passages of the last search."""
         chosen = self._choose()
-        return await either(chosen.judge, chosen.judge_async, state)
+        return await call_matching(chosen.judge, chosen.judge_async, state)
 
-    judge = blocking(judge_async)
+    judge = as_blocking(judge_async)
 
     async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
         """Score how relevant each passage is to the question."""
         chosen = self._choose()
-        return await either(chosen.score, chosen.score_async, state, passages)
+        return await call_matching(chosen.score, chosen.score_async, state, passages)
 
-    score = blocking(score_async)
+    score = as_blocking(score_async)
 
     def _choose(self) -> ScoringJudge:
         # Chosen anew at each call, because the environment variables that name the model may have changed.

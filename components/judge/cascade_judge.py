@@ -6,7 +6,7 @@ from dataclasses import replace
 from haystack import Document
 
 from prefrag.components.block import Block, check_range
-from prefrag.components.both_ways import blocking, either
+from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.judge.judge import Relevance, ScoringJudge
 from prefrag.components.judge.tree_judge import TreeJudge
 from prefrag.components.state.state import State, Verdict
@@ -41,22 +41,22 @@ class CascadeJudge(Block):
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
         """Judge the passages of the last search."""
-        by_trees, state = await either(self.tree_judge.judge, self.tree_judge.judge_async, state)
+        by_trees, state = await call_matching(self.tree_judge.judge, self.tree_judge.judge_async, state)
         if not self._is_unsure(by_trees):
             return by_trees, state
-        verdict, state = await either(self.model_judge.judge, self.model_judge.judge_async, state)
+        verdict, state = await call_matching(self.model_judge.judge, self.model_judge.judge_async, state)
         return replace(verdict, score=by_trees.score), state
 
-    judge = blocking(judge_async)
+    judge = as_blocking(judge_async)
 
     async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
         """Score the relevance of each passage. If the trees are unsure of one passage, the model scores all of them."""
-        by_trees, state = await either(self.tree_judge.score, self.tree_judge.score_async, state, passages)
+        by_trees, state = await call_matching(self.tree_judge.score, self.tree_judge.score_async, state, passages)
         if not self._is_unsure_of_any(by_trees):
             return by_trees, state
-        return await either(self.model_judge.score, self.model_judge.score_async, state, passages)
+        return await call_matching(self.model_judge.score, self.model_judge.score_async, state, passages)
 
-    score = blocking(score_async)
+    score = as_blocking(score_async)
 
     def _is_unsure_of_any(self, relevance: Relevance) -> bool:
         return any(

@@ -9,9 +9,9 @@ from typing import Any, Literal, get_args
 from haystack import Document
 
 from prefrag.components.block import Block, check_choice
-from prefrag.components.both_ways import blocking
+from prefrag.components.both_ways import as_blocking
 from prefrag.components.generators.json_reply import object_schema, read_field, read_object, response_format
-from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, reply_limit
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall, reply_limit
 from prefrag.components.judge.judge import Relevance
 from prefrag.components.prompts.render_prompt import prompt_path, render_prompt
 from prefrag.components.state.citations import known_marks, without_codes
@@ -80,16 +80,16 @@ class ModelJudge(Block):
         verdict, state = self._decide(*await self.call.send_until_read_async(call, read_judgement))
         return replace(verdict, analysis=without_codes(verdict.analysis, known)), state
 
-    judge = blocking(judge_async)
+    judge = as_blocking(judge_async)
 
     async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
         """Score how relevant each passage is to the question, in one call."""
         call, read = self._prepare_scores(state, passages)
         return self._decide_scores(len(passages), *await self.call.send_until_read_async(call, read))
 
-    score = blocking(score_async)
+    score = as_blocking(score_async)
 
-    def prepare(self, state: State) -> Prepared:
+    def prepare(self, state: State) -> PreparedCall:
         """Prepare the call that judges the last search. Public, because the training of judges also makes this call.
 
         :param state: The state after a search that found at least one passage.
@@ -114,7 +114,7 @@ class ModelJudge(Block):
             response_format=response_format("verdict", _SCHEMA),
         )
 
-    def _continue(self, state: State) -> tuple[Prepared, dict[str, str]] | None:
+    def _continue(self, state: State) -> tuple[PreparedCall, dict[str, str]] | None:
         """Prepare a call that continues the reasoner's conversation, which the model's server has already processed."""
         reasoner, settings = state.conversation, state.settings
         # Instructions are part of the reasoner's conversation, but apply only to answers and not to verdicts.
@@ -132,7 +132,7 @@ class ModelJudge(Block):
 
     def _prepare_scores(
         self, state: State, found: Sequence[Document]
-    ) -> tuple[Prepared, Callable[[str], list[float | None] | None]]:
+    ) -> tuple[PreparedCall, Callable[[str], list[float | None] | None]]:
         """Prepare the call that scores the first 100 passages, numbered from 1, and a function that reads the reply."""
         scored = found[:_MOST_SCORES]
         # Equal passages, such as a sentence that occurs twice on a page, share a number.

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from haystack import component
 
 from prefrag.components.block import check_choice, check_whole
-from prefrag.components.both_ways import blocking, either
+from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.judge.judge import Judge
 from prefrag.components.state.state import Action, State, Verdict
 
@@ -85,9 +85,9 @@ class SourceSwitchJudge:
         verdict = self._verdict_without_judge(state)
         if verdict is not None:
             return self._route(verdict, state)
-        return self._route(*await either(self.judge.judge, self.judge.judge_async, state))
+        return self._route(*await call_matching(self.judge.judge, self.judge.judge_async, state))
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     def _needs_no_verdict(self, state: State) -> bool:
         """Check whether no verdict is needed: it would change nothing, or this step has already switched."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from haystack import Document
 
 from prefrag.components.block import Block, check_range
-from prefrag.components.both_ways import in_thread
+from prefrag.components.both_ways import in_thread_async
 from prefrag.components.judge.judge import Relevance
 from prefrag.components.judge.switch_features import FEATURES, as_row, switch_features
 from prefrag.components.state.state import Action, State, Verdict
@@ -105,7 +105,7 @@ class TreeJudge(Block):
         return Verdict(probability >= least, "classifier", analysis, score=round(probability, 4)), state
 
     # Runs in a thread, because the term statistics may come from a server.
-    judge_async = in_thread(judge)
+    judge_async = in_thread_async(judge)
 
     def _judge_by_words(self, state: State) -> Verdict:
         """Keep the passages if one passage of the run contains enough of the question's words."""
@@ -139,7 +139,7 @@ class TreeJudge(Block):
         )
         return Relevance(scores, "classifier", analysis=next(filter(None, unknown), "")), state
 
-    score_async = in_thread(score)
+    score_async = in_thread_async(score)
 
     def _describe(self, state: State, passages: Sequence[Document]) -> list[dict[str, float]]:
         earlier = sum(step.action is Action.SEARCH and bool(step.searches) for step in state.steps[:-1])

@@ -6,9 +6,9 @@ from typing import Any
 
 from haystack import component
 
-from prefrag.components.both_ways import blocking
+from prefrag.components.both_ways import as_blocking
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
-from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall
 from prefrag.components.generators.token_budget import estimate_tokens
 from prefrag.components.loop.follow_up_rules import find_reference, pair_turns, rewrite_by_rules
 from prefrag.components.prompts.render_prompt import prompt_path
@@ -72,9 +72,9 @@ class FollowUpRewriter:
             return {"state": _rewrite_without_model(state)}
         return {"state": self._take_question(*await self._call.send_async(self._prepare(state)))}
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
-    def _prepare(self, state: State) -> Prepared:
+    def _prepare(self, state: State) -> PreparedCall:
         turns = self._latest(state.history)
         return self._call.prepare(
             replace(state, history=tuple(turns)),

@@ -7,7 +7,7 @@ from haystack import Document, component
 from haystack.core.component.types import Variadic
 
 from prefrag.components.block import check_whole
-from prefrag.components.both_ways import at_once
+from prefrag.components.both_ways import as_async
 from prefrag.components.state.observation import observe
 from prefrag.components.state.state import Search, State, identity
 
@@ -59,7 +59,7 @@ class ObservationRecorder:
         note = f"New passages were found, but no more than {self.max_documents} are shown."
         return {"state": state.with_last(note=note)}
 
-    run_async = at_once(run)
+    run_async = as_async(run)
 
     def _collect(self, state: State, found: list[Document]) -> list[Document]:
         if self.max_documents is None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from haystack import component
 
-from prefrag.components.both_ways import at_once
+from prefrag.components.both_ways import as_async
 from prefrag.components.state.state import Action, State
 
 
@@ -61,7 +61,7 @@ class PreferenceRouter:
             return self._search(state)
         return {"retry": self._ask_to_correct(state)}
 
-    run_async = at_once(run)
+    run_async = as_async(run)
 
     def _search(self, state: State) -> dict[str, State]:
         step, settings = state.step, state.settings

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from haystack import component
 
-from prefrag.components.both_ways import at_once
+from prefrag.components.both_ways import as_async
 from prefrag.components.state.state import Action, State, Step
 
 
@@ -35,4 +35,4 @@ class QuestionAsQuery:
                 state = state.with_event("search", source=source, query=state.query_for(source))
         return {"state": state}
 
-    run_async = at_once(run)
+    run_async = as_async(run)

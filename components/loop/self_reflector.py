@@ -6,9 +6,9 @@ from typing import Any, Literal
 from haystack import component
 
 from prefrag.components.block import check_choice
-from prefrag.components.both_ways import blocking
+from prefrag.components.both_ways import as_blocking
 from prefrag.components.generators.json_reply import object_schema, read_field, response_format
-from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.reasoner.reply_formats import read_label
 from prefrag.components.reasoner.reply_formats.fields import with_evaluation
@@ -83,9 +83,9 @@ class SelfReflector:
             state = self._label(*await self._call.send_until_read_async(self._prepare(self._call, state), _read))
         return self._route(state)
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
-    def _prepare(self, call: ModelCall, state: State) -> Prepared:
+    def _prepare(self, call: ModelCall, state: State) -> PreparedCall:
         def values(observations: Any) -> dict[str, Any]:
             shown = [document for documents in observations for document in documents]
             observed = passages(shown, marks=prompt_marks(state), prompts=state.settings.prompts) if shown else ""

@@ -7,9 +7,9 @@ from typing import Any, Literal
 from haystack import component
 
 from prefrag.components.block import check_choice
-from prefrag.components.both_ways import blocking
+from prefrag.components.both_ways import as_blocking
 from prefrag.components.generators.json_reply import object_schema, response_format
-from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall
 from prefrag.components.judge.model_judge import read_verdict
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.reasoner.reply_formats.fields import with_evaluation
@@ -90,9 +90,9 @@ class AnswerReviewer:
             return {"accepted": state.with_event("without_model", text=NOT_REVIEWED)}
         return self._route(*await self._call.send_until_read_async(self._prepare(state), _read))
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
-    def _prepare(self, state: State) -> Prepared:
+    def _prepare(self, state: State) -> PreparedCall:
         marks = prompt_marks(state)
 
         def values(observations: Any) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from typing import Any
 from haystack import Document, component
 
 from prefrag.components.block import check_whole
-from prefrag.components.both_ways import blocking
-from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
+from prefrag.components.both_ways import as_blocking
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall
 from prefrag.components.generators.token_budget import estimate_tokens
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.citations import prompt_marks
@@ -70,7 +70,7 @@ class ObservationRefiner:
             return {"state": state}
         return {"state": self._record(number, *await self._call.send_async(self._prepare(number, state)))}
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     def _over_long(self, state: State) -> int | None:
         if not self.enabled or self._call.is_absent:
@@ -81,7 +81,7 @@ class ObservationRefiner:
             return None
         return number if _tokens(state.steps[number]) > self.threshold else None
 
-    def _prepare(self, number: int, state: State) -> Prepared:
+    def _prepare(self, number: int, state: State) -> PreparedCall:
         marks = prompt_marks(state)
 
         def values(observations: Any) -> dict[str, Any]:

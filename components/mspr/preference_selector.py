@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from haystack import component
 
-from prefrag.components.both_ways import at_once
+from prefrag.components.both_ways import as_async
 from prefrag.components.state.state import Action, State
 
 
@@ -55,7 +55,7 @@ class PreferenceSelector:
         state = state.with_last(named_source=source)
         return {"state": state.with_event("steered", source=source, named=named, reason=reason)}
 
-    run_async = at_once(run)
+    run_async = as_async(run)
 
     def _select(self, state: State) -> tuple[str, str]:
         settings, named = state.settings, state.step.named_source

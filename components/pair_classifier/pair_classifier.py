@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from haystack import Document, component
 
 from prefrag.components.block import check_choice, check_range, check_whole
-from prefrag.components.both_ways import in_thread
+from prefrag.components.both_ways import in_thread_async
 from prefrag.components.pair_classifier.fill_by_rank import fill_by_rank
 from prefrag.components.pair_classifier.pair_scorer import Pair, PairScorer
 from prefrag.components.pair_classifier.transformer_pair_scorer import TransformerPairScorer
@@ -135,7 +135,7 @@ class PairClassifier:
         selected = select(documents, candidates, k, verdicts)
         return {"documents": selected, "pairs": verdicts.to_list()}
 
-    run_async = in_thread(run)
+    run_async = in_thread_async(run)
 
     @property
     def _together(self) -> bool:

@@ -11,7 +11,7 @@ from haystack import Document
 
 from prefrag.components.state.state import Identity, identity
 from prefrag.components.text.term_statistics import TermStatistics, analyze_texts, term_weights
-from prefrag.components.text.title_mentions import comparable, title_key
+from prefrag.components.text.title_mentions import normalize_words, title_key
 
 # A is the first-stage passage, B the other passage. "Below best": the difference from the best pair or passage.
 FEATURES = (
@@ -221,8 +221,8 @@ class _Texts:
     def __init__(self, question: str, pool: Sequence[Document], statistics: TermStatistics | None):
         names = [str(document.meta.get("title") or "") for document in pool]
         self.keys = [title_key(name) for name in names]
-        self.spoken = [f" {comparable(document.content or '')} " for document in pool]
-        self.spoken_question = f" {comparable(question)} "
+        self.spoken = [f" {normalize_words(document.content or '')} " for document in pool]
+        self.spoken_question = f" {normalize_words(question)} "
         numbers = {key: number for number, key in enumerate(dict.fromkeys(key for key in self.keys if key))}
         # Every passage without a title gets a number of its own, so that no two of them have the same title.
         self.key_numbers = np.array([numbers.get(key, -1 - place) for place, key in enumerate(self.keys)])

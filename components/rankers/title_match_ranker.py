@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from haystack import Document, component
 
-from prefrag.components.both_ways import at_once
+from prefrag.components.both_ways import as_async
 from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.text.unicode_form import normalize_unicode
 
@@ -67,7 +67,7 @@ class TitleMatchRanker:
         scored.sort(key=lambda pair: pair[0], reverse=True)
         return {"documents": [replace(document, score=score) for score, document in scored[:top_k]]}
 
-    run_async = at_once(run)
+    run_async = as_async(run)
 
     def _boost(self, title: str, query: str, folded: str) -> float:
         core = _PARENTHESIS.sub("", title)

@@ -10,7 +10,7 @@ from prefrag.components.reader.second_look import SecondLook
 from prefrag.components.reader.span_candidates import KINDS
 from prefrag.components.reader.span_features import FEATURES as SPAN_FEATURES
 from prefrag.components.reader.span_features import Spans
-from prefrag.components.text.title_mentions import comparable
+from prefrag.components.text.title_mentions import normalize_words
 
 #: How many of the best answers the encoder reads a second time.
 MOST = 5
@@ -41,7 +41,7 @@ def choice_features(question: str, spans: Spans, ranked: Sequence[tuple[int, flo
     shares = answer_shares([score for _, score in ranked])
     ranked = ranked[:MOST]
     odds = [look.odds_of(spans.candidates[place]) for place, _ in ranked]
-    words = comparable(question).split()
+    words = normalize_words(question).split()
     asked = [*(float(word in words) for word in _WH), len(words), len(_OF.findall(question))]
     rows = [
         [

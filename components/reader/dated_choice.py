@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from prefrag.components.reader.span_candidates import short_title
-from prefrag.components.text.title_mentions import comparable, title_key
+from prefrag.components.text.title_mentions import normalize_words, title_key
 
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
@@ -65,11 +65,11 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
     Returns None if the question does not offer the titles of two passages, contains a negation, or does not ask which
     is earlier or later. Also returns None if a date is missing or if both dates are the same.
     """
-    places = find_offered(question, passages)
+    places = find_alternatives(question, passages)
     if places is None:
         return None
     names = [short_title(passages[place][0]) for place in places]
-    asked = {*comparable(question).split()} - {word for name in names for word in comparable(name).split()}
+    asked = {*normalize_words(question).split()} - {word for name in names for word in normalize_words(name).split()}
     outside = question
     for name in names:
         outside = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", outside, flags=re.IGNORECASE)
@@ -85,16 +85,19 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
     return DatedChoice(names[chosen], places[chosen], dated, date.begin)
 
 
-def find_offered(question: str, passages: Sequence[Passage]) -> tuple[int, int] | None:
+def find_alternatives(question: str, passages: Sequence[Passage]) -> tuple[int, int] | None:
     """Return the indices of the two passages whose titles are before and after an "or" in the question, or None."""
     places = {
         key: place
         for place, (title, _) in reversed(list(enumerate(passages)))
-        for key in (title_key(title), comparable(title))
+        for key in (title_key(title), normalize_words(title))
         if key
     }
     for match in re.finditer(r"\bor\b", question):
-        before, after = comparable(question[: match.start()]).split(), comparable(question[match.end() :]).split()
+        before, after = (
+            normalize_words(question[: match.start()]).split(),
+            normalize_words(question[match.end() :]).split(),
+        )
         first = next((key for start in range(len(before)) if (key := " ".join(before[start:])) in places), None)
         second = next((key for end in range(len(after), 0, -1) if (key := " ".join(after[:end])) in places), None)
         if first and second and places[first] != places[second]:
@@ -115,7 +118,7 @@ def _find_date(
 
 
 def _find_mentioned(place: int, offered: tuple[int, int], passages: Sequence[Passage]) -> Iterator[int]:
-    spoken = f" {comparable(passages[place][1])} "
+    spoken = f" {normalize_words(passages[place][1])} "
     for other, (title, _) in enumerate(passages):
         if other not in offered and (key := title_key(title)) and f" {key} " in spoken:
             yield other

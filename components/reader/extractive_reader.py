@@ -15,12 +15,12 @@ import numpy as np
 from haystack import Document, default_to_dict
 
 from prefrag.components.block import Block, check_range
-from prefrag.components.both_ways import in_thread
+from prefrag.components.both_ways import in_thread_async
 from prefrag.components.pair_classifier.pair_classifier import all_pairs, by_best_pair
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.reader import choice_features, question_form, span_features, sure_features, yes_no_features
 from prefrag.components.reader.choice_features import answer_shares, rank_answers
-from prefrag.components.reader.dated_choice import choose_by_date, find_offered
+from prefrag.components.reader.dated_choice import choose_by_date, find_alternatives
 from prefrag.components.reader.encoder_scores import EncoderScores, Scored
 from prefrag.components.reader.newer_answer import find_newer_answer
 from prefrag.components.reader.reader import Candidate, ReaderMissing
@@ -190,7 +190,7 @@ class ExtractiveReader(Block):
         steps = [with_list(text, self._find_sentence(question, text, -1)) for text in texts]
         return [replace(one, kind="steps", sentence=each) for one, each in zip(found, steps, strict=True)]
 
-    read_async = in_thread(read)
+    read_async = in_thread_async(read)
 
     def score(self, question: str, passages: Sequence[Passage]) -> EncoderScores:
         """Let the encoder read passages, a few at a time.
@@ -226,7 +226,7 @@ class ExtractiveReader(Block):
         chosen.insert(0, chosen.pop(newer))
         row = sure_features.sure_features(question, passages, spans, chosen, scores, look, self.weight)
         [sure] = self._trees(SURE_TREES, sure_features.FEATURES).probabilities(row)
-        if find_offered(question, passages) is not None:
+        if find_alternatives(question, passages) is not None:
             sure = min(sure, self._loaded().card.other_choice)
         elif answers_another_question(chosen[0][0], spans, look):
             sure = min(sure, self._loaded().card.other_time)

@@ -2,7 +2,7 @@
 
 import re
 
-from prefrag.components.text.title_mentions import comparable
+from prefrag.components.text.title_mentions import normalize_words
 
 # Words that hint at the kind of answer. Whether a question contains a word is a feature for the trees.
 ASKED_WORDS = (
@@ -91,7 +91,7 @@ _CLAUSE = re.compile(
 
 def asks_yes_no(question: str) -> bool:
     """Check whether a question in English asks for yes or no: it begins with a verb and does not contain "or"."""
-    first = comparable(question).partition(" ")[0]
+    first = normalize_words(question).partition(" ")[0]
     return first in _FIRST_VERBS and " or " not in question.lower() and _POLITE.match(question) is None
 
 
@@ -129,7 +129,7 @@ def asks_beyond_spans(question: str) -> bool:
 
 def looks_english(question: str) -> bool:
     """Check whether a question may be in English, the only language that the reader knows."""
-    words = comparable(question).split()
+    words = normalize_words(question).split()
     letters = [sign for sign in question if sign.isalpha()]
     if not letters or sum(sign < "\u0250" for sign in letters) < 0.8 * len(letters):
         return False
@@ -143,7 +143,7 @@ def looks_english(question: str) -> bool:
 
 def asked_for(question: str) -> list[float]:
     """Compute the features of a question that hint at the kind of answer; :data:`ASKED_FEATURES` names them."""
-    words = set(comparable(question).split())
+    words = set(normalize_words(question).split())
     return [*(float(word in words) for word in _ASKED), float(asks_yes_no(question)), float("or" in words)]
 
 

@@ -15,7 +15,7 @@ from prefrag.components.reader.question_form import ASKED_FEATURES, asked_for
 from prefrag.components.reader.reader_input import passage_text
 from prefrag.components.reader.span_candidates import KINDS, YEAR, SpanCandidate, short_title, span_candidates
 from prefrag.components.text.term_statistics import PLAIN_WORDS, held_weight
-from prefrag.components.text.title_mentions import comparable
+from prefrag.components.text.title_mentions import normalize_words
 
 WordWeight = Callable[[str], float]
 
@@ -66,7 +66,7 @@ class Spans:
 
 def answer_key(text: str) -> str:
     """Normalise an answer, so that equal answers have the same key."""
-    words = comparable(text).split()
+    words = normalize_words(text).split()
     return " ".join(word for word in words if word not in ("a", "an", "the")) or " ".join(words)
 
 
@@ -86,9 +86,9 @@ class PassageWords:
     """The words of a passage: where each begins, and its weight in the question. ``asked`` maps stems to weights."""
 
     def __init__(self, title: str, text: str, asked: dict[str, float]):
-        self.title = comparable(short_title(title))
+        self.title = normalize_words(short_title(title))
         self.text = passage_text(title, text)
-        self.spoken = f" {comparable(self.text)} "
+        self.spoken = f" {normalize_words(self.text)} "
         if self.text == text:
             # `passage_text` has left the title out, because it is only the number of a record.
             self.title = ""
@@ -128,7 +128,7 @@ def span_features(
     candidates += further
     if not candidates:
         return Spans([], [], np.zeros((0, len(FEATURES)), np.float32))
-    spoken, stems = f" {comparable(question)} ", set(question_weights(question, weight))
+    spoken, stems = f" {normalize_words(question)} ", set(question_weights(question, weight))
     keys += [answer_key(one.text) for one in further]
     own = [part.rows for part in parts if part.keys]
     if further:
@@ -169,7 +169,7 @@ class _Read:
 @lru_cache(maxsize=_CACHED_PASSAGES)
 def _read_passage(question: str, title: str, text: str, weight: WordWeight) -> _Read:
     asked = question_weights(question, weight)
-    words, spoken, stems = PassageWords(title, text, asked), f" {comparable(question)} ", set(asked)
+    words, spoken, stems = PassageWords(title, text, asked), f" {normalize_words(question)} ", set(asked)
     candidates = span_candidates(0, title, text)
     keys = [answer_key(one.text) for one in candidates]
     rows = [_features_of(one, key, words, spoken, stems, weight) for one, key in zip(candidates, keys, strict=True)]

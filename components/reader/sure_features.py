@@ -11,7 +11,7 @@ from prefrag.components.reader.choice_features import answer_shares
 from prefrag.components.reader.encoder_scores import EncoderScores, Values
 from prefrag.components.reader.second_look import SecondLook
 from prefrag.components.reader.span_features import Spans, answer_key, question_cover
-from prefrag.components.text.title_mentions import comparable
+from prefrag.components.text.title_mentions import normalize_words
 
 FEATURES = (
     *CHOICE_FEATURES, "choice", "choice_margin", "choice_share", "agrees", "agrees_in_part", "all_covered",
@@ -39,8 +39,8 @@ def sure_features(
     place, choice, row = chosen[0]
     key, candidate = spans.keys[place], spans.candidates[place]
     alone = look.alone(candidate)
-    said = [f" {comparable(' '.join(passage))} " for passage in passages]
-    names = [name for match in _NAME.finditer(question) if match.start() and (name := comparable(match.group()))]
+    said = [f" {normalize_words(' '.join(passage))} " for passage in passages]
+    names = [name for match in _NAME.finditer(question) if match.start() and (name := normalize_words(match.group()))]
     own = said[candidate.passage]
     return np.array(
         [

@@ -10,7 +10,7 @@ from prefrag.components.reader.reader_input import passage_text
 from prefrag.components.reader.span_candidates import short_title
 from prefrag.components.reader.span_features import WordWeight, question_weights, stem
 from prefrag.components.text.term_statistics import held_weight
-from prefrag.components.text.title_mentions import comparable
+from prefrag.components.text.title_mentions import normalize_words
 
 _ASKED_WORDS = (
     "both same or effective country nationality are is does do can did was were located associated "
@@ -39,15 +39,15 @@ FEATURES = (
 
 def yes_no_features(question: str, passages: Sequence[tuple[str, str]], weight: WordWeight) -> Values:
     """Compute the features of a yes-or-no question and its passages, as one row; see :data:`FEATURES`."""
-    spoken = f" {comparable(question)} "
+    spoken = f" {normalize_words(question)} "
     asked = question_weights(question, weight)
     texts = [passage_text(title, text) for title, text in passages]
-    stems = [{stem(word) for word in comparable(text).split()} for text in texts]
+    stems = [{stem(word) for word in normalize_words(text).split()} for text in texts]
     covers = [held_weight(asked, held) for held in stems]
-    titles = [comparable(short_title(title)) if text != whole else "" for (title, text), whole in
+    titles = [normalize_words(short_title(title)) if text != whole else "" for (title, text), whole in
               zip(passages, texts, strict=True)]  # fmt: skip
     named = [place for place, title in enumerate(titles) if title and f" {title} " in spoken]
-    said = [f" {comparable(text)} " for text in texts]
+    said = [f" {normalize_words(text)} " for text in texts]
     people = [set(_PEOPLE.findall(text)) for _, text in passages]
     names = [set(_NAME.findall(text)) for _, text in passages]
     years = [set(_YEAR.findall(text)) for _, text in passages]
@@ -58,7 +58,7 @@ def yes_no_features(question: str, passages: Sequence[tuple[str, str]], weight: 
     ]  # fmt: skip
     sentences = sorted(
         (
-            (sum(asked.get(stem(word), 0.0) for word in dict.fromkeys(comparable(sentence).split())), sentence)
+            (sum(asked.get(stem(word), 0.0) for word in dict.fromkeys(normalize_words(sentence).split())), sentence)
             for text in texts
             for sentence in _SENTENCE.split(text)
         ),

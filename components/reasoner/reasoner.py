@@ -7,8 +7,8 @@ from typing import Any, Literal
 from haystack import component
 from haystack.dataclasses import ChatMessage
 
-from prefrag.components.both_ways import blocking, either
-from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
+from prefrag.components.both_ways import as_blocking, call_matching
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall
 from prefrag.components.generators.token_budget import Observations
 from prefrag.components.prompts.quotation import break_tokens
 from prefrag.components.prompts.render_prompt import prompt_path, put_instructions
@@ -145,12 +145,12 @@ class Reasoner:
         :raises RunError: When the model fails; the error holds the state.
         """
         if (reader := self._reader) is not None:
-            candidates = await either(reader.read, reader.read_async, state.question, state.observed)
+            candidates = await call_matching(reader.read, reader.read_async, state.question, state.observed)
             return {"state": self._take_step(state, candidates, reader)}
         call = self._prepare(state)
         return {"state": self._read(call, *await self._call.send_for_message_async(call))}
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     @property
     def is_extractive(self) -> bool:
@@ -194,7 +194,7 @@ class Reasoner:
             return None
         return self._converse(state, question)
 
-    def _prepare(self, state: State) -> Prepared:
+    def _prepare(self, state: State) -> PreparedCall:
         form = self._format
         return self._call.prepare(
             state, **self._converse(state), **form.generation_kwargs(self._choose_tools(state), state, self.must_answer)
@@ -266,7 +266,7 @@ class Reasoner:
         allowed = [tool for tool in self._tools if tool.source is None or tool.source in state.settings.sources]
         return allowed or self._tools
 
-    def _read(self, call: Prepared, message: ChatMessage, state: State) -> State:
+    def _read(self, call: PreparedCall, message: ChatMessage, state: State) -> State:
         # If the prompt ends with "Thought:", the reply begins with a thought. Its answer field contains the answer.
         analyses = (call.messages[-1].text or "").endswith("Thought:")
         step = self._format.read_message(message, self._tools, must_answer=self.must_answer and not analyses)

@@ -11,7 +11,7 @@ from haystack.core.serialization import component_from_dict, import_class_by_nam
 from haystack_integrations.components.retrievers.elasticsearch import ElasticsearchEmbeddingRetriever
 
 from prefrag.components.block import Block
-from prefrag.components.both_ways import blocking, call_component, in_thread
+from prefrag.components.both_ways import as_blocking, call_component, in_thread_async
 from prefrag.components.document_stores.elasticsearch.fields import KnownFields
 from prefrag.components.document_stores.elasticsearch.filters import refuse_analysed_fields
 from prefrag.components.generators.model_host import refuse_remote_models
@@ -134,7 +134,7 @@ class DenseRetriever(Block):
         found = await call_component(self.retriever, {"query_embedding": embedding, "top_k": top_k, "filters": filters})
         return {"documents": found["documents"]}
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     def _ready(self) -> TextEmbedder:
         if self._embedder is None:
@@ -142,7 +142,7 @@ class DenseRetriever(Block):
         assert self._embedder is not None
         return self._embedder
 
-    _ready_async = in_thread(_ready)
+    _ready_async = in_thread_async(_ready)
 
 
 def _build(data: dict[str, Any], name: str) -> Any:

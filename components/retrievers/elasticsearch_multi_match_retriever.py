@@ -12,7 +12,7 @@ from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from prefrag.components.block import Block
-from prefrag.components.both_ways import blocking, either
+from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.document_stores.elasticsearch.fields import TITLE_FIELD, KnownFields
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
 from prefrag.components.document_stores.elasticsearch.requests import explain_failures, read_hits, send
@@ -92,9 +92,9 @@ class ElasticsearchMultiMatchRetriever(Block):
 
     async def close_async(self) -> None:
         """Close the store's connections."""
-        await either(self.document_store.close, self.document_store.close_async)
+        await call_matching(self.document_store.close, self.document_store.close_async)
 
-    close = blocking(close_async)
+    close = as_blocking(close_async)
 
     @component.output_types(documents=list[Document])
     async def run_async(
@@ -120,7 +120,7 @@ class ElasticsearchMultiMatchRetriever(Block):
             hits = read_hits(self.document_store, reply)
         return {"documents": [Document.from_dict({**hit["_source"], "score": hit["_score"]}) for hit in hits]}
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     def analyze(self, text: str) -> list[str]:
         """Split a text into the tokens that the index compares, in order."""

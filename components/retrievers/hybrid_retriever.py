@@ -16,7 +16,7 @@ from haystack.core.serialization import component_from_dict, import_class_by_nam
 from haystack.errors import FilterError
 
 from prefrag.components.block import Block, check_above_zero, check_whole
-from prefrag.components.both_ways import blocking, call_component, call_in_thread, either
+from prefrag.components.both_ways import as_blocking, call_component, call_in_thread, call_matching
 from prefrag.components.retrievers.provider import (
     Retriever,
     count_lookups,
@@ -121,9 +121,9 @@ class HybridRetriever(Block):
         wanted = {"query": query, "top_k": max(self.candidates, top_k), "filters": filters}
         supported = zip(self.retrievers, self._supported, strict=True)
         calls = [(part, select_arguments(arguments, **wanted)) for part, arguments in supported]
-        return self._fuse(await either(self._call_all, self._call_all_async, calls), top_k)
+        return self._fuse(await call_matching(self._call_all, self._call_all_async, calls), top_k)
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     def _call_all(self, calls: Sequence[_Call]) -> list[dict[str, Any] | BaseException]:
         deadline = time.monotonic() + self.timeout

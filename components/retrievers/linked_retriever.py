@@ -10,7 +10,7 @@ from haystack import Document, component
 from haystack.errors import FilterError
 
 from prefrag.components.block import Block, check_range, check_whole
-from prefrag.components.both_ways import blocking, call_component, gather, in_thread
+from prefrag.components.both_ways import as_blocking, call_component, gather, in_thread_async
 from prefrag.components.pair_classifier.pair_scorer import PairScorer
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.retrievers.provider import Retriever, count_lookups, select_arguments, supported_arguments
@@ -163,7 +163,7 @@ class LinkedRetriever(Block):
         documents = await self._rank_async(question or query, leading, outputs)
         return {"documents": documents[:top_k], "errors": errors, "lookups": sum(map(count_lookups, outputs))}
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     def _arguments(self, query: str, top_k: int, filters: dict[str, Any] | None) -> dict[str, Any]:
         return select_arguments(self._supported, query=query, top_k=max(self.candidates, top_k), filters=filters)
@@ -205,7 +205,7 @@ class LinkedRetriever(Block):
         return sorted(scored, key=lambda document: -(document.score or 0.0))
 
     # This runs in a thread, because the counts of words may come from a server.
-    _rank_async = in_thread(_rank)
+    _rank_async = in_thread_async(_rank)
 
     def _best_pairs(
         self, question: str, leading: Sequence[Document], others: Mapping[Identity, Document]

@@ -4,8 +4,8 @@ from typing import Any
 
 from haystack import Document, component
 
-from prefrag.components.both_ways import in_thread
-from prefrag.components.document_stores.tantivy.commit import LARGE
+from prefrag.components.both_ways import in_thread_async
+from prefrag.components.document_stores.tantivy.commit import LARGE_INDEX
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.search_settings import wanted_top_k
 
@@ -62,6 +62,6 @@ class TantivyBM25Retriever:
     def _takes_long(self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None) -> bool:
         # A search of a large index takes longer than starting a thread. So does a search with filters, which may read
         # many documents. In a thread, these searches do not hold up other questions.
-        return bool(filters) or self.document_store.count_documents() >= LARGE
+        return bool(filters) or self.document_store.count_documents() >= LARGE_INDEX
 
-    run_async = in_thread(run, when=_takes_long)
+    run_async = in_thread_async(run, when=_takes_long)

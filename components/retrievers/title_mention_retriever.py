@@ -8,7 +8,7 @@ from haystack import Document, component
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from prefrag.components.block import check_whole
-from prefrag.components.both_ways import blocking, in_thread
+from prefrag.components.both_ways import as_blocking, in_thread_async
 from prefrag.components.document_stores.elasticsearch.titles import ElasticsearchTitles
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.search_settings import wanted_top_k
@@ -95,7 +95,7 @@ class TitleMentionRetriever:
         store = self.document_store
         if isinstance(store, TantivyDocumentStore):
             # The calls run in threads, because the thousands of keys of a long text would block the event loop.
-            find_titles, find_documents = in_thread(store.known_titles), in_thread(store.documents_by_title)
+            find_titles, find_documents = in_thread_async(store.known_titles), in_thread_async(store.documents_by_title)
         else:
             titles = ElasticsearchTitles(store)
             find_titles, find_documents = titles.known_titles_async, titles.documents_by_title_async
@@ -108,7 +108,7 @@ class TitleMentionRetriever:
         found = await find_documents(mentioned, wanted, filters)
         return {"documents": self._choose(found, given, top_k), "lookups": bool(query.strip()) + len(given)}
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     def _possible_keys(self, query: str, documents: Sequence[Document]) -> list[str]:
         texts = [query, *(document.content or "" for document in documents)]

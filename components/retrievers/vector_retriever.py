@@ -4,7 +4,7 @@ from typing import Any
 
 from haystack import Document, component
 
-from prefrag.components.both_ways import in_thread
+from prefrag.components.both_ways import in_thread_async
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
 from prefrag.components.retrievers.search_settings import wanted_top_k
@@ -58,4 +58,4 @@ class VectorRetriever:
         """
         return {"documents": self.vectors.search(query_embedding, wanted_top_k(self.top_k, top_k), filters)}
 
-    run_async = in_thread(run)
+    run_async = in_thread_async(run)

@@ -12,9 +12,9 @@ from haystack import Document, component
 from haystack.dataclasses import ChatMessage
 
 from prefrag.components.block import check_choice, check_whole
-from prefrag.components.both_ways import blocking, gather
+from prefrag.components.both_ways import as_blocking, gather
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
-from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall
 from prefrag.components.judge.model_judge import read_boolean, read_verdict
 from prefrag.components.prompts.render_prompt import prompt_path, put_instructions
 from prefrag.components.reasoner.reasoner import ANSWER_FORMATS
@@ -170,7 +170,7 @@ class PassageCritic:
             raise RunError(str(failures[0]), state) from failures[0]
         return {"answered": self._answer(state, [critique for critique, _ in results])}
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     def _without_call(self, state: State) -> dict[str, State] | None:
         """Choose the output if that is possible without calling the model, else return None."""
@@ -180,7 +180,7 @@ class PassageCritic:
             return {"unanswered": state.with_event("without_model", text=NOT_CRITICISED)}
         return None if state.observed else {"unanswered": state}
 
-    def _prepare_decision(self, state: State) -> Prepared:
+    def _prepare_decision(self, state: State) -> PreparedCall:
         return self._call.prepare(
             state,
             "retrieval_decision",
@@ -195,7 +195,7 @@ class PassageCritic:
         state = state.with_event("retrieval", status=needed, explanation=explanation, parsed=decision is not None)
         return {"search" if needed else "unanswered": state}
 
-    def _prepare(self, state: State, document: Document) -> Prepared:
+    def _prepare(self, state: State, document: Document) -> PreparedCall:
         settings = state.settings
 
         def values(observations: Any) -> dict[str, Any]:

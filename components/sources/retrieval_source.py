@@ -11,7 +11,7 @@ from haystack import Document, component
 from haystack.errors import FilterError
 
 from prefrag.components.block import Block, check_whole
-from prefrag.components.both_ways import blocking, in_thread
+from prefrag.components.both_ways import as_blocking, in_thread_async
 from prefrag.components.generators.json_reply import repair
 from prefrag.components.generators.model_host import find_models, is_local
 from prefrag.components.recording import RECORDING, Entry, Recording
@@ -181,7 +181,7 @@ class RetrievalSource(Block):
             measured.error = "SearchFailed" if search.error else ""
             return self._output(request)
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     def _request(self, query: str | State, top_k: int | None, filters: Any) -> SearchRequest:
         is_closed, leaves = self.external and web_is_off(), self.leaves_machine
@@ -192,7 +192,7 @@ class RetrievalSource(Block):
         is_closed = is_closed or self.name not in asked or query.is_done(self.name)
         request = SearchRequest(query.query_for(self.name), settings.top_k, settings.filters, is_closed, leaves, query)
         request.context = self._context(query)
-        request.put_last = query.retrieved if self.observed_last else ()
+        request.already_observed = query.retrieved if self.observed_last else ()
         return request
 
     def _context(self, state: State) -> dict[str, Any]:
@@ -218,7 +218,7 @@ class RetrievalSource(Block):
             request.search = Search(self.name, request.query, skipped=True, lookups=0)
 
     # If the query leaves this machine, run this in a thread: the gate may wait for a server or for the user's answer.
-    _admit_async = in_thread(_admit, when=lambda self, request: request.leaves_machine)
+    _admit_async = in_thread_async(_admit, when=lambda self, request: request.leaves_machine)
 
     def _calls(self, request: SearchRequest) -> Iterator[ProviderCall]:
         """Yield the calls to the providers one by one until a call succeeds, then set ``request.search``."""
@@ -271,13 +271,13 @@ class RetrievalSource(Block):
         has_dates = is_ordered and any(one.meta.get("date") for one in kept)
         if self.ranker is not None:
             # Override the ranker's own top_k, which could cut documents that are moved to the front below.
-            most = max(len(kept), 1) if request.put_last or has_dates else request.top_k
+            most = max(len(kept), 1) if request.already_observed or has_dates else request.top_k
             top_k = {"top_k": most} if "top_k" in self._supported[id(self.ranker)] else {}
             kept = self.ranker.run(query=request.query, documents=kept, **top_k)["documents"]
         if has_dates:
             kept = newest_first(kept)
-        if request.put_last:
-            observed = {identity(document) for document in request.put_last}
+        if request.already_observed:
+            observed = {identity(document) for document in request.already_observed}
             # Documents are compared by their text, which `_stamp` can change. So stamp the new documents first too.
             kept = sorted(self._stamp(kept), key=lambda document: identity(document) in observed)
         kept = kept[: request.top_k]

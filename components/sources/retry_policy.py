@@ -11,7 +11,7 @@ from haystack.errors import FilterError
 from tenacity import AsyncRetrying, Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from prefrag.components.block import Block, check_above_zero, check_range, check_whole
-from prefrag.components.both_ways import blocking, call_component, call_in_thread, either
+from prefrag.components.both_ways import as_blocking, call_component, call_in_thread, call_matching
 from prefrag.components.retrievers.provider import Retriever
 
 
@@ -95,11 +95,11 @@ class RetryPolicy(Block):
             "reraise": True,
         }
         with call:
-            call.output = await either(
+            call.output = await call_matching(
                 partial(Retrying(**retry), self._attempt), partial(AsyncRetrying(**retry), self._attempt_async), call
             )
 
-    call = blocking(call_async)
+    call = as_blocking(call_async)
 
     def _attempt(self, call: ProviderCall) -> dict[str, Any]:
         if getattr(call.provider, "embedded", False):

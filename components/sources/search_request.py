@@ -22,7 +22,7 @@ class SearchRequest:
     state: State | None = None
     # Further arguments for retrievers: ``question``, and the documents that were ``observed`` so far.
     context: Mapping[str, Any] = field(default_factory=dict)
-    put_last: Sequence[Document] = ()  # documents that earlier steps found, to be moved behind new documents
+    already_observed: Sequence[Document] = ()  # documents that earlier steps found, to be moved behind new documents
     search: Search | None = None  # the resulting search, or a skipped search if the query was not sent
 
     def hold_back(self, source: str, reason: str) -> None:
@@ -47,6 +47,6 @@ class SearchRequest:
     def content(self) -> tuple[Any, ...]:
         """The values that identify this search in a recording of earlier runs."""
         context: dict[str, Any] = dict(self.context)
-        if self.put_last or "observed" in context:
-            context["observed"] = [document.id for document in self.put_last or context["observed"]]
+        if self.already_observed or "observed" in context:
+            context["observed"] = [document.id for document in self.already_observed or context["observed"]]
         return self.query, self.top_k, dict(self.filters or {}), *([context] if context else [])

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from haystack import Document, component
 
 from prefrag.components.block import check_choice
-from prefrag.components.both_ways import at_once
+from prefrag.components.both_ways import as_async
 from prefrag.components.state.citations import citation_marks, cite_plainly, known_marks, read_citations, without_codes
 from prefrag.components.state.evidence import find_evidence, find_sentence, find_whole
 from prefrag.components.state.places import heading_of, position_of, standing_of
@@ -275,4 +275,4 @@ class AnswerComposer:
         waiting[1].append(result)
         return {"result": {}}
 
-    run_async = at_once(run)
+    run_async = as_async(run)

@@ -8,7 +8,7 @@ from typing import Any, get_args
 from haystack import component
 
 from prefrag.components.block import check_choice, check_whole
-from prefrag.components.both_ways import in_thread
+from prefrag.components.both_ways import in_thread_async
 from prefrag.components.errors import BadInput
 from prefrag.components.prompts.prompt_folder import check_prompts
 from prefrag.components.settings import settings as of_environment
@@ -127,7 +127,7 @@ class StateBuilder:
         return {"state": state}
 
     # Runs in a thread if `run` will read an index, because the index may be on a server.
-    run_async = in_thread(
+    run_async = in_thread_async(
         run,
         when=lambda self, *_, **given: (self.find_closed and web_setting() is None) or any(map(given.get, OWN_FILES)),
     )

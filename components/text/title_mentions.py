@@ -38,10 +38,10 @@ def title_key(title: str) -> str:
     """
     # The pattern is slow, because it is tried at every character. Titles without ")" do not need it.
     in_short = _PARENTHESIS.sub("", title) if ")" in title or "\uff09" in title else title
-    return comparable(in_short) or comparable(title)
+    return normalize_words(in_short) or normalize_words(title)
 
 
-def comparable(text: str) -> str:
+def normalize_words(text: str) -> str:
     """Normalise a text as `title_key` does, so that the result contains the keys of all titles in the text."""
     return " ".join(_words(text)).casefold()
 

@@ -66,7 +66,7 @@ def is_question(message: str, instructed: bool = False) -> bool:
     return len(told) <= most[0] and sum(told) <= most[1] and max(_count_told(*behind), default=0) <= _MAX_AFTER_COLON
 
 
-def find_origin(query: str, state: State) -> str:
+def reason_to_withhold(query: str, state: State) -> str:
     """Return why a query must not leave this machine; empty if it was made from a person's question and may leave."""
     asked, external, instructions = state.typed or state.question, state.settings.external, state.settings.instructions
     if not is_question(asked, bool(instructions)):

@@ -11,7 +11,7 @@ from prefrag.components.recording import RECORDING
 from prefrag.components.state.state import RunError, Search, State
 from prefrag.components.state.web_switch import WEB_SWITCH, explain_closed, web_setting
 from prefrag.components.web.domain_filter import DomainFilter
-from prefrag.components.web.query_origin import find_origin
+from prefrag.components.web.query_origin import reason_to_withhold
 
 # Asks the user at the terminal whether a query may be sent to a source. None if there is no terminal.
 ask_person: ContextVar[Callable[[str, str], bool] | None] = ContextVar("ask_person", default=None)
@@ -79,7 +79,7 @@ class WebGate(Block):
             )
         if len(query) > self.max_characters:
             raise HeldBack(f"it has {len(query):,} characters, over the limit of {self.max_characters}")
-        if state is not None and (reason := find_origin(query, state)):
+        if state is not None and (reason := reason_to_withhold(query, state)):
             raise HeldBack(reason)
         if web_setting() == "ask":
             ask = ask_person.get()

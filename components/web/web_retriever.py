@@ -3,7 +3,7 @@
 from haystack import Document, component
 
 from prefrag.components.block import Block
-from prefrag.components.both_ways import blocking, call_component
+from prefrag.components.both_ways import as_blocking, call_component
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import resolve_web_index
 from prefrag.components.retrievers.provider import Retriever, select_arguments, supported_arguments
@@ -70,7 +70,7 @@ class WebRetriever(Block):
         arguments = select_arguments(supported_arguments(chosen), query=query, top_k=top_k)
         return {"documents": (await call_component(chosen, arguments))["documents"]}
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     def _choose(self) -> Retriever:
         # Choose at every call: a server may start on the demo, and the user may make an index later.

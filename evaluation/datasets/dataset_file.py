@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 T = TypeVar("T")
 
-MOST_RECORD_BYTES = 10_000_000  # a longer record is an error
+MAX_RECORD_BYTES = 10_000_000  # a longer record is an error
 _CHUNK = 1 << 20
 _BLANK = re.compile(r"\s*")
 
@@ -84,10 +84,10 @@ class DatasetFile:
         """Yield each line that is not blank, with its number."""
         with self.open() as stream:
             number = 0
-            while line := stream.readline(MOST_RECORD_BYTES + 1):
+            while line := stream.readline(MAX_RECORD_BYTES + 1):
                 number += 1
-                if len(line) > MOST_RECORD_BYTES:
-                    raise self.error("line", number, f"it has more than {MOST_RECORD_BYTES // 10**6} MB")
+                if len(line) > MAX_RECORD_BYTES:
+                    raise self.error("line", number, f"it has more than {MAX_RECORD_BYTES // 10**6} MB")
                 if line.strip():
                     yield number, line
 
@@ -242,7 +242,7 @@ class _JsonText:
                 return value
             except (ValueError, RecursionError) as error:
                 # Incomplete JSON looks like invalid JSON, so read on, up to the limit for one record.
-                if len(self._buffer) - self._position > MOST_RECORD_BYTES or not self._more():
+                if len(self._buffer) - self._position > MAX_RECORD_BYTES or not self._more():
                     raise ValueError(f"it is not JSON ({getattr(error, 'msg', error)})") from error
 
     def _more(self) -> bool:

@@ -8,7 +8,7 @@ from itertools import islice
 from haystack import Document, component
 
 from prefrag.components.block import Block
-from prefrag.components.both_ways import blocking
+from prefrag.components.both_ways import as_blocking
 from prefrag.components.text.term_statistics import passage_text, words
 from prefrag.components.web.web_retriever import WebRetriever
 from prefrag.evaluation.datasets import load_questions, read_passages
@@ -71,7 +71,7 @@ class NoisyWeb(Block):
         """Search, and add noise to the results."""
         return {"documents": self._add_noise(query, (await self.web.run_async(query, top_k))["documents"])}
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     def _pool(self) -> Sequence[Document]:
         return _read_pool(self.corpus, self.questions, self.format) if self.junk and self.corpus is not None else ()

@@ -167,13 +167,13 @@ class Setup:
             return None, None
         from rich.console import Console
 
-        from prefrag.evaluation.corpora import evaluation_indexes
+        from prefrag.evaluation.corpora import ensure_indexes
         from prefrag.indexing.report import indexing_bar
 
         with indexing_bar(Console(stderr=True)) as on_progress:
             # The index in place of the web is always in tantivy, even if the local sources use another store.
             for store in dict.fromkeys(("tantivy", self.store)):
-                made = evaluation_indexes(
+                made = ensure_indexes(
                     experiment.corpus,
                     split=bool(self.split),
                     store=store,

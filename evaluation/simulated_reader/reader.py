@@ -10,7 +10,7 @@ from haystack import component, default_to_dict
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
-from prefrag.components.both_ways import at_once
+from prefrag.components.both_ways import as_async
 from prefrag.components.generators.model_host import THIS_MACHINE
 from prefrag.components.generators.token_budget import estimate_tokens
 from prefrag.components.state.state import Label
@@ -114,7 +114,7 @@ class SimulatedReader:
         """Reply according to the policy and the gold passages in the prompt."""
         return {"replies": [self._reply(messages, generation_kwargs, tools)]}
 
-    run_async = at_once(run)
+    run_async = as_async(run)
 
     def _gold(self) -> Mapping[str, GoldQuestion]:
         return load_gold(self.questions, self.corpus, self.format, self.policy.yes_no, self.web_sentences)

@@ -8,7 +8,7 @@ from typing import Any
 from haystack import component
 
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
-from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.state import Action, State, Step
 
@@ -61,7 +61,7 @@ class StepBackQuery:
         """
         return {"state": self._search(*await self._call.send_async(self._prepare(state)))}
 
-    def _prepare(self, state: State) -> Prepared:
+    def _prepare(self, state: State) -> PreparedCall:
         return self._call.prepare(
             state,
             self._prompt,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from prefrag.cli import checks, local_servers
-from prefrag.cli.kept_model import keep_model
+from prefrag.cli.kept_model import store_choice
 from prefrag.cli.local_servers import LocalServer
 from tests.cli.running import prefrag
 from tests.components.generators.fake_model_server import FakeModelServer, completion
@@ -177,7 +177,7 @@ class TestModel:
     def test_one_that_was_chosen_at_a_first_question_is_used_and_says_so(
         self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
     ):
-        keep_model(LocalServer("Ollama", model.url, ("served",)), "served")
+        store_choice(LocalServer("Ollama", model.url, ("served",)), "served")
         monkeypatch.delenv("PREFRAG_LLM_BASE_URL")
         monkeypatch.delenv("PREFRAG_LLM_MODEL")
 

@@ -260,7 +260,7 @@ class TestDrop:
             return says
 
         prefrag("index", corpus)
-        monkeypatch.setattr(documents, "is_terminal", lambda: True)
+        monkeypatch.setattr(documents, "can_ask_user", lambda: True)
         monkeypatch.setattr(documents.typer, "confirm", confirm)
 
         result = prefrag("indexes", "drop", "default")

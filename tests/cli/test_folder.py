@@ -11,7 +11,7 @@ import pytest
 from prefrag.cli import folder as command
 from prefrag.cli import web_consent
 from prefrag.indexing.folder_collection import find_collection
-from prefrag.indexing.index_list import read_web_answer
+from prefrag.indexing.index_list import read_web_choice
 from prefrag.server.followed_folder import FOLDER_VARIABLE
 from tests.cli.running import prefrag
 from tests.for_each import for_each
@@ -30,7 +30,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> mock.Mock:
     """A person at a terminal, who says yes."""
     asked = mock.Mock(return_value=True)
     for module in (command, web_consent):
-        monkeypatch.setattr(module, "is_terminal", lambda: True)
+        monkeypatch.setattr(module, "can_ask_user", lambda: True)
     monkeypatch.setattr(web_consent.typer, "confirm", asked)
     return asked
 
@@ -90,11 +90,11 @@ class TestTheWeb:
         self, docs: Path, started: dict[str, Any], request: pytest.FixtureRequest
     ):
         assert "The web is closed" in prefrag("docs").stderr
-        assert read_web_answer("docs") is None
+        assert read_web_choice("docs") is None
         asked = request.getfixturevalue("terminal")
         for _ in range(2):
             assert prefrag("docs").exit_code == 0
-            assert (asked.call_count, read_web_answer("docs")) == (1, True)
+            assert (asked.call_count, read_web_choice("docs")) == (1, True)
 
     def test_stays_closed_when_the_question_is_not_answered(
         self, docs: Path, started: dict[str, Any], terminal: mock.Mock
@@ -102,10 +102,10 @@ class TestTheWeb:
         terminal.side_effect = web_consent.typer.Abort
 
         assert prefrag("docs").exit_code == 130
-        assert (read_web_answer("docs"), started) == (None, {})
+        assert (read_web_choice("docs"), started) == (None, {})
 
     @for_each("option, answer", ("--web", True), ("--no-web", False))
     def test_is_decided_by_an_option(self, docs: Path, started: dict[str, Any], option: str, answer: bool):
         prefrag("docs", option)
 
-        assert read_web_answer(find_collection(docs)) is answer
+        assert read_web_choice(find_collection(docs)) is answer

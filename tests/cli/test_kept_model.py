@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from prefrag.cli import kept_model
-from prefrag.cli.kept_model import keep_model, kept_file, offer_model, read_choice, use_kept_model
+from prefrag.cli.kept_model import apply_chosen_model, choice_file, offer_model, read_choice, store_choice
 from prefrag.cli.local_servers import LocalServer
 from tests.cli.running import prefrag
 
@@ -32,7 +32,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """A person at a terminal, who gives this answer."""
 
     def answer(text: str) -> None:
-        monkeypatch.setattr(kept_model, "is_terminal", lambda: True)
+        monkeypatch.setattr(kept_model, "can_ask_user", lambda: True)
         monkeypatch.setattr("typer.prompt", lambda *words, **settings: text)
 
     return answer
@@ -56,7 +56,7 @@ def test_a_chosen_one_is_used_now_and_later(probes: list[str], terminal: Callabl
 
 
 def test_no_is_the_default_and_is_kept_too(probes: list[str], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(kept_model, "is_terminal", lambda: True)
+    monkeypatch.setattr(kept_model, "can_ask_user", lambda: True)
     monkeypatch.setattr("typer.prompt", lambda *words, default, **settings: default)
 
     offer_model()
@@ -99,12 +99,12 @@ def test_where_a_model_is_set_nothing_is_searched(probes: list[str], terminal: C
 
 @pytest.mark.parametrize("text", ["", "no", "[]", '{"base_url": 5}', '{"base_url": "http://x/v1"}', None])
 def test_a_damaged_choice_sets_nothing_nor_one_where_the_environment_names_a_model(text: str | None):
-    keep_model(OLLAMA, "qwen3")
+    store_choice(OLLAMA, "qwen3")
     if text is None:
         os.environ["PREFRAG_LLM_GGUF"] = "model.gguf"
     else:
-        kept_file().write_text(text, encoding="utf-8")
-    use_kept_model()
+        choice_file().write_text(text, encoding="utf-8")
+    apply_chosen_model()
     assert chosen() == (None, None)
 
 

@@ -34,7 +34,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], list[str]]:
             questions.append(text)
             return says
 
-        monkeypatch.setattr(web_consent, "is_terminal", lambda: True)
+        monkeypatch.setattr(web_consent, "can_ask_user", lambda: True)
         monkeypatch.setattr(web_consent.typer, "confirm", confirm)
         return questions
 

@@ -11,7 +11,7 @@ import pytest
 from haystack import component
 
 from prefrag import components
-from prefrag.components.both_ways import at_once, blocking, call_component, either, gather, in_thread
+from prefrag.components.both_ways import as_async, as_blocking, call_component, call_matching, gather, in_thread_async
 from tests.for_each import for_each
 
 
@@ -26,10 +26,10 @@ class Doubler:
             number = await self._double(number)
         return {"number": number}
 
-    run = blocking(run_async)
+    run = as_blocking(run_async)
 
     async def _double(self, number: int) -> int:
-        return await either(self.block, self.wait, number)
+        return await call_matching(self.block, self.wait, number)
 
     def block(self, number: int) -> int:
         # If an event loop is already running, a second one is refused.
@@ -49,7 +49,7 @@ class Halver:
         """Halve a number."""
         return {"number": number // 2, "thread": threading.get_ident()}
 
-    run_async = in_thread(run, when=lambda self, number: number % 2 == 1)
+    run_async = in_thread_async(run, when=lambda self, number: number % 2 == 1)
 
 
 @for_each("kind", Doubler, Halver)
@@ -93,7 +93,7 @@ def test_a_body_that_waits_in_another_way_has_no_blocking_form():
         await asyncio.sleep(0)
 
     with pytest.raises(RuntimeError, match="wait_async has no blocking form"):
-        blocking(wait_async)()
+        as_blocking(wait_async)()
 
 
 @pytest.mark.filterwarnings("error")
@@ -101,7 +101,7 @@ def test_several_bodies_give_their_results_in_order_and_those_after_one_that_fai
     async def double_all() -> list[int]:
         return await gather(*(Doubler()._double(number) for number in (1, 2)))
 
-    assert blocking(double_all)() == asyncio.run(double_all()) == [2, 4]
+    assert as_blocking(double_all)() == asyncio.run(double_all()) == [2, 4]
     begun = []
 
     async def fail(number: int) -> None:
@@ -112,7 +112,7 @@ def test_several_bodies_give_their_results_in_order_and_those_after_one_that_fai
         return await gather(fail(1), fail(2))
 
     with pytest.raises(LookupError):
-        blocking(all_async)()
+        as_blocking(all_async)()
     assert begun == [1]
 
 
@@ -121,7 +121,7 @@ async def test_a_method_that_computes_runs_in_a_thread_where_that_is_worth_one()
 
     assert (await Halver().run_async(4)) == {"number": 2, "thread": here}
     assert (await Halver().run_async(5))["thread"] != here
-    assert await at_once(Halver().run)(5) == {"number": 2, "thread": here}
+    assert await as_async(Halver().run)(5) == {"number": 2, "thread": here}
 
 
 async def test_a_component_without_an_asynchronous_form_is_called_in_a_thread():
@@ -133,7 +133,7 @@ async def test_a_component_without_an_asynchronous_form_is_called_in_a_thread():
         return await call_component(Blocking(), {"number": 1})
 
     assert (await body_async())["thread"] != threading.get_ident()
-    assert blocking(body_async)()["thread"] == threading.get_ident()
+    assert as_blocking(body_async)()["thread"] == threading.get_ident()
 
 
 def parts() -> list[type[Any]]:

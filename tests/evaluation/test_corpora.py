@@ -15,7 +15,7 @@ from haystack import Document
 import prefrag.evaluation.corpora
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
-from prefrag.evaluation.corpora import evaluation_indexes, index_corpus
+from prefrag.evaluation.corpora import ensure_indexes, index_corpus
 from prefrag.indexing.report import Progress
 from prefrag.indexing.stores import PassageStore, index_lock
 from tests.for_each import for_each
@@ -49,50 +49,50 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 class TestTheIndexesOfAnEvaluation:
     def test_a_whole_corpus_is_one_index_a_split_one_two_and_another_can_stand_in_for_the_web(self) -> None:
-        local, web = evaluation_indexes(OWN, split=True)
+        local, web = ensure_indexes(OWN, split=True)
         assert web is not None
         assert indexes() == {local, web}, "nothing unfinished is left"
         assert (set(stored(local)), set(stored(web))) == ({"mq-1", "mq-2"}, {"mq-2", "mq-3"})
-        local, web = evaluation_indexes(OWN, split=False)
+        local, web = ensure_indexes(OWN, split=False)
         assert (set(stored(local)), web) == ({"mq-1", "mq-2", "mq-3"}, None)
-        local, web = evaluation_indexes(OWN, split=False, web_corpus=DPR)
+        local, web = ensure_indexes(OWN, split=False, web_corpus=DPR)
         assert (len(stored(local)), len(stored(str(web)))) == (3, 2)
         with pytest.raises(ValueError, match="not both"):
-            evaluation_indexes(OWN, split=True, web_corpus=DPR)
+            ensure_indexes(OWN, split=True, web_corpus=DPR)
 
     @pytest.mark.parametrize("split", [True, False])
     def test_a_second_call_uses_them_as_they_are(self, split: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-        first = evaluation_indexes(OWN, split=split)
+        first = ensure_indexes(OWN, split=split)
         monkeypatch.setattr(prefrag.evaluation.corpora, "index_corpus", None)
-        assert evaluation_indexes(OWN, split=split) == first
+        assert ensure_indexes(OWN, split=split) == first
 
     def test_a_copy_of_the_corpus_has_the_same_index_and_a_changed_one_another(self, tmp_path: Path) -> None:
-        first = evaluation_indexes(OWN, split=False)
+        first = ensure_indexes(OWN, split=False)
         (tmp_path / "copy.jsonl").write_bytes(OWN.read_bytes())
-        assert evaluation_indexes(tmp_path / "copy.jsonl", split=False) == first
+        assert ensure_indexes(tmp_path / "copy.jsonl", split=False) == first
         (tmp_path / "copy.jsonl").write_text(OWN.read_text() + json.dumps({"id": "mq-4", "text": "One more."}))
-        changed = evaluation_indexes(tmp_path / "copy.jsonl", split=False)
+        changed = ensure_indexes(tmp_path / "copy.jsonl", split=False)
         assert (len(stored(first.local)), len(stored(changed.local))) == (3, 4)
 
     @pytest.mark.parametrize("corpus", [OWN, DPR])
     def test_a_new_way_of_making_them_makes_them_anew(self, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        first = evaluation_indexes(corpus, split=False)
+        first = ensure_indexes(corpus, split=False)
         monkeypatch.setattr(prefrag.evaluation.corpora, "_RECIPE", "another")
-        assert evaluation_indexes(corpus, split=False) != first
+        assert ensure_indexes(corpus, split=False) != first
 
     @pytest.mark.slow
     def test_two_processes_that_want_the_same_new_index_make_it_once(self, tmp_path: Path) -> None:
         corpus = table(tmp_path / "c.tsv", range(60))
         want = """
 import sys
-from prefrag.evaluation.corpora import evaluation_indexes
+from prefrag.evaluation.corpora import ensure_indexes
 from prefrag.indexing.stores import PassageStore
 PassageStore.batch = 10
 def show(progress):
     print(progress.written, flush=True)
     if len(sys.argv) > 2:
         sys.stdin.readline()
-evaluation_indexes(sys.argv[1], split=False, on_progress=show)
+ensure_indexes(sys.argv[1], split=False, on_progress=show)
 """
         with start_python("-c", want, corpus, "slowly") as first:
             assert first.stdout is not None
@@ -108,11 +108,11 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=show)
 
     def test_the_wait_for_another_has_an_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(prefrag.evaluation.corpora, "index_lock", lambda name: index_lock(name, wait=0.0))
-        names = evaluation_indexes(OWN, split=False)
+        names = ensure_indexes(OWN, split=False)
         index_path(names.local).rename(index_path("elsewhere"))
 
         with index_lock(names.local), pytest.raises(ValueError, match="still making the index .* after 0 seconds"):
-            evaluation_indexes(OWN, split=False)
+            ensure_indexes(OWN, split=False)
 
     def test_where_no_file_can_be_locked_two_that_make_the_same_index_may_both_get_it(
         self, monkeypatch: pytest.MonkeyPatch
@@ -122,20 +122,20 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=show)
         def meanwhile(*given: Any, **more: Any) -> Any:
             report = index_corpus(*given, **more)
             monkeypatch.setattr(prefrag.evaluation.corpora, "index_corpus", index_corpus)
-            evaluation_indexes(OWN, split=True)
+            ensure_indexes(OWN, split=True)
             # This process still writes after another one has put the index in place.
             return index_corpus(*given, **more) and report
 
         monkeypatch.setattr(prefrag.evaluation.corpora, "index_corpus", meanwhile)
-        local, web = evaluation_indexes(OWN, split=True)
+        local, web = ensure_indexes(OWN, split=True)
         assert indexes() == {local, web}
         assert (len(stored(local)), len(stored(str(web)))) == (2, 2)
 
     def test_a_split_half_in_place_is_finished(self) -> None:
-        local, web = evaluation_indexes(OWN, split=True)
+        local, web = ensure_indexes(OWN, split=True)
         # The earlier call stopped between the two renames.
         index_path(local).rename(index_path(f"{local}.part"))
-        assert evaluation_indexes(OWN, split=True) == (local, web)
+        assert ensure_indexes(OWN, split=True) == (local, web)
         assert indexes() == {local, web}
         assert (len(stored(local)), len(stored(str(web)))) == (2, 2)
 
@@ -150,27 +150,27 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=show)
     ) -> None:
         (tmp_path / "c.jsonl").write_text(json.dumps({"id": "a", "text": "T", **source}))
         with pytest.raises(ValueError, match=message):
-            evaluation_indexes(tmp_path / "c.jsonl", split=True)
+            ensure_indexes(tmp_path / "c.jsonl", split=True)
         with pytest.raises(ValueError, match="format dpr and does not name the source"):
-            evaluation_indexes(DPR, split=True)
+            ensure_indexes(DPR, split=True)
 
     def test_a_corpus_without_a_passage_and_an_unknown_store_are_named(self, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="p.tsv holds no passage"):
-            evaluation_indexes(table(tmp_path / "p.tsv", range(0)), split=False)
+            ensure_indexes(table(tmp_path / "p.tsv", range(0)), split=False)
         with pytest.raises(ValueError, match="none of its lines is a passage"):
-            evaluation_indexes(PUBLISHED / "own" / "musique" / "dev.jsonl", split=False)
+            ensure_indexes(PUBLISHED / "own" / "musique" / "dev.jsonl", split=False)
         with pytest.raises(ValueError, match="no store 'lucene': choose from tantivy, elasticsearch"):
-            evaluation_indexes(OWN, split=False, store="lucene")
+            ensure_indexes(OWN, split=False, store="lucene")
 
     def test_what_is_skipped_is_reported_once(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         (tmp_path / "c.jsonl").write_text(OWN.read_text() + "broken\n")
         skipped: list[Any] = []
         with caplog.at_level(logging.WARNING):
-            evaluation_indexes(tmp_path / "c.jsonl", split=True)
+            ensure_indexes(tmp_path / "c.jsonl", split=True)
             assert "c.jsonl, line 4: it is not JSON" in caplog.text
             caplog.clear()
-            evaluation_indexes(tmp_path / "c.jsonl", split=False, on_skipped=skipped.append)
-            evaluation_indexes(tmp_path / "c.jsonl", split=False, on_skipped=skipped.append)
+            ensure_indexes(tmp_path / "c.jsonl", split=False, on_skipped=skipped.append)
+            ensure_indexes(tmp_path / "c.jsonl", split=False, on_skipped=skipped.append)
         assert [line.line for line in skipped] == [4]
         assert not caplog.text
 
@@ -200,10 +200,10 @@ class TestACorpusInAPublishedForm:
         article = {"id": "12", "url": "u", "title": "Ada Quill", "text": ["She was a clockmaker."]}
         (tmp_path / "AA").mkdir()
         (tmp_path / "AA" / "wiki_00.bz2").write_bytes(bz2.compress(json.dumps(article).encode()))
-        first, _ = evaluation_indexes(tmp_path, split=False)
+        first, _ = ensure_indexes(tmp_path, split=False)
         assert set(stored(first)) == {"Ada Quill"}
         (tmp_path / "AA" / "wiki_01.bz2").write_bytes(bz2.compress(json.dumps({**article, "title": "B"}).encode()))
-        second, _ = evaluation_indexes(tmp_path, split=False)
+        second, _ = ensure_indexes(tmp_path, split=False)
         assert set(stored(second)) == {"Ada Quill", "B"}
 
     def test_a_changed_passage_takes_the_place_of_the_earlier_one(self, tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ class TestACorpusInAPublishedForm:
         file = table(tmp_path / "p.tsv", range(25))
         file.write_text(file.read_text() + "25\tno title\n")
         with pytest.raises(ValueError, match=r"p\.tsv, line 27: expected 3 columns, not 2"):
-            evaluation_indexes(file, split=False)
+            ensure_indexes(file, split=False)
         [unfinished] = indexes()
         assert len(stored(unfinished)) == 20
 
@@ -274,13 +274,13 @@ def test_after_a_kill_the_next_call_does_only_what_is_missing(tmp_path: Path, fo
         corpus.write_text("".join(json.dumps({"id": str(i), "text": f"Passage {i}."}) + "\n" for i in range(40)))
     killed = """
 import os, signal, sys
-from prefrag.evaluation.corpora import evaluation_indexes
+from prefrag.evaluation.corpora import ensure_indexes
 from prefrag.indexing.stores import PassageStore
 PassageStore.batch = 10
 def stop(progress):
     if progress.written >= 20:
         os.kill(os.getpid(), signal.SIGKILL)
-evaluation_indexes(sys.argv[1], split=False, on_progress=stop)
+ensure_indexes(sys.argv[1], split=False, on_progress=stop)
 """
     assert run_python(killed, corpus).returncode == -signal.SIGKILL
     [unfinished] = indexes()
@@ -288,7 +288,7 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=stop)
     assert len(stored(unfinished)) == 20
 
     last: list[Progress] = []
-    local, _ = evaluation_indexes(corpus, split=False, on_progress=last.append)
+    local, _ = ensure_indexes(corpus, split=False, on_progress=last.append)
     assert (last[-1].written, last[-1].unchanged) == (20, 20)
     assert len(stored(local)) == 40
     assert indexes() == {local}

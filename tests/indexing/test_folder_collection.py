@@ -2,7 +2,7 @@ from pathlib import Path
 
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import index_path
-from prefrag.indexing.folder_collection import comes_back, find_collection
+from prefrag.indexing.folder_collection import find_collection, would_be_indexed_again
 from tests.for_each import for_each
 
 
@@ -34,7 +34,7 @@ def test_a_file_comes_back_while_it_lies_in_the_folder(tmp_path: Path):
     paths = [folder / "a.md", folder / "gone.md", tmp_path / "Notes of others.md"]
     paths[0].touch(), paths[2].touch()
 
-    assert [comes_back(find_collection(folder), str(path)) for path in paths] == [True, False, False]
+    assert [would_be_indexed_again(find_collection(folder), str(path)) for path in paths] == [True, False, False]
 
 
 def test_an_index_of_the_command_line_is_no_folders(tmp_path: Path):

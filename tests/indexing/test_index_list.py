@@ -10,7 +10,7 @@ from prefrag.components.document_stores.tantivy.index import open_index
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.errors import Missing
 from prefrag.indexing import index
-from prefrag.indexing.index_list import drop_index, keep_web_answer, list_indexes, summarise_index
+from prefrag.indexing.index_list import drop_index, list_indexes, store_web_choice, summarise_index
 from tests.for_each import for_each
 from tests.indexing.samples import Make, line
 
@@ -18,7 +18,7 @@ from tests.indexing.samples import Make, line
 def test_each_index_is_listed_with_what_it_holds(make: Make) -> None:
     index([make("a.txt"), make("c.jsonl", line("x") + line("y"))], index="papers")
     index([make("b.txt")], index="books")
-    keep_web_answer(True, "papers")
+    store_web_choice(True, "papers")
 
     books, papers = list_indexes()
 

@@ -16,7 +16,7 @@ from haystack.document_stores.errors import DocumentStoreError
 from prefrag.components.document_stores.elasticsearch.consent import read_web_consent
 from prefrag.components.errors import BadInput
 from prefrag.indexing import index
-from prefrag.indexing.index_list import drop_index, keep_web_answer, list_indexes
+from prefrag.indexing.index_list import drop_index, list_indexes, store_web_choice
 from prefrag.indexing.rebuilding import rebuild_index
 from prefrag.indexing.stores import elasticsearch_store
 
@@ -41,7 +41,7 @@ def fill(note: Path, name: str) -> int:
 class TestRebuild:
     def test_replaces_an_index_then_an_alias_and_keeps_its_answer(self, name: str, note: Path, client: Elasticsearch):
         fill(note, name)
-        keep_web_answer(False, name, "elasticsearch")
+        store_web_choice(False, name, "elasticsearch")
         for text in ("A tower in Graz.", "A bridge in Linz."):
             note.write_text(text)
             rebuild_index(name, lambda new: fill(note, new))
@@ -98,7 +98,7 @@ def test_shards_replicas_and_a_second_node_are_settings(
 
     made = client.indices.get_settings(index=name)[name]["settings"]["index"]
     assert (made["number_of_shards"], made["number_of_replicas"]) == ("2", "0")
-    keep_web_answer(False, name, "elasticsearch")
+    store_web_choice(False, name, "elasticsearch")
     assert [read_web_consent(elasticsearch_store(index=name)) for _ in range(4)] == [False] * 4
 
 

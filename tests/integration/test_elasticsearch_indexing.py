@@ -19,7 +19,7 @@ from prefrag.components.document_stores.narrowing import narrow_filters
 from prefrag.components.errors import Missing
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.indexing import delete_documents, index, list_documents, prune
-from prefrag.indexing.index_list import drop_index, keep_web_answer, list_indexes
+from prefrag.indexing.index_list import drop_index, list_indexes, store_web_choice
 from prefrag.indexing.stores import ElasticsearchPassageStore, elasticsearch_store
 from prefrag.server.document_list import describe_documents
 
@@ -270,7 +270,7 @@ def test_files_that_are_gone_are_told(folder: Path, name: str) -> None:
 
 def test_an_index_is_listed_and_dropped(folder: Path, name: str, client: Elasticsearch) -> None:
     index([folder], index=name, store="elasticsearch")
-    keep_web_answer(True, name, "elasticsearch")
+    store_web_choice(True, name, "elasticsearch")
     foreign = f"{name}-foreign"
     client.indices.create(index=foreign)
     try:

@@ -24,7 +24,7 @@ from prefrag.indexing import journal
 from prefrag.indexing.stores import index_lock
 from prefrag.indexing.uploads import add_uploads
 from prefrag.server import collection_routes, opened_document, uploads
-from prefrag.server.indexing_process import IndexingFailed, IndexingProcess
+from prefrag.server.indexing_process import IndexingFailed, IndexingProcesses
 from prefrag.server.keys import ANYONE, Access, add_key
 from tests.components.document_stores.tantivy.passages import damage
 from tests.for_each import for_each
@@ -64,7 +64,7 @@ def served_index(monkeypatch: pytest.MonkeyPatch) -> None:
     """An index made by the command line; all other names may be used, too."""
     monkeypatch.setenv("PREFRAG_COLLECTIONS", "all")
     monkeypatch.delenv("PREFRAG_WEB")
-    monkeypatch.setattr(IndexingProcess, "index", index_here)
+    monkeypatch.setattr(IndexingProcesses, "index", index_here)
     meta = {"file_path": str(BOARD), "file_hash": "1", "split_count": 1, "title": "Board"}
     index_of([Document(id="board", content="The board met in May.", meta=meta)], index_path("default"))
 
@@ -93,7 +93,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Ev
         assert may_end.wait(30)
         return add_uploads(collection, incoming)
 
-    monkeypatch.setattr(IndexingProcess, "index", wait)
+    monkeypatch.setattr(IndexingProcesses, "index", wait)
     return begun, may_end
 
 
@@ -261,7 +261,7 @@ class TestOpen:
     ):
         client.upload("default", tower_md=TOWER)
         route = client.document("default", "tower.md")
-        monkeypatch.setattr(collection_routes, "stays_on_this_machine", lambda scope: False)
+        monkeypatch.setattr(collection_routes, "comes_from_this_machine", lambda scope: False)
 
         assert client.get(f"{route}/original").status_code == 403
         assert client.get(f"{route}/pages/1").status_code == 403
@@ -345,7 +345,7 @@ class TestUpload:
         client.upload("fresh", tower_md=TOWER)
 
         failing = Mock(side_effect=IndexingFailed("The disk of /srv/data/index is full.", 500))
-        monkeypatch.setattr(IndexingProcess, "index", failing)
+        monkeypatch.setattr(IndexingProcesses, "index", failing)
         response = client.upload("fresh", tower_md="Changed.", notes_txt="New.")
 
         assert (response.status_code, response.json()) == (500, {"detail": "The disk of index is full."})
@@ -600,8 +600,8 @@ def test_a_server_that_stops_takes_back_what_is_not_indexed(tower: tuple[Any, Pa
         assert stopped.wait(30)
         raise IndexingFailed("The indexing broke off.", 500)
 
-    monkeypatch.setattr(IndexingProcess, "index", wait)
-    monkeypatch.setattr(IndexingProcess, "stop", lambda self: stopped.set())
+    monkeypatch.setattr(IndexingProcesses, "index", wait)
+    monkeypatch.setattr(IndexingProcesses, "stop", lambda self: stopped.set())
     with listening(PREFRAG_PIPELINES_DIR=str(tower[1].parent), drain=0) as served, as_writer():
         route = f"{served.address}/collections/fresh/documents"
         with ThreadPoolExecutor(1) as pool:

@@ -19,12 +19,12 @@ from prefrag.indexing.journal import change_collection, make_incoming, uploads_f
 from prefrag.indexing.report import IndexReport, Skipped
 from prefrag.indexing.uploads import add_uploads
 from prefrag.server import indexing_process
-from prefrag.server.indexing_process import IndexingFailed, IndexingProcess, index_files
+from prefrag.server.indexing_process import IndexingFailed, IndexingProcesses, index_files
 
 
 @pytest.fixture
-def process() -> Iterator[IndexingProcess]:
-    made = IndexingProcess()
+def process() -> Iterator[IndexingProcesses]:
+    made = IndexingProcesses()
     yield made
     made.stop()
 
@@ -62,7 +62,7 @@ def test_files_of_other_kinds_are_part_of_its_report():
     ],
 )
 def test_reads_what_a_process_wrote_and_keeps_one_that_can_go_on(
-    process: IndexingProcess, monkeypatch: pytest.MonkeyPatch, reply: str, expected: tuple[str, int], is_kept: bool
+    process: IndexingProcesses, monkeypatch: pytest.MonkeyPatch, reply: str, expected: tuple[str, int], is_kept: bool
 ):
     started = mock.Mock(stdout=mock.Mock(readline=mock.Mock(return_value=reply)), poll=mock.Mock(return_value=None))
     monkeypatch.setattr(indexing_process.subprocess, "Popen", mock.Mock(return_value=started))
@@ -75,7 +75,7 @@ def test_reads_what_a_process_wrote_and_keeps_one_that_can_go_on(
 
 
 def test_what_a_process_had_committed_when_it_died_is_finished(
-    process: IndexingProcess, monkeypatch: pytest.MonkeyPatch
+    process: IndexingProcesses, monkeypatch: pytest.MonkeyPatch
 ):
     def die() -> str:
         [incoming] = uploads_folder("fresh").parent.glob(".incoming-fresh-*")
@@ -93,7 +93,7 @@ def test_what_a_process_had_committed_when_it_died_is_finished(
     assert os.listdir(uploads_folder("fresh").parent) == ["fresh"]
 
 
-def test_without_a_file_starts_no_process(process: IndexingProcess, monkeypatch: pytest.MonkeyPatch):
+def test_without_a_file_starts_no_process(process: IndexingProcesses, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(indexing_process.subprocess, "Popen", mock.Mock(side_effect=AssertionError))
 
     assert upload("fresh", process.index) == IndexReport()
@@ -105,7 +105,7 @@ def seconds_of(pid: int) -> float:
 
 
 @pytest.mark.slow
-def test_one_process_indexes_one_upload_after_another(process: IndexingProcess, monkeypatch: pytest.MonkeyPatch):
+def test_one_process_indexes_one_upload_after_another(process: IndexingProcesses, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(indexing_process, "IDLE_SECONDS", 2.0)
     report = upload("fresh", process.index, tower_md="# Towers\n\nAda built it.", photo_raw="x")
     assert (report.written, report.files) == (1, 1)
@@ -134,7 +134,7 @@ def test_one_process_indexes_one_upload_after_another(process: IndexingProcess, 
 
 @pytest.mark.slow
 @pytest.mark.skipif("sys.platform == 'win32'")
-def test_ends_when_its_orders_end_whatever_it_does(process: IndexingProcess):
+def test_ends_when_its_orders_end_whatever_it_does(process: IndexingProcesses):
     upload("fresh", process.index, tower_md="Ada.")
     [running] = process._running
     assert running.stdin is not None
@@ -147,7 +147,7 @@ def test_ends_when_its_orders_end_whatever_it_does(process: IndexingProcess):
         assert running.wait(10) == 0
 
 
-def test_a_process_that_takes_too_long_is_stopped(process: IndexingProcess, monkeypatch: pytest.MonkeyPatch):
+def test_a_process_that_takes_too_long_is_stopped(process: IndexingProcesses, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(indexing_process, "INDEX_SECONDS", 0.01)
 
     with pytest.raises(IndexingFailed, match="stopped after") as failed:
@@ -156,7 +156,7 @@ def test_a_process_that_takes_too_long_is_stopped(process: IndexingProcess, monk
     assert failed.value.http_status == 504
 
 
-def test_a_process_ends_with_the_server(process: IndexingProcess):
+def test_a_process_ends_with_the_server(process: IndexingProcesses):
     failed: list[Exception] = []
 
     def index() -> None:
@@ -179,7 +179,7 @@ def test_a_process_ends_with_the_server(process: IndexingProcess):
         upload("fresh", process.index, tower_md="Ada.")
 
 
-def test_a_process_that_reads_files_of_others_has_no_keys(process: IndexingProcess, monkeypatch: pytest.MonkeyPatch):
+def test_a_process_that_reads_files_of_others_has_no_keys(process: IndexingProcesses, monkeypatch: pytest.MonkeyPatch):
     started: list[dict[str, str]] = []
 
     def start(command: list[str], env: dict[str, str], **options: Any) -> Any:

@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 
 from prefrag.components.errors import BadInput, Missing
 from prefrag.server import keys
-from prefrag.server.key_index import KeyIndex, KeysUnread
+from prefrag.server.key_index import KeyIndex, KeysUnreadable
 from prefrag.server.keys import Access, Keyring, add_key, keys_file, read_keys, revoke_key
 from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search
@@ -266,7 +266,7 @@ class TestKeysThatServersShare:
         monkeypatch.setenv("PREFRAG_API_KEYS", "first")
         client = serve()
         secret = add_key("ada")
-        for failure in (KeysUnread("No answer."), {"keys": [{"name": "ada"}]}):
+        for failure in (KeysUnreadable("No answer."), {"keys": [{"name": "ada"}]}):
             kept, document[0] = document[0], failure
             closed = client.get("/access", headers=bearer(secret))
 
@@ -281,7 +281,7 @@ class TestKeysThatServersShare:
         replies: list[tuple[str, Any, Any]] = [
             ("index_not_found_exception", {"error": {"type": "index_not_found_exception"}}, None),
             ("{}", {"_index": "prefrag-keys", "found": False}, {"keys": []}),
-            ("", "<h1>Not found: no index of this name</h1>", KeysUnread),
+            ("", "<h1>Not found: no index of this name</h1>", KeysUnreadable),
         ]
         for message, body, expected in replies:
             index = KeyIndex()
@@ -289,7 +289,7 @@ class TestKeysThatServersShare:
             index._client = Mock(options=Mock(return_value=absent))
             try:
                 found: Any = index.read()[0]
-            except KeysUnread as error:
+            except KeysUnreadable as error:
                 found = type(error)
             assert found == expected
 

@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from starlette.testclient import TestClient
 
 from prefrag.server.keys import add_key
-from prefrag.server.mcp_tools import read_sound, write_for_model
+from prefrag.server.mcp_tools import valid_lines, write_for_model
 from tests.components.generators.fake_model_server import FakeModelServer
 from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search
@@ -243,7 +243,7 @@ async def test_a_message_that_cannot_be_read_is_answered_and_the_next_one_is_pas
             yield line
 
     replies = io.StringIO()
-    passed = [line async for line in read_sound(lines(), anyio.wrap_file(replies))]
+    passed = [line async for line in valid_lines(lines(), anyio.wrap_file(replies))]
 
     assert passed == [json.dumps(CALL)]
     answers = [json.loads(line) for line in replies.getvalue().splitlines()]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from prefrag.server.security import is_loopback, is_open, stays_on_this_machine
+from prefrag.server.security import comes_from_this_machine, is_loopback, is_open
 from tests.for_each import for_each
 
 
@@ -49,7 +49,7 @@ ELSEWHERE = [
 def test_only_what_no_proxy_has_shown_to_forward_is_of_this_machine(change: dict[str, Any], local: bool):
     scope = {"client": ("127.0.0.1", 1), "server": ("127.0.0.1", 1416), "headers": [(b"host", b"localhost:1416")]}
 
-    assert stays_on_this_machine({"type": "http", "http_version": "1.1", **scope, **change}) is local
+    assert comes_from_this_machine({"type": "http", "http_version": "1.1", **scope, **change}) is local
 
 
 @for_each(

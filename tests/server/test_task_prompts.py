@@ -13,7 +13,7 @@ import yaml
 from starlette.testclient import TestClient
 
 from prefrag.components.state.state_builder import StateBuilder
-from prefrag.components.web.query_origin import find_origin
+from prefrag.components.web.query_origin import reason_to_withhold
 from prefrag.server.conversation import split_conversation
 from tests.components.generators.fake_model_server import FakeModelServer
 from tests.fakes import CALLS
@@ -61,7 +61,7 @@ def test_no_query_with_a_private_word_passes(name: str, messages: list[dict[str,
     )["state"]
 
     for query in (" ".join(question.split()), private, " ".join(words), " ".join(words[:2])):
-        assert find_origin(query, state) or not any(word in query for word in words)
+        assert reason_to_withhold(query, state) or not any(word in query for word in words)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from typing import Protocol
 from haystack import Document
 
 from prefrag.components.generators.json_reply import read_object
-from prefrag.components.generators.model_call import Prepared
+from prefrag.components.generators.model_call import PreparedCall
 from prefrag.components.judge.model_judge import ModelJudge, read_judgement
 from prefrag.components.prompts.quotation import quote_text
 from prefrag.components.state.state import State
@@ -23,7 +23,7 @@ CLOSEST_PROMPT = "closest_analysis"
 class Labels(Protocol):
     """A source of gold verdicts. It also chooses among the sampled analyses that reach the gold verdict."""
 
-    async def label(self, call: Prepared, state: State) -> Gold | None:
+    async def label(self, call: PreparedCall, state: State) -> Gold | None:
         """Return the gold verdict, or None if it cannot be found."""
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
@@ -42,7 +42,7 @@ class GoldPassages:
         missing = self._missing(state)
         return None if missing is None else any(one.id in missing for one in state.step.searches[-1].documents)
 
-    async def label(self, call: Prepared, state: State) -> Gold | None:
+    async def label(self, call: PreparedCall, state: State) -> Gold | None:
         """Return the verdict, and the sentences of gold passages with which analyses are compared."""
         missing = self._missing(state)
         if missing is None:
@@ -76,7 +76,7 @@ class GoldModel:
     def __init__(self, judge: ModelJudge):
         self._judge = judge
 
-    async def label(self, call: Prepared, state: State) -> Gold | None:
+    async def label(self, call: PreparedCall, state: State) -> Gold | None:
         """Let the stronger model judge."""
         own = self._judge.call
         # No schema is sent, because not every server accepts a schema. The prompt says how to reply.

@@ -7,7 +7,7 @@ from typing import Any
 
 from haystack import default_to_dict
 
-from prefrag.components.generators.model_call import Prepared, is_cut_off
+from prefrag.components.generators.model_call import PreparedCall, is_cut_off
 from prefrag.components.judge.model_judge import ModelJudge, read_judgement
 from prefrag.components.state.state import State, Verdict
 from prefrag.training.judge_dpo.candidates import GRID, Candidate, Gold, JudgedStep, draw, draw_seed, split_by_verdict
@@ -78,7 +78,7 @@ class SamplingJudge:
             return Verdict(True, "gold", parsed=False), state
         return Verdict(gold.status, "gold", gold.references[0]), state
 
-    async def _sample(self, call: Prepared, temperature: float, top_p: float, seed: int) -> Candidate:
+    async def _sample(self, call: PreparedCall, temperature: float, top_p: float, seed: int) -> Candidate:
         parameters = {**call.generation_kwargs, "temperature": temperature, "top_p": top_p, "seed": seed}
         if not self.bound:
             del parameters["response_format"]

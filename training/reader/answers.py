@@ -10,7 +10,7 @@ import numpy as np
 
 from prefrag.components.reader import choice_features, span_features, sure_features, yes_no_features
 from prefrag.components.reader.choice_features import rank_answers
-from prefrag.components.reader.dated_choice import choose_by_date, find_offered
+from prefrag.components.reader.dated_choice import choose_by_date, find_alternatives
 from prefrag.components.reader.encoder_scores import EncoderScores
 from prefrag.components.reader.extractive_reader import answers_another_question
 from prefrag.components.reader.question_form import asks_to_compare, asks_yes_no
@@ -264,7 +264,7 @@ def _form_of(answer: Given) -> str | None:
         return "dated_choice"
     if read.yes_no is not None:
         return "comparison" if asks_to_compare(read.example.question) else None
-    if find_offered(read.example.question, read.example.passages) is not None:
+    if find_alternatives(read.example.question, read.example.passages) is not None:
         return "other_choice"
     return "other_time" if answer.answers_another_question else None
 

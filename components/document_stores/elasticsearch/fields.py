@@ -4,7 +4,7 @@ from typing import Any
 
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-from prefrag.components.both_ways import blocking
+from prefrag.components.both_ways import as_blocking
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
 from prefrag.components.document_stores.elasticsearch.requests import explain_failures, send
 from prefrag.components.document_stores.filter_fields import named_fields, unknown_field
@@ -31,7 +31,7 @@ class KnownFields:
             if self._lacks(names, await send(self._store, lambda one: one.field_caps(index=index, fields=names))):
                 self._refuse(names, await send(self._store, lambda one: one.field_caps(index=index, fields="*")))
 
-    check = blocking(check_async)
+    check = as_blocking(check_async)
 
     def _lacks(self, names: list[str], reply: Any) -> bool:
         self._known.update(name for name in names if name in reply["fields"])

@@ -11,13 +11,13 @@ from elasticsearch import ApiError, AsyncElasticsearch, NotFoundError
 from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-from prefrag.components.both_ways import either
+from prefrag.components.both_ways import call_matching
 from prefrag.components.text.addresses import without_userinfo
 
 
 async def send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any]) -> Any:
     """Call ``request`` with the store's client. If the event loop of that client is closed, use a new client."""
-    return await either(partial(_send, store, request), partial(_send_async, store, request))
+    return await call_matching(partial(_send, store, request), partial(_send_async, store, request))
 
 
 def _send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any]) -> Any:

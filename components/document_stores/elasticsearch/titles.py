@@ -7,7 +7,7 @@ from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-from prefrag.components.both_ways import blocking
+from prefrag.components.both_ways import as_blocking
 from prefrag.components.document_stores.elasticsearch.fields import TITLE_FIELD
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
 from prefrag.components.document_stores.elasticsearch.requests import explain_failures, send
@@ -46,7 +46,7 @@ class ElasticsearchTitles:
                 self._check_keys(await self._send(_ANY_TITLES))
         return known
 
-    known_titles = blocking(known_titles_async)
+    known_titles = as_blocking(known_titles_async)
 
     async def documents_by_title_async(
         self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
@@ -59,7 +59,7 @@ class ElasticsearchTitles:
             reply = await self._send(searches)
         return _documents(titles, self._responses(reply))
 
-    documents_by_title = blocking(documents_by_title_async)
+    documents_by_title = as_blocking(documents_by_title_async)
 
     async def _send(self, searches: list[dict[str, Any]]) -> Any:
         return await send(self._store, lambda client: client.msearch(index=self._index, searches=searches))

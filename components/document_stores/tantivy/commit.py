@@ -30,7 +30,7 @@ _MOST_FREQUENCIES = 100_000
 _MOST_CLAUSES = 20_000
 # In an index with at least this many documents, only the _MOST_WORDS rarest words of a text are searched: the others
 # take most of the time and rarely matter. With filters, all are searched: a matching document may have no rare word.
-LARGE = 200_000
+LARGE_INDEX = 200_000
 _MOST_WORDS = 16
 # The maximum number of cached documents. The queries of one question often find the same documents.
 _MOST_DOCUMENTS = 512
@@ -62,7 +62,7 @@ class Commit:
         # counting repetitions cost 3 points of recall at 5 on MuSiQue and gained nothing on other data.
         tokens = dict.fromkeys(text_analyzer(self._language).analyze(indexed_form(text)))
         held = [self._clauses.get(token) or self._clauses_of(token) for token in tokens]
-        if len(held) > _MOST_WORDS and not filters and self.searcher.num_docs >= LARGE:
+        if len(held) > _MOST_WORDS and not filters and self.searcher.num_docs >= LARGE_INDEX:
             held = sorted((word for word in held if word[0]), key=itemgetter(0))[:_MOST_WORDS]
         clauses = list(chain.from_iterable(clauses for _, clauses in held))
         return Query.boolean_query(clauses) if clauses else None

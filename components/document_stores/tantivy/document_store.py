@@ -20,9 +20,9 @@ from prefrag.components.document_stores.tantivy.filters import check_filters
 from prefrag.components.document_stores.tantivy.index import (
     Index,
     index_exists,
-    name_refusal,
     open_for_writing,
     open_index,
+    write_error,
 )
 from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path, resolve_index
 from prefrag.components.settings import settings
@@ -305,4 +305,4 @@ def keep_web_consent(path: Path, answer: bool) -> None:
         written.write_text(json.dumps({"web": answer}) + "\n", encoding="utf-8")
         written.replace(path / _FILE)
     except OSError as error:
-        raise name_refusal(error, f"Cannot write to the index {path} ({error.strerror}).") from error
+        raise write_error(error, f"Cannot write to the index {path} ({error.strerror}).") from error

@@ -242,7 +242,7 @@ class Index:
         free = shutil.disk_usage(self.path).free
         # tantivy writes in another thread, and its error does not always give the cause.
         reason = OSError(errno.ENOSPC, f"{free / 1e6:,.0f} MB are free") if free < _LITTLE_SPACE else error
-        return name_refusal(reason, f"The index {self.path} cannot be written: {reason}.")
+        return write_error(reason, f"The index {self.path} cannot be written: {reason}.")
 
     def _check_sizes(self) -> None:
         """Raise an error if a file has become shorter: reading a mapped file past its end kills the process (SIGBUS).
@@ -270,7 +270,7 @@ class Index:
         return bool(held == searcher.num_docs) and _file_version(self._commit_file) == version
 
 
-def name_refusal(error: OSError | ValueError, message: str) -> DocumentStoreError:
+def write_error(error: OSError | ValueError, message: str) -> DocumentStoreError:
     """Make the error for a failed write: DiskFull if the disk is full, which tantivy tells only in the error's text."""
     is_full = getattr(error, "errno", None) in NO_ROOM or any(f"os error {each})" in str(error) for each in NO_ROOM)
     if not is_full:
@@ -335,7 +335,7 @@ def _make_index(path: Path, language: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         workplace = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     except OSError as error:
-        raise name_refusal(error, f"Cannot make an index in {path.parent} ({error.strerror}).") from error
+        raise write_error(error, f"Cannot make an index in {path.parent} ({error.strerror}).") from error
     try:
         tantivy.Index(index_schema(), path=str(workplace))
         settings = {"format": _FORMAT, "language": language}
@@ -346,7 +346,7 @@ def _make_index(path: Path, language: str) -> None:
         # Another process may have made the same index first.
         if _file_version(path / _SETTINGS_FILE) is None:
             reason = getattr(error, "strerror", None) or error
-            raise name_refusal(error, f"Cannot make an index in {path} ({reason}).") from error
+            raise write_error(error, f"Cannot make an index in {path} ({reason}).") from error
     finally:
         shutil.rmtree(workplace, ignore_errors=True)
 

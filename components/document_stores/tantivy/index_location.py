@@ -71,7 +71,7 @@ def list_names() -> list[str]:
     return [name for name in found if index_exists(folder / name)]
 
 
-def name_others(name: str) -> str:
+def suggest_indexes(name: str) -> str:
     """Make the end of a message about a missing index. It suggests the most similar name, or lists the indexes."""
     names = [each for each in list_names() if not each.startswith(CORPUS_PREFIX)]
     if near := difflib.get_close_matches(name, names, n=1):
@@ -120,7 +120,7 @@ def resolve_index(name: str | None = None) -> Path:
         error = FileNotFoundError(
             f"There is no index '{name}' in {path.parent}: see `prefrag indexes list`. Make this index with: {way}"
         )
-        error.add_note(name_others(name))
+        error.add_note(suggest_indexes(name))
         raise error
     return path
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from haystack import Document
 
-from prefrag.components.adaptive_rag.popularity_router import PopularityRouter, count_naming
+from prefrag.components.adaptive_rag.popularity_router import PopularityRouter, count_passages_with_name
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.state.state import RunSettings, State
@@ -75,4 +75,4 @@ def test_where_it_cannot_be_counted_it_is_searched_and_many_names_make_few_searc
 
 @for_each("text, found", ("The Zürich of ZURICH", 1), ("Zürichs trams", 0), ("Neu-Zurich", 1), ("", 0))
 def test_a_name_is_found_as_whole_words_in_whatever_case_and_accents(text: str, found: int):
-    assert count_naming("Zürich", [document("x", content=text)]) == found
+    assert count_passages_with_name("Zürich", [document("x", content=text)]) == found

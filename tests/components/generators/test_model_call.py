@@ -7,7 +7,7 @@ import pytest
 from haystack.dataclasses import ChatMessage, ToolCall
 from haystack.tools import Tool
 
-from prefrag.components.generators.model_call import DEFAULT_CONTEXT_WINDOW, ModelCall, Prepared, with_parameters
+from prefrag.components.generators.model_call import DEFAULT_CONTEXT_WINDOW, ModelCall, PreparedCall, with_parameters
 from prefrag.components.state.state import RunError, State
 from tests.components.samples import document, kinds, search_step, state
 from tests.fakes import CALLS, ScriptedChatGenerator
@@ -19,7 +19,7 @@ SEARCH = Tool("search", "Finds. " * 40, {"type": "object", "properties": {}}, la
 
 @pytest.fixture(params=["send", "send_async"])
 def send(request: pytest.FixtureRequest) -> Any:
-    async def sent(call: ModelCall, prepared: Prepared) -> tuple[str, State]:
+    async def sent(call: ModelCall, prepared: PreparedCall) -> tuple[str, State]:
         if request.param == "send":
             return call.send(prepared)
         return await call.send_async(prepared)
@@ -36,7 +36,7 @@ def prompt(tmp_path: Path) -> str:
     return str(file)
 
 
-def prepared(call: ModelCall, prompt: str, *documents: Any, **kwargs: Any) -> Prepared:
+def prepared(call: ModelCall, prompt: str, *documents: Any, **kwargs: Any) -> PreparedCall:
     def values(observations: Any) -> dict[str, Any]:
         return {"question": "Who?", "documents": [shown for step in observations for shown in step]}
 
@@ -152,7 +152,7 @@ class TestConversations:
         file.write_text("{{ question }}")
         return str(file)
 
-    def fitted(self, question: str, window: int, tools: Any = ()) -> Prepared:
+    def fitted(self, question: str, window: int, tools: Any = ()) -> PreparedCall:
         call = ModelCall("judge", Model({}, context_window=window), {"max_tokens": 20})
         observations = [[document("a", "one " * 100)], [document("b", "two " * 100)]]
         return call.prepare(

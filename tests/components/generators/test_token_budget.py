@@ -8,7 +8,7 @@ from haystack import Document
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefrag.components.generators.token_budget import OVERHEAD_TOKENS, Fitted, estimate_tokens, fit_to_window
+from prefrag.components.generators.token_budget import OVERHEAD_TOKENS, FittedPrompt, estimate_tokens, fit_to_window
 from prefrag.components.state.state import WHOLE_TEXT, identity
 from tests.for_each import for_each
 
@@ -27,7 +27,7 @@ def render(kept: Sequence[Sequence[Document]]) -> str:
     return "\n".join([INSTRUCTION, *shown])
 
 
-def fit(steps: Sequence[Sequence[Document]], window: int, reply_tokens: int = 0) -> Fitted:
+def fit(steps: Sequence[Sequence[Document]], window: int, reply_tokens: int = 0) -> FittedPrompt:
     return fit_to_window(render, steps, context_window=window + OVERHEAD_TOKENS, reply_tokens=reply_tokens)
 
 
@@ -35,7 +35,7 @@ def text(tokens: int) -> str:
     return "x" * (tokens * 3)
 
 
-def shown(fitted: Fitted) -> list[str]:
+def shown(fitted: FittedPrompt) -> list[str]:
     return [line.split("]")[0][1:] for line in fitted.prompt.splitlines() if line.startswith("[")]
 
 
@@ -64,7 +64,7 @@ class TestFit:
         before = [list(step) for step in steps]
         ids = [document.id for step in steps for document in step]
         fitted = fit(steps, window)
-        assert fit(steps, 100_000) == Fitted(render(steps))
+        assert fit(steps, 100_000) == FittedPrompt(render(steps))
         assert steps == before
         assert len(shown(fitted)) == len(ids) - fitted.documents_cut
         assert set(shown(fitted)) <= set(ids)

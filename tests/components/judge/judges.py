@@ -5,7 +5,7 @@ from typing import Any
 
 from haystack import Document
 
-from prefrag.components.both_ways import at_once
+from prefrag.components.both_ways import as_async
 from prefrag.components.judge.judge import Relevance
 from prefrag.components.judge.tree_judge import TreeJudge
 from prefrag.components.state.state import State, Verdict
@@ -26,7 +26,7 @@ class FixedTrees(TreeJudge):
         probability, unknown = self._estimate
         return Relevance((None if unknown else 2 * probability - 1,) * len(passages), "classifier"), state
 
-    score_async = at_once(score)
+    score_async = as_async(score)
 
     def warm_up(self) -> None:
         CALLS.setdefault("warmed", []).append("trees")
@@ -48,10 +48,10 @@ class FixedJudge:
         CALLS.setdefault("judge", []).append(state)
         return Verdict(self.status, "model", "Compared."), state.with_call("judge", {})
 
-    judge_async = at_once(judge)
+    judge_async = as_async(judge)
 
     def score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
         scores = (1.0 if self.status else -1.0,) * len(passages)
         return Relevance(scores, "model"), state.with_call("judge", {})
 
-    score_async = at_once(score)
+    score_async = as_async(score)

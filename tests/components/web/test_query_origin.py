@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.state.state import Usage
-from prefrag.components.web.query_origin import find_origin, is_question
+from prefrag.components.web.query_origin import is_question, reason_to_withhold
 from tests.components.samples import document, observed_step, search_step, settings, state
 from tests.for_each import for_each
 
@@ -47,7 +47,7 @@ def test_turns_and_paragraphs_in_any_script_are_no_question(one: list[str], othe
 
     assert not is_question(f"{first}\n{second}")
     # Every text either has an origin or is a question.
-    assert find_origin(text, state(question=text)) or is_question(text)
+    assert reason_to_withhold(text, state(question=text)) or is_question(text)
 
 
 @for_each(
@@ -61,7 +61,7 @@ def test_turns_and_paragraphs_in_any_script_are_no_question(one: list[str], othe
     ("Ostermoor Quill 41 million", "And who paid?", ("user", f"Shorten this:\n\n{PASSAGE}"), False),
 )
 def test_a_query_is_mostly_of_the_persons_own_words(query: str, question: str, history: tuple[str, str], passes: bool):
-    assert bool(find_origin(query, replace(state(question=question), history=(history,)))) is not passes
+    assert bool(reason_to_withhold(query, replace(state(question=question), history=(history,)))) is not passes
 
 
 @for_each("calls, passes", ({}, False), ({"rewriter": 1}, True))
@@ -69,16 +69,16 @@ def test_a_name_that_rules_took_from_an_earlier_answer_stays_here(calls: dict[st
     asked = replace(state(question="When did Quill pay?"), typed="When did she pay?", usage=Usage(llm_calls=calls))
     said = replace(asked, history=(("user", "Who bought the yard?"), ("assistant", "Quill")))
 
-    assert bool(find_origin("When did Quill pay the yard?", said)) is not passes
-    assert not find_origin("When did she pay for the yard?", said)
+    assert bool(reason_to_withhold("When did Quill pay the yard?", said)) is not passes
+    assert not reason_to_withhold("When did she pay for the yard?", said)
 
 
 def test_a_query_is_not_made_of_an_attached_text_or_the_instructions():
     instructed = replace(state(question="Who paid?"), settings=settings(instructions=PASSAGE))
     attached = replace(state(question="Who paid?"), attached=(document("a", PASSAGE),))
 
-    assert "come from an earlier answer" in find_origin("Ostermoor Quill million", instructed)
-    assert "come from an earlier answer" in find_origin("Ostermoor Quill million", attached)
+    assert "come from an earlier answer" in reason_to_withhold("Ostermoor Quill million", instructed)
+    assert "come from an earlier answer" in reason_to_withhold("Ostermoor Quill million", attached)
 
 
 @for_each(
@@ -92,4 +92,4 @@ def test_a_query_is_not_made_of_an_attached_text_or_the_instructions():
 def test_a_query_copies_no_five_words_of_an_own_passage(query: str, source: str, held: bool):
     read = observed_step(document("a", PASSAGE), document("b", CHINESE), source=source)
 
-    assert bool(find_origin(query, state(read, search_step(query), external=("web",)))) is held
+    assert bool(reason_to_withhold(query, state(read, search_step(query), external=("web",)))) is held

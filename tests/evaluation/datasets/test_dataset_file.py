@@ -62,7 +62,7 @@ def test_an_array_that_breaks_off_or_is_none_is_named(tmp_path: Path, content: s
 def test_a_broken_record_or_line_does_not_bring_the_rest_of_the_file_into_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dataset_file, "MOST_RECORD_BYTES", 1000)
+    monkeypatch.setattr(dataset_file, "MAX_RECORD_BYTES", 1000)
     monkeypatch.setattr(dataset_file, "_CHUNK", 100)
     (tmp_path / "a.json").write_text('[{"a": "never closed ' + "x" * 1_000_000)
     (tmp_path / "a.jsonl").write_text('{"a": 1}\n' + "x" * 5_000)

@@ -23,11 +23,11 @@ def stores(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The kinds of stores into which a corpus was put; each is embedded, so that no server is needed."""
     from prefrag.evaluation import corpora
 
-    make, stores = corpora.evaluation_indexes, []
+    make, stores = corpora.ensure_indexes, []
 
     def made(*arguments: Any, store: str = "tantivy", **settings: Any) -> corpora.CorpusIndexes:
         stores.append(store)
         return make(*arguments, **settings)
 
-    monkeypatch.setattr(corpora, "evaluation_indexes", made)
+    monkeypatch.setattr(corpora, "ensure_indexes", made)
     return stores

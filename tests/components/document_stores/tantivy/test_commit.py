@@ -44,7 +44,7 @@ class TestLongTexts:
         return store
 
     def test_in_a_large_index_are_searched_by_their_rarest_words(self, birds, monkeypatch):
-        monkeypatch.setattr("prefrag.components.document_stores.tantivy.commit.LARGE", 7)
+        monkeypatch.setattr("prefrag.components.document_stores.tantivy.commit.LARGE_INDEX", 7)
         assert set(ids(birds.search("grey heron tern"))) == {"heron", "tern"}
         # A word that no document has does not take the place of another word.
         assert set(ids(birds.search("grey heron zebra"))) == {"heron", *(f"grey {n}" for n in range(4))}
