@@ -103,7 +103,7 @@ async def refuse_wrong_shape(request: Request, error: Exception) -> JSONResponse
         {
             "type": each["type"],
             "loc": [part[:_NAME_CHARACTERS] if isinstance(part, str) else part for part in each["loc"]],
-            "msg": each["msg"],
+            "msg": "There is no such field here" if each["type"] == "extra_forbidden" else each["msg"],
         }
         for each in error.errors()[:_NAMED_PROBLEMS]
     ]

@@ -94,7 +94,9 @@ def chosen_index() -> str:
     own = own or sorted(mark.parent.name for mark in indexes.glob(f"*/{FOLLOWS}"))
     if own[1:]:
         several = ", ".join(own[:_MOST_NAMED])
-        raise FileNotFoundError(f"Several folders are indexed: choose one with {INDEX_VARIABLE}=NAME ({several}).")
+        raise FileNotFoundError(
+            f"Several folders are indexed ({several}): choose one with --index NAME or {INDEX_VARIABLE}=NAME."
+        )
     return _found.setdefault(indexes, own[0]) if own else DEMO_INDEX
 
 

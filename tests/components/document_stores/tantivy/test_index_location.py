@@ -95,7 +95,7 @@ class TestResolving:
         for name in ("Documents", "club"):
             (make(name) / FOLLOWS).write_text(f"/home/me/{name}", encoding="utf-8")
 
-        with pytest.raises(FileNotFoundError, match=r"choose one with PREFRAG_INDEX=NAME \(Documents, club\)"):
+        with pytest.raises(FileNotFoundError, match=r"Several folders are indexed \(Documents, club\): choose one"):
             resolve_index()
         assert resolve_index("club") == index_path("club")
         monkeypatch.setenv("PREFRAG_INDEX", "Documents")
