@@ -76,9 +76,9 @@ async def test_an_index_of_an_earlier_version_works_for_all_else(name, store, cl
     [found] = ElasticsearchMultiMatchRetriever(store).run(query="steel")["documents"]
     assert found.meta == PASSAGES[1].meta
     retriever = TitleMentionRetriever(store)
-    with pytest.raises(DocumentStoreError, match=r"without title keys.*index the documents again"):
+    with pytest.raises(DocumentStoreError, match=r"without title keys.*Index the documents again"):
         retriever.run(query="Linz")
-    with pytest.raises(DocumentStoreError, match=r"without title keys.*index the documents again"):
+    with pytest.raises(DocumentStoreError, match=r"without title keys.*Index the documents again"):
         await retriever.run_async(query="Linz")
     await store.close_async()
 
