@@ -49,7 +49,7 @@ WebOption = Annotated[
     bool | None,
     typer.Option("--web/--no-web", help="Whether questions may go to the web; by default, the index's own setting."),
 ]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the answer and its label.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the answer and its label (CORRECT, ...).")]
 
 
 def ask(
@@ -132,7 +132,7 @@ def set_up(pipeline: str, index: str | None, deadline: float | None, web: bool |
 
 
 def is_extractive(pipeline: Any) -> bool:
-    """Check whether the extractive reader answers because there is no language model."""
+    """Return whether this pipeline has no language model, so that its extractive reader answers instead."""
     return any(getattr(part, "is_extractive", False) for _, part in pipeline.walk())
 
 
@@ -156,7 +156,6 @@ async def run(
 
     result: dict[str, Any] = {}
     try:
-        # The spinner shows only on a terminal.
         with printer.console.status("thinking") as status:
             ask_before_sending(status)
             async for output in stream(pipeline, question, **options):
@@ -234,7 +233,7 @@ def _choose_demo_question() -> str:
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, chosen_index
 
     if chosen_index() != DEMO_INDEX:
-        raise BadInput('Give a question: prefrag ask "QUESTION". Only the demo has a default question: --index demo.')
+        raise BadInput('Give a question: prefrag ask "QUESTION". Only --index demo works without one.')
     return DEMO_QUESTION
 
 

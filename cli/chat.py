@@ -17,7 +17,7 @@ from prefrag.cli.web_consent import can_ask_user, set_web
 from prefrag.components.errors import BadInput
 
 _HELP = """\
-/sources         show which sources are searched. To choose some: /sources NAME ... To choose all: /sources all
+/sources         show which sources are searched. /sources NAME [NAME ...] chooses some, /sources all chooses all
 /web on|off      allow or forbid web search for the next questions
 /new             begin a new conversation
 /quit            end the conversation, like Ctrl-D. Ctrl-C stops only the running question"""

@@ -65,12 +65,12 @@ _EXTRAS = {
 _LIST_SECONDS = 5.0
 _CALL_SECONDS = 30.0
 _WEB_SECONDS = 20.0
-# A little longer than `/ready` of `prefrag serve` waits for Elasticsearch and the model servers.
+# Longer than the 3 seconds that `/ready` of `prefrag serve` itself may wait for Elasticsearch and the model servers.
 _SERVE_SECONDS = 4.0
 # The smallest limit that is enough for a model that thinks: with less, it may stop before it replies.
 _TOKENS_TO_THINK = 4000
-_TOKENS_OF_YAML = 512
-_NAMED_MODELS = 5
+_YAML_REPLY_TOKENS = 512  # the limit of replies in the shipped YAML, if the environment sets no limit
+_MAX_MODELS = 5  # how many models of a server a message lists
 _SCHEMA = {
     "type": "object",
     "properties": {"wet": {"type": "boolean"}},
@@ -96,7 +96,7 @@ async def examine(name: str, port: int, online: bool) -> list[Finding]:
     stores: list[Any] = []
     try:
         pipeline = pipelines.load(name)
-        # List the stores before anything is opened: opening can add the index that stands in for the web.
+        # List the stores now: after it is opened, a web retriever may contain another store, its stand-in for the web.
         stores = find_stores(pipeline)
         embedded = {(one.path, one.index): one for one in stores if type(one).__name__ == TANTIVY_STORE}
         findings += await asyncio.gather(*(asyncio.to_thread(_check_index, store) for store in embedded.values()))
@@ -137,10 +137,10 @@ def _check_settings(name: str) -> Iterator[Finding]:
     if file := find_dotenv(usecwd=True):
         named = (variable for variable in dotenv_values(file) if variable.startswith("PREFRAG_"))
         if unread := [variable for variable in named if variable not in os.environ]:
-            text = f"{file} sets {', '.join(unread)}, but ask, chat and index do not read that file"
+            text = f"{file} sets {', '.join(unread)}, but `prefrag ask`, `chat` and `index` do not read that file"
             yield Finding("settings", "note", text, "Export them as environment variables for these commands.")
     if settings.auto_trace or sent_to_tracing():
-        what = "with the words of each run" if settings.trace_content else "without the words of a run"
+        what = "with questions and answers" if settings.trace_content else "without questions, passages or answers"
         yield Finding("tracing", "note", f"Spans go to every OpenTelemetry tracer that is set up, {what}")
     if log := audit_log():
         try:
@@ -164,7 +164,7 @@ def _check_index(store: Any) -> Finding:
     except Exception as error:
         advice = "Delete the index and index the documents again."
         return Finding("index", "problem", f"{name} cannot be searched: {error}", advice, find_exit_code(error))
-    text = f"{name} contains {counted(count, 'passage')}{', embedded' if vectors else ''}"
+    text = f"{name} contains {counted(count, 'passage')}{' and vectors for dense retrieval' if vectors else ''}"
     if name == DEMO_INDEX:
         return Finding("index", "note", f"{text}, the demo's invented documents", f"To index your own: {way}")
     if not count:
@@ -197,7 +197,7 @@ def _find_models(pipeline: Any) -> list[ChatModel]:
 
 def _report_absence(pipeline: Any) -> Finding:
     servers = find_local_servers()
-    found = "; ".join(f"{one.program} at {one.base_url} ({', '.join(one.models[:_NAMED_MODELS])})" for one in servers)
+    found = "; ".join(f"{one.program} at {one.base_url} ({', '.join(one.models[:_MAX_MODELS])})" for one in servers)
     advice = "Set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to a model server"
     advice += f". On this machine: {found}." if found else "; none was found at the usual ports of this machine."
     if any(getattr(part, "is_extractive", False) for _, part in pipeline.walk()):
@@ -222,10 +222,10 @@ async def _check_model(part: str, model: ChatModel) -> list[Finding]:
             place += f", chosen at the first question ({choice_file()}),"
         findings = [Finding(part, "ok", f"{place} replies in {seconds:.1f} s; {_explain_window(model, server)}")]
         if not is_local(model.model_host):
-            advice = "If the host is yours, add it to PREFRAG_LOCAL_HOSTS. PREFRAG_REMOTE_MODEL=off refuses others."
+            advice = "Add your own hosts to PREFRAG_LOCAL_HOSTS, or forbid remote models with PREFRAG_REMOTE_MODEL=off."
             findings.append(Finding(part, "note", f"Every passage goes to {model.model_host}", advice))
         if listed and server.model not in listed:
-            text = f"The server lists {', '.join(listed[:_NAMED_MODELS])}, but not {server.model}"
+            text = f"The server lists {', '.join(listed[:_MAX_MODELS])}, but not {server.model}"
             findings.append(Finding(part, "note", text))
         return findings + await _check_replies(part, model, probe)
     except Exception as error:
@@ -243,9 +243,9 @@ async def _check_replies(part: str, model: ChatModel, probe: _Probe) -> list[Fin
     if reply.meta.get("filed_as_reasoning"):
         return [Finding(part, "problem", FILED_AS_REASONING, exit_code=1)]
     if not text and reply.meta.get("finish_reason") == "length":
-        limit = model.reply_limit or _TOKENS_OF_YAML
+        limit = model.reply_limit or _YAML_REPLY_TOKENS
         if limit >= _TOKENS_TO_THINK:
-            return [Finding(part, "ok", f"It thinks before it replies, and may write {limit:,} tokens")]
+            return [Finding(part, "ok", f"It thinks before it replies; {limit:,} tokens leave room for that")]
         advice = f"Set {model.limit_setting} to {_TOKENS_TO_THINK} or more, or {prefix}THINKING=off."
         text = f"It thinks before it replies, and {limit:,} tokens may be too few for that"
         return [Finding(part, "note", text, advice)]
@@ -266,7 +266,7 @@ def _explain_window(model: ChatModel, server: ModelServer) -> str:
 
 
 class _Probe(ChatModel):
-    """Calls the model as a run does, but only once and with a short deadline."""
+    """Calls the model as a run does, but without retries and with a short deadline."""
 
     retries = 0
 
@@ -318,7 +318,7 @@ async def _check_source(source: RetrievalSource, online: bool, why_closed: str) 
     if why_closed:
         return Finding(source.name, "ok", why_closed[0].upper() + why_closed[1:])
     if not source.leaves_machine:
-        text = "A local index stands in for the web. Queries to it may contain names from your passages"
+        text = "A local index is searched instead of the web, so no query leaves this machine"
         return Finding(source.name, "ok", text)
 
     provider = getattr(source.retriever, "provider", type(source.retriever).__name__)
@@ -373,13 +373,13 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
     try:
         named, kept = len(settings.api_keys), read_keys()
     except (ValueError, KeysUnreadable) as error:
-        return Finding("keys", "note", str(error), "Until you repair this, serve does not start or refuses these keys.")
+        return Finding("keys", "note", str(error), "Until you repair this, `serve` does not start or refuses the keys.")
     if are_shared():
         if is_open_to_others():
             text = f"Anyone who reaches Elasticsearch can read and change the hashes of the keys ({KEY_INDEX})"
             return Finding("keys", "note", text, "Protect it with a password or a key (PREFRAG_ELASTICSEARCH_API_KEY).")
         if keys_file().exists():
-            text = f"{keys_file()} is no longer used, but still makes serve require keys here"
+            text = f"The keys in {keys_file()} no longer work, but while it exists, `prefrag serve` requires a key"
             return Finding("keys", "note", text, "Make new keys with prefrag keys add, then delete that file.")
     expired = sum(key.has_expired for key in kept)
     if not named and not kept and settings.require_key:

@@ -1,4 +1,4 @@
-"""Open the terminal for printing."""
+"""Print on stdout and stderr: texts with Rich, results for scripts as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def console(stderr: bool = False) -> Console:
-    """Open the terminal for printing. Output that does not go to a terminal is not wrapped."""
+    """Make a Rich console for stdout or stderr. Output that does not go to a terminal is not wrapped."""
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, soft_wrap=not (sys.stderr if stderr else sys.stdout).isatty())

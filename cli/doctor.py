@@ -61,6 +61,5 @@ def _print(finding: Finding) -> None:
     from rich.text import Text
 
     sign, style = _SIGNS[finding.status]
-    # Print the finding and the advice in one line.
     text = f"{one_line(finding.text).removesuffix('.')}. {one_line(finding.advice)}".rstrip()
     console().print(Text.assemble((f"{sign:<{_WIDTH}} ", style), (f"{finding.part}: ", "bold"), text))

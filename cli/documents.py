@@ -29,11 +29,11 @@ _MOST_KINDS = 10
 
 IndexOption = Annotated[
     str | None,
-    typer.Option("--index", metavar="NAME", help="The index; by default `default`, the followed folder's or the demo."),
+    typer.Option("--index", metavar="NAME", help="By default `default`, else a followed folder's index or the demo."),
 ]
 StoreOption = Annotated[
     Literal["tantivy", "elasticsearch"],
-    typer.Option("--store", help="The embedded index, or Elasticsearch at PREFRAG_ELASTICSEARCH_URL."),
+    typer.Option("--store", help="Local files (tantivy), or Elasticsearch at PREFRAG_ELASTICSEARCH_URL."),
 ]
 
 
@@ -64,7 +64,7 @@ def index_documents(
     dense: Annotated[
         bool, typer.Option("--dense", help="Also embed what is new, for dense and hybrid retrieval (extra `dense`).")
     ] = False,
-    model: Annotated[str | None, typer.Option(help="With --dense, the embedding model that the pipeline uses.")] = None,
+    model: Annotated[str | None, typer.Option(help="For --dense: the embedding model in the pipeline's YAML.")] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="How many processes convert and embed; by default only this one.")
     ] = None,
@@ -86,12 +86,12 @@ def index_documents(
         if web is None:
             raise BadInput("Give the files or folders to index.")
         store_web_choice(web, name, store)
-        typer.echo(f"Index {name}: the web is {'open' if web else 'closed'} for its questions.")
+        typer.echo(f"Index {name}: questions about it {'may' if web else 'may not'} go to the web.")
         return
     answer = ask_web_consent(web, name, store)
     if rebuild and (store != "elasticsearch" or split_sources):
         raise BadInput(
-            "--rebuild needs --store elasticsearch and no --split-sources. To rebuild an embedded index, make it under "
+            "--rebuild needs --store elasticsearch and no --split-sources. To rebuild a tantivy index, make it under "
             "another name and set PREFRAG_INDEX to that name."
         )
 
@@ -111,7 +111,7 @@ def index_documents(
                 runner=runner,
             )
         if answer is not None:
-            # If every file was skipped, no index was made that could store the answer.
+            # If every file was skipped, there is no index in which the choice about the web could be stored.
             with suppress(FileNotFoundError):
                 store_web_choice(answer, index, store)
         _print_report(report, name)
@@ -319,7 +319,7 @@ def _embed(index: str, store: str, model: str | None, runner: Runner) -> None:
 
 
 def _index_name(index: str | None, reads: str = "") -> str:
-    """Return the name of the index to write to or, with ``reads`` (a store), of the index to read from that store."""
+    """Return the name of the index to write to or, if ``reads`` names a store, of the index to read there."""
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, chosen_index
     from prefrag.components.settings import settings
 

@@ -50,7 +50,7 @@ def export_feedback(
     rating: RatingOption = None,
     kind: Annotated[
         Literal["evaluation", "training"],
-        typer.Option(help="For `prefrag evaluate --questions`, or for `prefrag train`, which needs gold passages."),
+        typer.Option(help="What the file is for. With `training`, it has only questions with gold passages."),
     ] = "evaluation",
     index: IndexOption = None,
 ) -> None:
@@ -80,11 +80,10 @@ def export_feedback(
     others = f"; left out: {reasons}." if reasons else "."
     typer.echo(f"{counted(len(questions), 'question')} written to {output}{others}")
     if len(collections := sorted({collection for collection, _ in questions})) > 1:
-        typer.echo(f"They are on several indexes ({', '.join(collections)}): export each index with --index.", err=True)
+        typer.echo(f"The file mixes questions on several indexes ({', '.join(collections)}): use --index.", err=True)
 
 
 def _read(rating: str | None, index: str | None, left_out: Counter[str]) -> Iterator[KeptFeedback]:
-    """Read the stored feedback, one entry after another."""
     from prefrag.server.feedback import read_feedback
 
     for each in read_feedback():

@@ -1,4 +1,4 @@
-"""`prefrag FOLDER`: index a folder, follow its changes, and answer questions about it on the page."""
+"""`prefrag FOLDER`: index a folder, follow its changes, and answer questions about it on a web page."""
 
 import os
 from pathlib import Path
@@ -23,7 +23,7 @@ def follow_folder(
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
 ) -> None:
-    """Ask about a folder: index it, follow its changes, and open the page. Type the folder's path for FOLDER."""
+    """Ask about a folder: index it, follow its changes, and open a web page. Replace FOLDER by its path."""
     # Heavy modules are imported where they are used, so that --help is instant.
     load_env_file()
     _check_folder(folder)
@@ -37,7 +37,9 @@ def follow_folder(
         store_web_choice(answer, collection)
     choose_what_to_serve(None, None, False, collection)
     typer.echo(
-        f"The index is {collection}. In another terminal, use prefrag ask --index {collection}. Ctrl-C ends.", err=True
+        f"The index is {collection}. In another terminal, use prefrag ask --index {collection}. "
+        "To stop following the folder, press Ctrl-C here.",
+        err=True,
     )
     # Log no requests, because their lines would hide the messages about the files.
     os.environ.setdefault("HAYHOOKS_LOG_LEVEL", "SUCCESS")

@@ -56,7 +56,7 @@ def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the li
 
 
 def revoke(name: Annotated[str, typer.Argument(help="The name of the key.")]) -> None:
-    """Revoke a key. A running server refuses the next request with this key."""
+    """Revoke a key. A running server refuses it from the next request on."""
     from prefrag.server.keys import place_of_keys, revoke_key
 
     load_env_file()

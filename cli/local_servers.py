@@ -24,7 +24,7 @@ PORTS = {11434: "Ollama", 8080: "llama.cpp", 8000: "vLLM", 1234: "LM Studio"}
 # The value of `owned_by` in each program's list of models, by which the program is recognised.
 _OWNERS = {"library": "Ollama", "llamacpp": "llama.cpp", "vllm": "vLLM", "organization_owner": "LM Studio"}
 # Entries with this `owned_by` are no models but pipelines, which Hayhooks (and so `prefrag serve`) lists as models.
-_NO_MODELS = ("hayhooks",)
+_OWNERS_OF_PIPELINES = ("hayhooks",)
 
 
 def find_local_servers(ports: Mapping[int, str] | None = None) -> list[LocalServer]:
@@ -52,7 +52,7 @@ def _ask(port: int, program: str) -> LocalServer | None:
         content = get_json(f"http://127.0.0.1:{port}/v1/models", seconds=_SECONDS, uses_proxy=False)
     except (httpx.HTTPError, TimeoutError, ValueError, RecursionError):
         return None
-    models = [one for one in list_models(content) if one.get("owned_by") not in _NO_MODELS]
+    models = [one for one in list_models(content) if one.get("owned_by") not in _OWNERS_OF_PIPELINES]
     names = tuple(one["id"] for one in models if _can_chat(one["id"]))
     if not names:
         return None

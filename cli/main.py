@@ -90,7 +90,7 @@ train = _make_group(
 )
 judge_dpo = _make_group(
     "judge-dpo",
-    "Train the language model that judges, by direct preference optimisation (PrefRAG, 3.4 and 3.5).",
+    "Train the language model that judges, by direct preference optimisation (PrefRAG paper, sections 3.4 and 3.5).",
     {"data": data, "fit": fit, "measure": measure},
 )
 train.add_typer(judge_dpo)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def ask_web_consent(chosen: bool | None, index: str, store: str) -> bool | None:
-    """Return whether web search is allowed for an index, asking the user if need be; None keeps the stored answer."""
+    """Return whether an index may use web search: ``chosen`` or the user's answer, or None if already decided."""
     from prefrag.components.state.web_switch import web_setting
     from prefrag.indexing.index_list import read_web_choice
 
@@ -42,7 +42,7 @@ def options_of(index: str, store: str) -> str:
 
 
 def set_web(chosen: bool | None) -> None:
-    """Allow or forbid web search in this process. None changes nothing, and True does not override ``ask``."""
+    """Allow or forbid web search in this process. None changes nothing, and True keeps ``PREFRAG_WEB=ask``."""
     from prefrag.components.state.web_switch import WEB_SWITCH, web_setting
 
     if chosen is False:

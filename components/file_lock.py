@@ -1,4 +1,4 @@
-"""Lock files that several processes share, and append lines to them. A lock ends with the process that holds it."""
+"""Hold locks on files that processes share, and append lines to them. A lock ends with the process that holds it."""
 
 import errno
 import logging
@@ -13,7 +13,7 @@ from prefrag.components.errors import BadInput
 
 logger = logging.getLogger(__name__)
 _POLL_SECONDS = 0.2
-# The maximum wait for the lock of a line, and the wait between attempts. Writing a line takes only microseconds.
+# To append a line: the maximum wait for the file's lock, and the wait between attempts. Writing takes microseconds.
 _LINE_SECONDS, _LINE_POLL_SECONDS = 10.0, 0.001
 
 
@@ -27,7 +27,8 @@ class Busy(BadInput):
 def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
     """Hold the lock of a file during some work. Other processes that call this function meanwhile wait.
 
-    The file and its folder are created if missing. Messages call the work ``work``. Raises Busy after ``wait`` seconds.
+    The file and its folder are created if missing. ``work`` says in messages what is being done, such as ``indexing``.
+    Raises Busy after ``wait`` seconds.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Keep the file: if it were deleted, one process could wait for the old file while another locks a new one.

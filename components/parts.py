@@ -65,7 +65,7 @@ def is_store(part: Any) -> bool:
 def read_attribute(part: Any, name: str) -> Any:
     """Read an attribute that an object or its class really defines; None if neither defines it."""
     try:
-        # Some clients forward unknown names to other objects without end, so look before reading.
+        # Read only names that exist: some clients pass any other name on to further objects, in an endless chain.
         is_there = name in getattr(part, "__dict__", {}) or hasattr(type(part), name)
         return getattr(part, name, None) if is_there else None
     except Exception:

@@ -43,7 +43,7 @@ def _check_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _setting(default: Any, sentence: str, shown: str = "", wrong: Any = None, alias: str | None = None) -> Any:
-    """Describe a setting. ``wrong`` replaces a value that is not allowed, so that a typing error exposes nothing."""
+    """Describe a setting. ``shown`` is its default in the docs, ``wrong`` a safe value that replaces a misspelt one."""
     extra = {"shown": shown, "wrong": wrong}
     return Field(default, description=sentence, validation_alias=alias, json_schema_extra=extra)
 
@@ -185,7 +185,7 @@ class _Web(BaseSettings):
         None,
         "`on` allows web search for every index, `off` forbids it. With `ask`, `prefrag ask` shows each query at the "
         "terminal and asks you before it is sent; where nobody can be asked, no query is sent",
-        "your answer stored with the index, else `off`",
+        "the choice that is stored with the index (`prefrag index --web`), else `off`",
         wrong="off",
     )
     web_queries: WebQueries = _setting(
@@ -220,8 +220,9 @@ class _Service(BaseSettings):
     )
     share: Percent = _setting(
         50,
-        "the maximum percentage of the places for running questions, waiting questions and uploads that one key may "
-        "take while other keys are in use. With 50, a key must leave as many places free as it takes; 100 is no limit",
+        "how much one key may use while other keys are in use: the maximum percentage of `PREFRAG_MAX_RUNS`, of "
+        "`PREFRAG_MAX_WAITING`, and of the uploads and deletions at the same time. With 50, a key must leave "
+        "as much free as it uses; 100 is no limit",
     )
     # One process answers some 1,500 questions a minute.
     requests_a_minute: CountOrNone = _setting(
@@ -240,7 +241,7 @@ class _Service(BaseSettings):
     ready: Ready = _setting(
         "all",
         "what `/ready` checks: `all` stands for the indexes and the model servers, `index` for the indexes only. "
-        "`index` keeps the servers in a load balancer when a model is down",
+        "With `index`, this service stays in its load balancer when a model server is down",
     )
     collections: Names = _setting(
         (),
@@ -297,7 +298,7 @@ class _Service(BaseSettings):
         alias="HAYSTACK_AUTO_TRACE_ENABLED",
     )
     trace_content: Switch = _setting(
-        False, "`on` also traces Haystack's own spans, which contain the words of a run", wrong=False
+        False, "`on` also sends Haystack's own spans, which contain questions and answers", wrong=False
     )
     log: LogForm = _setting(
         "text", "`json` writes the log of `serve` as one JSON object per line, with a line for each run"
@@ -365,7 +366,6 @@ def _allowed(field: FieldInfo) -> str:
 
 
 def _read(table: type[BaseSettings], name: str) -> Any:
-    """Read one setting, or its default; refuse a value that is not allowed."""
     field, variable = table.model_fields[name], _variable_of(table, name)
     is_secret = _allowed(field) in _SECRETS
     text = _read_text(variable, is_secret)

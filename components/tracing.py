@@ -1,11 +1,11 @@
-"""Measure runs, and send the measurements to tracing backends as spans that contain no words of the run.
+"""Measure runs, and send the measurements to tracing backends as spans without the text of questions and documents.
 
 A run is a span ``prefrag.run``. It contains a span ``prefrag.step`` for each step, with the spans ``gen_ai.chat`` and
 ``prefrag.search``. Observers (metrics, the log) get the same numbers with or without a tracer.
 
 Haystack writes the inputs of a pipeline (the question, the conversation, attachments and instructions) to the span of
-each run, even if ``HAYSTACK_CONTENT_TRACING_ENABLED`` is off. Backends add error messages. Haystack's own spans of a
-run are therefore left out, unless ``PREFRAG_TRACE_CONTENT`` is on.
+each run, even if ``HAYSTACK_CONTENT_TRACING_ENABLED`` is off. Tracing backends also write error messages, which may
+quote such text. Haystack's own spans of a run are therefore left out, unless ``PREFRAG_TRACE_CONTENT`` is on.
 """
 
 import threading
@@ -54,7 +54,7 @@ class _WordlessSpan(Span):
 
 
 class _WordlessTracer(ProxyTracer):
-    """Haystack's global tracer, changed to send no words of a run, even to a backend that is enabled later."""
+    """Haystack's global tracer, changed to send no text of users or documents, even to a backend enabled later."""
 
     @contextmanager
     def trace(
@@ -89,7 +89,7 @@ tracer.__class__ = _WordlessTracer
 
 
 def sent_to_tracing() -> Literal["spans", "content"] | None:
-    """Return what tracing backends get: ``spans`` without the run's words, ``content`` (spans with words), or None."""
+    """Return what tracing backends get: ``spans`` without text of the run, ``content`` (spans with text), or None."""
     if isinstance(tracer.actual_tracer, NullTracer):
         return None
     return "content" if settings.trace_content else "spans"
@@ -97,7 +97,7 @@ def sent_to_tracing() -> Literal["spans", "content"] | None:
 
 @dataclass
 class Measured:
-    """The measurements of a run, a model call or a search: numbers and names from the program, never words."""
+    """The measurements of a run, a model call or a search: numbers and names from the program, no other text."""
 
     name: str
     tags: dict[str, Any]

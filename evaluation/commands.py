@@ -41,7 +41,7 @@ def evaluate(
     corpus: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Passages to search; by default the pipeline's indexes.")
     ] = None,
-    web_corpus: Annotated[Path | None, typer.Option(metavar="FILE", help="Passages to search as the web.")] = None,
+    web_corpus: Annotated[Path | None, typer.Option(metavar="FILE", help="Passages that replace the web.")] = None,
     llm: Annotated[
         str | None,
         typer.Option(
@@ -107,7 +107,8 @@ def evaluate(
     unsearched = [failed for prediction in ended.predictions if (failed := search_failures(prediction["result"]))]
     if unsearched:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in unsearched[0].items())
-        typer.echo(f"  {counted(len(unsearched), 'question')} had no working source. In the first: {reasons}", err=True)
+        failure = f"For {counted(len(unsearched), 'question')}, every search failed"
+        typer.echo(f"  {failure}. In the first of these questions: {reasons}", err=True)
     if all(prediction["error"] or search_failures(prediction["result"]) for prediction in ended.predictions):
         raise typer.Exit(PrefragError.exit_code)
 

@@ -110,8 +110,8 @@ def _index_passages(
     passages = open_passages(store, index, make=True)
     try:
         for batch in _batches(read_passages(file, format), passages.batch):
-            # `documents list` and `documents delete` read a passage's corpus from its metadata. The dictionary keeps
-            # one passage per id, because a store refuses a batch that contains the same id twice.
+            # `prefrag documents list` and `prefrag documents delete` find a passage's corpus in its metadata. The
+            # dictionary keeps one passage per id, because a store refuses a batch that contains the same id twice.
             given = {passage.id: replace(passage, meta={**passage.meta, "corpus": real}) for passage in batch}
             stored = passages.by_id(list(given))
             changed = [passage for passage in given.values() if not _is_stored(passage, stored)]
@@ -193,7 +193,7 @@ def _put_in_place(part: Path, whole: Path) -> None:
     try:
         part.rename(whole)
     except OSError:
-        # Another call may have put the index in place: one that stopped half-way, or a parallel call without locks.
+        # The index may exist: an earlier call stopped between the two renames, or a parallel call ran without locks.
         if not index_exists(whole):
             raise
         shutil.rmtree(part, ignore_errors=True)

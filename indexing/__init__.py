@@ -51,22 +51,22 @@ def index(
     file that cannot be read is reported and skipped, and its old passages stay in the index. When a file is deleted, or
     a passage is removed from a corpus, the index keeps the passages until it is pruned.
 
-    Each call does only what is missing, also after a crash. New passages are written before old passages are deleted,
-    so a crash loses nothing.
+    A call does not repeat work that is already done, so after a crash the same call can simply be made again. New
+    passages are written before old passages are deleted, so a crash loses nothing.
 
     :param paths: Corpora, files, and folders of them.
     :param index: The name of the index. If there is no such index, it is made.
     :param store: `tantivy`, `elasticsearch` (at `PREFRAG_ELASTICSEARCH_URL`), or any Haystack document store.
     :param language: The language of the stemmer and the stop words of a new index. None means English.
-    :param split_sources: Whether to make a second index, with the suffix `-web`, that simulates the web. A line of a
-        corpus goes to the first index if its `source` is `local`, to the second if it is `web`, and to both if it is
-        `both`. All other files go to the first index.
+    :param split_sources: Whether to make a second index, with the suffix `-web`, that is searched in place of the web.
+        A line of a corpus goes to the first index if its `source` is `local`, to the second if it is `web`, and to both
+        if it is `both`. All other files go to the first index.
     :param prune: Whether to delete, at the end, the passages of files and lines that no longer exist. Only the given
         folders, and the folders of the given files, are checked.
     :param on_progress: Called after every write and every file.
     :param on_plan: Called before passages are pruned. Gets, for each file, the number of passages to delete.
     :param runner: Converts the files, for example in several processes. By default, they are converted one by one.
-    :param top: If a folder below this folder is called "drafts" or "old", for example, its files count as drafts or as
+    :param top: Files in a folder below ``top`` that is called "drafts" or "old", for example, count as drafts or as
         old. By default, each folder in ``paths`` is the top of its own files.
     :returns: A report of what was indexed and what was skipped.
     :raises FileNotFoundError: When a path does not exist. Then nothing is indexed.

@@ -25,7 +25,7 @@ _BORDERS = (re.compile(r"(?<=\n\n)(?=\S)"), re.compile(r"(?<=\n\n)(?=[^\n])"), r
 
 
 def mark_code(text: str, outline: Outline) -> str:
-    """Put a heading's mark (see `headings`) before each definition. Every four spaces of indentation are one level."""
+    """Mark each definition as a heading, with :meth:`Outline.mark`. Every four spaces of indentation are one level."""
 
     def mark(found: re.Match[str]) -> str:
         level = 1 + len(found[1].expandtabs(_INDENT)) // _INDENT

@@ -1,7 +1,8 @@
 """Convert files in a separate process with limits, so that a bad file can kill only that process.
 
 The files are read by native code, which Python cannot interrupt. So the operating system limits the memory and the
-processor time of the process. A thread kills the process after an hour or, except on Linux, for using too much memory.
+processor time of the process. A thread kills the process after an hour. Except on Linux, the thread also kills a
+process that uses too much memory, because some systems, such as macOS, ignore the limit.
 """
 
 import atexit
@@ -34,8 +35,7 @@ MOST_MEMORY = 2_000_000_000
 _MOST_WAIT = 3_600.0
 _CHECK_SECONDS = 0.25
 _READY = b"ready\n"
-# Except on Linux, a thread checks how much memory is used, because some systems, such as macOS, ignore a limit.
-_IS_WATCHED = sys.platform != "linux"
+_WATCHES_MEMORY = sys.platform != "linux"
 _OUT_OF_TIME = [-getattr(signal, "SIGXCPU", 0)]
 
 
@@ -119,10 +119,9 @@ class ConverterProcess:
         return {"refused": f"converting it failed (it may need more than {memory}, or be damaged): split the file"}
 
     def _watch(self, process: subprocess.Popen[bytes], has_replied: threading.Event) -> None:
-        """Kill the process if it takes too long or, where the system does not limit memory, uses too much memory."""
         end = time.monotonic() + _MOST_WAIT
         while not has_replied.wait(_CHECK_SECONDS):
-            if time.monotonic() > end or (_IS_WATCHED and self._uses_too_much(process.pid)):
+            if time.monotonic() > end or (_WATCHES_MEMORY and self._uses_too_much(process.pid)):
                 process.kill()
                 return
 

@@ -85,7 +85,7 @@ def open_corpus(path: Path) -> BinaryIO:
     except (ValueError, RecursionError) as error:
         raise PassageError(f"it is not JSON ({error})") from error
     if not isinstance(passages, list):
-        raise PassageError("it is no longer a list of passages")
+        raise PassageError("it was a list of passages before, but now it is other JSON")
     return io.BytesIO("".join(f"{json.dumps(passage)}\n" for passage in passages).encode("ascii"))
 
 
@@ -105,7 +105,7 @@ class CorpusLines:
         self._tally = tally
         self._lines: dict[str, _Line] = {}
         self._bytes = 0
-        # By the path of another corpus: its ids, or None if they cannot be read. They are read when first needed.
+        # Maps the path of another corpus to its ids, or to None if they cannot be read. Filled when first needed.
         self._others: dict[str, np.ndarray | None] = {}
 
     @property

@@ -17,7 +17,7 @@ from prefrag.indexing.journal import end_changes
 from prefrag.indexing.report import Deletion, IndexReport, OnPlan, PrunePlan, Skipped
 from prefrag.indexing.stores import UPLOADED, PassageStore, is_there, open_passages, origin_of
 
-# The maximum number of paths in one lookup. The store compares each passage that it finds with all of these paths.
+# The maximum number of paths in one lookup. More would be slow, because the store compares each match with each path.
 _PATHS_A_LOOKUP = 200
 
 
@@ -121,9 +121,8 @@ def prune_passages(
     Passages of a missing file stay if its folder is missing or has no files, because an unmounted drive looks the same.
     """
     gone: list[tuple[str, str]] = []
-    # By path: whether the file or corpus exists. By path of a corpus: its ids, or None if they cannot be read.
-    files: dict[str, bool] = {}
-    corpora: dict[str, np.ndarray | None] = {}
+    files: dict[str, bool] = {}  # maps each path to whether the file or corpus exists
+    corpora: dict[str, np.ndarray | None] = {}  # maps each corpus to its ids, or to None if all its passages stay
     for passage in store.all():
         kind, path = origin_of(passage)
         if path is None or path.startswith(UPLOADED):
@@ -199,7 +198,8 @@ def _find_lost_folders(files: Iterable[str], gone: Iterable[str]) -> dict[str, s
         while (parent := os.path.dirname(above[-1])) != above[-1]:
             above.append(parent)
         root = next(folder for folder in reversed(above) if folder in holders)
-        # A drive may be mounted below `root`, the topmost folder of indexed files. Its mount point stays, but is empty.
+        # A drive may be mounted in a folder below `root`, the topmost folder of indexed files. When it is unmounted,
+        # that folder stays, but is empty. So check both `root` and the nearest folder that exists.
         nearest = next((folder for folder in above if is_there(folder)), root)
         for folder in (root, nearest):
             if folder not in holds:

@@ -21,7 +21,7 @@ LIST_SUFFIX = ".json"
 _KNOWN_SUFFIXES = {*filter(None, FORMATS), COMPRESSED, CORPUS_SUFFIX}
 # Folders that are skipped, because tools fill them with thousands of files that the user did not write.
 _TOOL_FOLDERS = {"node_modules", "bower_components", "site-packages", "__pycache__"}
-# Why files are left out: each reason, and the suffixes of the files that are left out for this reason.
+# Maps each reason for leaving files out to the suffixes of these files.
 _REASONS = {
     reason: suffixes.split()
     for reason, suffixes in {
@@ -51,7 +51,7 @@ class FoundFile:
 def find_files(
     paths: Iterable[str | os.PathLike[str]], report: IndexReport, top: Path | None = None
 ) -> Iterator[FoundFile]:
-    """Find the files to index, each once. Their `folders` are counted below ``top`` (default: the given path)."""
+    """Find each file to index once. Its `folders` are its parent folders below ``top`` (default: the given path)."""
     given = [Path(path).expanduser() for path in paths]
     if missing := [printable(path) for path in given if not os.path.exists(path)]:
         raise FileNotFoundError(f"There is no file or folder {' and no '.join(missing)}. Nothing was indexed.")
@@ -101,7 +101,7 @@ def may_be_readable(path: Path) -> bool:
 def why_left_out(suffix: str) -> str:
     """Say why files with this suffix are left out."""
     if not suffix:
-        return "not text that people wrote"
+        return "not text, empty, or a private key"
     return next((reason for reason, suffixes in _REASONS.items() if suffix in suffixes), "of a kind that is not read")
 
 

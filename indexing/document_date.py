@@ -20,7 +20,7 @@ _WRITTEN = (
 )
 # Match a line that holds only a date and up to three words before it, such as "Stand:", "Cork," or "Last updated on".
 _LINES = tuple(re.compile(rf"(?:[^\W\d]+[:,.]? ){{0,3}}{each}\.?", re.IGNORECASE) for each in _WRITTEN)
-_NAMES = (
+_IN_FILE_NAMES = (
     re.compile(rf"(?<!\d){_YEAR}(?P<s>[-_.]?)(?P<m>\d\d)(?P=s)(?P<d>\d\d)(?!\d)"),
     re.compile(rf"(?<!\d)(?P<d>\d\d)[-_.](?P<m>\d\d)[-_.]{_YEAR}(?!\d)"),
     re.compile(rf"(?<!\d){_YEAR}[-_](?P<m>\d\d)(?!\d)"),
@@ -41,7 +41,7 @@ def find_date(meta: Mapping[str, Any], text: str, name: str) -> dict[str, str]:
     for line in text[: _FIRST_LINES * _LONGEST].splitlines()[:_FIRST_LINES]:
         if len(line) <= _LONGEST and (found := _parse(_LINES, line.strip())):
             return {"date": found, "date_in": IN_DOCUMENT}
-    for pattern in _NAMES:
+    for pattern in _IN_FILE_NAMES:
         for match in pattern.finditer(name):
             if found := _to_iso(match):
                 return {"date": found, "date_in": IN_NAME}

@@ -13,22 +13,22 @@ from typing import Any
 from prefrag.components.state.places import DRAFT, OLD, SUPERSEDED
 
 _OLD = ("old", "obsolete", "outdated", "archived", "deprecated")
-_MEANS = {"superseded": SUPERSEDED, "draft": DRAFT, **dict.fromkeys(_OLD, OLD)}
-_FOLDERS = {**_MEANS, "drafts": DRAFT, "archive": OLD}
-_WORD = f"(?P<word>{'|'.join(_MEANS)})"
-_CAPITALS = f"(?P<word>{'|'.join(_MEANS).upper()})"
+_STANDING_OF_WORD = {"superseded": SUPERSEDED, "draft": DRAFT, **dict.fromkeys(_OLD, OLD)}
+_FOLDERS = {**_STANDING_OF_WORD, "drafts": DRAFT, "archive": OLD}
+_WORD = f"(?P<word>{'|'.join(_STANDING_OF_WORD)})"
+_CAPITALS = f"(?P<word>{'|'.join(_STANDING_OF_WORD).upper()})"
 # Matches the version after the word, as in "draft 2" and "draft-v0.3".
 _VERSION = r"(?:[-_. ]?v?\d{1,2}(?:\.\d{1,3})?)?"
 _BRACKETS = re.compile(rf"[(\[]{_WORD}{_VERSION}(?:[,;:][^)\]]*|\sby\s[^)\]]+)?[)\]]", re.IGNORECASE)
-_FIRST = re.compile(rf"[\W_]*{_CAPITALS}{_VERSION}(?:\W*$|\s*[-\u2013\u2014:,;_](?=.*[a-z])|\sby\s)")
-# Matches "Draft, not agreed" and "draft - budget", but no line that begins with "old", as many ordinary sentences do.
+_AT_START = re.compile(rf"[\W_]*{_CAPITALS}{_VERSION}(?:\W*$|\s*[-\u2013\u2014:,;_](?=.*[a-z])|\sby\s)")
+# Matches "Draft, not agreed" and "draft - budget". "old" is left out, because many ordinary sentences begin with it.
 _LABEL = re.compile(
     rf"[\W_]*(?P<word>draft|superseded|obsolete|deprecated){_VERSION}(?:\W*$|\s*[:;,]\s|\s+[-\u2013\u2014]\s)",
     re.IGNORECASE,
 )
 # A name that ends in "a year old" does not say that the document is out of date.
 _AGES = "".join(f"(?<!{unit})(?<!{unit}s)" for unit in ("year", "month", "week", "day"))
-_LAST = re.compile(rf"{_AGES}[-_.]\s*{_WORD}{_VERSION}$", re.IGNORECASE)
+_AT_END = re.compile(rf"{_AGES}[-_.]\s*{_WORD}{_VERSION}$", re.IGNORECASE)
 _STATUS = re.compile(rf"\W*(?:document\s)?status\s*[:=|]\W*{_WORD}\b", re.IGNORECASE)
 _SENTENCES = (
     re.compile(r"\W*(?P<word>superseded)\sby\s[^,.]{1,60}\.?", re.IGNORECASE),
@@ -37,8 +37,8 @@ _SENTENCES = (
 _ALONE = re.compile(r"(?P<word>superseded|obsolete|deprecated)", re.IGNORECASE)
 _FIRST_LINES, _LONGEST = 6, 120
 _Pattern = Callable[[str], re.Match[str] | None]
-_LINES: Sequence[_Pattern] = (_FIRST.match, _LABEL.match, _STATUS.match, *(each.fullmatch for each in _SENTENCES))
-_TITLES: Sequence[_Pattern] = (_BRACKETS.search, _FIRST.match, _LABEL.match)
+_LINES: Sequence[_Pattern] = (_AT_START.match, _LABEL.match, _STATUS.match, *(each.fullmatch for each in _SENTENCES))
+_TITLES: Sequence[_Pattern] = (_BRACKETS.search, _AT_START.match, _LABEL.match)
 
 
 def find_standing(meta: Mapping[str, Any], text: str, title: str, name: str, folders: Iterable[str] = ()) -> str | None:
@@ -49,27 +49,27 @@ def find_standing(meta: Mapping[str, Any], text: str, title: str, name: str, fol
     fields = {str(key).casefold().replace("-", "_"): value for key, value in meta.items()}
     if fields.get("superseded_by") or fields.get("replaced_by"):
         return SUPERSEDED
-    flag = next((standing for word, standing in _MEANS.items() if fields.get(word) is True), None)
-    if found := flag or _first((_STATUS.match,), f"status: {fields.get('status')}"):
+    flag = next((standing for word, standing in _STANDING_OF_WORD.items() if fields.get(word) is True), None)
+    if found := flag or _first_standing((_STATUS.match,), f"status: {fields.get('status')}"):
         return found
     lines = [line.strip() for line in text[: _FIRST_LINES * _LONGEST].splitlines() if line.strip()][:_FIRST_LINES]
     for before, line in zip(["", *lines], lines, strict=False):
         # Decision records state their status in the line below the heading "Status".
         labelled = f"status: {line}" if before.strip("#: ").casefold() == "status" else line
-        if len(line) <= _LONGEST and (found := _first(_LINES, labelled)):
+        if len(line) <= _LONGEST and (found := _first_standing(_LINES, labelled)):
             return found
     stem = PurePath(name).stem
     # A folder may also be called `_old_`, so only letters and digits are compared.
     plain = (re.sub(r"[\W_]+", "", each).casefold() for each in folders)
     above = next((_FOLDERS[each] for each in plain if each in _FOLDERS), None)
-    return _first(_TITLES, title) or _first((*_TITLES, _LAST.search), stem) or above
+    return _first_standing(_TITLES, title) or _first_standing((*_TITLES, _AT_END.search), stem) or above
 
 
 def find_heading_standing(heading: str | None) -> str | None:
     """Find what the headings above a passage say about it: `superseded`, `draft`, `old`, or None."""
     parts = (heading or "").split(" > ")
-    return next((found for part in parts if (found := _first((*_TITLES, _ALONE.fullmatch), part))), None)
+    return next((found for part in parts if (found := _first_standing((*_TITLES, _ALONE.fullmatch), part))), None)
 
 
-def _first(patterns: Sequence[_Pattern], text: str) -> str | None:
-    return next((_MEANS[match["word"].casefold()] for each in patterns if (match := each(text))), None)
+def _first_standing(patterns: Sequence[_Pattern], text: str) -> str | None:
+    return next((_STANDING_OF_WORD[match["word"].casefold()] for each in patterns if (match := each(text))), None)

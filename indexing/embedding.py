@@ -126,7 +126,7 @@ def _update_vectors(
 def open_embedder(
     model: str, embedder: DocumentEmbedder | None
 ) -> Iterator[Callable[[list[Document]], list[list[float]]]]:
-    """Provide a function that turns passages into vectors. The first call of this function loads the model."""
+    """Provide a function that turns passages into vectors. At its first call, this function loads the model."""
 
     def embed(passages: list[Document]) -> list[list[float]]:
         nonlocal embedder

@@ -26,7 +26,7 @@ class Book(NamedTuple):
 
 def read_epub(data: bytes) -> Book:
     """Read the title of a book, and its pages in reading order."""
-    # A document type can define entities in XML, but not in HTML. The pages are read as HTML, so it is harmless here.
+    # A DOCTYPE can define dangerous entities, but only in XML. The pages are read as HTML, so they may have a DOCTYPE.
     check_package(data, may_have_doctype=True)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = set(archive.namelist())
@@ -36,7 +36,6 @@ def read_epub(data: bytes) -> Book:
         items = {item.get("id"): item for item in listing.iterfind("{*}manifest/{*}item")}
         listed = (items.get(reference.get("idref")) for reference in listing.iterfind("{*}spine/{*}itemref"))
         pages = (item.get("href", "") for item in listed if item is not None and item.get("media-type") in _PAGE_TYPES)
-        # A page is read once, even if the book lists it several times.
         paths = dict.fromkeys(
             posixpath.normpath(posixpath.join(posixpath.dirname(place), unquote(page))) for page in pages
         )

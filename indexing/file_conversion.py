@@ -41,7 +41,7 @@ from prefrag.indexing.wrapped_lines import unwrap_lines
 
 # Increase this number whenever you change how passages are made. Then all files count as changed and are read again.
 _RECIPE = 9
-# By form of file: the class name of Haystack's converter, and its settings.
+# Maps each form of file to the class name of Haystack's converter and its settings.
 _CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
     forms.TEXT: ("TextFileToDocument", {}),
     forms.MARKDOWN: ("MarkdownToDocument", {"progress_bar": False, "extract_frontmatter": True}),
@@ -67,7 +67,7 @@ _TEXT_READERS: dict[str, Callable[[str, Outline], str]] = {
 # The forms of files whose first lines do not describe the document, because they are code or data.
 _WITHOUT_SENTENCES = (forms.CODE, forms.CSV, forms.JSON, forms.XLSX, forms.ODS)
 _MOST_DEPTH = 3
-_MOST_NAMED = 3
+_MOST_REASONS = 3
 _ASIDE_OR_FOOTER = re.compile(r"(</?)(?:aside|footer)\b", re.IGNORECASE)
 # If the extraction keeps less than this share of the characters of an HTML mail, the whole mail is used instead.
 _LEAST_SHARE = 0.9
@@ -97,7 +97,7 @@ class FileConverter:
         """Convert one file, as :meth:`ConverterProcess.passages` does, but without limits and in this process."""
         self.loss = ""
         file_hash = fingerprint(data)
-        found = list(self._texts(path, data))
+        found = list(self._passages_with_meta(path, data))
         _set_standing(found, path, folders)
         stem = hashlib.blake2b(f"{path}\0{file_hash}".encode(), digest_size=12).hexdigest()
         of_the_file: dict[str, Any] = {"file_path": str(path), "folder": str(path.parent), "file_name": path.name}
@@ -109,7 +109,7 @@ class FileConverter:
             for position, (text, meta) in enumerate(found)
         ]
 
-    def _texts(self, path: Path, data: bytes, depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _passages_with_meta(self, path: Path, data: bytes, depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
         if (form := form_of(path)) is None:
             raise CannotRead("it is of a kind that is not read")
         if path.suffix.lower() == forms.COMPRESSED:
@@ -192,18 +192,18 @@ class FileConverter:
                         raise CannotRead("it is too large for a file of its kind")
                     if not attached.suffix and not looks_like_text(content[:BEGINNING_BYTES]):
                         raise CannotRead("it is not text")
-                    for text, meta in self._texts(attached, content, depth + 1):
+                    for text, meta in self._passages_with_meta(attached, content, depth + 1):
                         is_empty = False
                         yield text, {**of_the_mail, **meta, "attachment": name, "mail": title}
                     losses += [f"in {name}: {self.loss}"] if self.loss else []
                 except CannotRead as error:
                     refused[f"{attached.suffix or 'without a suffix'}: {error}"] += 1
-        named = "; ".join(f"{count} {reason}" for reason, count in refused.most_common(_MOST_NAMED))
+        named = "; ".join(f"{count} {reason}" for reason, count in refused.most_common(_MOST_REASONS))
         if is_empty:
             raise CannotRead(f"there is no text in it{f' ({named})' if named else ''}")
         if refused:
             losses.insert(0, f"{counted(refused.total(), 'part')} not read ({named})")
-        self.loss = "; ".join(losses[:_MOST_NAMED])
+        self.loss = "; ".join(losses[:_MOST_REASONS])
 
     def _body(self, mail: Mail) -> str:
         if not mail.html:
@@ -223,7 +223,7 @@ class FileConverter:
         return (write_bar_tables(converted[0].content or ""), converted[0].meta) if converted else ("", {})
 
     def _convert(self, form: str, data: bytes, text: str, outline: Outline) -> tuple[str, str, dict[str, Any]]:
-        """Convert one file. Returns its title, its text with a mark at each heading, and its metadata."""
+        """Convert one file. Returns its title, its text with the marks of `headings`, and its metadata."""
         if form in _BYTE_READERS:
             return *_BYTE_READERS[form](data, outline), {}
         if form in _TEXT_READERS:

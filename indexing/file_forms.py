@@ -44,7 +44,7 @@ FORMS = {
     MAIL: Form(200_000_000, (".eml", ".mbox"), is_text=True),
     CODE: Form(2_000_000, _CODE, is_text=True),
 }
-FORMATS = {suffix: name for name, form in FORMS.items() for suffix in form.suffixes}
+FORMATS = {suffix: name for name, form in FORMS.items() for suffix in form.suffixes}  # the form of each suffix
 
 
 def form_of(path: Path) -> str | None:

@@ -23,13 +23,13 @@ from prefrag.indexing.stores import MOST_BATCH_BYTES, PassageStore
 if TYPE_CHECKING:
     from prefrag.pipelines.runners.runner import Runner
 
-# The number of files that are looked up together. All their passages are loaded, of which a book has a thousand.
+# How many files are looked up together. It is low, because all their passages are loaded. A book has a thousand.
 _FILES_A_LOOKUP = 50
 # After this many seconds, the finished passages are written, so that little work is lost if indexing is interrupted.
 _MOST_SECONDS_UNSAVED = 5.0
 
 # A file to convert: its path, bytes, time of the last change, and the folders between the indexed folder and the file.
-_Read = tuple[Path, bytes, float, tuple[str, ...]]
+_FileToConvert = tuple[Path, bytes, float, tuple[str, ...]]
 
 
 class Converted(NamedTuple):
@@ -41,25 +41,25 @@ class Converted(NamedTuple):
 
 
 @dataclass
-class _Version:
-    """A file, and the ids of its passages that are already in the index."""
+class _FileAndStored:
+    """A file, and what the index already holds of it."""
 
     file: FoundFile
-    earlier: dict[str, tuple[str, int]]  # by passage id: the file's fingerprint and number of passages, as stored
+    earlier: dict[str, tuple[str, int]]  # maps passage ids to the stored fingerprint and number of passages
     current: dict[str, int] = field(default_factory=dict)  # the part of ``earlier`` with the file's present fingerprint
     refused: str | None = None  # why the file cannot be read
 
 
 @contextmanager
-def open_converter() -> Iterator[Callable[[_Read | None], Converted | None]]:
-    """Provide a function that converts a file. It returns None for None, which stands for a file not to convert."""
+def open_converter() -> Iterator[Callable[[_FileToConvert | None], Converted | None]]:
+    """Provide a function that converts a file. For a file that need not be converted, it gets None and returns None."""
     converter = converter_process(os.getpid())
 
-    def convert(read: _Read | None) -> Converted | None:
-        if read is None:
+    def convert(file: _FileToConvert | None) -> Converted | None:
+        if file is None:
             return None
         try:
-            return Converted(converter.passages(*read), converter.loss)
+            return Converted(converter.passages(*file), converter.loss)
         except CannotRead as error:
             return Converted([], refused=str(error))
 
@@ -72,16 +72,18 @@ def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally, r
     from prefrag.pipelines.runners.in_process import InProcess
 
     batch = _FileBatch(store, tally)
-    versions = deque[_Version]()
+    entries = deque[_FileAndStored]()
     # The results come in the order of the files, so that the number of workers does not change the index.
-    results = (runner or InProcess()).map(open_converter, _read_changed(files, store, versions), ordered=True)
+    results = (runner or InProcess()).map(open_converter, _read_changed(files, store, entries), ordered=True)
     with closing(results):
         for _, converted in results:
-            _add_to_batch(versions.popleft(), converted, batch, tally)
+            _add_to_batch(entries.popleft(), converted, batch, tally)
     batch.flush()
 
 
-def _read_changed(files: Sequence[FoundFile], store: PassageStore, versions: deque[_Version]) -> Iterator[_Read | None]:
+def _read_changed(
+    files: Sequence[FoundFile], store: PassageStore, entries: deque[_FileAndStored]
+) -> Iterator[_FileToConvert | None]:
     """Read the files one after another. Yield each new or changed file, and None for each of the other files."""
     for start in range(0, len(files), _FILES_A_LOOKUP):
         group = files[start : start + _FILES_A_LOOKUP]
@@ -90,23 +92,23 @@ def _read_changed(files: Sequence[FoundFile], store: PassageStore, versions: deq
             kept = (str(passage.meta.get("file_hash")), int(passage.meta.get("split_count", 0)))
             stored.setdefault(passage.meta["file_path"], {})[passage.id] = kept
         for file in group:
-            versions.append(version := _Version(file, stored.get(str(file.path), {})))
+            entries.append(entry := _FileAndStored(file, stored.get(str(file.path), {})))
             try:
-                data, modified = _read(file.source or file.path)
+                data, modified = _read_bytes(file.source or file.path)
             except CannotRead as error:
-                version.refused = str(error)
+                entry.refused = str(error)
                 yield None
                 continue
             file_hash = fingerprint(data)
-            version.current = {key: count for key, (earlier, count) in version.earlier.items() if earlier == file_hash}
+            entry.current = {key: count for key, (earlier, count) in entry.earlier.items() if earlier == file_hash}
             # Count the passages, because after a crash, a store without transactions may hold only some of them.
-            is_whole = version.current and len(version.current) == max(version.current.values())
+            is_whole = entry.current and len(entry.current) == max(entry.current.values())
             yield None if is_whole else (file.path, data, modified, file.folders)
 
 
-def _add_to_batch(version: _Version, converted: Converted | None, batch: _FileBatch, tally: Tally) -> None:
-    file, earlier, current = version.file, version.earlier, version.current
-    refused = converted.refused if converted else version.refused
+def _add_to_batch(entry: _FileAndStored, converted: Converted | None, batch: _FileBatch, tally: Tally) -> None:
+    file, earlier, current = entry.file, entry.earlier, entry.current
+    refused = converted.refused if converted else entry.refused
     if refused is not None:
         tally.skip(file.path, f"{refused}{'; its earlier passages stay' if earlier else ''}")
         batch.count_as_done(file)
@@ -118,7 +120,7 @@ def _add_to_batch(version: _Version, converted: Converted | None, batch: _FileBa
     batch.add(file, passages, outdated=[key for key in earlier if key not in kept], unchanged=len(current))
 
 
-def _read(path: Path) -> tuple[bytes, float]:
+def _read_bytes(path: Path) -> tuple[bytes, float]:
     try:
         status = path.stat()
         if (size := status.st_size) > (most := most_bytes(path)):

@@ -24,7 +24,7 @@ def find_collection(folder: Path) -> str:
     """
     real = printable(real_path(folder))
     with index_lock(".folders", _WAIT_SECONDS, "finding the collection of a folder"):
-        marks = sorted(data_directory().glob(f"indexes/*/{FOLLOWS}"))
+        marks = sorted(data_directory().glob(f"indexes/*/{FOLLOWS}"))  # each file holds the path of a folder
         if own := [mark.parent.name for mark in marks if mark.read_text(encoding="utf-8") == real]:
             return own[0]
         path = index_path(next(_free_names(Path(real).name)))

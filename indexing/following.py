@@ -10,7 +10,7 @@ from prefrag.indexing.discovery import OTHER_KIND, is_corpus, printable, real_pa
 from prefrag.indexing.report import IndexReport, OnProgress
 from prefrag.indexing.stores import is_there, open_passages
 
-# By the path of each mount point: its device and inode, which change when the drive is unmounted.
+# Maps the path of each mount point to its device and inode, which change when the drive is unmounted.
 Drives = Mapping[str, tuple[int, int]]
 
 
@@ -70,7 +70,7 @@ def _is_corpus(path: str) -> bool:
 
 
 def _holds_known_file(collection: str, folder: Path) -> bool:
-    """Check whether any indexed file of the folder still exists. If not, the folder may now show another drive."""
+    """Check whether any indexed file of the folder exists. If not, another drive, or none, may now be mounted there."""
     below = select_below([str(folder)])
     known = [path for _, path in open_passages("tantivy", collection).count_origins() if path and below(path)]
     return any(map(is_there, known))

@@ -24,8 +24,8 @@ _HTML_HEADING = re.compile(r"<(/?)h([1-6])(?:\s[^<>]{0,1000})?>", re.IGNORECASE)
 # Matches the tags between a heading and the next text.
 _HTML_TAGS = re.compile(r"(?:\s++|<(?!/?h[1-6]\b|script\b|style\b|!)[^<>]{1,1000}>){0,30}+(?=[^\s<])", re.IGNORECASE)
 _HTML_BREAK = re.compile(r"<(?:br|p|div|li|td)\b[^<>]*>", re.IGNORECASE)
-_MOST_READ = 2_000
-_MOST_CHARACTERS = 120
+_MOST_READ = 2_000  # only so many characters of a heading are read
+_MOST_CHARACTERS = 120  # longer headings are cut to this length
 # The maximum level, as in Word. If a file claimed thousands of levels, each passage would get as many headings.
 _MOST_LEVELS = 9
 
@@ -98,7 +98,7 @@ def mark_markdown(text: str, outline: Outline) -> str:
 
 
 def mark_html(text: str, outline: Outline) -> str:
-    """Put a mark into each heading of a page, and again before the next text, as the extraction drops many headings."""
+    """Mark each heading, and repeat the mark before the next text, because the extraction drops many headings."""
     pieces: list[str] = []
     end = 0
     for opening, closing in pairwise(_HTML_HEADING.finditer(text)):
@@ -120,7 +120,7 @@ class Sections(NamedTuple):
     """The sections that a passage lies in."""
 
     main: str | None  # the headings of the section that holds most of the passage, such as "Setup > Linux"
-    begins: Sequence[tuple[int, str]] = ()  # for several sections: where each begins in the passage, and its headings
+    begins: Sequence[tuple[int, str]] = ()  # for each of several sections: its start in the passage, and its headings
 
 
 def find_sections(parts: Sequence[str], headings: Sequence[Heading]) -> list[Sections]:

@@ -29,7 +29,7 @@ def html_title(text: str) -> str:
 
 def without_tags(page: str) -> str:
     """Remove the tags of a page, and begin a new line at each paragraph, list item, heading and the like."""
-    # The search for a closing tag stops at the next opening tag of the same name. Otherwise very many would take hours.
+    # A match contains no second opening tag. Otherwise a page with very many unclosed tags would take hours.
     page = re.sub(r"<(script|style|head)\b(?:(?!<\1\b).)*?</\1\s*>", " ", page, flags=re.IGNORECASE | re.DOTALL)
     page = re.sub(r"<(?:br|p|div|li|tr|h[1-6])\b[^<>]{0,1000}>", "\n", page, flags=re.IGNORECASE)
     return re.sub(r"\n\s*", "\n", html.unescape(re.sub(r"<[^<>]{0,5000}>", " ", page))).strip()

@@ -108,7 +108,7 @@ def _summarise(name: str, store: str, size: int, changed: str | None) -> IndexSu
 def _local_indexes() -> Iterator[tuple[str, int, str | None]]:
     """Yield the name, the size in bytes and the time of the last change of each index of the data directory."""
     for name in list_names():
-        path = index_path(DEFAULT_INDEX).with_name(name)  # `index_path` refuses names such as "a (copy)".
+        path = index_path(DEFAULT_INDEX).with_name(name)  # `index_path(name)` would refuse "a (copy)", for example
         files = [os.path.join(root, file) for root, _, names in os.walk(path) for file in names]
         # Some files may be gone by now, because another process may be merging the segments of the index.
         size = sum(os.path.getsize(file) for file in files if os.path.exists(file))
@@ -125,7 +125,7 @@ def _server_indexes() -> Iterator[tuple[str, int, str | None]]:
         own = [name for name, one in mappings.items() if stores.is_own_mapping(one["mappings"].get("properties", {}))]
         statistics = client.indices.stats(index=own, metric="store")["indices"] if own else {}
         rebuilt = {name: mappings[name]["mappings"].get("_meta", {}).get(REBUILD_OF) for name in own}
-        # A rebuilt index is listed under its alias. An index whose rebuild is unfinished is listed under its own name.
+        # A rebuilt index is listed under its alias, and the new index of an unfinished rebuild under its own name.
         shown = {name: of if of and find_rebuilt(client, of) == name else name for name, of in rebuilt.items()}
     for name in own:
         yield shown[name], int(statistics.get(name, {}).get("total", {}).get("store", {}).get("size_in_bytes", 0)), None

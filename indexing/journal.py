@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 WAIT_SECONDS = 60.0
 # The folders of changes have this prefix. They are beside the folders of collections, which never begin with a dot.
 _INCOMING = ".incoming-"
-_JOURNAL, _ALIVE = ".journal.json", ".alive"
+_JOURNAL, _ALIVE = ".journal.json", ".alive"  # the process that receives an upload holds a lock on `.alive`
 # Inside the folder of a change: the folders for an index that is being made or deleted, and for its deleted uploads.
 _INDEX_ASIDE, _UPLOADS_ASIDE = ".index", ".uploads"
 # If the folder of an index has a file with this name, an upload has made the index, and not the command line.
@@ -174,8 +174,8 @@ class LocalChanges:
 def _write_journal(incoming: Path, folder: Path, added: Iterable[str], removed: Iterable[str], **journal: Any) -> None:
     """Write the journal of a change, so that the change can be finished or undone after a power cut.
 
-    The journal names one `passage` that the commit changes, if any, and its state `before`. If the passage now has
-    another state, the commit was made. To delete an index, the commit moves it into the folder of the change.
+    The journal names one `passage` that the commit changes, if any, and its state `before`. If the passage has another
+    state when the journal is read, the commit was made. An index is deleted by moving it into the folder of the change.
     """
     if hashes := {name: _hash(incoming / name) for name in added}:
         # Make the folder now, so that no disk space is needed after the commit.
@@ -229,7 +229,7 @@ def _end_changes(collection: str) -> None:
             continue
         if is_committed:
             _finish(collection, incoming, journal)
-        # Delete the journal first, because as long as it exists, the change needs the other files.
+        # Delete the journal first. As long as it exists, the change counts as unfinished, and its files must stay.
         (incoming / _JOURNAL).unlink()
         _sync(incoming)
         shutil.rmtree(incoming, ignore_errors=True)

@@ -34,16 +34,16 @@ def _is_small_front_matter(text: str) -> bool:
         return True
 
 
-def _read_link(found: re.Match[str]) -> str:
-    """Replace a link between notes by the words that it shows, and the name of the note, which serves as its title."""
+def _link_as_words(found: re.Match[str]) -> str:
+    """Return the text that replaces a link between notes: the words that the link shows, and the name of the note."""
     note, shown = found[2].strip().rpartition("/")[2], (found[3] or "").strip()
     return "" if found[1] else f"{shown} ({note})" if shown and shown != note else note
 
 
 def mark_notes(text: str, outline: Outline) -> str:
-    """Put a mark before each heading of Markdown (see `headings`), and replace links between notes by words."""
+    """Mark each heading of Markdown with :meth:`Outline.mark`, and replace links between notes by words."""
     parts = _CODE.split(text)
-    text = "".join(part if number % 2 else _NOTE_LINK.sub(_read_link, part) for number, part in enumerate(parts))
+    text = "".join(part if number % 2 else _NOTE_LINK.sub(_link_as_words, part) for number, part in enumerate(parts))
     found = _FRONT_MATTER.match(text)
     front = found[0] if found else ""
     marked = front + mark_markdown(text[len(front) :], outline)

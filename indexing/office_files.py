@@ -109,7 +109,7 @@ def read_rtf(data: bytes, outline: Outline) -> OfficeText:
 
 
 def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
-    """Refuse a zip archive that is too large when unpacked, or whose XML may define entities in a document type."""
+    """Refuse a zip archive that is too large when unpacked, or whose XML has a DOCTYPE declaration."""
     if data.startswith(_OLE_SIGNATURE):
         raise CannotRead("it is encrypted, or from before Office 2007: save it as .docx, .xlsx or .pptx, unencrypted")
     try:
@@ -137,12 +137,12 @@ def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
 
 
 def check_xml(beginning: bytes, name: str) -> None:
-    """Refuse XML with a document type before its first element, or with no element in its first megabyte."""
+    """Refuse XML with a DOCTYPE, which may define dangerous entities, or with no element in its first megabyte."""
     parser = ParserCreate()
     begun: list[str] = []
 
     def refuse(*_: Any) -> None:
-        raise CannotRead(f"its part {name} has a document type, which Office files never have")
+        raise CannotRead(f"its part {name} has a DOCTYPE declaration, so the file may be malicious")
 
     parser.StartDoctypeDeclHandler = refuse
     parser.StartElementHandler = lambda tag, _: begun.append(tag)

@@ -19,7 +19,7 @@ _DRAW, _PRESENTATION = (f"{{{_NAMES}{name}:1.0}}" for name in ("drawing", "prese
 _LEFT_OUT = {f"{_TEXT}tracked-changes", f"{_OFFICE}annotation", f"{_TEXT}note-citation"}
 _GROUPS = {f"{_TABLE}table-{name}" for name in ("header-rows", "rows", "row-group")}
 _MOST_REPEATED = 100
-_EMPTY = {f"{_TEXT}tab": "\t", f"{_TEXT}line-break": "\n"}
+_SPACES = {f"{_TEXT}tab": "\t", f"{_TEXT}line-break": "\n"}
 
 
 def read_odt(data: bytes, outline: Outline) -> OfficeText:
@@ -71,7 +71,6 @@ def _open(data: bytes, kind: str) -> tuple[str, Element]:
 
 
 def _blocks(parent: Element, outline: Outline) -> Iterator[str]:
-    """Yield the headings, paragraphs, list items and tables below an element."""
     for element in parent:
         if element.tag in _LEFT_OUT:
             continue
@@ -93,9 +92,9 @@ def _blocks(parent: Element, outline: Outline) -> Iterator[str]:
 def _rows(table: Element) -> Iterator[list[str]]:
     for row in _own_rows(table):
         cells = list(chain.from_iterable(map(_cells, row)))[:MOST_COLUMNS]
-        # Leave out empty rows, because there can be a million of them below the last row.
+        # Leave out empty rows, because there can be a million of them below the last row with text.
         if any(cells):
-            yield from repeat(cells, _times(row, "rows", _MOST_REPEATED))
+            yield from repeat(cells, _repetitions(row, "rows", _MOST_REPEATED))
 
 
 def _own_rows(table: Element) -> Iterator[Element]:
@@ -111,10 +110,10 @@ def _cells(cell: Element) -> Iterator[str]:
     if cell.tag in (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
         date = cell.get(f"{_OFFICE}date-value", "").removesuffix("T00:00:00")
         text = date or " ".join(_text(paragraph) for paragraph in cell.iterfind(f"{_TEXT}p"))
-        yield from repeat(text, _times(cell, "columns", _MOST_REPEATED if text else MOST_COLUMNS))
+        yield from repeat(text, _repetitions(cell, "columns", _MOST_REPEATED if text else MOST_COLUMNS))
 
 
-def _times(element: Element, what: str, most: int) -> int:
+def _repetitions(element: Element, what: str, most: int) -> int:
     times = element.get(f"{_TABLE}number-{what}-repeated", "1")
     return min(int(times[:9]), most) if times.isdecimal() else 1
 
@@ -124,8 +123,8 @@ def _text(element: Element) -> str:
     for child in element:
         if child.tag == f"{_TEXT}s":
             pieces.append(" ")
-        elif child.tag in _EMPTY:
-            pieces.append(_EMPTY[child.tag])
+        elif child.tag in _SPACES:
+            pieces.append(_SPACES[child.tag])
         elif child.tag not in _LEFT_OUT:
             pieces.append(_text(child))
         pieces.append(child.tail or "")

@@ -20,8 +20,8 @@ def split_into_passages(text: str) -> list[str]:
     """Split a text into passages of whole sentences that do not overlap.
 
     A passage ends at the first end of a paragraph after 100 words, or before the sentence that would make it longer
-    than 140 words. A heading stays with the text after it. A sentence is only split if it is too long for a passage,
-    for example a table. Then it is split into lines, and a line that is still too long is split between words.
+    than 140 words. A heading stays with the text after it. A sentence that is too long for a passage, such as a
+    table without full stops, is split into lines. A line that is still too long is split between words.
     """
     passages: list[str] = []
     current, words = "", 0

@@ -65,7 +65,7 @@ def _read(document: Any, number: int) -> str:
 
 
 def _runs(text: Any, start: int, length: int, box: tuple[float, float, float, float]) -> Iterator[dict[str, Any]]:
-    """Yield the text and position of each line in ``length`` characters from ``start`` on. -1 means all characters."""
+    """Take ``length`` characters from ``start`` on (-1: all of them). Yield the text and position of each line."""
     if not length:
         return
     left, bottom, width, height = box

@@ -16,7 +16,7 @@ from prefrag.indexing.stores import ORIGIN_FIELDS, UPLOADED, connect_elasticsear
 
 # The key in `_meta` under which a new index stores the name of the index that it replaces.
 REBUILD_OF = "prefrag_rebuild_of"
-_COPY_SECONDS = 20
+_REPLICA_SECONDS = 20
 _CONFLICT = 409
 # How many seconds to wait for an upload that is being indexed.
 _UPLOAD_SECONDS = 900.0
@@ -28,8 +28,8 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
     ``fill`` gets the name of the new index, fills this index, and returns how many passages it must hold. The old index
     is searched until the new index is complete. Then the name becomes an alias of the new index. If this process is
     killed, the old index stays, and the next rebuild deletes the unfinished index. If two rebuilds of an index run at
-    the same time, the earlier rebuild fails. Uploads to the old index are copied. Anything else that is written to the
-    old index meanwhile is lost. If the old index has vectors, ``fill`` must embed the passages, and ``dense`` be true.
+    the same time, the earlier rebuild fails. Uploads to the old index are copied. Anything else written to the old
+    index meanwhile is lost. If the old index has vectors, ``fill`` must embed the passages, and ``dense`` must be true.
     Raises :class:`BadInput` if the old index cannot be replaced, or DocumentStoreError if the new index is incomplete.
     """
     if name != name.lower():
@@ -110,10 +110,9 @@ def _identify(client: Elasticsearch, index: str) -> str:
 
 
 def _check_whole(client: Elasticsearch, index: str, made: str, expected: int) -> None:
-    """Refuse an index that does not hold all passages that were written to it."""
     # Wait for replicas that are still being made. Until they exist, there is only a single copy of the new index.
     health = client.options(ignore_status=408).cluster.health(
-        index=index, wait_for_status="yellow", wait_for_no_initializing_shards=True, timeout=f"{_COPY_SECONDS}s"
+        index=index, wait_for_status="yellow", wait_for_no_initializing_shards=True, timeout=f"{_REPLICA_SECONDS}s"
     )
     client.indices.refresh(index=index)
     reply = client.search(index=index, size=0, track_total_hits=True, allow_partial_search_results=False)

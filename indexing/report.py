@@ -41,8 +41,8 @@ class Progress:
 def group_by_reason(skipped: Sequence[Skipped]) -> list[str]:
     """Write a sentence for each skipped file or line, but only one sentence for many files with the same reason.
 
-    This sentence names the first file and counts the others. If files need missing packages, two of them already share
-    a sentence. A skipped line of a corpus always has its own sentence.
+    This sentence names the first file and counts the others. For files that need missing packages, two are enough to
+    share a sentence. A skipped line of a corpus always has its own sentence.
     """
     files = [one for one in skipped if one.line is None]
     same = Counter(one.reason for one in files)
@@ -81,7 +81,7 @@ class PrunePlan:
     """What is about to be deleted, because files or lines of corpora no longer exist."""
 
     gone: dict[str, int]  # the number of passages of each missing file
-    shortened: dict[str, int]  # the number of passages that were removed from each corpus
+    shortened: dict[str, int]  # for each corpus: how many of its indexed passages are no longer in it
 
     @property
     def passages(self) -> int:
@@ -107,7 +107,7 @@ class IndexReport:
     skipped: list[Skipped] = field(default_factory=list)
     read_in_part: list[Skipped] = field(default_factory=list)
     skipped_lines: int = 0
-    other_kinds: Counter[str] = field(default_factory=Counter)  # by suffix: the number of files of unsupported kinds
+    other_kinds: Counter[str] = field(default_factory=Counter)  # the number of files of unsupported kinds, by suffix
     seconds: float = 0.0
 
 

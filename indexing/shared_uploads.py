@@ -344,7 +344,7 @@ def end_shared_changes() -> None:
 
 
 def forget_uploads(client: Elasticsearch, **term: str) -> None:
-    """Delete the documents of a collection, or of an undecided change, from the upload index. Locks stay."""
+    """Delete what the upload index holds for a collection, or for an undecided change. Locks stay."""
     from elasticsearch import helpers
 
     client.indices.refresh(index=UPLOAD_INDEX)
@@ -393,7 +393,7 @@ def _delete(client: Elasticsearch, ids: list[str]) -> None:
     from elasticsearch import helpers
 
     actions = ({"_op_type": "delete", "_id": each} for each in ids)
-    # Some of the documents may already be deleted.
+    # Ignore errors, because some of the records may already be deleted.
     helpers.bulk(client, actions, index=UPLOAD_INDEX, refresh=True, raise_on_error=False)
 
 

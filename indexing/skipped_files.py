@@ -15,7 +15,7 @@ MOST_KEPT = 1_000
 
 
 def read_skipped(index: Path) -> dict[str, str]:
-    """Read why files were skipped or only read in part: the reasons by path. Files that are gone are left out."""
+    """Find the recorded reason for each file that was skipped or read only in part. Missing files are left out."""
     try:
         kept = json.loads((index / _FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -144,7 +144,7 @@ class ElasticsearchPassageStore(PassageStore):
         with explain_failures(url):
             self._client = store.client
             [description] = self._client.indices.get_mapping(index=index).values()
-        # Write title keys only if the mapping has this field. Otherwise Elasticsearch would treat the keys as text.
+        # Whether the mapping has a field for title keys (normalised titles). Without it, they would be indexed as text.
         self._keeps_titles = TITLE_KEY_FIELD in description["mappings"].get("properties", {})
         self.finish()
 
@@ -158,7 +158,9 @@ class ElasticsearchPassageStore(PassageStore):
                 )
             for hit in reply["docs"]:
                 if error := hit.get("error"):
-                    raise DocumentStoreError(f"Elasticsearch at {self._url} read only a part: {error.get('reason')}")
+                    raise DocumentStoreError(
+                        f"Elasticsearch at {self._url} could not read some of the passages: {error.get('reason')}"
+                    )
                 if hit.get("found"):
                     found[hit["_id"]] = Document.from_dict(hit["_source"])
         return found

@@ -32,9 +32,9 @@ _CANDIDATES = [
     "big5",
 ]
 _WESTERN = "cp1252"
-# Nearly all texts in Latin letters use the Western encoding. Others must have a score that is better by more than this.
+# Nearly all texts in Latin letters use the Western encoding. Another is chosen only if it scores this much better.
 _CLEARLY = 0.1
-# The beginnings of encodings that a page may declare. UTF-16 must be wrong if the declaration could be read as ASCII.
+# How the names of declarable encodings begin. UTF-16 is missing, because a page in UTF-16 cannot declare it in ASCII.
 _DECLARABLE = ("utf-8", "cp", "iso", "koi8", "mac", "shift", "euc", "big5", "gb", "tis")
 _SAMPLE_BYTES = 50_000
 # This many bytes from the beginning of a file show whether it is text.
@@ -51,7 +51,7 @@ def decode_text(data: bytes, declared: str | None = None) -> str:
     for mark, encoding in _BYTE_ORDER_MARKS.items():
         if data.startswith(mark):
             try:
-                return _without_zeros(data.decode(encoding))
+                return _refuse_zeros(data.decode(encoding))
             except UnicodeDecodeError as error:
                 raise CannotRead(f"it is not {encoding.upper()} text ({error}); save it as UTF-8") from error
     if b"\0" in data:
@@ -101,7 +101,7 @@ def _python_name(declared: str | None) -> str | None:
     return _WESTERN if name in ("iso8859-1", "ascii") else name if name.startswith(_DECLARABLE) else None
 
 
-def _without_zeros(text: str) -> str:
+def _refuse_zeros(text: str) -> str:
     if "\0" in text:
         raise CannotRead("it is not text (it holds zero bytes)")
     return text

@@ -151,7 +151,7 @@ def _lines(value: Any, name: str) -> Iterator[str]:
 
 
 def _collect(value: Any, name: str, values: list[str], lists: list[tuple[str, Any]]) -> None:
-    """Add simple values, also of nested objects, to ``values``. Add lists of lists or objects to ``lists``."""
+    """Add simple values, also of nested objects, to ``values``. Add lists that hold lists or objects to ``lists``."""
     label = f"{name}: " if name else ""
     if isinstance(value, dict):
         for key, content in value.items():

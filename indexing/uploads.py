@@ -26,8 +26,8 @@ def change_documents(collection: str, shared: bool) -> AbstractContextManager[Lo
 def add_uploads(collection: str, incoming: Path, language: str | None = None, shared: bool = False) -> IndexReport:
     """Index the readable files of a folder, and move them to the folder of a collection. On failure, nothing changes.
 
-    ``incoming`` is a folder from `make_incoming`. A ``shared`` collection is in Elasticsearch. If a file is skipped, a
-    file with the same name that was uploaded before stays.
+    ``incoming`` is a folder from `make_incoming`. A ``shared`` collection is in Elasticsearch. If a file is skipped, an
+    earlier upload with the same name stays.
     """
     report = IndexReport()
     with change_documents(collection, shared) as changes:

@@ -87,7 +87,7 @@ def _goes_on(line: str, following: str, width: int, hang: int, within: bool) -> 
 
 
 def _hang(line: str) -> int:
-    """Find the least indentation of the second line of a list item. Returns 0 if ``line`` does not begin an item."""
+    """Find how far a line must be indented to continue the list item that ``line`` begins. Returns 0 if none begins."""
     indent = _indent(line)
     return indent + 1 if _ITEM.match(line, indent) else 0
 

@@ -110,8 +110,8 @@ async def _run(
 ) -> AsyncGenerator[Event | dict[str, Any], None]:
     # Do not watch joiners: they add nothing to the trace, and Haystack copies every watched output.
     watched = {name for name, part in pipeline.walk() if name != "answer" and not isinstance(part, BranchJoiner)}
-    # Recognise seen events by identity, not by position: sources that are searched at the same time continue one state,
-    # so each adds its own event at the same position.
+    # Recognise seen events by identity, not by position: when several sources are searched at the same time, each makes
+    # its own continuation of the same state, so their new events have the same position.
     seen: dict[int, Event] = {}
     state: State | None = None
     composer, results = pipeline.get_component("answer"), list[dict[str, Any]]()
@@ -304,7 +304,7 @@ def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
     The keys are the names of the sources. ``result`` may also be the result so far of a run that failed.
     """
     searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
-    # If a search has an error and also a provider, only some retrievers of its source failed; others found nothing.
+    # A search with an error and a provider did not fail: some of its retrievers failed, but others searched.
     no_provider = ("", RECORDING)
     if any(event.get("titles") or not event.get("error") or event["provider"] not in no_provider for event in searches):
         return {}

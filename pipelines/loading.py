@@ -115,10 +115,10 @@ def load(pipeline: str | os.PathLike[str] = "prefrag", replace: Mapping[str, Any
     for all objects of that class. Each further word is a parameter, a key of a mapping, or a position in a list,
     counted from 0. Without further words the whole component is replaced.
 
-    A component may repeat all parameters of another with a YAML alias (``init_parameters: *web``). A key for the other
-    component then changes both: ``web.retriever`` also replaces the retriever of ``web_again``. To change objects
-    inside several components, name their class: ``{"TantivyDocumentStore.index": "mine", "WebRetriever.local_index":
-    "mine"}`` sets an index of your own. The more specific key wins in any order: a component over a class, and
+    If ``web_again`` takes all parameters of ``web`` by a YAML alias (``init_parameters: *web``), a key for ``web``
+    changes both: ``web.retriever`` also replaces the retriever of ``web_again``. To change objects inside several
+    components, name their class: ``{"TantivyDocumentStore.index": "mine", "WebRetriever.local_index": "mine"}`` sets
+    an index of your own. Whatever the order of the keys, the more specific key wins: a component wins over a class, and
     ``web_again.retriever`` over ``web.retriever``.
 
     A value is a component or another object with ``to_dict``, a plain value, or a mapping with ``type`` and
@@ -187,7 +187,7 @@ def _explain(error: Exception) -> str:
 
 
 def guard_web(pipeline: Any) -> None:
-    """Refuse web searches outside an external source, and tell every source which indexes must allow web search.
+    """Check that only external sources search the web, and tell each of them which indexes must allow web search.
 
     Each index stores whether its user has allowed web search. All indexes in the pipeline must allow it. If the
     pipeline has no store, the local index that its web retriever names must allow it.

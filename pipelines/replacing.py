@@ -26,7 +26,7 @@ def replace_parts(pipeline: Block, replace: Mapping[str, Any] | Change) -> Block
 
     def exactness(key: str) -> tuple[int, int]:
         first, *rest = key.split(".")
-        # Later keys override earlier keys. The order: classes, components, components that repeat others, parts.
+        # The most specific key comes last and wins: classes, then components in YAML order, each before its parameters.
         return names.index(first) if first in names else -1, len(rest)
 
     for key in sorted(replace, key=exactness):

@@ -9,7 +9,7 @@ from prefrag.components.text.counted import counted
 def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> list[str]:
     """Describe what a run sent to models that are neither on this machine nor on a host that counts as local."""
     has_replied = result.get("usage", {}).get("llm_calls", 1)
-    passages = "Sent to a remote model: " if has_replied else "A remote model was unreachable or did not reply: tried "
+    passages = "Sent to a remote model: " if has_replied else "Perhaps sent to a remote model, which did not reply: "
     sums: dict[tuple[str, str], tuple[int, int]] = {}
     for sent in result.get("sent_to_models") or ():
         if sent["remote"]:

@@ -1,4 +1,4 @@
-"""Write the trace of a run in words. The terminal, the chat and the page all use the same table of sentences."""
+"""Write the trace of a run in words. Terminal, chat protocol and web page all use the same table of sentences."""
 
 import json
 import re
@@ -31,7 +31,7 @@ SENTENCES = {
         "Evaluated {source}: {action} (<unparsed?by the setting on_doubt, because the model's reply could not be read>"
         "<!unparsed?{judged_by}>). {reason} Scores: {scores}"
     ),
-    "exhausted": "Out of steps: an answer is due now (replies: {replies})",
+    "exhausted": "Out of steps: the next reply must be an answer (replies so far: {replies})",
     "found": (
         "Found in {source} ({number} in {took}<sent_out?, the query was sent out>): {titles}"
         "<error?; part of it failed: {error}>"
@@ -40,8 +40,8 @@ SENTENCES = {
     "held_back": "Held back from {source}: {query} ({reason})",
     "instructions_cut": "The instructions have {characters:,} characters: the first {kept:,} are used",
     "kept": "Kept this sentence: {text} (its least likely token: {token}, {lowest:.0%})",
-    "look_ahead": "Looked ahead, unsure of {token} at {lowest:.0%}: {text} (masked: {masked})",
-    "no_further_search": "No further search: an answer is due now (replies: {replies})",
+    "look_ahead": "Drafted: {text} (its least likely token: {token}, {lowest:.0%}; left out of the query: {masked})",
+    "no_further_search": "No further search: the next reply must be an answer (replies so far: {replies})",
     "observation": "Observed from {source}: {documents}",
     "popularity": (
         "Popularity: <counts?{counts} (threshold {threshold})><!counts?no name counted>, so "
@@ -63,7 +63,7 @@ SENTENCES = {
         "<unparsed? (two replies could not be read)><explanation?. {explanation}>"
     ),
     "review": "Review: {status}<supplement?, so one more search follows><explanation?. {explanation}>.",
-    "rewritten": "Read as: {question}",
+    "rewritten": "Question understood as: {question}",
     "not rewritten": "Follow-up: could not be rewritten to stand alone, so it is used unchanged",
     "search": "Search {source}: {query}",
     "selection": "Selected by {method}<pairs? (pairs classified: {pairs}, positive: {positive})>: {documents}",
@@ -75,7 +75,7 @@ SENTENCES = {
     "thought": "Thought: {text}",
     "unknown_action": "Unknown action: '{tool}', the model gets a correction",
     "unreadable": (
-        "Unreadable reply<caller? of the {caller}><again?, it is called once more>"
+        "Unreadable reply<caller? of the {caller}><again?: the {caller} is called once more>"
         "<!caller?: the model gets a correction>"
     ),
     "verdict": (
@@ -97,7 +97,7 @@ _JUDGED_BY = {
     "nothing_found": "nothing was found",
     "no_other_source": "no other source may be searched",
 }
-# The words for an observation whose documents the event before (named here) has just listed.
+# How an observation refers to its documents if the previous event has just listed them, by the kind of that event.
 _SAME = {"found": "all of them", "selection": "what was selected"}
 _SUPPORT = {"fully": "fully supported", "partially": "partially supported"}
 _CLASSES = {"no_retrieval": "no retrieval", "single_step": "one retrieval", "multi_step": "several retrievals"}

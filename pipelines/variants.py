@@ -46,7 +46,7 @@ def text_of(name: str) -> str:
 
 
 def _fill(block: list[str], base: str) -> list[str]:
-    """Insert the parts that are named with `@`, including the text after their keys."""
+    """Replace each reference with `@` by the part that it names, with what stands on the line of the part's key."""
     filled: list[str] = []
     for line in block:
         if match := _OTHER.match(line):

@@ -51,14 +51,14 @@ from prefrag.server.security import OpenRoutes, is_open
 from prefrag.server.shares import RequestRate
 from prefrag.server.wrapper import Refusal
 
-_LAST_SECONDS = 5.0
+_LAST_SECONDS = 5.0  # how long a stopping server waits for requests, and then again for uploads
 
 
 def create_app() -> FastAPI:
     """Build the application. uvicorn calls this function in each worker process."""
     keyring, page_token, open_deploy = Keyring(), PageToken(), settings.open_deploy
     files, lenient = served_pipelines.choose_pipelines(), served_pipelines.skips_broken()
-    listed_collections()
+    listed_collections()  # raises an error if PREFRAG_COLLECTIONS has a name that no index can have
     hide_stand_ins(files.values())
     # If Hayhooks found pipelines in its folder, Hayhooks would load them and only log failures. So give it an empty
     # folder. Only pipelines that are deployed later are stored there.
@@ -75,9 +75,9 @@ def create_app() -> FastAPI:
     at_work: set[asyncio.Task[IndexReport]] = set()
 
     app = _create_hayhooks()
-    app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
-    # Put our middleware inside Hayhooks' middleware, which adds CORS headers and a request id to our refusals too.
-    # `add_middleware` would put ours outside.
+    app.title, app.description = "prefrag", "Answers multi-hop questions. Your own documents are searched first."
+    # Put our middleware inside that of Hayhooks, so that our refusals also get the CORS headers and the request id that
+    # Hayhooks adds. `add_middleware` would put ours outside.
     app.user_middleware += [
         Middleware(OpenWebUIRoutes),
         Middleware(ErrorForm),
@@ -204,12 +204,12 @@ def _configure_hayhooks(pipelines_dir: str) -> None:
 
 
 def _create_hayhooks() -> FastAPI:
-    """Create the Hayhooks application. Without `auto_trace`, hide OTLP endpoints, which may be for other programs."""
-    endpoints = {"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} & os.environ.keys()
-    hidden = {} if settings.auto_trace else {name: os.environ.pop(name) for name in endpoints}
+    # Unless `auto_trace` is on, hide these variables from Hayhooks, because they may be meant for other programs.
+    variables = {"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} & os.environ.keys()
+    hidden = {} if settings.auto_trace else {name: os.environ.pop(name) for name in variables}
     app = create_hayhooks()
     os.environ.update(hidden)
-    # These are arguments of FastAPI's constructor. Hayhooks calls the constructor, so change them afterwards.
+    # FastAPI's constructor takes `logs` and `exclude`. Hayhooks calls the constructor, so change them afterwards.
     if telemetry := vars(app).get("_telemetry"):
         telemetry |= {"logs": settings.trace_content, "exclude": lambda _: not settings.auto_trace}
     return app
@@ -236,7 +236,6 @@ def _forbid_extra(kind: Any) -> Any:
 
 
 def _add_mcp(app: FastAPI) -> AbstractAsyncContextManager[None]:
-    """Offer the pipelines over MCP as well, if the package `mcp` is installed."""
     if importlib.util.find_spec("mcp") is None:
         log.info('MCP is not served, because the package mcp is not installed: pip install "prefrag[mcp]"')
         return nullcontext()
@@ -282,7 +281,6 @@ def _haystack_pipelines(wrappers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _describe_open_routes_only(app: FastAPI) -> None:
-    """Keep the OpenAPI schema free of routes that are not served, by wrapping FastAPI's `openapi` method."""
     describe = app.openapi
 
     def openapi() -> dict[str, Any]:

@@ -12,7 +12,7 @@ _SECONDS = 60.0  # to wait for the server
 
 
 def open_page(address: str, fragment: str) -> None:
-    """Open a page once its server answers. If no browser opens, print the address, unless a terminal shows it."""
+    """Open a page once its server answers. If no browser opens, print the address, unless stdout is a terminal."""
     threading.Thread(target=_open, args=(address, fragment), daemon=True).start()
 
 
@@ -24,6 +24,7 @@ def _open(address: str, fragment: str) -> None:
             break
         except OSError:
             time.sleep(0.05)
+    # If stdout is a terminal, `PageToken` prints the address.
     if not (_has_screen() and webbrowser.open(address + fragment)) and not sys.stdout.isatty():
         print(f"There is no browser to open. The page is at {address}", flush=True)
 

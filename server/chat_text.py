@@ -57,7 +57,7 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
         parts = [NOT_ANSWERED, "\n>\n".join(f"> {rename_marks(disarm(text), marks)}" for text in evidence)]
     else:
         parts = [disarm(one_line(result.get("asked_back") or "No answer was found."))]
-    # If the extractive reader did not run, the sentences only share words with the question, so the note comes first.
+    # If the extractive reader did not run, the evidence only shares words with the question. So put the note first.
     is_not_read = NOT_READ in (result.get("without_model") or ())
     parts.insert(0 if is_not_read else len(parts), write_note(result, cites))
     if search_failures(result):
@@ -106,7 +106,7 @@ def strip_notes(content: str) -> str:
     """Remove from an earlier answer what :func:`write_content` added to it."""
     paragraphs = content.partition(f"\n\n{HEADING}\n")[0].split("\n\n")
     if NOT_ANSWERED in paragraphs or any(one.startswith("Probably: ") for one in paragraphs):
-        # The rest of the answer only quotes passages.
+        # Everything else in such an answer is quoted from passages.
         return NOT_ANSWERED
     if stated := _STATED.search(content):
         return re.sub(r"\\(.)", r"\1", stated[1])
@@ -134,7 +134,7 @@ def write_note(result: Mapping[str, Any], cites: bool) -> str:
     """Write the note that says what the user should know about an answer."""
     says = []
     if (read := result.get("question")) and read != result.get("asked", read):
-        says.append(f"read as \u201c{disarm(one_line(read))}\u201d")
+        says.append(f"the question was read as \u201c{disarm(one_line(read))}\u201d")
     if given_parts(result):
         says.append("the extractive reader found this without a language model")
     elif (guess := result.get("guess")) and result.get("probability") is None:

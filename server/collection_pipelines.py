@@ -21,15 +21,15 @@ from prefrag.server.collections import (
 )
 from prefrag.server.keys import current_access
 
-# How many copies of the pipeline stay loaded. Each takes at most a megabyte, because copies share models and indexes.
+# How many recently used copies of the pipeline stay loaded. Each takes at most a megabyte, because models are shared.
 MOST_LOADED = 16
 
 
 class CollectionPipelines:
     """Finds the pipeline for the collection of a request.
 
-    When the server starts, it loads a pipeline that searches one collection. For each other collection, a copy is
-    loaded whose document store and web retriever (`local_index`) use that index. Recently used copies are kept.
+    The server starts with a pipeline that searches one collection. For another collection, a copy is loaded, in which
+    that collection is the `index` of the document store, and the `local_index` of the web retriever.
     """
 
     def __init__(self, name: str, pipeline: Any):
@@ -41,10 +41,10 @@ class CollectionPipelines:
         self._kinds, self._own, self._others = _find_indexes(pipeline)
 
     async def find(self, collection: str | None) -> Any:
-        """Return the pipeline that searches a collection. None means the default collection or the key's only one."""
+        """Find a collection's pipeline. None means the default or, if the key forbids it, the key's only collection."""
         allowed = current_access.get().collections
         if allowed is not None and not self._others <= allowed:
-            raise BadInput("This key may not use this pipeline. It also searches documents that the key rules out.")
+            raise BadInput("This pipeline also searches documents that your key rules out: use another pipeline.")
         if collection is None:
             if self._own is None or is_allowed(self._own):
                 return self.pipeline
@@ -62,7 +62,7 @@ class CollectionPipelines:
         if (pipeline := self._loaded.get(collection)) is None:
             if (loading := self._loading.get(collection)) is None:
                 loading = self._loading[collection] = asyncio.create_task(self._load_once(collection))
-            # Shield the loading: it must go on for other clients even if the first client that waits disconnects.
+            # Shield the loading, so that it goes on for the other clients if the client that started it disconnects.
             return await asyncio.shield(loading)
         self._keep(collection, pipeline)
         return pipeline

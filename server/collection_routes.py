@@ -90,7 +90,7 @@ def make_routes(
     served: Callable[[], Mapping[str, Any]],
     followed: FollowedFolder | None = None,
 ) -> APIRouter:
-    """Make the routes. ``at_work`` gets the running uploads, and ``are_shared`` says whether there are several keys."""
+    """Make the routes. Running uploads are added to ``at_work``. ``are_shared`` tells if there are several keys."""
     router = APIRouter(tags=["collections"])
     uploading = Places("uploads", _UPLOADS_AT_ONCE, _MOST_WAITING, are_shared)
     places = Places("changes of documents", _CHANGES_AT_ONCE, _MOST_WAITING, are_shared)
@@ -100,7 +100,7 @@ def make_routes(
         f"This server process accepts {a_day:,} bytes of uploads per key and day (PREFRAG_UPLOAD_BYTES_A_DAY).",
     )
     suggested = SuggestedQuestions(served)
-    # These limits hold for work on documents only. Questions are answered in other threads and do not wait for it.
+    # These limits hold only for work on documents. Questions are answered in other threads, so they do not wait here.
     reading, changing, drawing = CapacityLimiter(_READS_AT_ONCE), CapacityLimiter(_CHANGES_AT_ONCE), CapacityLimiter(1)
 
     async def read(work: Callable[[], T], limiter: CapacityLimiter = reading) -> T:
@@ -130,7 +130,7 @@ def make_routes(
 
     @router.get("/collections", summary="The collections that may be searched")
     async def list_collections() -> dict[str, Any]:
-        with _refuse_errors():
+        with _convert_errors():
             described = await read(partial(_describe_collections, are_in_elasticsearch()))
         for each in described:
             if followed and each["name"] == followed.collection:
@@ -139,15 +139,15 @@ def make_routes(
 
     @router.get("/collections/{name}/documents", summary="The documents of a collection")
     async def list_documents(name: str) -> JSONResponse:
-        with _refuse_errors():
+        with _convert_errors():
             shared = are_in_elasticsearch()
             check_collection(name, by_name=shared)
-            # Return a response, not a dict: FastAPI would need a second to validate a dict with 20,000 documents.
+            # Return a response, not a dict: FastAPI takes about one second to validate a dict with 20,000 documents.
             return JSONResponse(await read(partial(describe_documents, name, shared)))
 
     @router.get("/collections/{name}/questions", summary="Questions that the documents of a collection answer")
     async def suggest_questions(name: str) -> dict[str, Any]:
-        with _refuse_errors():
+        with _convert_errors():
             shared = are_in_elasticsearch()
             check_collection(name, by_name=shared)
             return {"questions": [], "pending": False} if shared else await read(partial(suggested.find, name))
@@ -161,7 +161,7 @@ def make_routes(
         return await open_text(request, name, passage=passage)
 
     async def open_text(request: Request, name: str, **wanted: str) -> dict[str, Any]:
-        with _refuse_errors():
+        with _convert_errors():
             shared = are_in_elasticsearch()
             check_collection(name, by_name=shared)
             opened = await read(partial(open_document, name, shared=shared, **wanted))
@@ -169,7 +169,7 @@ def make_routes(
 
     @router.get("/collections/{name}/documents/{document}/original", summary="The file of a document")
     async def read_original(name: str, document: str, request: Request) -> FileResponse:
-        with _refuse_errors():
+        with _convert_errors():
             path = await read(partial(find_original, name, document, check_original(request, name)))
         return FileResponse(path, media_type="application/octet-stream", filename=path.name, headers=_ORIGINAL_HEADERS)
 
@@ -177,7 +177,7 @@ def make_routes(
     async def read_page(
         name: str, document: str, page: int, request: Request, sentence: Annotated[str, Query(max_length=2_000)] = ""
     ) -> dict[str, Any]:
-        with _refuse_errors():
+        with _convert_errors():
             work = partial(draw_page, name, document, page, sentence, check_original(request, name))
             return await read(work, drawing)
 
@@ -190,11 +190,11 @@ def make_routes(
 
     @router.post("/collections/{name}/documents", summary="Upload documents", openapi_extra=_FORM)
     async def upload_documents(name: str, request: Request) -> dict[str, Any]:
-        with _refuse_errors(), ExitStack() as until_done:
+        with _convert_errors(), ExitStack() as until_done:
             shared = are_in_elasticsearch()
             _check_writing(name, shared)
             if shared:
-                _check_shared(name)
+                _check_elasticsearch_uploads(name)
             length, holder = request.headers.get("content-length", ""), holder_of(request.scope)
             size = int(length) if length.isdecimal() else settings.max_upload_bytes
             if size <= settings.max_upload_bytes:
@@ -217,7 +217,7 @@ def make_routes(
 
     @router.delete("/collections/{name}/documents/{document}", summary="Delete a document")
     async def delete_document(name: str, document: str, request: Request) -> dict[str, Any]:
-        with _refuse_errors():
+        with _convert_errors():
             shared = are_in_elasticsearch()
             _check_writing(name, shared)
             deleted, one = await change(request, partial(uploads.delete_upload, name, document, shared))
@@ -226,7 +226,7 @@ def make_routes(
 
     @router.delete("/collections/{name}", summary="Delete a collection that was made by an upload")
     async def delete_collection(name: str, request: Request) -> dict[str, Any]:
-        with _refuse_errors():
+        with _convert_errors():
             shared = are_in_elasticsearch()
             _check_writing(name, shared)
             if name == served_collection():
@@ -244,7 +244,7 @@ def _check_writing(name: str, shared: bool) -> None:
     check_collection(name, by_name=shared)
 
 
-def _check_shared(name: str) -> None:
+def _check_elasticsearch_uploads(name: str) -> None:
     if settings.state != "elasticsearch":
         raise BadInput(
             "The served pipelines search only Elasticsearch, but uploaded files are not stored there: set "
@@ -261,7 +261,7 @@ def may_send_originals(scope: Scope) -> bool:
 
 
 @contextmanager
-def _refuse_errors() -> Iterator[None]:
+def _convert_errors() -> Iterator[None]:
     """Turn failures into HTTP statuses and messages for clients. Details are written only to the log."""
     try:
         yield

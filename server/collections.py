@@ -48,7 +48,8 @@ def listed_collections() -> frozenset[str]:
 def is_listed(name: str, by_name: bool = False) -> bool:
     """Check whether the settings let requests name a collection. The collection need not exist.
 
-    With ``by_name``, the setting ``all`` does not count. ``all`` never includes an index searched in place of the web.
+    The setting ``all`` covers every index except those that are searched in place of the web. With ``by_name``, ``all``
+    is ignored, so the settings must list the collection by name, unless it is the default one.
     """
     listed = listed_collections()
     if name in listed - _ALL or name == served_collection():
@@ -85,7 +86,7 @@ def is_allowed(name: str) -> bool:
 
 
 def existing_collections(shared: bool = False) -> list[str]:
-    """List the collections that the request may search. With ``shared``, ``all`` does not count: see `is_listed`."""
+    """List the collections that the request may search. In Elasticsearch (``shared``), ``all`` is ignored."""
     if shared:
         named = sorted(listed_collections() - _ALL - {served_collection()})
         return [name for name in (served_collection(), *named) if is_allowed(name)]

@@ -16,7 +16,7 @@ from prefrag.indexing.stores import open_passages
 from prefrag.server.public_result import hide_folders
 from prefrag.server.uploads import list_uploads
 
-_KNOWN = {"kind": str, "date": str, "date_in": str, "modified": str, "standing": str, "file_size": int}
+_METADATA_FIELDS = {"kind": str, "date": str, "date_in": str, "modified": str, "standing": str, "file_size": int}
 
 
 def describe_documents(collection: str, shared: bool = False) -> dict[str, Any]:
@@ -24,17 +24,18 @@ def describe_documents(collection: str, shared: bool = False) -> dict[str, Any]:
 
     :param collection: The collection. The caller has checked that the request may read it.
     :param shared: Whether the collection is in Elasticsearch.
-    :returns: `documents` and `failed`. Each document has `id`, `name`, `folder` (relative to the collection), `kind`,
-        `size` (in bytes, or null), `passages`, `uploaded` and, if known, `date`, `date_in`, `modified` and `standing`.
-        `failed` lists the skipped files with `name`, `folder` and `reason`. It is null for Elasticsearch.
+    :returns: `documents` and `failed`. Each document has `id`, `name`, `folder` (relative to the innermost folder that
+        holds all documents), `kind`, `size` (in bytes, or null), `passages`, `uploaded` and, if known, `date`,
+        `date_in` (where the date was found), `modified` and `standing` (such as draft). `failed` is null for
+        Elasticsearch. Otherwise it lists the skipped files with `name`, `folder` and `reason`.
     """
     listed = list_uploads(collection, shared)
-    known = _read_known(collection, shared) if shared else _known_at(*index_version(collection), collection)
+    known = _read_metadata(collection, shared) if shared else _cached_metadata(*index_version(collection), collection)
     failed = {} if shared else read_skipped(resolve_index(collection))
     uploads = uploaded_path(collection) if shared else uploads_folder(collection)
     paths = [each.entry.path or "" for each in listed]
-    # The name that `name_folders` gives to a folder depends on all paths that it gets. Filters use names made from the
-    # documents' paths only. To get the same names here, leave the paths of failed files out.
+    # The names from `name_folders` depend on all paths that it gets. Filters pass it only the documents' paths, so the
+    # documents' folders are named in the same way here. The call with all paths is only for the failed files.
     folders = {**(name_folders([*paths, *failed], uploads) if failed else {}), **name_folders(paths, uploads)}
     documents = []
     for each, path in zip(listed, paths, strict=True):
@@ -57,17 +58,17 @@ def index_version(collection: str) -> tuple[Path, int]:
 
 
 @lru_cache(maxsize=4)
-def _known_at(path: Path, version: int, collection: str) -> dict[str, dict[str, Any]]:
+def _cached_metadata(path: Path, version: int, collection: str) -> dict[str, dict[str, Any]]:
     # This is cached, because reading the metadata of 20,000 files takes a second.
-    return _read_known(collection, shared=False)
+    return _read_metadata(collection, shared=False)
 
 
-def _read_known(collection: str, shared: bool) -> dict[str, dict[str, Any]]:
+def _read_metadata(collection: str, shared: bool) -> dict[str, dict[str, Any]]:
     """Read the metadata of each file from its first passage."""
     with closing(open_passages("elasticsearch" if shared else "tantivy", collection)) as store:
         return {
             str(passage.meta.get("file_path")): {
-                name: value for name, kind in _KNOWN.items() if type(value := passage.meta.get(name)) is kind
+                name: value for name, kind in _METADATA_FIELDS.items() if type(value := passage.meta.get(name)) is kind
             }
             for passage in store.where("split_id", [0])
         }

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 MOST_BYTES = 100_000_000
 # Servers with a shared state use this index instead of a file. It may hold about as many entries as a full file.
 FEEDBACK_INDEX = "prefrag-feedback"
-_MOST_DOCUMENTS = 100_000
+_MOST_ENTRIES = 100_000
 router = APIRouter(tags=["feedback"])
 
 Word = Annotated[str, Field(max_length=200)]
@@ -188,8 +188,8 @@ def _keep_shared(record: dict[str, Any]) -> None:
     try:
         with connect_elasticsearch() as client:
             make_index(client, FEEDBACK_INDEX, {"enabled": False}, number_of_shards=1, hidden=True)
-            if client.count(index=FEEDBACK_INDEX)["count"] >= _MOST_DOCUMENTS:
-                reason = f"There are {_MOST_DOCUMENTS:,} entries: export them and delete the index {FEEDBACK_INDEX}"
+            if client.count(index=FEEDBACK_INDEX)["count"] >= _MOST_ENTRIES:
+                reason = f"There are {_MOST_ENTRIES:,} entries: export them and delete the index {FEEDBACK_INDEX}"
                 raise FeedbackNotKept(f"Feedback cannot be stored. {reason}.")
             client.create(index=FEEDBACK_INDEX, id=record["id"], document=record)
     except DocumentStoreError as error:
@@ -219,7 +219,7 @@ async def give_feedback(given: Feedback, request: Request) -> dict[str, str]:
     try:
         if given.index is not None:
             check_collection(given.index)
-            # A collection that the settings name may be in Elasticsearch. So look on this machine only for others.
+            # A collection that the settings list by name may be in Elasticsearch. Others need an index on this machine.
             if not is_listed(given.index, by_name=True) and not index_exists(index_path(given.index)):
                 raise NoSuchCollection
             collection = given.index

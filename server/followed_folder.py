@@ -74,7 +74,7 @@ class FollowedFolder:
                     self._fail(f"The folder cannot be watched ({error}), so it is scanned regularly instead.")
             except Exception as error:
                 # For example, the watcher fails if the name of a file is not UTF-8.
-                self._fail(f"Watching the folder failed and starts again. {error}")
+                self._fail(f"Watching the folder failed. It will be started again. {error}")
             if not self._is_there():
                 if self._state["state"] != "away":
                     log.warning("{} is not there, or cannot be read. Nothing is deleted from the index.", self._folder)
@@ -146,7 +146,7 @@ class FollowedFolder:
         return None
 
     def _concerns(self, change: Change, path: str) -> bool:
-        """Check whether a changed path is indexed. Hidden files, and folders that tools fill, are not."""
+        """Check whether a changed path is indexed. Hidden files, and folders such as node_modules, are not."""
         return not any(map(is_passed_over, os.path.relpath(path, self._folder).split(os.sep)))
 
 

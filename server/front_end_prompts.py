@@ -15,7 +15,8 @@ from prefrag.components.web.query_origin import is_question
 _TEMPLATE = "### task:"
 _CONTEXT, _CONTEXT_END = "<context>", "</context>"
 _QUERY, _QUERY_END = "<user_query>", "</user_query>"
-# The JSON example in a task's prompt, and whether its value is a list. A quoted list of messages does not match.
+# The JSON example in a task's prompt, with the group `list` if its value is a list. An example inside a list does not
+# match, because it may be a message of a quoted conversation.
 _SHAPE = re.compile(r'(?<!\[)(?<!\[\s)(?<!,)(?<!,\s)\{{1,2}\s{0,20}"(?P<key>\w{1,40})"\s{0,9}:\s{0,9}(?P<list>\[)?')
 # The beginning of a turn in a quoted conversation. Turns of speakers with names other than these do not match.
 _TURN = re.compile(
@@ -50,7 +51,8 @@ class Attachment(NamedTuple):
 def find_task(messages: Sequence[Mapping[str, Any]], metadata: Any = None) -> bool:
     """Check whether the last message is a front end's task for the model. In doubt, it counts as a question.
 
-    A task quotes a conversation. It also asks for JSON or a title, unless a system message says what to do.
+    A task quotes a conversation, and asks for JSON or a title. If nothing stands before the conversation, a system
+    message is taken for the request instead.
     """
     if isinstance(metadata, Mapping) and metadata.get("task"):
         return True

@@ -29,16 +29,15 @@ from prefrag.indexing.shared_uploads import describe_index
 from prefrag.indexing.uploads import add_uploads, change_documents
 from prefrag.server.collections import served_collection
 
-# How long to wait for a reply or a report of progress. One file may take five minutes, and an upload may have several.
+# How long to wait for a reply or report of progress. A file can take five minutes, and uploads can have several files.
 INDEX_SECONDS = 900.0
-# How long an idle process is kept. It can begin the next order without seconds of imports, but it occupies memory.
+# How long an idle process is kept. It occupies memory, but a new process would need seconds to import its modules.
 IDLE_SECONDS = 300.0
 # How much memory a process may allocate. Converting a file may need a hundred times the file's size.
 _MOST_BYTES = 4_000_000_000
 _NICENESS = 5
 _SECONDS_BETWEEN_REPORTS = 0.5
-# Called with the number of bytes that have been read, and the number of bytes to read in total.
-OnBytes = Callable[[int, int], None]
+OnBytes = Callable[[int, int], None]  # called with how many bytes have been read, and how many are to be read in all
 
 
 class IndexingFailed(PrefragError):
@@ -188,7 +187,7 @@ def index_files(collection: str, incoming: str, shared: bool = False) -> dict[st
 def _describe(work: Callable[[], IndexReport]) -> dict[str, Any]:
     try:
         report = work()
-        # `asdict` would turn each pair of key and count in a Counter into a key, which JSON does not allow.
+        # `asdict` would turn a Counter's pairs of key and count into keys. JSON does not allow pairs as keys.
         return {**asdict(report), "other_kinds": report.other_kinds}
     except Exception as error:
         status = getattr(error, "http_status", error_kind(error).http_status)
@@ -229,8 +228,8 @@ def _follow(order: dict[str, Any], write: Callable[[dict[str, Any]], None]) -> d
 def _read_orders(orders: queue.SimpleQueue[str]) -> None:
     for line in sys.stdin:
         orders.put(line)
-    # The server is gone, so end at once. The next server waits until this process has lost its lock on the collection,
-    # and then finishes or undoes the change. This process must not write anything after that.
+    # The server is gone. The next server waits until this process has lost its lock on the collection, and then
+    # finishes or undoes the change. `os._exit` ends all threads at once, so that none of them writes after that.
     os._exit(0)
 
 

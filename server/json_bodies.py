@@ -29,7 +29,7 @@ _CONVERSATIONS = ("messages", "history")
 _TOO_DEEP = f"The body is nested more than {MAX_DEPTH} deep."
 _NO_TEXT = "The body holds half of a surrogate pair, which is not a character: send valid UTF-8."
 _INTEGERS = range(-(2**63), 2**64)
-# How many problems of a body a reply names at most. If everything is wrong, the first ones are enough.
+# A reply lists at most this many problems of a request's body. If everything is wrong, the first problems are enough.
 _NAMED_PROBLEMS = 20
 _NAME_CHARACTERS = 100
 

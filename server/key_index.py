@@ -60,7 +60,7 @@ class KeyIndex:
         from prefrag.indexing.stores import make_index
 
         with self._connect() as client:
-            # Make a hidden index. If the first write made it, lists and searches of all indexes would include it.
+            # Make a hidden index. If the write below had to make it, searches of all indexes would include it.
             make_index(client, KEY_INDEX, {"enabled": False}, number_of_shards=1, hidden=True)
             try:
                 condition: dict[str, Any] = {**version} or {"op_type": "create"}

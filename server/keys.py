@@ -40,8 +40,7 @@ _NAME = r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"
 _COLLECTION = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _MOST_BYTES = 1_000_000
 _LOCK_SECONDS = 10.0
-# A server process reads the index of keys at most once in this time.
-_INDEX_SECONDS = 1.0
+_INDEX_SECONDS = 1.0  # a server process reads the index of keys at most once in this time
 _ATTEMPTS = 10  # to change the index of keys while others change it too
 # Paths that need no key, because probes and browsers that open the page send none. Their replies reveal no data.
 _PROBES = re.compile(r"/(ready|live)")
@@ -60,7 +59,7 @@ class Access:
 
 
 ANYONE = Access(deploys=True)  # what requests without a key may do, while the server needs no key
-# What a request with the page's cookie may do. No stored key can have this name, because of the colon.
+# What a request with the page's cookie may do. No stored key is called page:token, as names of keys have no colon.
 AT_TERMINAL = Access("page:token", writes=True)
 # What the current request may do. `ApiKeys` sets this before other code reads it, and the request's tasks inherit it.
 current_access: ContextVar[Access] = ContextVar("current_access", default=ANYONE)
@@ -198,14 +197,14 @@ class Keyring:
         self._kept: tuple[Key, ...] = ()
         self._seen: object = None
         # Requests need a key if there is a key file on this machine, even if the keys are in Elasticsearch now.
-        self._has_place = settings.keys_file is not None or (self._index is not None and self.path.exists())
+        self._has_key_store = settings.keys_file is not None or (self._index is not None and self.path.exists())
         self._always = settings.require_key
         self._read_again()
 
     @property
     def is_required(self) -> bool:
         """Whether a request needs a key."""
-        return bool(self._of_environment) or self._has_place or self._always or self.is_unreadable
+        return bool(self._of_environment) or self._has_key_store or self._always or self.is_unreadable
 
     @property
     def has_keys(self) -> bool:
@@ -250,7 +249,7 @@ class Keyring:
         kept: tuple[Key, ...] = ()
         try:
             found, _ = index.read()
-            self._has_place |= found is not None
+            self._has_key_store |= found is not None
             kept = _read_document(found or {})
         except (KeysUnreadable, BadInput) as error:
             if not self.is_unreadable:
@@ -272,14 +271,14 @@ class Keyring:
         self._kept = ()
         try:
             self._kept = _read(self.path)
-            self._has_place = True
+            self._has_key_store = True
         except FileNotFoundError:
-            if self._has_place:
+            if self._has_key_store:
                 logger.error("The key file %s is gone: all of its keys are refused until it is back.", self.path)
         except BadInput as error:
-            self._has_place = True
+            self._has_key_store = True
             if isinstance(error.__cause__, OSError):
-                # Read the file again at the next request, even if unchanged: perhaps only too many files were open.
+                # Read the file again at the next request, even if unchanged: errors such as too many open files pass.
                 self._seen = None
             logger.error("%s Until then, all of its keys are refused.", error)
 
@@ -308,7 +307,7 @@ class ApiKeys:
         if access is None and not self.keyring.is_required and not is_local:
             message = (
                 "This service has no API keys: make one with `prefrag keys add NAME`, or set PREFRAG_API_KEYS. Without "
-                "keys, it only answers requests from its own machine, to a name such as localhost and without a proxy."
+                "keys, it only answers clients on its own machine that use a name such as localhost and no proxy."
             )
             await refuse(scope, receive, send, 403, message)
         elif path == "/access" and scope.get("method") == "POST":
@@ -316,7 +315,7 @@ class ApiKeys:
             if cookie is not None:
                 await cookie(scope, receive, send)
                 return
-            message = "This address has been used, or the server was started again: open the address in the terminal."
+            message = "This address was used, or the server restarted. Open the address that the terminal shows now."
             await refuse(scope, receive, send, 403, message)
         elif PUBLIC_PATHS.fullmatch(path):
             await self.app(scope, receive, send)
@@ -365,7 +364,6 @@ def _read(path: Path) -> tuple[Key, ...]:
 
 
 def _read_document(document: dict[str, object]) -> tuple[Key, ...]:
-    """Read the keys from the document of the index, which has the form of a key file."""
     try:
         return _KeysFile.model_validate_json(json.dumps(document)).keys
     except ValueError as error:

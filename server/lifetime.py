@@ -18,10 +18,9 @@ from prefrag.server.shares import RETRY_SECONDS, Busy, Places, holder_of
 STOPPING = "The server is stopping. Ask again."
 RUN_PATHS = re.compile(r"/([\w.-]+/run|(v1/)?chat/completions)")
 
-# Calls over MCP are limited too. They are not in RUN_PATHS, because their replies do not end with `[DONE]`.
+# Calls over MCP are limited too, but are not in RUN_PATHS, which names the paths whose streams end with `[DONE]`.
 _LIMITED_PATHS = re.compile(rf"{RUN_PATHS.pattern}|/mcp")
-# A client that reads nothing for this long counts as gone, even if its connection is open.
-_SEND_SECONDS = 60.0
+_SEND_SECONDS = 60.0  # a client that reads nothing for this long counts as gone, even if its connection is open
 
 
 class CancelWhenGone:
@@ -59,7 +58,7 @@ class CancelWhenGone:
                 pass
             gone.set()
 
-        async def send_noting(message: Message) -> None:
+        async def send_and_note_start(message: Message) -> None:
             nonlocal begun
             begun = True
             await send(message)
@@ -68,7 +67,7 @@ class CancelWhenGone:
         assert task is not None
         self.in_flight.add(task)
         task.add_done_callback(self.in_flight.discard)
-        work = asyncio.ensure_future(self.app(scope, receive_body, send_noting))
+        work = asyncio.ensure_future(self.app(scope, receive_body, send_and_note_start))
         watcher = asyncio.ensure_future(watch_connection())
         stopping = False
         try:
@@ -92,7 +91,7 @@ class RunLimit:
     def __init__(self, app: ASGIApp, keyring: Keyring):
         self.app = app
         self.places = Places("questions", settings.max_runs, settings.max_waiting, lambda: keyring.is_shared)
-        self.seconds = limit_deadline(None)
+        self.seconds = limit_deadline(None)  # the longest time that a question may take
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on when its turn comes, or answer 429 or 503."""

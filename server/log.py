@@ -55,7 +55,7 @@ def _write_json(message: Any) -> None:
 
 
 def _log_run(measured: Measured) -> None:
-    """Write one line when a question was answered or failed: labels, numbers and, if any, the type of the error."""
+    """Write one line when a run has ended: labels, numbers and, if the run failed, the type of the error."""
     if measured.name != "prefrag.run":
         return
     counted = {field: measured.tags[tag] for tag, field in _COUNTED.items() if tag in measured.tags}

@@ -45,8 +45,8 @@ _INSTRUCTIONS = (
 _DESCRIPTION = (
     "Answer a question from the user's own documents first; the web is searched only if they do not suffice and the "
     "user allows it. The tool takes several steps by itself, so ask one question even if it needs several documents. "
-    "It returns the answer with the marks of its sources, a label or a word for how far to trust it, and each source "
-    "with the sentence that matters. Without an answer, it says so and returns the sentences that it found."
+    "It returns the answer, with marks that name its sources; a label or a word that says how far to trust the answer; "
+    "and the sources, with the sentences that matter. Without an answer, it says so and returns the sentences it found."
 )
 # Options that the tools do not offer. A model can write complete questions, so it need not send earlier turns or texts.
 _HIDDEN = frozenset({"history", "documents", "stream"})
@@ -68,7 +68,7 @@ def create_server() -> Server[Any, Any]:
     async def list_tools() -> list[Tool]:
         return [_describe(name) for name in registry.get_names() if _find_arguments(name) is not None]
 
-    # `_call` validates the arguments instead, by the same rules as the other routes.
+    # Switch off the library's validation: `_call` validates the arguments, by the same rules as the HTTP routes.
     @server.call_tool(validate_input=False)
     async def call_tool(name: str, arguments: dict[str, Any]) -> CallToolResult:
         known = _find_arguments(name)
@@ -124,8 +124,8 @@ async def serve_stdio(files: Mapping[str, Path], lenient: bool, output: TextIO) 
     # Wrap standard input as the MCP library does, so that `valid_lines` can check each line first.
     lines = anyio.wrap_file(TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace"))
     replies = anyio.wrap_file(output)
-    sound: Any = valid_lines(lines, replies)
-    async with stdio_server(sound, replies) as (received, sent):
+    valid: Any = valid_lines(lines, replies)
+    async with stdio_server(valid, replies) as (received, sent):
         await server.run(received, sent, server.create_initialization_options())
 
 
@@ -146,7 +146,7 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
         parts = ["No answer was found."]
     parts.append(break_tokens(write_note(result, cites)))
     cited = {citation["mark"] for citation in result.get("citations") or ()}
-    # Below an answer, each source is listed with its best sentence. Without an answer, the sentences are above already.
+    # Quote the best sentence of each cited source (of all sources if none is cited), unless it is shown above already.
     sources = [
         _write_source(mark, document, quotes=(not evidence or certainty == "stated") and (mark in cited or not cited))
         for mark, document in references(result)

@@ -15,7 +15,7 @@ from prefrag.components.tracing import Measured, observers
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _RUN_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600)
-_PART_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120)
+_STEP_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120)
 
 # Use a separate registry, because other libraries in the process put their own metrics into the default one.
 _registry = CollectorRegistry()
@@ -27,11 +27,11 @@ _CALL_SECONDS = Histogram(
     "prefrag_model_call_seconds",
     "How long calls of models took, including retries.",
     ["role", "failed"],
-    buckets=_PART_BUCKETS,
+    buckets=_STEP_BUCKETS,
     registry=_registry,
 )
 _SEARCH_SECONDS = Histogram(
-    "prefrag_search_seconds", "How long searches took.", ["source", "failed"], buckets=_PART_BUCKETS, registry=_registry
+    "prefrag_search_seconds", "How long searches took.", ["source", "failed"], buckets=_STEP_BUCKETS, registry=_registry
 )
 _TOKENS = Counter("prefrag_tokens", "Tokens, counted by the model servers.", ["role", "kind"], registry=_registry)
 _HELD_BACK = Counter("prefrag_queries_held_back", "Queries that were not sent to the web.", registry=_registry)

@@ -1,4 +1,4 @@
-"""Serve the chat front end Open WebUI under a separate base URL, and send it steps and sources as chat events."""
+"""Give the front end Open WebUI its own base URL. Replies under it contain steps and sources as chat events."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -162,7 +162,7 @@ def _write_passage(document: Mapping[str, Any]) -> str:
 
 def _judge_answer(result: Mapping[str, Any]) -> str:
     if result.get("asked_back"):
-        return "Asked back"
+        return "Asked you a question"
     if word := GIVEN.get(result.get("certainty") or ""):
         return f"{word}, read without a language model"
     if result.get("not_found"):
@@ -170,4 +170,4 @@ def _judge_answer(result: Mapping[str, Any]) -> str:
     if not result.get("answered"):
         return "No answer"
     label = result.get("label")
-    return f"{str(label).capitalize()} by its own check" if label else "Not checked"
+    return f"{str(label).capitalize()} by the model's own check" if label else "Not checked"

@@ -17,8 +17,7 @@ DONE = b"data: [DONE]"
 # An SSE comment, sent while a model thinks: proxies close connections that are silent for a minute. Clients skip it.
 _KEEP_ALIVE = b": the run goes on\n\n"
 _SILENT_SECONDS = 10.0
-# How long to wait for a client that does not read the last event.
-_LAST_SECONDS = 1.0
+_LAST_SECONDS = 1.0  # how long to wait for a client that does not read the last event
 # Hayhooks answers 404 with this text for an unknown model. Any other 404 in a chat means an unknown collection.
 _NO_MODEL = re.compile(r"Pipeline '(?P<name>.*)' not found.*", re.DOTALL)
 _COMPLETIONS = ("/v1/chat/completions", "/chat/completions")
@@ -41,15 +40,15 @@ class StreamEnd:
             return
         streams = False
         tail = b""
-        spoken, turn = asyncio.Event(), asyncio.Lock()
-        breaker: asyncio.Task[None] | None = None
+        something_sent, turn = asyncio.Event(), asyncio.Lock()
+        keep_alive: asyncio.Task[None] | None = None
 
         async def break_silence() -> None:
             while True:
-                spoken.clear()
+                something_sent.clear()
                 try:
                     async with asyncio.timeout(_SILENT_SECONDS):
-                        await spoken.wait()
+                        await something_sent.wait()
                 except TimeoutError:
                     async with turn:
                         # Send the comment only between two events, because a chunk can end in the middle of an event.
@@ -57,7 +56,7 @@ class StreamEnd:
                             await send({"type": "http.response.body", "body": _KEEP_ALIVE, "more_body": True})
 
         async def send_end(message: Message) -> None:
-            nonlocal streams, tail, breaker
+            nonlocal streams, tail, keep_alive
             if message["type"] == "http.response.start":
                 streams = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
                 if streams:
@@ -71,11 +70,11 @@ class StreamEnd:
                     streams = False
                     if not tail.rstrip().endswith(DONE):
                         message = {**message, "body": body + DONE + b"\n\n"}
-            spoken.set()
+            something_sent.set()
             async with turn:
                 await send(message)
-            if streams and breaker is None:
-                breaker = asyncio.create_task(break_silence())
+            if streams and keep_alive is None:
+                keep_alive = asyncio.create_task(break_silence())
 
         try:
             await self.app(scope, receive, send_end)
@@ -91,11 +90,11 @@ class StreamEnd:
                         await send_end({"type": "http.response.body", "body": f"data: {event}\n\n".encode()})
             raise
         finally:
-            if breaker is not None:
-                breaker.cancel()
+            if keep_alive is not None:
+                keep_alive.cancel()
                 # Do not wait for the task: the client has its answer, and another run may be waiting. The task's
                 # exception is read only to keep asyncio from logging it.
-                breaker.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+                keep_alive.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
 
 class ErrorForm:
@@ -144,8 +143,8 @@ async def _send_error(start: Message, body: bytes, scope: Scope, send: Send) -> 
         content = None
     if not isinstance(content, Mapping):
         content = {"detail": body.decode(errors="replace") or "Internal Server Error"}
+    # Errors that already have the OpenAI form stay as they are. A later version of Hayhooks may write such errors.
     if not isinstance(content.get("error"), Mapping):
-        # Other errors already have the OpenAI form. A later version of Hayhooks may write them so.
         content = {**_describe_error(content.get("detail"), start["status"], path_of(scope)), **content}
     text = json.dumps(content, ensure_ascii=False).encode()
     headers = MutableHeaders(raw=list(start["headers"]))
@@ -158,7 +157,7 @@ async def _send_error(start: Message, body: bytes, scope: Scope, send: Send) -> 
 def _describe_error(detail: Any, status: int, path: str | None) -> dict[str, Any]:
     message, param, code = str(detail), None, None
     if isinstance(detail, list):
-        # For a body of the wrong shape, the detail is a list of problems. Each has a place in the body and a message.
+        # For a body of the wrong shape, the detail is a list of problems, each with its message and its field.
         fields = [".".join(str(part) for part in each["loc"] if part != "body") for each in detail]
         message = "; ".join(f"{field}: {each['msg']}" for field, each in zip(fields, detail, strict=True))
         param = fields[0] or None

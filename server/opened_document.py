@@ -52,7 +52,7 @@ def open_document(collection: str, document: str = "", passage: str = "", shared
         whole = store.where(PATH_FIELDS[kind], [path]) if path and kind == "file" else filter(None, [found])
         passages = sorted(whole, key=_place)
     if not passages:
-        raise Missing("This document is a corpus: open its passages one by one." if path else _NOT_THERE)
+        raise Missing("The passages of this file are unrelated: open them one by one." if path else _NOT_THERE)
     at = next((number for number, one in enumerate(passages) if one.id == passage), 0)
     first = max(0, min(at - MOST_PASSAGES // 2, len(passages) - MOST_PASSAGES))
     meta = passages[0].meta
@@ -87,13 +87,14 @@ def draw_page(collection: str, document: str, page: int, sentence: str, shared: 
     if path.stat().st_size > most_bytes(path):
         raise BadInput("The file has grown beyond the limit for PDF files.")
     try:
-        return _drawing(os.getpid()).draw(path.read_bytes(), page, sentence)
+        return _drawing_process(os.getpid()).draw(path.read_bytes(), page, sentence)
     except CannotRead as error:
         raise BadInput(f"The page cannot be shown: {error}.") from error
 
 
 @cache
-def _drawing(pid: int) -> ConverterProcess:
+def _drawing_process(pid: int) -> ConverterProcess:
+    # `pid` is only the key of the cache: a forked server process must not use the drawing process of its parent.
     process = ConverterProcess(seconds=_MOST_SECONDS)
     atexit.register(process.close)
     return process

@@ -19,8 +19,8 @@ _TYPES = {
     ".svg": "image/svg+xml",
 }
 HEADERS = {
-    # With this policy, browsers allow no inline scripts or styles, nothing from other hosts, and no markup made from
-    # text. `data:` is allowed for the pictures of PDF pages.
+    # With this policy, browsers allow no inline scripts or styles, nothing from other hosts, and no scripts that turn
+    # text into HTML. `data:` is allowed for the pictures of PDF pages.
     "Content-Security-Policy": (
         "default-src 'self'; img-src 'self' data:; base-uri 'none'; object-src 'none'; form-action 'none'; "
         "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"

@@ -24,7 +24,7 @@ from prefrag.server.security import is_loopback
 
 # The environment variable in which `serve` passes the secret to its workers. Users do not set it.
 _VARIABLE = "_SERVE_PAGE_TOKEN"
-_FIRST = "first"  # the file's name before there is a token
+_FIRST = "first"  # what the file that `show` renames is called before there is a token
 
 
 @contextmanager
@@ -58,7 +58,7 @@ class PageToken:
         self._cookie = hmac.new(secret.encode(), b"cookie", hashlib.sha256).hexdigest() if secret else ""
 
     def show(self, used: str = _FIRST) -> bool:
-        """Replace a used token by a new one, and show the new token. Return False if the used token is not valid."""
+        """Use up a token, given as its hash: replace it by a new one and show that. Return False if it is not valid."""
         if self._folder is None:
             return False
         token = secrets.token_urlsafe()
@@ -73,7 +73,7 @@ class PageToken:
         # Print the token only at a terminal, because a file would store it. Printing fails if the terminal is closed.
         with suppress(OSError):
             if sys.stdout.isatty():
-                print(f"Open the page on this machine, once: {self._address}#token={token}", flush=True)
+                print(f"Open this address on this machine. It works once: {self._address}#token={token}", flush=True)
         return True
 
     def exchange(self, token: str, scope: Scope) -> Response | None:

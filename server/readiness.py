@@ -14,13 +14,12 @@ _MODEL_SECONDS = 5.0
 STORES = (ELASTICSEARCH_STORE, TANTIVY_STORE)
 _MODEL = "ChatModel"
 EVERYTHING = (*STORES, _MODEL)
-# Set when the process has been told to stop.
-leaving = threading.Event()
+leaving = threading.Event()  # set when the process has been told to stop
 _ADVICE = {
     "unreachable": "Elasticsearch does not answer: start it, or set PREFRAG_ELASTICSEARCH_URL to where it runs.",
     "no_index": "Elasticsearch has no such index: make it with prefrag index YOUR_FILES --store elasticsearch.",
     "refused": "Elasticsearch refuses the search: check PREFRAG_ELASTICSEARCH_API_KEY.",
-    "missing": "The index that the server's log names does not exist: make it with prefrag index YOUR_FILES.",
+    "missing": "An index does not exist (the server's log says which): make it with prefrag index YOUR_FILES.",
     "damaged": "The index cannot be searched: delete it and index the documents again.",
     "no_model": "The model server does not answer: start it, or set {prefix}BASE_URL to where it runs.",
     "no_key": "The model server refuses the key: check {prefix}API_KEY.",
@@ -78,7 +77,7 @@ async def _find_index_outage(store: Any) -> Outage | None:
     return None
 
 
-_models: dict[Any, tuple[float, Outage | None]] = {}
+_models: dict[Any, tuple[float, Outage | None]] = {}  # for each model server: when it was asked, what was wrong
 
 
 async def _find_model_outage(server: Any) -> Outage | None:

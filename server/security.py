@@ -9,8 +9,8 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-# The paths that are served. If a later version of Hayhooks adds routes, they stay closed until they are added here.
-_OPEN_PATHS = re.compile(
+# The paths that are served. If a later version of Hayhooks adds routes, they get 404 until they are added here.
+_SERVED_PATHS = re.compile(
     r"/(|page/[\w-]+\.\w+|pipelines|ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
     r"|collections|collections/[\w.-]+(/documents(/[\w-]+(/original|/pages/\d+)?)?|/passages/.+|/questions)?"
     r"|access|feedback|mcp|metrics|openapi\.json)"
@@ -22,7 +22,7 @@ DEPLOY_PATHS = re.compile(r"/(deploy_files|deploy-yaml|undeploy/[\w.-]+)")
 
 def is_open(path: str, open_deploy: bool = False) -> bool:
     """Check whether a path is served. With ``open_deploy``, the routes that deploy pipelines are served too."""
-    return bool(_OPEN_PATHS.fullmatch(path)) or (open_deploy and bool(DEPLOY_PATHS.fullmatch(path)))
+    return bool(_SERVED_PATHS.fullmatch(path)) or (open_deploy and bool(DEPLOY_PATHS.fullmatch(path)))
 
 
 class OpenRoutes:

@@ -58,10 +58,11 @@ def choose_pipelines() -> dict[str, Path]:
 
 
 def check_index(files: Iterable[Path]) -> None:
-    """Set ``PREFRAG_INDEX`` to the index to serve, never the demo. Raise an error if a pipeline's index is missing."""
+    """Set ``PREFRAG_INDEX`` if it is not set. Raise an error if an index that a pipeline searches is missing."""
     parts = [one for file in files if not file.is_dir() for one in blocks(read_block(file))]
     stores = [parameters_of(one) for one in parts if class_of(one) == _STORE]
     names = {store.get("index") for store in stores if not store.get("path")}
+    # If the chosen index is the demo, this sets `default` instead.
     refuse_demo(chosen_index() if None in names else DEFAULT_INDEX)
     for name in names:
         resolve_index(name)
@@ -91,7 +92,7 @@ def prepare_task_model(prepared: PreparedPipeline) -> PreparedPipeline | None:
 
 
 def keep_modules_apart() -> None:
-    """Load the modules of wrappers, the classes that serve pipelines, under separate package names.
+    """Load the modules of wrappers (classes that serve pipelines) under separate package names.
 
     Hayhooks imports a wrapper as a package with the pipeline's name. A wrapper deployed as ``prefrag`` would replace
     our own package in ``sys.modules``, and undeploying it would remove our package. Hayhooks' loader accepts other
@@ -108,24 +109,24 @@ def keep_modules_apart() -> None:
         module = module_loader.load_pipeline_module(name, dir_path, package_name=package(name))
         wrapper: Any = getattr(module, "PipelineWrapper", None)
         if wrapper is not None and not issubclass(wrapper, ServedPipeline):
-            _keep_bound_keys_out(wrapper)
+            _refuse_restricted_keys(wrapper)
         return module
 
     deploy_utils.load_pipeline_module = load_module
-    _keep_bound_keys_out(YAMLPipelineWrapper)
+    _refuse_restricted_keys(YAMLPipelineWrapper)
     deploy_utils.pipeline_modules = lambda name: module_loader.pipeline_modules(package(name))
     deploy_utils.unload_pipeline_modules = lambda name: module_loader.unload_pipeline_modules(package(name))
 
 
 @functools.cache
-def _keep_bound_keys_out(wrapper: Any) -> None:
+def _refuse_restricted_keys(wrapper: Any) -> None:
     """Change a wrapper's run methods so that they refuse requests whose key may search only some collections."""
 
     def guard(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
         def run(*arguments: Any, **options: Any) -> Any:
             if current_access.get().collections is not None:
-                message = "This key allows only some collections, but this pipeline may search others: use another."
+                message = "This pipeline may search any collection. Your key allows only some: use another pipeline."
                 raise HTTPException(HTTPStatus.FORBIDDEN, message)
             # An asynchronous method returns a coroutine here, which Hayhooks awaits.
             return method(*arguments, **options)

@@ -23,7 +23,7 @@ RETRY_SECONDS = 5
 
 
 def holder_of(scope: Scope) -> str:
-    """Return who sent a request, the holder: the name of the request's key or, without a key, the client's address."""
+    """Return whose share a request uses (its holder): the name of its key or, without a key, the client's address."""
     return current_access.get().key or (scope.get("client") or ("",))[0]
 
 

@@ -1,4 +1,4 @@
-"""Suggest first questions to users. They are made from sentences of the documents that answer them."""
+"""Suggest questions with which users can begin. Each is made from a sentence of a document, which answers it."""
 
 import hashlib
 import re
@@ -20,11 +20,13 @@ from prefrag.components.text.sentences import shown_sentences
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 from prefrag.server.document_list import index_version
 
-MOST, _MOST_TRIED, _MOST_SECONDS = 4, 24, 30.0  # at most: questions suggested, questions tried, seconds for this
-_MOST_FILES, _FIRST_PASSAGES, _MOST_PASSAGES = 500, 6, 3_000  # at most: files sampled, passages of each and in all
-_MOST_SENTENCE, _MOST_QUESTION, _MOST_NAME, _READ = 250, 100, 80, 5  # three limits in characters, one in passages
-# Seconds to wait before questions are made again for a changed index, and seconds before each question is tried.
-_PAUSE, _BETWEEN = 60.0, 0.1
+MOST = 4  # questions that are suggested
+_MOST_TRIED, _MOST_SECONDS = 24, 30.0  # trying stops after so many questions, or so many seconds
+_MOST_FILES, _FIRST_PASSAGES, _MOST_PASSAGES = 500, 6, 3_000  # to read: files, first passages of each, passages in all
+_MOST_SENTENCE, _MOST_QUESTION, _MOST_NAME = 250, 100, 80  # lengths in characters
+_READ = 5  # how many passages the extractive reader reads for a question
+_PAUSE = 60.0  # seconds to wait before questions are made again for an index that has changed
+_BEFORE_EACH = 0.1  # seconds to sleep before each question is tried
 # Questions repeat only words and spaces from documents, so that no web address or markup gets into a question.
 _WORD = r"[^\W\d_][\w'\u2019-]{0,30}"
 _OF = rf"(?: (?:of|for|at|in) (?:the )?{_WORD}(?: [A-Z][\w'\u2019-]{{0,30}}){{0,3}})?"
@@ -62,7 +64,7 @@ _PREFIX = re.compile(r"^(?:(?:(?:chapter|section|part|slide)\s+)?[\d.]+[.:)]*|th
 
 
 def make_questions(passage: Document) -> Iterator[str]:
-    """Make questions from sentences about the title, a heading, or a named thing. Some questions are bad."""
+    """Make questions from sentences about the title, a heading, or a named thing. `find_questions` drops bad ones."""
     names = [str(passage.meta.get("title") or ""), (heading_of(passage.meta) or "").rpartition(" > ")[2]]
     names = [_PREFIX.sub("", name.strip()) for name in names]
     for sentence in shown_sentences((passage.content or "")[:5_000]):
@@ -90,8 +92,8 @@ def _name(thing: str, names: list[str]) -> str:
     if not article:
         return rest if rest.lower() in map(str.lower, names) else ""
     topic = {word.lower().rstrip("s") for name in names for word in name.split()} - FUNCTION_WORDS
-    is_told = any(word[0].isupper() or word.lower().rstrip("s") in topic for word in words)
-    return f"{article.lower()} {rest}" if is_told and (len(words) > 1 or words[0].lower() in topic) else ""
+    is_specific = any(word[0].isupper() or word.lower().rstrip("s") in topic for word in words)
+    return f"{article.lower()} {rest}" if is_specific and (len(words) > 1 or words[0].lower() in topic) else ""
 
 
 class SuggestedQuestions:
@@ -126,7 +128,7 @@ class SuggestedQuestions:
 
 
 def find_questions(store: TantivyDocumentStore, reader: ExtractiveReader) -> list[dict[str, str]]:
-    """Find questions that the extractive reader answers confidently, from the document that each was made from."""
+    """Find questions that the extractive reader answers confidently, and from the document they were made from."""
     made = {question: one for one in _sample(store) if not one.meta.get("standing") for question in make_questions(one)}
     # Sort the questions by a hash. The order is always the same, and no document can push its questions to the front.
     order = sorted(made, key=lambda question: hashlib.blake2b(question.encode(), digest_size=8).digest())
@@ -136,7 +138,7 @@ def find_questions(store: TantivyDocumentStore, reader: ExtractiveReader) -> lis
         origin = _origin(made[question])
         if len(found) == MOST or time.monotonic() > deadline:
             break
-        time.sleep(_BETWEEN)
+        time.sleep(_BEFORE_EACH)
         best = next(iter(reader.read(question, store.search(question, _READ))), None)
         if best and best.probability >= reader.threshold and _origin(best.document) == origin:
             name = PurePath(str(best.document.meta.get("file_path") or best.document.meta.get("title") or "")).name

@@ -27,8 +27,8 @@ from prefrag.components.file_lock import take_lock
 from prefrag.components.settings import settings
 from prefrag.server.readiness import leaving
 
-_MOST_DEATHS = 5  # if this many processes are killed within `_SECONDS`, the server ends
-_SECONDS = 60.0
+_MOST_DEATHS, _DEATHS_SECONDS = 5, 60.0  # if so many processes are killed in so many seconds, the server ends
+_NEW_FOLDER_SECONDS = 60.0  # how long a folder of metrics counts as new
 _FOLDER = "prefrag-metrics-"
 _STARTUP_FAILED = 3  # uvicorn's exit status
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
@@ -92,12 +92,12 @@ def run(app: str, **options: Any) -> None:
                 dead.join()
                 if stopped_by:
                     continue
-                _report(dead)
+                _report_or_exit(dead)
                 deaths.append(time.monotonic())
-                if len(deaths) == _MOST_DEATHS and deaths[-1] - deaths[0] < _SECONDS:
+                if len(deaths) == _MOST_DEATHS and deaths[-1] - deaths[0] < _DEATHS_SECONDS:
                     raise PrefragError(
-                        f"Serving processes were killed {_MOST_DEATHS} times in {_SECONDS:g} seconds. The log names "
-                        "the signals: remove their causes, then start the server again."
+                        f"Serving processes were killed {_MOST_DEATHS} times in {_DEATHS_SECONDS:g} seconds. The log "
+                        "names the signals: remove their causes, then start the server again."
                     )
                 start(job)
     finally:
@@ -126,7 +126,7 @@ def _share_metrics() -> Iterator[None]:
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
         # Leave new folders alone, because the server that made one may not have locked it yet.
         with suppress(OSError):
-            if time.time() - folder.stat().st_mtime > _SECONDS:
+            if time.time() - folder.stat().st_mtime > _NEW_FOLDER_SECONDS:
                 with _lock_folder(folder) as is_left:
                     if is_left:
                         shutil.rmtree(folder, ignore_errors=True)
@@ -147,7 +147,7 @@ def _lock_folder(path: str | Path) -> Iterator[bool]:
         os.close(file)
 
 
-def _report(dead: BaseProcess) -> None:
+def _report_or_exit(dead: BaseProcess) -> None:
     """Log which signal killed a process. If no signal did, the process failed to start, so end the whole server."""
     if (code := dead.exitcode or 0) >= 0:
         sys.exit(code)

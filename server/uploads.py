@@ -57,7 +57,7 @@ def read_name(sent: bytes) -> str:
     # Unusual spaces and line separators become plain spaces.
     name = " ".join(name.split()).rstrip(". ")
     if not name or name.startswith("."):
-        raise ValueError("it has no name, or a hidden one: rename it")
+        raise ValueError("it has no name, or its name begins with a dot: rename it")
     if len(name.encode()) > _NAME_BYTES or is_windows_name(name):
         raise ValueError(f"its name is reserved, or longer than {_NAME_BYTES} bytes: rename it")
     return name
@@ -169,7 +169,6 @@ class _Form:
             name = read_name(sent)
             if not may_be_readable(Path(name)):
                 raise ValueError(why_left_out(Path(name).suffix.lower()))
-            # Mode x refuses a second file with the same name.
             self._file = self.open_file.enter_context((self._folder / name).open("xb"))
         except FileExistsError:
             self.refused.append((shown, "another file in the form has the same name: rename one of them"))
@@ -196,7 +195,7 @@ class MayNotBeDeleted(BadInput):
 
 @dataclass(frozen=True)
 class UploadedFile:
-    """A document of a collection as a client sees it."""
+    """A document of a collection, uploaded or not, as a client sees it."""
 
     id: str
     entry: IndexedFile
@@ -214,7 +213,7 @@ def uploaded_id(collection: str, name: str, shared: bool = False) -> str:
 
 
 def list_uploads(collection: str, shared: bool = False) -> list[UploadedFile]:
-    """List the documents of a collection. With ``shared``, the collection is in Elasticsearch, not on this machine."""
+    """List all documents of a collection, uploaded or not. With ``shared``, the collection is in Elasticsearch."""
     folder = uploaded_path(collection) if shared else uploads_folder(collection)
     return [
         UploadedFile(document_id(entry.kind, entry.path), entry, Path(entry.path).parent == folder)
@@ -230,7 +229,7 @@ def count_documents(collection: str, shared: bool = False) -> tuple[int, int]:
 
 
 def delete_upload(collection: str, document_id: str, shared: bool = False) -> tuple[int, UploadedFile]:
-    """Delete a document, and its file if it was uploaded. Return the number of deleted passages, and the document."""
+    """Delete a document, and its file if that was uploaded. Return how many passages it had, and the document."""
     with change_documents(collection, shared) as changes:
         document = next((each for each in list_uploads(collection, shared) if each.id == document_id), None)
         if document is None or document.entry.path is None:

@@ -65,7 +65,7 @@ def take_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Refusal(HTTPException):
-    """A failure that is reported to the client. It is an HTTPException: Hayhooks ignores the status of other errors."""
+    """A failure to report to the client. An HTTPException, because Hayhooks ignores the status of other exceptions."""
 
     def __init__(self, status: int, detail: str, result: dict[str, Any] | None, retry_after: float | None = None):
         headers = None if retry_after is None else {"Retry-After": str(math.ceil(retry_after))}
@@ -122,7 +122,7 @@ class ServedPipeline(BasePipelineWrapper):
             if stream:
                 # Refuse a bad request before the stream begins, because a stream sends its status code first.
                 await pipelines.begin(pipeline, question, **options)
-                # Hayhooks recognises a stream by its class. The return annotation is only for its API description.
+                # Cast, because the return annotation is for the API description. Hayhooks checks the object's class.
                 return cast(dict[str, Any], SSEStream(self._stream_run(pipeline, question, options)))
             return self._publish(pipelines.refuse_unsearched(await pipelines.ask_async(pipeline, question, **options)))
 
@@ -210,7 +210,7 @@ class ServedPipeline(BasePipelineWrapper):
         """Send a reply that is already complete, as one message or as a stream."""
         usage = _count_usage(result)
         if not body.get("stream"):
-            # Say in the reasoning what was sent to models. In the content, clients would store it with the answer.
+            # Say what was sent to models in the reasoning, because clients store the content as part of the answer.
             reasoning = "\n".join(write_sent_to_models(result, with_host=False)) or None
             message = Message(role="assistant", content=content, reasoning_content=reasoning)
             choice = Choice(index=0, message=message, finish_reason="stop")

@@ -9,7 +9,7 @@ CARD = "card.json"
 
 
 def write_card(output: Path, title: str, *parts: str, facts: dict[str, Any] | None = None) -> None:
-    """Write the card beside the file ``output``. With ``facts``, ``output`` is a folder for card and facts."""
+    """Write the card beside the file ``output``. With ``facts``, write card and facts into the folder ``output``."""
     text = "\n\n".join([f"# {title}", *parts]) + "\n"
     if facts is None:
         output.with_suffix(".card.md").write_text(text, encoding="utf-8")

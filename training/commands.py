@@ -34,7 +34,7 @@ def judge(
     dataset: Datasets,
     output: Annotated[Path, typer.Option(metavar="FILE.json", help="Where to write the trees.")],
     home: Annotated[
-        Path | None, typer.Option(metavar="FILE.jsonl", help="Questions on long texts that resemble your own files.")
+        Path | None, typer.Option(metavar="FILE.jsonl", help="Questions on long texts (similar to your own files).")
     ] = None,
     seed: Seed = 7,
 ) -> None:
@@ -66,11 +66,11 @@ def pairs(
         Path, typer.Option(metavar="FILE.json|FOLDER", help="Where to write the trees or the transformer.")
     ],
     engine: Annotated[
-        Literal["trees", "transformer"], typer.Option(help="Decision trees, or a transformer as in the paper.")
+        Literal["trees", "transformer"], typer.Option(help="Decision trees, or a transformer as in the DR-RAG paper.")
     ] = "trees",
     label: Annotated[
         Literal["passage", "pair"],
-        typer.Option(help="Trees for passages (selection `fill`), or for pairs (equation 2; selections `cis`, `cfs`)."),
+        typer.Option(help="Trees that score passages (selection `fill`) or pairs (`cis`, `cfs`; DR-RAG, equation 2)."),
     ] = "passage",
     base: Annotated[
         str,
@@ -98,10 +98,10 @@ def pairs(
     )
     trained = train_transformer(sets, output, settings, on_progress=say)
     for name, one in trained.counts.items():
-        typer.echo(f"{name}: pairs with both documents needed {one['both']}, with one {one['one']}, none {one['none']}")
-    for what, part in (("pairs as in training", trained.held_back), ("pairs as in a pipeline", trained.served)):
+        typer.echo(f"{name}: {one['both']} pairs of two needed documents, {one['one']} with one, {one['none']} without")
+    for what, part in (("drawn as for training", trained.held_back), ("scored in a pipeline", trained.served)):
         typer.echo(
-            f"Held-back questions, {what}: precision {part.precision:.1%}, recall {part.recall:.1%} "
+            f"Pairs of held-back questions, {what}: precision {part.precision:.1%}, recall {part.recall:.1%} "
             f"({part.pairs} pairs, {part.prior:.1%} positive)"
         )
     typer.echo(
@@ -121,8 +121,8 @@ def _train_trees_of_pairs(sets: list[Dataset], output: Path, label: Literal["pas
         trained = train_pairs(sets, output, label, seed, on_progress=status.update)
     first, pipeline = (MEASURED_AT, "linked") if label == "passage" else (SELECTED_AT, "cfs")
     typer.echo(
-        f"Share of the gold passages of held-back questions: among the first {first} passages of BM25 -> among the "
-        "passages selected by trees that were not trained on these questions:"
+        f"The share of gold passages that are among the first {first} passages of BM25 -> the share that are among the "
+        "passages selected by trees. Only for held-back questions, on which the trees were not trained:"
     )
     for part in trained.held_back:
         typer.echo(
@@ -149,7 +149,7 @@ def reader(
         list[str] | None,
         typer.Option(
             metavar="QUESTIONS.jsonl[:CORPUS.jsonl]",
-            help="Questions on documents (some without an answer), and the passages to search (repeatable).",
+            help="Questions on documents (some questions may have no answer), and the passages to search (repeatable).",
         ),
     ] = None,
     start: Annotated[
@@ -159,14 +159,15 @@ def reader(
         list[Path] | None,
         typer.Option(
             metavar="FOLDER",
-            help="A run of `prefrag evaluate`, from which the reader learns how sure to be (repeatable).",
+            help="A run of `prefrag evaluate`. The reader learns from it how sure it can be of answers (repeatable).",
         ),
     ] = None,
     known: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A --dataset (folder/name) or --documents (name) that the --start reader was trained on (repeatable).",
+            help="The name of a set that the --start reader was trained on: folder/file for a --dataset, or file for "
+            "--documents, without .jsonl (repeatable).",
         ),
     ] = None,
     minutes: Annotated[
@@ -201,8 +202,8 @@ def questions(
         list[str],
         typer.Option(
             metavar="QUESTIONS.jsonl:CORPUS.jsonl",
-            help="Questions that need several steps, and their corpus (repeatable). A question that no strategy "
-            "answers is labelled as a question of several steps.",
+            help="Questions that need several steps, and their corpus (repeatable). A question that is "
+            "answered wrongly with every amount of retrieval gets the label `multi_step`.",
         ),
     ],
     output: Annotated[Path, typer.Option(metavar="FILE.json", help="Where to write the trees.")],
@@ -232,7 +233,8 @@ def questions(
     prompts: Annotated[
         str,
         typer.Option(
-            metavar="product|plain|FOLDER", help="The product's prompts, the plain prompts, or a folder of your own."
+            metavar="product|plain|FOLDER",
+            help="`product` (prompts for users), `plain` (in the papers' form, for measuring), or your own folder.",
         ),
     ] = "product",
     concurrency: Annotated[int, typer.Option(min=1, help="Questions to run at the same time.")] = 4,

@@ -58,7 +58,7 @@ class PopularityRouter(Block):
 
     @component.output_types(retrieve=State, no_retrieval=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """Count the passages that contain each name in the question.
+        """For each name in the question, count the passages that contain it. Then choose the output.
 
         :param state: The state at the start of a run.
         :returns: The state under ``retrieve`` or ``no_retrieval``, with the counts in its trace.
@@ -67,7 +67,7 @@ class PopularityRouter(Block):
         try:
             found = await gather(*(self._find(name, state.settings.filters) for name in names))
         except Exception as error:
-            # Retrieve as usual: the source that is searched next will report the error.
+            # Retrieve as usual: if the index is broken, the search that follows fails too and reports the error.
             return {"retrieve": state.with_event(EVENT, counts={}, retrieves=True, error=str(error))}
         counts = {name: count_passages_with_name(name, documents) for name, documents in zip(names, found, strict=True)}
         known = bool(counts) and min(counts.values()) >= self.threshold

@@ -30,4 +30,4 @@ class QuestionClassifier(Protocol):
         """Do the same as :meth:`classify`, without blocking the event loop."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the class and settings of the classifier, as Haystack writes them into a pipeline's YAML."""
+        """Serialise the classifier (its Python class and settings), as Haystack writes it into a pipeline's YAML."""

@@ -18,9 +18,9 @@ _RELATION_WORDS = (
     "director composer performer author writer founder producer creator singer president owner capital birthplace "
     "country state county city company publisher team band"
 )
-_LINK_WORDS = "in by from for at with on to after before"
-_COMPARISON, _RELATIVE, _RELATIONS, _LINKS = (
-    frozenset(words.split()) for words in (_COMPARISON_WORDS, _RELATIVE_WORDS, _RELATION_WORDS, _LINK_WORDS)
+_PREPOSITION_WORDS = "in by from for at with on to after before"
+_COMPARISON, _RELATIVE, _RELATIONS, _PREPOSITIONS = (
+    frozenset(words.split()) for words in (_COMPARISON_WORDS, _RELATIVE_WORDS, _RELATION_WORDS, _PREPOSITION_WORDS)
 )
 _PASSIVES = re.compile(r"\b(?:is|are|was|were|been)\b(?: \w+)? \w+(?:ed|en)\b", re.I)
 # A sequence of capitalised words, perhaps with small words between them: "The House of the Dead".
@@ -49,7 +49,7 @@ def names_in(question: str) -> list[str]:
 
 
 def question_features(question: str) -> list[float]:
-    """Compute the :data:`FEATURES` of an English question from its text alone, as Adaptive-RAG's classifier does."""
+    """Compute the :data:`FEATURES` of an English question. Like Adaptive-RAG's classifier, they use only its text."""
     words = normalize_words(question).split() or [""]
     names = [name.split() for name in names_in(question)]
     in_names = sum(map(len, names))
@@ -64,7 +64,7 @@ def question_features(question: str) -> list[float]:
         len(_POSSESSIVE.findall(question)),
         sum(word in _RELATIVE for word in words[1:]),
         sum(word in _RELATIONS for word in words),
-        sum(word in _LINKS for word in words),
+        sum(word in _PREPOSITIONS for word in words),
         words.count("the"),
         words.count("and"),
         question.count(","),

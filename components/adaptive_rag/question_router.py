@@ -36,8 +36,8 @@ class QuestionRouter:
 
         :param classifier: The classifier of questions, such as a ``TreeQuestionClassifier``.
         :param classes: The allowed classes: some or all of ``no_retrieval``, ``single_step`` and ``multi_step``.
-        :param least_probability: For each class, the minimum probability that it needs to be chosen, from 0 to 1; by
-            default 0. The probabilities of the allowed classes add up to 1.
+        :param least_probability: For each class, the probability (0 to 1) under which the next class is tried; by
+            default 0. The probabilities are first scaled, so that those of the allowed classes add up to 1.
         :raises ValueError: For an unknown class, no class, or a probability out of range.
         """
         least = dict(least_probability or {})

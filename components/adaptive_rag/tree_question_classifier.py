@@ -34,7 +34,7 @@ class TreeQuestionClassifier(Block):
         self.trees = trees
 
     def warm_up(self) -> None:
-        """Load the trees. Raises TreesMissing if there is no file, and ValueError if its trees are for another task."""
+        """Load the file. Raises TreesMissing if it does not exist, and ValueError if it has trees for another task."""
         self._load()
 
     def classify(self, question: str) -> Estimate:

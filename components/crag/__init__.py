@@ -1,1 +1,1 @@
-"""CRAG's evaluator."""
+"""The component of CRAG, which scores the passages of a search and decides whether to search elsewhere."""

@@ -40,8 +40,9 @@ class CorrectiveEvaluator:
 
     If ``search_source`` is set, the score of the best passage decides the output (sections 4.3 and 4.4 of CRAG):
     ``kept`` (Correct) if it is at least ``upper``, ``incorrect`` if it is below ``lower``, and otherwise ``ambiguous``.
-    After ``incorrect`` or ``ambiguous``, the pipeline searches ``search_source``. Only ``ambiguous`` also keeps the
-    passages found so far. If the judge is in doubt, or that source may not be searched, the output is ``kept``.
+    After ``incorrect`` or ``ambiguous``, the pipeline searches ``search_source``. After ``ambiguous``, the passages
+    found so far are kept too; after ``incorrect``, they are dropped. The output is also ``kept`` if the run is not
+    allowed to search ``search_source``, or if no passage reaches ``upper`` and some passage has no reliable score.
 
     Without ``search_source``, the component only drops irrelevant sentences, and its only output is ``kept``.
     """
@@ -63,9 +64,9 @@ class CorrectiveEvaluator:
 
         :param judge: The retrieval evaluator, which scores passages and strips from -1 to 1.
         :param chat_generator: The model that rewrites the question into keywords.
-        :param search_source: The source to search if the passages are not good enough. None never searches.
-        :param upper: The minimum score of a passage that is good enough alone.
-        :param lower: The score below which a passage is of no use.
+        :param search_source: The other source, for passages that are not good enough. If None, no other is searched.
+        :param upper: If the best passage has at least this score, no other source is searched.
+        :param lower: If the best passage has a lower score than this, the passages are of no use.
         :param strips: The maximum number of strips (groups of sentences) to keep per search; None keeps whole passages.
         :param strip_threshold: The score below which a strip is dropped.
         :param strip_sentences: The maximum number of sentences in a strip.
@@ -109,7 +110,8 @@ class CorrectiveEvaluator:
 
         :param state: The state after a search.
         :returns: The state under ``kept``, ``ambiguous`` or ``incorrect``.
-        :raises RunError: When a model fails, or the judge is in doubt and set to end runs. The error has the state.
+        :raises RunError: When a model fails, or when the judge's reply cannot be read and the judge's ``on_doubt`` is
+            ``end``. The error contains the state.
         """
         if self.search_source is None:
             return await self._refine_last(state)
@@ -126,7 +128,7 @@ class CorrectiveEvaluator:
         action, reason = self._choose_action(relevance, found.source)
         leaves = action in ("ambiguous", "incorrect")
         if leaves and other not in state.settings.sources:
-            leaves, reason = False, f"{reason} This run may not search {other}."
+            leaves, reason = False, f"{reason} This run is not allowed to search {other}."
         writes = self._call is not None and not self._call.is_absent
         if leaves and found.documents and not writes and state.takes_question(other):
             verdict, state = await call_matching(self.judge.judge, self.judge.judge_async, state)
@@ -146,7 +148,7 @@ class CorrectiveEvaluator:
         return {action: state}
 
     async def _refine_last(self, state: State) -> dict[str, State]:
-        """Refine the passages of the last search. If there are none, observe the passages of an earlier search."""
+        """Refine the last search's passages, or use those of an earlier search if the model would see none at all."""
         found = state.step.searches[-1]
         kept = found.documents
         if kept:
@@ -168,15 +170,12 @@ class CorrectiveEvaluator:
             return "in doubt", f"{reason}: {relevance.analysis}" if relevance.analysis else f"{reason}."
         if max(scores) < self.lower:
             return "incorrect", f"The best passage scores {max(scores):.2f}, under {self.lower:g}."
-        return "ambiguous", f"The best passage scores {max(scores):.2f}, from {self.lower:g} to {self.upper:g}."
+        return "ambiguous", f"The best passage scores {max(scores):.2f}, between {self.lower:g} and {self.upper:g}."
 
     async def _refine(
         self, state: State, found: Sequence[Document], scores: Sequence[float | None]
     ) -> tuple[tuple[Document, ...], State]:
-        """Cut passages into strips, and keep the strips with the best scores (section 4.4, decompose-then-recompose).
-
-        All strips without a score are kept, and at least one strip with a score.
-        """
+        """Cut passages into strips (section 4.4). Keep the best-scored ones (at least one), and all without a score."""
         if self.strips is None:
             return tuple(found), state
         strips = [
@@ -264,7 +263,7 @@ def _recompose(found: Sequence[Document], strips: Sequence[_Strip], kept: set[in
         elif any(is_kept):
             texts = [strip.text if number in kept else _DROPPED for number, strip in parts]
             content = "\n".join(text for text, _ in groupby(texts))
-            # Keep the whole text, which identifies the passage: citations then name it whichever strips were kept.
+            # Keep the whole text: it identifies the passage in citations, no matter which of its strips are kept.
             meta = {**document.meta, WHOLE_TEXT: document.content}
             recomposed.append(replace(document, content=content, meta=meta))
     return tuple(recomposed)

@@ -8,9 +8,10 @@ from pathlib import Path, PurePath
 def name_folders(paths: Iterable[str], uploads: Path | None = None) -> dict[str, str]:
     """Name the folder of each file, without revealing in which folder of this machine all the files are.
 
-    A name is the path, with slashes, below the innermost folder that contains all files. For that folder, it is empty.
-    If only the root contains all files, files are grouped by the first two parts of their paths, and a name begins with
-    the name of the innermost folder that contains the whole group. Files in ``uploads`` get an empty name.
+    A name is the path of the folder, with slashes, relative to the innermost folder that contains all files. Files
+    directly in that folder and files in ``uploads`` get an empty name. If only the root of the file system contains all
+    files, they are grouped by the first two parts of their paths. Each name then begins with the name of the innermost
+    folder that contains the whole group.
     """
     folders = {path: PurePath(path).parent for path in paths}
     groups: dict[tuple[str, ...], set[PurePath]] = defaultdict(set)

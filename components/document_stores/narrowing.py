@@ -1,4 +1,4 @@
-"""Make the filter by which a question is answered only from the chosen folders, kinds and dates of files."""
+"""Make the filter that restricts a search to documents from certain folders, of certain kinds or with certain dates."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,8 +14,7 @@ from prefrag.components.document_stores.tantivy.index_location import data_direc
 from prefrag.components.errors import BadInput
 from prefrag.components.text.unicode_form import normalize_unicode
 
-# A year, a month or a day.
-_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
+_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)  # a year, a month or a day
 _LISTED = 10  # the maximum number of names in a message
 _Values = Callable[[str], set[str]]
 
@@ -23,10 +22,10 @@ _Values = Callable[[str], set[str]]
 def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: Any = None) -> dict[str, Any]:
     """Make the filter for the folders, kinds and dates that a user wrote.
 
-    ``wanted`` may have the keys `folders`, `kinds`, `since` and `until`. Documents must match ``filters`` too. A
-    condition of the new filter is a list of all values in the indexes that meet what the user wrote. Tantivy and
-    Elasticsearch can look up such values as exact terms. Raises :class:`BadInput` for an invalid date, or before any
-    search if a condition has no values, because then no document could be found.
+    ``wanted`` may have the keys `folders`, `kinds`, `since` and `until`. Documents must match ``filters`` too. Each
+    condition of the new filter lists the values in the indexes that match what the user wrote. Tantivy and
+    Elasticsearch can look up such values as exact terms. Raises :class:`BadInput` for an invalid date. It is also
+    raised if no value matches what the user wrote, because a search would then find nothing.
     """
     conditions: list[dict[str, Any]] = []
 
@@ -51,18 +50,18 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
 
 def _in_folders(own: set[str], values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
     paths, folder_of_uploads = values("folder"), data_directory() / "uploads"
-    # Passages of a corpus file have no folder. The common folder contains the corpus file too, as in the document list.
+    # Names are relative to the common folder, which contains all files, corpus files too, as in the document list.
     every = paths | {str(PurePath(path).parent) for path in values("corpus")}
     uploads = {path for path in every if path.startswith("upload:") or PurePath(path).parent == folder_of_uploads}
     files = {str(PurePath(path, "file")): path for path in every - uploads}
     names = {files[file]: name for file, name in name_folders(files).items()} | dict.fromkeys(uploads, "")
     forms = {path: f"/{_fold(names[path])}/" for path in paths}
     found: list[str] = []
-    # Names begin below the common folder. The name of the common folder itself means the whole collection.
+    # These names do not contain the name of the common folder. If the user writes it, the whole collection is meant.
     tops = {PurePath(path).parts[: -len(PurePath(names[path]).parts) or None] for path in every - uploads}
     own |= {_fold(top[-1]) for top in tops if top and len(tops) == 1}
     for folder in map(_fold, wanted):
-        # An empty name means the whole collection. So does the collection's name, unless a folder in it has that name.
+        # An empty name means the whole collection. So does a name in `own`, unless a folder inside has that name too.
         below = [path for path, form in forms.items() if not folder or form.startswith(f"/{folder}/")]
         inside = [path for path, form in forms.items() if f"/{folder}/" in form]
         found += below or inside or (paths if folder in own else ())
@@ -110,7 +109,7 @@ def _no_match(where: str, wanted: Sequence[str], names: Iterable[str]) -> BadInp
     asked = " or ".join(f"{each!r:.80}" for each in wanted[:_LISTED])
     there = sorted({*names} - {""})
     listed = ", ".join([*there[:_LISTED], *(["..."] if there[_LISTED:] else [])]) or "none"
-    return BadInput(f"No document {where} {asked}. There are: {listed}")
+    return BadInput(f"No document {where} {asked}. The choices are: {listed}")
 
 
 def _held_values(store: Any, name: str, filters: dict[str, Any] | None) -> Iterable[str]:

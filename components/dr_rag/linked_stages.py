@@ -29,10 +29,11 @@ from prefrag.components.state.state import Identity, State, identity
 class LinkedStages(Block):
     """Run both retrieval stages of DR-RAG and select documents. Both stages also find documents by mentioned titles.
 
-    The first stage searches for the question, and finds documents whose titles the question mentions. The second stage
-    makes three searches for each of these documents: for the question joined with the document (section 2.2.1 of
-    DR-RAG), for the names in the document with the question words that are missing from it, and for other documents
-    whose titles the document mentions. A :class:`PairClassifier` selects from the results what a model is shown.
+    The first stage searches for the question, and finds documents whose titles the question mentions. For each of these
+    documents, the second stage makes three searches. The query of the first is the question joined with the document
+    (section 2.2.1 of DR-RAG). The query of the second is the names in the document, and the words of the question that
+    are not in it. The third search finds documents whose titles the document mentions. From all these documents, a
+    :class:`PairClassifier` selects those for the prompt of the language model.
     """
 
     def __init__(

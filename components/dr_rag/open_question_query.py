@@ -1,4 +1,4 @@
-"""Second-stage queries made of the names in a document and the question words that are missing from the document."""
+"""Second-stage queries made of the names in a document and the words of the question that are not in the document."""
 
 import re
 
@@ -13,10 +13,10 @@ _WORD = re.compile(r"\w+")
 
 @component
 class OpenQuestionQuery:
-    """Make a query for the next hop from each document: its names, and the question words that it does not contain.
+    """Make a query for the next hop from each document: its names, and the words of the question that are not in it.
 
     The queries of :class:`QueryDocConcat` contain the document's text, so they mostly find passages that resemble it.
-    The queries made here look for what the document does not tell about its names.
+    The queries made here look for what the question asks about the names in a document and the document does not say.
     A word counts as a name if it has a capital letter or begins with a digit.
 
     ```python

@@ -26,8 +26,8 @@ class QueryDocConcat:
     def __init__(self, parts: Sequence[str] = ("title", "content"), max_words: int | None = 256):
         """Set what a query contains.
 
-        :param parts: What to add of a document, in this order: ``content``, the names of metadata fields, or both. With
-            an empty list, every query is the question alone, as in the ablation of table 4 ("w/o QDC").
+        :param parts: Parts of a document to add, in the order of this list: ``content`` or names of metadata fields.
+            With an empty list, every query is the question alone, as in the ablation of table 4 ("w/o QDC").
         :param max_words: The maximum number of words from a document; None for all. The question is never cut.
         :raises ValueError: When parts is not a list, or max_words is under 1.
         """

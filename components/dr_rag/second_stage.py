@@ -30,7 +30,7 @@ class SecondStage(Block):
 
     In a pipeline, this component comes after the source that ran the first stage. It joins the question with each of
     the first ``k1`` documents of that stage, and searches for all these queries in parallel. It selects at most ``k``
-    documents (the ``top_k`` of the run), which become the observation, the documents that a model is shown.
+    documents (the ``top_k`` of the run). They become the observation, which the language model gets in its prompt.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ async def _search_async(calls: Sequence[SourceCall]) -> list[State]:
 
 
 def with_searches(state: State, found: Sequence[State]) -> State:
-    """Add the searches and events that parallel searches recorded to the state from which they all started."""
+    """To the state from which parallel searches started, add the searches and events that they recorded."""
     searches_before, events_before = len(state.step.searches), len(state.events)
     searches: tuple[Search, ...] = state.step.searches
     events = state.events

@@ -1,4 +1,4 @@
-"""The component that keeps a model's sentence if all tokens are likely, and otherwise starts a search."""
+"""The component that keeps a model's sentence if all its tokens are likely, and otherwise starts a search."""
 
 import re
 
@@ -12,7 +12,7 @@ from prefrag.components.state.state import Action, RunError, State
 
 NO_PROBABILITIES = (
     "The model returned no log probabilities of its tokens, which this method needs to decide when to search. Use a "
-    "server with `logprobs: true` (vLLM, llama.cpp, OpenAI), a GGUF file, or another method, such as ircot."
+    "server that supports `logprobs` (vLLM, llama.cpp, OpenAI), a GGUF file, or another method, such as ircot."
 )
 
 
@@ -22,9 +22,9 @@ class LookAhead:
 
     A sentence is kept if all its tokens are likely. If not, its unlikely tokens are masked, the rest becomes a search
     query, and the model writes the sentence again. The second version is always kept. A kept sentence with the words
-    "the answer is" contains the final answer.
-
-    The output is ``kept`` if the model must write the next sentence. Otherwise it is ``state``, for the router.
+    "the answer is" contains the final answer. If the model must write another sentence, the output is ``kept``. In all
+    other cases (a search, an answer, an unreadable reply, too many sentences), the output is ``state``: the pipeline's
+    router then reads from the state what comes next.
 
     ```python
     from prefrag.components.flare.look_ahead import LookAhead
@@ -92,7 +92,7 @@ class LookAhead:
 
 
 def _is_written_again(state: State) -> bool:
-    """Check whether the sentence is a second version, written after the search for its first version."""
+    """Check whether the sentence is a second version: the first had unlikely tokens and led to a search."""
     earlier = (step for step in reversed(state.steps[:-1]) if step.action is not Action.UNREADABLE)
     before = next(earlier, None)
     return before is not None and before.action is Action.SEARCH and not before.reply and bool(before.thought)

@@ -1,4 +1,4 @@
-"""The chat generator for the model set in the environment: on a model server, or a GGUF file in this process."""
+"""The chat generator for the model that environment variables select, on a server or as a GGUF file in this process."""
 
 import logging
 from typing import Any, Literal, get_args
@@ -92,8 +92,8 @@ class ChatModel:
 
     @property
     def is_named_for_judging(self) -> bool:
-        """Whether the model is set by the judge's own variables. If so, it judges even when it runs in this process."""
-        return self._named == "judge"
+        """Whether the judge's own variables set the model. A model in this process judges only if this is true."""
+        return self._settings_role == "judge"
 
     @property
     def model_host(self) -> str:
@@ -113,7 +113,7 @@ class ChatModel:
 
     @property
     def sets_context(self) -> bool:
-        """Whether the environment sets the context window."""
+        """Whether an environment variable sets the context window."""
         return self._settings.context is not None
 
     @property
@@ -128,7 +128,7 @@ class ChatModel:
 
     @property
     def thinking(self) -> bool | None:
-        """Whether the chat template switches the model's thinking on or off. None leaves this to the server."""
+        """True to switch the model's thinking on, False to switch it off, None to leave it to the server."""
         return self._settings.thinking
 
     @property
@@ -163,7 +163,7 @@ class ChatModel:
             chosen.warm_up()
         else:
             chosen.connect()
-            # Do not wait for a silent server again: Haystack calls `warm_up` at every run, and blocks the event loop.
+            # Ask a silent server only once: Haystack calls `warm_up` at every run, and waiting blocks the event loop.
             read_window(chosen, again=False)
 
     @component.output_types(replies=list[ChatMessage])
@@ -219,18 +219,18 @@ class ChatModel:
     run = as_blocking(run_async)
 
     @property
-    def _named(self) -> Role:
+    def _settings_role(self) -> Role:
         # Never mix the judge's variables with the main model's: the settings of one may not fit the other.
         own = models["judge"]
         return "judge" if self.role == "judge" and (own.base_url or own.gguf) else "llm"
 
     @property
     def _settings(self) -> ModelSettings:
-        return models[self._named]
+        return models[self._settings_role]
 
     @property
     def _prefix(self) -> str:
-        return f"PREFRAG_{self._named.upper()}_"
+        return f"PREFRAG_{self._settings_role.upper()}_"
 
     def _choose(self) -> ModelServer | EmbeddedChatGenerator:
         if self._chosen is None:

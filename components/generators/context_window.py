@@ -20,7 +20,7 @@ _TOO_LONG = re.compile(r"context_length_exceeded|exceed_context_size|(?:maximum|
 _STATED = re.compile(r"(?:n_ctx\W{1,4}|context length (?:is|of)(?: only)? )(\d{1,9})", re.IGNORECASE)
 
 _stated: dict[ModelServer, int | None] = {}
-_silent_until: dict[ModelServer, float] = {}
+_silent_until: dict[ModelServer, float] = {}  # the time from which a server may be asked again
 
 
 def stated_window(server: ModelServer) -> int | None:
@@ -29,7 +29,7 @@ def stated_window(server: ModelServer) -> int | None:
 
 
 def read_window(server: ModelServer, again: bool = True) -> None:
-    """Ask a server for its window until it has answered once. ``again`` allows another attempt after 30 seconds."""
+    """Ask a server for its window, unless it has answered. ``again``: ask a silent server again after 30 seconds."""
     if not _is_due(server, again):
         return
     # The time is set before the server is asked, so that only the first call waits for a server that hangs.

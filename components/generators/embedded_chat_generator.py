@@ -162,8 +162,8 @@ class _Call:
 class _Model:
     """A loaded model and the one thread that calls it.
 
-    The thread is a daemon, so that a running call does not delay the end of the interpreter. Before the interpreter
-    ends, :meth:`close` ends the thread properly.
+    At exit, :meth:`close` stops the running call and gives the thread five seconds to end. The thread is a daemon, so
+    the interpreter then ends even if the thread still runs.
     """
 
     def __init__(self, path: str, adapter: str | None, context_window: int):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 MAX_REPLY_CHARACTERS = 100_000
 # An object begins with a brace before a quoted name or a closing brace. Braces in formulas and code are skipped.
 _START = re.compile(r"""\{(?=\s{0,99}["'}\u201c\u201d\u201e\u2018\u2019])""")
-# An object at the start of a line is the model's own. Within a line, or after a `|`, it may be quoted from a passage.
+# An object that begins a line was written by the model itself. Within a line, or after a `|`, it may be a quotation.
 _OWN_START = re.compile(
     rf"^[ \t>#*_-]{{0,20}}(?:`{{1,9}}(?:json)?[ \t]{{0,20}}|<[\w|]{{1,20}}>\s{{0,20}})?{_START.pattern}",
     re.IGNORECASE | re.MULTILINE,
@@ -66,7 +66,7 @@ def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
     decoder = json.JSONDecoder(strict=False)
     position = attempts = 0
     while attempts < _MOST_ATTEMPTS:
-        # An object that directly follows a found object counts as the model's own too, even within a line.
+        # An object that directly follows a found object counts as written by the model too, even within a line.
         start = (_NEXT_START.match(text, position) if found else None) or pattern.search(text, position)
         if start is None:
             break
@@ -176,7 +176,7 @@ def read_field(text: str, key: str) -> tuple[Any, dict[str, Any]]:
     found = _find_last(text, key)
     if found is not None and not found.in_prose:
         return found.values[key], found.values
-    # An object in a sentence may be only a quotation, so prefer a line with the field after the object.
+    # An object in a sentence may be only a quotation. If a line such as `key: value` follows, prefer that line.
     pattern = rf"^[ \t>#*_\"'-]{{0,20}}{re.escape(key)}[ \t*_\"']{{0,20}}[:=\uff1a](?P<value>.{{0,1000}})"
     end = 0 if found is None else found.end
     lines = list(re.finditer(pattern, text[end:MAX_REPLY_CHARACTERS], re.IGNORECASE | re.MULTILINE))

@@ -50,7 +50,7 @@ class PreparedCall:
     :param generation_kwargs: The generation parameters.
     :param state: The state of the run, whose trace says what was cut from the prompt.
     :param tools: The tools that the model may call.
-    :param shorten: Makes a shorter call if the server refuses the prompt as too long; None if it is already shortened.
+    :param shorten: Prepares a shorter call, for a server that refuses this prompt as too long; None in a shorter call.
     """
 
     messages: list[ChatMessage]
@@ -90,7 +90,7 @@ class ModelCall:
     @property
     def generation_kwargs(self) -> dict[str, Any]:
         """The parameters of every call. The constructor's values override the model's, which override the defaults."""
-        # Read the model's parameters as late as possible, at each call: a recording may not contain them earlier.
+        # Read the model's parameters at each call: the file of a RecordedChatGenerator may not contain them earlier.
         models = getattr(self.chat_generator, "generation_kwargs", None) or {}
         chosen = {name: models.get(name, value) for name, value in self._defaults.items()}
         if models.get("max_completion_tokens") is not None:
@@ -122,7 +122,7 @@ class ModelCall:
         return _name_model(self.chat_generator) == _name_model(chat_generator)
 
     def warm_up(self) -> None:
-        """Prepare the model; raises RemoteModelRefused if it is on another machine and these are forbidden."""
+        """Prepare the model. Raises RemoteModelRefused if it is on another machine and remote models are forbidden."""
         refuse_remote_models(self.chat_generator)
         if hasattr(self.chat_generator, "warm_up"):
             self.chat_generator.warm_up()
@@ -195,8 +195,7 @@ class ModelCall:
         """Make the call.
 
         :param call: See :meth:`prepare`.
-        :returns: The text of the reply without thinking blocks, empty if the reply was cut off; and the state, in which
-            the call is counted.
+        :returns: The reply's text without thinking blocks (empty if cut off), and the state, which counts the call.
         :raises RunError: When the model fails.
         """
         message, state = await self.send_for_message_async(call)
@@ -211,8 +210,7 @@ class ModelCall:
 
         :param call: See :meth:`prepare`.
         :param read: Reads the text of a reply, and returns None if that is not possible.
-        :returns: What ``read`` returned for the last reply, the text of this reply, and the state, in which the calls
-            are counted.
+        :returns: What ``read`` made of the last reply, the text of that reply, and the state, which counts the calls.
         :raises RunError: When the model fails.
         """
         message, state = await self.send_for_message_async(call)
@@ -235,8 +233,7 @@ class ModelCall:
         """Make the call and return the whole message.
 
         :param call: See :meth:`prepare`.
-        :returns: The reply with its text and tool calls, without reasoning; and the state, in which the call is
-            counted.
+        :returns: The reply (its text and tool calls, without reasoning), and the state, which counts the call.
         :raises RunError: When the model fails.
         """
         self._audit(call.state)
@@ -343,7 +340,8 @@ def reply_limit(parameters: dict[str, Any]) -> int | None:
 
 
 def limit_reply(parameters: dict[str, Any], limit: int | None) -> dict[str, Any]:
-    """Set the limit of a reply (None keeps it) under one of its two names: servers refuse a call that has both."""
+    """Set the maximum number of tokens of a reply. If ``limit`` is None, the present maximum stays."""
+    # This parameter has two names. Keep only one of them, because servers refuse a call that has both.
     name = "max_completion_tokens" if parameters.get("max_completion_tokens") is not None else "max_tokens"
     others = {key: value for key, value in parameters.items() if key not in ("max_tokens", "max_completion_tokens")}
     if limit is not None:

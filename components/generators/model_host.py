@@ -77,7 +77,7 @@ def find_models(part: Any) -> list[Model]:
         # A ranker may work without a model, but a generator or an embedder always calls a model somewhere.
         elif (role := _role(inner)) in ("llm", "embedder"):
             unplaced.append((path, Model(role, UNKNOWN)))
-    # A component without an address that contains models only passes calls on to them, and is no model itself.
+    # A component that has no address but contains models only passes calls on to them. It is no model itself.
     places = [path for path, _ in [*found, *unplaced]]
     found += [(path, model) for path, model in unplaced if not any(_is_inside(place, path) for place in places)]
     return [model for _, model in found]
@@ -159,7 +159,7 @@ def _read_network(entry: str) -> IPv4Network | IPv6Network | None:
 
 def _locate(part: Any) -> Model | None:
     role = _role(part)
-    host = _find_host(part) if role else None
+    host = _find_own_host(part) if role else None
     return Model(role, host) if role and host else None
 
 
@@ -171,26 +171,26 @@ def _is_inside(path: str, outer: str) -> bool:
     return path.startswith(f"{outer}.") if outer else bool(path)
 
 
-def _is_block(part: Any) -> bool:
+def _is_serialised(part: Any) -> bool:
     return isinstance(part, dict) and isinstance(part.get("type"), str) and "." in part["type"]
 
 
 def _attributes(part: Any) -> Mapping[str, Any]:
-    if _is_block(part):
+    if _is_serialised(part):
         return part.get("init_parameters") or {}
     return getattr(part, "__dict__", {})
 
 
 def _names(part: Any) -> list[str]:
-    if _is_block(part):
+    if _is_serialised(part):
         return [part["type"].rpartition(".")[2]]
     return [each.__name__ for each in type(part).__mro__]
 
 
 def _role(part: Any) -> Role | None:
     """Find the kind of model that a component is, from its inputs and outputs; None if it is no model."""
-    if _is_block(part):
-        # Use only the name of the class, because importing the class may load PyTorch.
+    if _is_serialised(part):
+        # Go by the name of the component's class, because importing the class may load PyTorch.
         return next((role for word, role in _ROLE_OF_NAME.items() if word in _names(part)[0]), None)
     run = read_attribute(part, "run")
     if not callable(run) or isinstance(part, type):
@@ -206,8 +206,8 @@ def _role(part: Any) -> Role | None:
     return None
 
 
-def _find_host(part: Any) -> str | None:
-    """Find the host of a model; None if nothing points to a host."""
+def _find_own_host(part: Any) -> str | None:
+    """Find the host of a model, without searching the components in it; None if nothing points to a host."""
     values, names = _attributes(part), _names(part)
     declared = values.get("model_host") or read_attribute(part, "model_host")
     if isinstance(declared, str):

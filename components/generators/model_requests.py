@@ -82,7 +82,7 @@ def find_address(base_url: str, path: str) -> tuple[str, dict[str, str]]:
 
 
 def connect(url: str) -> None:
-    """Import and prepare the clients, so that the first request is not slower than others."""
+    """Prepare the HTTP clients without sending anything, so that the first request is not slower than others."""
     import aiohttp  # noqa: F401
 
     _client(*_route(url))
@@ -142,7 +142,7 @@ def _read_seconds(value: str | None) -> float | None:
 
 def _post(request: Request, deadline: float) -> bytes:
     left = max(0.001, deadline - time.monotonic())
-    # Limit the whole call here: the client's timeout is for each wait, so slow single bytes could go on for ever.
+    # Limit the call here. The client's timeout restarts whenever data arrives, so slow replies could last for ever.
     return call_in_thread(partial(_receive, request, left, deadline)).result(timeout=left)
 
 

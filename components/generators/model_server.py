@@ -58,7 +58,7 @@ class ModelServer:
         return without_userinfo(self.base_url).partition("?")[0].partition("#")[0].rstrip("/")
 
     def connect(self) -> None:
-        """Prepare the connection, without a call."""
+        """Prepare the HTTP clients. Nothing is sent to the server."""
         model_requests.connect(self._address_of_chat[0])
 
     async def call_async(
@@ -165,7 +165,7 @@ class ModelServer:
                 f"lists; {self.prefix}BASE_URL usually ends in /v1 ({text})."
             )
         if status == 429:
-            return f"accepts no more calls now, {attempts}: send fewer calls at once, or check your quota ({text})."
+            return f"refused the call with status 429, {attempts}: send fewer at once, or check your quota ({text})."
         if status < 400:
             return f"sent a redirect, which is not followed: set {self.prefix}BASE_URL to the server's new address."
         if status >= 500:
@@ -210,7 +210,7 @@ def _read_choice(choice: Mapping[str, Any], meta: dict[str, Any]) -> ChatMessage
         finish_reason = "tool_calls"
     text = _read_content(message.get("content"))[:MAX_REPLY_CHARACTERS]
     if logprobs := read_logprobs(choice.get("logprobs")):
-        # Haystack's own generators use the same key.
+        # Haystack's own generators store them in `meta` under the same name.
         meta["logprobs"] = {"content": logprobs}
     thought = message.get("reasoning") or message.get("reasoning_content")
     if thought and not text.strip() and not requested and finish_reason != "length":

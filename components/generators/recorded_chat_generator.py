@@ -184,7 +184,7 @@ def _arguments(
 def _request(
     messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None, tools: list[Tool] | None
 ) -> list[Any]:
-    """List the values that identify a call, the last message first. Ids of tool calls are left out: they are random."""
+    """List what identifies a call, beginning with the last message's text. Random ids of tool calls are left out."""
     conversation = [
         [
             message.role.value,

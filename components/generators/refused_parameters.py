@@ -50,7 +50,7 @@ def find_refused(error: ModelServerError, request: dict[str, Any]) -> tuple[list
 def advise(names: Collection[str], prefix: str) -> str:
     """Write a sentence that tells users which settings avoid the refused call; empty if there is no advice."""
     advice = [_ADVICE[name].format(prefix=prefix) for name in names if _ADVICE[name]]
-    return f" If that works, {', and '.join(advice)} to avoid this refused call." if advice else ""
+    return f" If it now succeeds, {', and '.join(advice)}, so that no call is refused for this." if advice else ""
 
 
 def leave_out(names: Collection[str], request: dict[str, Any]) -> dict[str, Any]:

@@ -42,8 +42,8 @@ def fit_to_window(
 ) -> FittedPrompt[Prompt]:
     """Render a prompt with as many documents as the window holds.
 
-    An observation is what one step of the run has found. Documents are left out one by one, oldest observation first,
-    last document first. The documents of the newest observation are first shortened, and left out only if necessary.
+    An observation is what one step of the run has found. The oldest observation loses documents first, beginning with
+    its last document. The documents of the newest observation are first shortened, and left out only if necessary.
     """
     room = context_window - reply_tokens - OVERHEAD_TOKENS
     kept = [list(observation) for observation in observations]
@@ -77,7 +77,7 @@ def fit_to_window(
     raise ValueError(
         f"The prompt needs about {tokens(prompt)} tokens even without documents, but the model's window leaves only "
         f"{room}: ask a shorter question, or set a larger window (PREFRAG_LLM_CONTEXT, or `context_window` in the "
-        "YAML). If the model's own replies are too long, set a smaller max_tokens or max_steps."
+        "YAML). If the prompt repeats many long replies of the model, set a smaller max_tokens or max_steps."
     )
 
 

@@ -45,9 +45,9 @@ class ModelJudge(Block):
         """Set up the judge.
 
         :param chat_generator: The model, any Haystack chat generator.
-        :param prompt: The prompt file. The shipped prompt is not used if the judge and the Reasoner call one model: the
-            judge then adds a question to the Reasoner's conversation. This needs a run with ``prompts: product`` and
-            without ``instructions``.
+        :param prompt: The prompt file. If the judge and the Reasoner call the same model, the shipped prompt is not
+            used: the judge then adds a question to the Reasoner's conversation. This happens only in a run with
+            ``prompts: product`` and without ``instructions``.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :param on_doubt: What to do if the model's verdict cannot be read, even after a second call. ``keep`` keeps the
             passages, so the query goes to no other source. ``end`` ends the run with an error. ``switch`` sends the

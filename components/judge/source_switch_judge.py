@@ -19,14 +19,14 @@ class SourceSwitchJudge:
     Each call has exactly one output: ``kept``, or ``switch_<source>`` with the name of the other source.
 
     The verdict comes from a judge: :class:`ModelJudge`, :class:`TreeJudge`, :class:`CascadeJudge` or
-    :class:`AutoJudge`. The judge is not called at the first search, if nothing was found, or if there is no other
-    source.
+    :class:`AutoJudge`. The judge is not called in three cases: at the first search, after a search that found nothing,
+    and when there is no other source.
 
     With ``switch_at="next_step"``, all passages are kept, and the verdict decides only which source a
-    :class:`PreferenceSelector` searches in the next step. It is MSPR's retrieval adjustment label (section III.C).
+    :class:`PreferenceSelector` searches next. MSPR calls this verdict the retrieval adjustment label (section III.C).
 
     With ``patience=1``, the first False verdict does not switch. The model sees the passages and can search the
-    preferred source again in other words. A second False verdict in a row switches. This is not in the papers.
+    preferred source again with a different query. A second False verdict in a row switches. This is not in the papers.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class SourceSwitchJudge:
         alternative = self._alternative(state)
         if alternative is None:
             return Verdict(True, "no_other_source", "No other source may be searched.")
-        # If the other source would get the typed question, the judge also considers earlier passages, so it is asked.
+        # Nothing found means False. But before a source gets the typed question, the judge checks earlier passages too.
         if not search.documents and not (state.observed and state.takes_question(alternative)):
             return Verdict(False, "nothing_found", f"The source {search.source} found no passages.")
         if not self.judge_first_step and not any(earlier.searches for earlier in state.steps[:-1]):

@@ -189,21 +189,21 @@ class _Texts:
         self.lengths = [len(terms) for terms in in_order[2 : 2 + len(new)]]
         self.years = [min(_MOST_YEARS, len(_YEAR.findall(document.content or ""))) for document in new]
         self.seen = {term for terms in rest[len(new) : shown] for term in terms}
-        self.open_question = self.question - self.seen
-        self.open_query = self.query - self.seen
+        self.unseen_of_question = self.question - self.seen  # the question's words that no observed passage contains
+        self.unseen_of_query = self.query - self.seen
         self.added = self.query - self.question
         self.weights = term_weights(self.query.union(self.question, *self.titles), statistics)
         self.rarest = set(sorted(self.query, key=lambda term: (-self.weights[term], term))[:2])
-        self.spoken_query, self.spoken_question = _normalise(query), _normalise(question)
-        self.spoken_seen = [_normalise(passage_text(document)) for document in observed]
-        self.spoken_new = [_normalise(document.content or "") for document in new]
-        self.spoken_titles = [_normalise_title(document) for document in new]
-        self.spoken_passages = [_normalise(passage_text(document)) for document in new]
+        self.padded_query, self.padded_question = _normalise(query), _normalise(question)
+        self.padded_seen = [_normalise(passage_text(document)) for document in observed]
+        self.padded_new = [_normalise(document.content or "") for document in new]
+        self.padded_titles = [_normalise_title(document) for document in new]
+        self.padded_passages = [_normalise(passage_text(document)) for document in new]
         self.whole_titles = [_normalise(_title(document)) for document in new]
         self.titled = bool(new) and all(title.strip() for title in self.whole_titles)
         self.names = {name.lower() for name in _NAME.findall(query)} - _FIRST_WORDS
         self.whole_names = _whole_names(query)
-        self.added_names = [name for name in self.whole_names if name not in self.spoken_question]
+        self.added_names = [name for name in self.whole_names if name not in self.padded_question]
         self.observed_titles = [title for document in observed if (title := _normalise_title(document)).strip()]
 
     def overall(self) -> dict[str, float]:
@@ -212,13 +212,13 @@ class _Texts:
             "question_observed": self._share(self.seen, self.question),
             "query_observed": self._share(self.seen, self.query),
             "query_added": self._share(self.added, self.query),
-            "question_asked": self._share(self.query, self.question),
+            "question_asked": self._share(self.query, self.question),  # how much of the question the query contains
             "question_words": float(len(self.question)),
             "query_words": float(len(self.query)),
-            "observed_titles_in_query": float(sum(title in self.spoken_query for title in self.observed_titles)),
-            "observed_titles_in_question": float(sum(title in self.spoken_question for title in self.observed_titles)),
-            "query_is_question": float(self.spoken_query == self.spoken_question),
-            **{name: float(not wanted.isdisjoint(self.spoken_query.split())) for name, wanted in _ASKS.items()},
+            "observed_titles_in_query": float(sum(title in self.padded_query for title in self.observed_titles)),
+            "observed_titles_in_question": float(sum(title in self.padded_question for title in self.observed_titles)),
+            "query_is_question": float(self.padded_query == self.padded_question),
+            **{name: float(not wanted.isdisjoint(self.padded_query.split())) for name, wanted in _ASKS.items()},
             # Passages of one file have the same title; passages of an encyclopedia have different titles.
             "distinct_titles": len({*self.whole_titles}) / len(self.whole_titles) if self.titled else _ABSENT,
         }
@@ -226,40 +226,40 @@ class _Texts:
     def measure(self, place: int) -> dict[str, float]:
         """Compute the features of one new passage and its title."""
         terms, title = self.passages[place], self.titles[place]
-        spoken = self.spoken_titles[place]
-        named = bool(spoken.strip())
-        spoken_terms = {*self.spoken_new[place].split(), *spoken.split()}
+        padded = self.padded_titles[place]
+        named = bool(padded.strip())
+        padded_terms = {*self.padded_new[place].split(), *padded.split()}
         return {
             "covers_query": self._share(terms, self.query),
             "covers_question": self._share(terms, self.question),
-            "covers_open_question": self._share(terms, self.open_question),
-            "covers_open_query": self._share(terms, self.open_query),
+            "covers_open_question": self._share(terms, self.unseen_of_question),
+            "covers_open_query": self._share(terms, self.unseen_of_query),
             "covers_added_words": self._share(terms, self.added) if self.added else _ABSENT,
             "sentence_covers_query": max(self._share(sentence, self.query) for sentence in self.sentences[place]),
             "holds_word_pairs": self._share_of_pairs(place),
             "holds_rarest_words": _part(terms, self.rarest),
-            "holds_whole_names": _holding(self.whole_names, lambda name: name in self.spoken_passages[place]),
-            "holds_added_whole_names": _holding(self.added_names, lambda name: name in self.spoken_passages[place]),
-            "title_holds_whole_names": _holding(self.whole_names, lambda name: name in spoken),
-            "title_starts_with_name": float(any(map(spoken.startswith, self.whole_names))),
-            "title_is_name": float(spoken in self.whole_names),
-            "title_in_query": float(named and spoken in self.spoken_query),
-            "title_in_question": float(named and spoken in self.spoken_question),
-            "holds_names": _part(spoken_terms, self.names) if self.names else _ABSENT,
-            "title_holds_names": _part(set(spoken.split()), self.names) if self.names else _ABSENT,
-            "whole_title_in_query": float(named and self.whole_titles[place] in self.spoken_query),
-            "whole_title_in_question": float(named and self.whole_titles[place] in self.spoken_question),
+            "holds_whole_names": _holding(self.whole_names, lambda name: name in self.padded_passages[place]),
+            "holds_added_whole_names": _holding(self.added_names, lambda name: name in self.padded_passages[place]),
+            "title_holds_whole_names": _holding(self.whole_names, lambda name: name in padded),
+            "title_starts_with_name": float(any(map(padded.startswith, self.whole_names))),
+            "title_is_name": float(padded in self.whole_names),
+            "title_in_query": float(named and padded in self.padded_query),
+            "title_in_question": float(named and padded in self.padded_question),
+            "holds_names": _part(padded_terms, self.names) if self.names else _ABSENT,
+            "title_holds_names": _part(set(padded.split()), self.names) if self.names else _ABSENT,
+            "whole_title_in_query": float(named and self.whole_titles[place] in self.padded_query),
+            "whole_title_in_question": float(named and self.whole_titles[place] in self.padded_question),
             "title_covered_by_query": self._share(self.query, title),
             "title_covered_by_question": self._share(self.question, title),
             "title_covers_query": self._share(title, self.query),
             "title_covers_question": self._share(title, self.question),
-            "title_covers_open_question": self._share(title, self.open_question),
+            "title_covers_open_question": self._share(title, self.unseen_of_question),
             "title_covers_added_words": self._share(title, self.added) if self.added else _ABSENT,
             "title_holds_rarest_words": _part(title, self.rarest),
-            "title_in_observed": float(named and any(spoken in text for text in self.spoken_seen)),
+            "title_in_observed": float(named and any(padded in text for text in self.padded_seen)),
             "title_covered_by_observed": self._share(self.seen, title),
-            "title_observed": float(spoken in self.observed_titles),
-            "mentions_observed_title": float(any(t in self.spoken_new[place] for t in self.observed_titles)),
+            "title_observed": float(padded in self.observed_titles),
+            "mentions_observed_title": float(any(t in self.padded_new[place] for t in self.observed_titles)),
             "same_title": self._share_of_title(place),
             "years": float(self.years[place]),
             "words": float(self.lengths[place]),

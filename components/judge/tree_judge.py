@@ -17,8 +17,8 @@ from prefrag.components.trees import BoostedTrees, load_trees
 
 COST_OF_LEAVING = 2.0  # how much worse a needless switch is than keeping useless passages
 _ROUNDING = 1e-6
-# The share of the question's words that a passage must contain, times 1 + the cost. With a cost of 2: 1.65 / 3 = 55%.
-_HELD_AT_NO_COST = 1.65
+# Divided by 1 + cost, this is the share of the question's words a passage must contain: with cost 2, 1.65 / 3 = 55%.
+_WORD_SHARE_FACTOR = 1.65
 _NUMBER = re.compile(r"\w*\d\w*")
 SHIPPED_TREES = Path(__file__).parent / "switch_trees.json"
 
@@ -117,7 +117,7 @@ class TreeJudge(Block):
         # Sorted, because a sum of floats depends on the order in which they are added.
         whole, *parts = (sum(weights[term] for term in sorted(wanted & each)) for each in (wanted, *held))
         share = round(max(parts, default=0.0) / whole, 4) if whole else 1.0
-        least = _HELD_AT_NO_COST * least_probability(self.cost_of_leaving)
+        least = _WORD_SHARE_FACTOR * least_probability(self.cost_of_leaving)
         analysis = f"One passage holds {share:.0%} of the question's words, by weight (kept at {least:.0%} or more)."
         return Verdict(share >= least, "words", analysis)
 

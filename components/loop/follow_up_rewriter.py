@@ -19,7 +19,7 @@ _SCHEMA = object_schema(question={"type": "string", "minLength": 3, "maxLength":
 # How many of the newest turns are read, and how many characters of each. Passages need the rest of the window.
 MAX_TURNS = 6
 MAX_TURN_CHARACTERS = 1_500
-ASKS_BACK = "What do you mean by \u201c{}\u201d? Please ask again and name it."
+ASKS_BACK = "What do you mean by \u201c{}\u201d? Please ask a full question that names the person or thing."
 
 
 @component

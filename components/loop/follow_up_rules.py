@@ -6,9 +6,8 @@ from itertools import pairwise
 
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
-# The maximum number of words in an answer that may be a mere name, and in a fragment such as "and in Vienna?".
-_MAX_NAME_WORDS = 8
-_MAX_FRAGMENT_WORDS = 5
+_MAX_NAME_WORDS = 8  # an answer with more words is not searched for names
+_MAX_FRAGMENT_WORDS = 5  # a text with more words is no fragment such as "in Vienna"
 _CAPITAL = r"[^\W\d_a-z\u00df-\u00ff][\w'\u2019&-]*|\d+(?:\.\d+)+"
 _NAME = re.compile(
     r"[\"\u201c]([^\"\u201d]{2,60})[\"\u201d]|(?<![\w.])([/~][\w./-]{2,60}|[\w.+-]{1,40}@[\w.-]{3,60})"
@@ -16,8 +15,8 @@ _NAME = re.compile(
 )
 _HELP_VERBS = "can could did do does may might must shall should will would"
 _AUXILIARIES = frozenset(_HELP_VERBS.split())
-# English function words. A noun phrase ends before the next function word.
-_BUILDING = FUNCTION_WORDS | _AUXILIARIES
+# English function words, with the auxiliary verbs. A noun phrase ends before the next of these words.
+_GRAMMAR_WORDS = FUNCTION_WORDS | _AUXILIARIES
 _PHRASE = re.compile(r"\b(?:the|our|my|your)((?: [\w'\u2019-]+){1,6})", re.I)
 _PERSON = re.compile(r"\b(?:he|she|him|his|her|hers)\b", re.I)
 _TIME = "year|month|week|weekend|day|morning|afternoon|evening|time|century|decade|summer|winter|spring|autumn"
@@ -56,16 +55,16 @@ def find_reference(question: str) -> str:
     lead = _LEADS.match(question)
     rest = question[lead.end() :] if lead else question
     words = re.findall(r"\w+", rest.casefold())
-    if lead and 0 < len(words) <= _MAX_FRAGMENT_WORDS and words[0] in _BEGINS | (set(words) - _BUILDING):
+    if lead and 0 < len(words) <= _MAX_FRAGMENT_WORDS and words[0] in _BEGINS | (set(words) - _GRAMMAR_WORDS):
         return rest.strip(" ?.!")
-    if words and set(words) <= _BUILDING and not _PERSON.search(question) and not _THING.search(question):
+    if words and set(words) <= _GRAMMAR_WORDS and not _PERSON.search(question) and not _THING.search(question):
         return question.strip(" ?.!")
     found = _find_pronoun(question)
     return found.group() if found else ""
 
 
 def rewrite_by_rules(question: str, turns: Turns) -> str | None:
-    """Rewrite a follow-up so that it can be understood alone, with the turns before it (oldest first).
+    """Rewrite a follow-up so that it can be understood without the earlier ``turns`` (oldest first).
 
     A question without references is returned unchanged. Returns None if no turn names what the question refers to.
     """
@@ -77,7 +76,7 @@ def rewrite_by_rules(question: str, turns: Turns) -> str | None:
     pronoun = reference.casefold()
     meant = (_find_person if _PERSON.fullmatch(pronoun) else _find_thing)(turns, pronoun)
     noun = re.match(r" (\w+)", question[found.end() :]) if pronoun in _DEMONSTRATIVES else None
-    if noun and noun[1].casefold() in _BUILDING:
+    if noun and noun[1].casefold() in _GRAMMAR_WORDS:
         noun = None
     # "This ship" is replaced only if the last question contains the word "ship".
     if not meant or (noun and noun[1].casefold() not in turns[-1][0].casefold()):
@@ -111,7 +110,7 @@ def _names(text: str) -> Iterator[str]:
     """List what looks like a name: capitalised or quoted words, paths, e-mail addresses and version numbers."""
     for match in _NAME.finditer(text):
         words = match.group().strip('"\u201c\u201d').split()
-        while words and words[0].casefold() in _BUILDING:
+        while words and words[0].casefold() in _GRAMMAR_WORDS:
             del words[0]
         # A capitalised word alone at the beginning of a sentence is not taken for a name.
         begins = not text[: match.start()].strip() or text[: match.start()].rstrip()[-1:] in (".", "?", "!")
@@ -124,7 +123,7 @@ def _phrases(text: str) -> Iterator[str]:
     for match in _PHRASE.finditer(text):
         words = []
         for word in match[1].split():
-            if word.casefold() in _BUILDING:
+            if word.casefold() in _GRAMMAR_WORDS:
                 break
             words.append(word)
         # After "does" or "may", the last word is a verb and not part of the phrase.
@@ -145,7 +144,7 @@ def _find_person(turns: Turns, pronoun: str) -> str:
         if _ASKED_WHO.match(asked) and (found := _names_in_answer(answer)):
             return found[0] if len(found) == 1 else ""
         if found := list(_names(asked)):
-            # The first name is more likely the subject of the question.
+            # Of several names, the one that comes first is most likely the subject of the question.
             return found[0]
     return next((phrase for asked, _ in reversed(turns) for phrase in _phrases(asked)), "")
 
@@ -163,11 +162,11 @@ def _find_thing(turns: Turns, pronoun: str) -> str:
 def _is_label(name: str, text: str) -> bool:
     """Check whether a name is a single letter after a noun, as in "block C", which means nothing without the noun."""
     noun = re.search(rf"([a-z]+) {name}\b", text) if len(name) == 1 else None
-    return noun is not None and noun[1] not in _BUILDING
+    return noun is not None and noun[1] not in _GRAMMAR_WORDS
 
 
 def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
-    """Yield the turns, last first, except turns whose question contains the same pronoun: they name nothing either."""
+    """Yield the turns, last first. Leave out turns whose question also contains the pronoun, instead of a name."""
     same = next((each for each in _SAME if pronoun.casefold() in each), frozenset())
     for asked, answer in reversed(turns):
         if not same.intersection(re.findall(r"\w+", asked.casefold())):
@@ -175,8 +174,9 @@ def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
 
 
 def _complete_fragment(rest: str, turns: Turns) -> str | None:
-    """Repeat the last question, with its last name replaced by the fragment's name; without names, use phrases."""
+    """Repeat the previous question, with the fragment's name in place of the name that comes last in the question."""
     asked = turns[-1][0]
+    # Without such names, do the same with phrases such as "the harbour".
     for find in (_names, _phrases):
         old, new = list(find(f"- {asked}")), list(find(f"- {rest}"))
         if old and new:

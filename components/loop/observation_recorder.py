@@ -36,7 +36,7 @@ class ObservationRecorder:
     def run(self, states: Variadic[State]) -> dict[str, State]:
         """Turn the documents of the last search, or of all searches, into the step's observation.
 
-        :param states: The state of each source that was searched at the same time.
+        :param states: The states after the searches that ran at the same time, one for each source.
         :returns: ``state`` with the observation.
         """
         state = reduce(State.merge, states)

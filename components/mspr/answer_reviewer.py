@@ -27,7 +27,7 @@ NOT_REVIEWED = "The answer was not reviewed, because that needs a language model
 
 @component
 class AnswerReviewer:
-    """Accept an answer, or search a source with the original question (MSPR, III.D: CAR).
+    """Accept an answer, or search a source with the original question (MSPR calls this CAR, section III.D).
 
     Each run returns exactly one output: ``accepted``, or ``search_<source>`` for one of the sources. After a positive
     review the answer is labelled CORRECT, after a negative review INCORRECT.
@@ -47,11 +47,11 @@ class AnswerReviewer:
 
         :param sources: The names of the sources. Each source has an output ``search_<source>``.
         :param chat_generator: The model that reviews.
-        :param supplement_source: The source to search after a negative review. If the run may not search it, the
-            preferred source is searched.
+        :param supplement_source: The source to search after a negative review. If the run is not allowed to search it,
+            the preferred source is searched.
         :param enabled: False accepts every answer without a review, as in the ablation without CAR (table II).
-        :param on_doubt: What to do if two replies contain no complete review. ``keep`` accepts the answer without a
-            label, because in the paper only the label False leads to a search. ``end`` ends the run with an error.
+        :param on_doubt: What to do if the review cannot be read, even after a second call. ``keep`` accepts the answer
+            without a label, because in the paper only the label False leads to a search. ``end`` raises a RunError.
         :param prompt: The prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :raises ValueError: When the settings contradict each other, or the prompt file does not exist.
@@ -81,7 +81,7 @@ class AnswerReviewer:
 
         :param state: The state after an answer.
         :returns: The state under ``accepted`` or ``search_<source>``.
-        :raises RunError: When the model fails, or no review can be read and ``on_doubt`` is ``end``. The error
+        :raises RunError: When the model fails, or the review cannot be read and ``on_doubt`` is ``end``. The error
             contains the state.
         """
         if not self.enabled:

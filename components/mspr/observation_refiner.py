@@ -17,7 +17,7 @@ from prefrag.components.state.state import SUMMARY, State, Step
 
 @component
 class ObservationRefiner:
-    """Summarise the passages of the search before the last, if they are too long (MSPR, III.B: ORS).
+    """Summarise the passages of the search before the last, if they are too long (MSPR calls this ORS, section III.B).
 
     The component runs after a retrieval. The passages that this retrieval found stay whole, because the next action
     depends on their details. The summary of the earlier passages keeps everything that may matter for the question or
@@ -36,8 +36,8 @@ class ObservationRefiner:
 
         :param chat_generator: The model that summarises.
         :param threshold: The number of tokens above which the passages of a search are too long (see
-            :func:`estimate_tokens`). The paper gives no number, and says only that HotpotQA's passages are shorter. At
-            top-k 5, about 3% of the searches on HotpotQA exceed this default, and 11% of those on 2WikiMultiHopQA.
+            :func:`estimate_tokens`). The paper gives no number, and says only that HotpotQA's passages stay below it.
+            At top-k 5, about 3% of the searches on HotpotQA exceed this default, and 11% of those on 2WikiMultiHopQA.
         :param enabled: False summarises nothing, as in the ablation without ORS (table II).
         :param prompt: The prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
@@ -61,18 +61,18 @@ class ObservationRefiner:
     async def run_async(self, state: State) -> dict[str, State]:
         """Summarise the passages of the search before the last, if they are too long.
 
-        :param state: The state after a retrieval, whose documents have not been added to the step yet.
+        :param state: The state after a retrieval. The documents that it found have not been added to the step yet.
         :returns: ``state``, with a summary if the passages were too long.
         :raises RunError: When the model fails. The error contains the state.
         """
-        number = self._over_long(state)
+        number = self._find_too_long(state)
         if number is None:
             return {"state": state}
         return {"state": self._record(number, *await self._call.send_async(self._prepare(number, state)))}
 
     run = as_blocking(run_async)
 
-    def _over_long(self, state: State) -> int | None:
+    def _find_too_long(self, state: State) -> int | None:
         if not self.enabled or self._call.is_absent:
             return None
         indices = range(len(state.steps) - 2, -1, -1)
@@ -96,7 +96,7 @@ class ObservationRefiner:
 
     def _record(self, number: int, text: str, state: State) -> State:
         step = state.steps[number]
-        # The summary gets no citation mark. Its text repeats the marks of the passages, so answers can cite these.
+        # The summary gets no citation mark. Its text repeats the passages' marks, so answers can cite the passages.
         summary = Document(
             id=f"refined-{number + 1}",
             content=text.strip(),
@@ -112,7 +112,7 @@ class ObservationRefiner:
 
 
 def _tokens(step: Step) -> int:
-    """Count an observation's tokens as plain text, so that the number does not depend on the form of the prompts."""
+    """Estimate the tokens of a step's passages in a fixed layout, so that the layout of the prompts does not matter."""
     shown = ((number, one.meta, one.content or "") for number, one in enumerate(step.shown, start=1))
     texts = [f"[{number}] {meta.get('title')} ({meta.get('source')})\n{text}" for number, meta, text in shown]
     return estimate_tokens("\n\n".join(texts))

@@ -10,11 +10,11 @@ from prefrag.components.state.state import Action, State
 
 @component
 class PreferenceSelector:
-    """Select the source of a search (MSPR, III.C), between the reasoner, whose model names a source, and the router.
+    """Select the source of a search, after the reasoner's model has named one (MSPR calls this PRS, section III.C).
 
     The first search goes to the preferred source. If a :class:`SourceSwitchJudge` with ``switch_at="next_step"`` gives
     a search the verdict False, the next search goes to another source. In every other case the model chooses. If the
-    run may not search the source that the model chose, the preferred source is searched.
+    run is not allowed to search the source that the model chose, the preferred source is searched.
 
     ```python
     from prefrag.components.mspr.preference_selector import PreferenceSelector

@@ -113,7 +113,7 @@ class PairClassifier:
         :param query: The question.
         :param documents: The documents of the first stage, best first.
         :param candidates: For each of ``documents``, the list of its second-stage documents, best first.
-        :param k: The maximum number of documents to select, by default the component's own number.
+        :param k: The maximum number of documents to select, by default the `k` of the constructor.
         :returns: ``documents``: those selected, best first with ``fill``, otherwise the first stage before the second.
             ``pairs``: the verdicts of the classifier, each with ``documents`` (two ids), ``score`` and ``positive``.
         :raises ValueError: When a document has no list, ``k`` is under 1, or a pair gets no finite score.

@@ -1,4 +1,4 @@
-"""The features of a question and two passages. Decision trees judge from them whether both passages are needed."""
+"""The features of a question and two passages, from which decision trees judge whether both passages are needed."""
 
 import re
 from collections import defaultdict
@@ -13,7 +13,7 @@ from prefrag.components.state.state import Identity, identity
 from prefrag.components.text.term_statistics import TermStatistics, analyze_texts, term_weights
 from prefrag.components.text.title_mentions import normalize_words, title_key
 
-# A is the first-stage passage, B the other passage. "Below best": the difference from the best pair or passage.
+# `a`: the first passage of a pair. `b`: the second. `below_best`: the value minus the highest of all passages or pairs.
 FEATURES = (
     "covered_a",
     "covered_b",
@@ -67,13 +67,12 @@ FEATURES = (
     "links_in_pool",
 )
 
-# The parameters of BM25 in a `TantivyDocumentStore`.
-_K1, _B, _TITLE_BOOST = 1.2, 0.75, 1.25
+_K1, _B, _TITLE_BOOST = 1.2, 0.75, 1.25  # the parameters of BM25 in a `TantivyDocumentStore`
 # A word or a number in a question, except at the beginning of the question.
 _NAME = re.compile(r"(?<!^)\b(?:[^\W\d_]\w*|\d[\d.,]*)")
 # In characters. Shorter titles are not searched for: a text that contains such a short word rarely means the title.
 _SHORTEST_TITLE = 3
-# In a search with the question and A as one query, B is chained to A if it is among this many best passages.
+# B counts as chained to A if a search with the question and A as one query ranks B among this many best passages.
 _NEAREST = 8
 _ALMOST_NOTHING = 1e-3  # the smallest divisor, against division by zero
 
@@ -114,7 +113,7 @@ def pair_features(
 def _measure(
     question: str, pool: Sequence[Document], a: Any, b: Any, statistics: TermStatistics | None
 ) -> Mapping[str, Any]:
-    # The first passage of a pair is from the first stage. Matrices that compare passages have no rows for others.
+    # `front`: the passages that come first in a pair. Matrices that compare passages have a row for each of these only.
     front, row = np.unique(a, return_inverse=True)
     texts = _Texts(question, pool, statistics)
     weights, in_question, holds, titles = texts.weights, texts.in_question, texts.holds, texts.titles
@@ -151,7 +150,8 @@ def _measure(
     chained = np.maximum(holds[front], in_question) @ texts.bm25.T
     chained[np.arange(len(front)), front] = 0
     chained_rank = _ranks(chained)
-    # open_fit: the BM25 score of b for the question words that are missing from a. led_on: b must also match a itself.
+    # open_fit: the BM25 score of b for the words of the question that are not in a. led_on: the geometric mean of
+    # open_fit and the score of b for the words of a that are not in the question.
     open_fit = (in_question * (1 - holds[front])) @ texts.bm25.T
     led_on = np.sqrt(open_fit * ((other[front] * weights) @ texts.bm25.T))
     for passages in (open_fit, led_on):
@@ -258,14 +258,14 @@ class _Texts:
         self._count_phrases(question_numbers, *content_words, len(pool), len(column))
 
     def _count_phrases(self, in_question: Sequence[int], row: Values, word: Values, passages: int, size: int) -> None:
-        """For each passage, count the question's two-word phrases, and mark others that are in several passages."""
+        """Find each passage's share of the question's two-word phrases, and the other phrases that passages share."""
         wanted = np.unique([first * size + second for first, second in pairwise(in_question)])
         follows = row[1:] == row[:-1]
         # One number encodes a phrase and a passage. A phrase that a passage repeats is counted once.
         held = np.sort(((word[:-1] * size + word[1:]) * passages + row[1:])[follows])
-        phrase, row = np.divmod(held[_begins_run(held)], passages)
+        phrase, row = np.divmod(held[_starts_of_runs(held)], passages)
         # After sorting, the passages of a phrase are adjacent.
-        begins = np.flatnonzero(_begins_run(phrase))
+        begins = np.flatnonzero(_starts_of_runs(phrase))
         often = np.diff(begins, append=len(phrase))
         is_in_question = np.isin(phrase[begins], wanted)
         self.phrases = np.bincount(row[np.repeat(is_in_question, often)], minlength=passages) / max(len(wanted), 1)
@@ -277,12 +277,12 @@ class _Texts:
 
 
 class _Mentions:
-    """The titles that the question and first-stage passages mention, and the passages that mention their titles."""
+    """Mentions of titles. The matrices have a row per passage that comes first in a pair, and a column per passage."""
 
     def __init__(self, in_question: Values, by_front: Values, of_front: Values):
-        self.in_question = in_question
-        self.by_front = by_front
-        self.of_front = of_front
+        self.in_question = in_question  # for each passage, 1 if the question mentions its title
+        self.by_front = by_front  # where the row's passage mentions the column's title (0 to 1), -1 if it does not
+        self.of_front = of_front  # 1 if the column's passage mentions the row's title
 
 
 def _mentions(texts: _Texts, front: Values) -> _Mentions:
@@ -319,7 +319,7 @@ def _counts(row: Values, column: Values, rows: int, columns: int) -> Values:
     return counted.reshape(rows, columns).astype(np.float32)
 
 
-def _begins_run(values: Values) -> Values:
+def _starts_of_runs(values: Values) -> Values:
     """Mark the values that differ from the value before them."""
     begins = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=begins[1:])
@@ -334,7 +334,7 @@ def _saturate(counts: Values, texts: Sequence[Sequence[str]]) -> Values:
 
 
 def _ranks(values: Values) -> Values:
-    """Rank each value in its row. The highest gets rank 0; of equal values, the first gets the lower rank."""
+    """Rank the values of each row, from the highest (0) to the lowest. Equal values are ranked from left to right."""
     order = np.argsort(-values, axis=1, kind="stable")
     ranks = np.empty_like(order)
     np.put_along_axis(ranks, order, np.arange(values.shape[1])[None, :].repeat(len(values), 0), 1)

@@ -13,7 +13,7 @@ class PairScorer(Protocol):
     """Any object that estimates whether two documents are needed together.
 
     ``warm_up``, ``to_dict``, ``from_dict`` and ``together`` are optional. Set ``together`` to true if scores are cheap
-    or depend on the question's other pairs. One call then gets all pairs of a question, otherwise as few as possible.
+    or depend on the question's other pairs: one call then gets all pairs. Otherwise, only the needed pairs are scored.
     """
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:

@@ -13,10 +13,8 @@ from prefrag.components.pair_classifier.pair_scorer import ClassifierMissing, Pa
 from prefrag.components.settings import settings
 from prefrag.components.text.term_statistics import passage_text
 
-# The number of pairs in a batch.
-_BATCH = 32
-# The maximum number of tokens of a question.
-QUESTION_TOKENS = 60
+_BATCH = 32  # pairs
+QUESTION_TOKENS = 60  # the maximum number of tokens of a question
 
 
 class TransformerPairScorer(Block):
@@ -210,7 +208,9 @@ def _onnx_model(model: str, device: str | None) -> Callable[[dict[str, Any]], li
 
     path = Path(model) / "model.onnx"
     if not path.is_file():
-        raise ClassifierMissing(f"There is no {path}: export the pair classifier.")
+        raise ClassifierMissing(
+            f"There is no {path}: set backend to torch or use the output of `prefrag train pairs --engine transformer`."
+        )
     wanted = ["CPUExecutionProvider"] if device == "cpu" else ["CUDAExecutionProvider", "CPUExecutionProvider"]
     providers = [name for name in wanted if name in onnxruntime.get_available_providers()]
     session = onnxruntime.InferenceSession(str(path), providers=providers)

@@ -19,7 +19,7 @@ class TreePairScorer(Block):
     The features measure which words two passages share with the question and with each other (`pair_features`). The
     trees take some milliseconds per question and need no PyTorch. You can train them on your own corpus in a minute.
     Two files of trees are shipped. ``pair`` judges pairs, as in equation 2: use it with a threshold. It was trained on
-    equal numbers of positive and negative pairs. ``passage`` judges single passages by their best pair: use it to rank.
+    equal numbers of positive and negative pairs. ``passage`` is for ranking passages by the scores of their best pairs.
 
     ```python
     from haystack import Document

@@ -9,7 +9,7 @@ from jinja2.meta import find_undeclared_variables
 
 from prefrag.components.prompts.render_prompt import CANNOT_BE_FILLED, ENVIRONMENT, MODES, PASSAGE, PROMPTS
 
-# A folder cannot replace the first of these, which only `product` uses, nor the second, which adds `instructions`.
+# The prompts that a folder cannot replace. The first is used only with `product`, the second adds `instructions`.
 _NOT_REPLACEABLE = {"source_switch_question", "instructions"}
 _FROM_ELSEWHERE = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
 # Put in place of the words of a passage when the template for passages is checked.
@@ -31,7 +31,7 @@ def check_prompts(prompts: Any) -> None:
     # Markdown files are notes, and hidden files belong to the system.
     files = [file for file in sorted(folder.iterdir()) if file.suffix != ".md" and not file.name.startswith(".")]
     if not files:
-        raise ValueError(f"The folder {folder} holds no prompt: add {PASSAGE}.jinja, or a file named as in {PROMPTS}.")
+        raise ValueError(f"{folder} holds no prompt: add {PASSAGE}.jinja, or a file named like a file in {PROMPTS}.")
     for file in files:
         _check(file)
 
@@ -57,7 +57,7 @@ def _variables_in(prompt: str) -> set[str]:
 
 def _check(file: Path) -> None:
     if file.suffix != ".jinja" or file.stem not in own_names() or not file.is_file():
-        raise ValueError(f"{file} is not a prompt: name it {'.jinja, '.join(own_names())}.jinja.")
+        raise ValueError(f"{file} is not a prompt: its name must be one of {'.jinja, '.join(own_names())}.jinja.")
     try:
         text = file.read_text(encoding="utf-8")
         tree = ENVIRONMENT.parse(text)
@@ -79,7 +79,7 @@ def _check(file: Path) -> None:
 
 def _check_form(file: Path, text: str) -> None:
     """Refuse a passage template in which a line can begin with words of the passage, which may be untrusted."""
-    # The text is long, because the template may wrap it. Three numbers are tried, because lines may depend on them.
+    # Many words, because a template may wrap them. Passages 1 to 3, because a line may depend on the passage's number.
     words = " ".join([_WORDS] * 100)
     form = ENVIRONMENT.from_string(text)
     try:

@@ -1,4 +1,4 @@
-"""Quote untrusted texts, which may try to give the model orders: as several lines, as a title, or on one line.
+"""Quote untrusted texts as lines, as a title or on one line, because they may try to give orders to the model.
 
 A quotation contains no control tokens of chat templates, no tags such as `<think>`, and no marks that cite a passage.
 """
@@ -49,7 +49,7 @@ _SOURCE = re.compile(r"[(\uff08][\s(\uff08]{0,20}(local|web|attached)[\s)\uff09]
 def quote_text(text: str, marks: Collection[str] = ()) -> str:
     """Quote a text, line by line and without its empty lines.
 
-    Brackets around marks become parentheses, except around ``marks``. For a model's text, pass the marks of the run.
+    Brackets around a mark become parentheses, unless it is one of ``marks``. For a model's text, pass the run's marks.
     """
     visible = _INVISIBLE.sub("", "\n".join(_TERMINAL.sub("", text).splitlines()))
     lines = (_break_signs(line, marks).rstrip() for line in visible.split("\n"))

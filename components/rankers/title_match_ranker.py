@@ -9,7 +9,7 @@ from prefrag.components.both_ways import as_async
 from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.text.unicode_form import normalize_unicode
 
-# Queries usually leave such a parenthesis out: "Million Dollar Legs (1932 film)" is searched as "Million Dollar Legs".
+# A parenthesis at the end of a title. Queries usually leave it out, and say "Psycho" for "Psycho (1960 film)".
 _PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 
 # PrefRAG's factors for a title that equals the query, differs from the query only in case, or occurs in the query.
@@ -21,9 +21,9 @@ _CORE = (1.2, 1.1, 1.05)  # for the title without a parenthesis at its end
 class TitleMatchRanker:
     """Raise the scores of documents whose title equals the query or occurs in it, then return the best documents.
 
-    These are the title boosts of PrefRAG. The candidates may come from any retriever; the paper uses 50. The whole
-    title is compared first, then the title without a parenthesis at its end, and the first match sets the factor. A
-    title occurs in the query if the query contains it as whole words, in upper or lower case: "Art" is not in "party".
+    These are the title boosts of PrefRAG. The candidates may come from any retriever. The paper uses 50 candidates. The
+    whole title is compared first, then the title without a parenthesis at its end, and the first match sets the factor.
+    A title occurs in a query that contains it as whole words, in upper or lower case: "Art" is not in "party".
 
     ```python
     from haystack import Document
@@ -51,7 +51,7 @@ class TitleMatchRanker:
 
         :param query: The query that found the candidates.
         :param documents: The candidates. A missing score counts as 1. A document without a title keeps its score.
-        :param top_k: The maximum number of documents to return, by default the ranker's own number.
+        :param top_k: The maximum number of documents to return, by default the `top_k` of the constructor.
         :returns: `documents` with their new scores, best first; equal scores keep their order.
         :raises ValueError: When top_k is under 1.
         """

@@ -1,4 +1,4 @@
-"""Tell whether an answer is about another time or thing than the question, or affirms what the question denies."""
+"""Tell whether an answer is about another time or thing than the question, or ignores a "not" in the question."""
 
 import re
 
@@ -10,24 +10,24 @@ _STAGES = {
 }
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 # Case matters, because "New York" is not new.
-_WHICH = re.compile(rf"\b(?:{'|'.join((*_STAGES, *_ORDINALS))})\b")
+_DISTINGUISHING_WORD = re.compile(rf"\b(?:{'|'.join((*_STAGES, *_ORDINALS))})\b")
 _EARLIER = re.compile(r"\b(?:former|previous|first|original|old) (\w+)")
 _IS = re.compile(r"\b(?:is|are)\b", re.IGNORECASE)
 _TIMES = (
     re.compile(r"\b(?:1\d{3}|20\d\d)\b"),
     re.compile(rf"\b(?:{'|'.join(_ORDINALS)}|\d{{1,3}}(?:st|nd|rd|th))\b", re.IGNORECASE),
-    _WHICH,
+    _DISTINGUISHING_WORD,
     # Case matters, because "may" is more often a verb than a month.
     re.compile(rf"\b(?:{_MONTHS})\b"),
     re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day", re.IGNORECASE),
 )
-_MEANT = {**_STAGES, **{word: str(number) for number, word in enumerate(_ORDINALS, start=1)}}
+_VALUE_OF_WORD = {**_STAGES, **{word: str(number) for number, word in enumerate(_ORDINALS, start=1)}}
 # Phrases such as "how old", in which a word of `_STAGES` has another meaning.
 _IDIOMS = re.compile(r"\b(?:how old|years?[ -]old|last names?|next to|present at)\b", re.IGNORECASE)
-_DENIES = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
+_NOT = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 # A condition or a reason. A "not" in it does not count: "What helps if it does not start?" denies nothing.
 _CONDITION = re.compile(r"\s(?:if|when|because|although|though)\s.*", re.DOTALL)
-_DENIED = re.compile(rf"{_DENIES.pattern}|\b(?:no|none|nobody|nothing|neither|nor|without)\b", re.IGNORECASE)
+_ANY_NEGATION = re.compile(rf"{_NOT.pattern}|\b(?:no|none|nobody|nothing|neither|nor|without)\b", re.IGNORECASE)
 _CLAUSE_ENDS = re.compile(r"[,;](?!\d)|[()]|\s(?:but|while|whereas|and (?:in|on))\s")
 # Brackets in a question say which thing is meant, as in "(1932 film)", so a year in them is not compared.
 _ASIDE = re.compile(r"\([^)]*\)")
@@ -36,9 +36,9 @@ _ASIDE = re.compile(r"\([^)]*\)")
 def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bool:
     """Check whether the clause around an answer names a different year, ordinal, month or weekday than the question.
 
-    Words such as "old", "new" and "original" are compared too. For example, if the question and the clause both contain
-    years, they must share one, unless the answer itself (``sentence[begin:end]``) contains a year. "Who is the chair?"
-    asks for the present chair, so a clause about a former chair or the first chair is about another time.
+    Words such as "old", "new" and "original" are compared too. If the question and the clause both contain years, but
+    none in common, the clause is about another time, unless the answer (``sentence[begin:end]``) itself has a year.
+    "Who is the chair?" asks for the present chair, so a clause about a former or the first chair is about another time.
     """
     ends = [0, *(match.end() for match in _CLAUSE_ENDS.finditer(sentence)), len(sentence)]
     clause = sentence[max(one for one in ends if one <= begin) : min(one for one in ends if one >= end)]
@@ -46,15 +46,15 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
         asked, said = _values(pattern, _ASIDE.sub(" ", question)), _values(pattern, clause)
         if asked and said and not asked & said and not pattern.search(sentence[begin:end]):
             return True
-    is_open = bool(_IS.search(question)) and not _values(_WHICH, question)
+    is_open = bool(_IS.search(question)) and not _values(_DISTINGUISHING_WORD, question)
     return is_open and not set(_EARLIER.findall(clause)).isdisjoint(re.findall(r"\w+", question.lower()))
 
 
 def is_affirmed(question: str, said: str) -> bool:
-    """Check whether a question denies something, as in "Who never signed?", while ``said`` denies nothing."""
-    return bool(_DENIES.search(_CONDITION.sub("", question))) and not _DENIED.search(said)
+    """Check whether a question has a negation, as in "Who never signed?", but an answer's text (``said``) has none."""
+    return bool(_NOT.search(_CONDITION.sub("", question))) and not _ANY_NEGATION.search(said)
 
 
 def _values(pattern: re.Pattern[str], text: str) -> set[str]:
     found = {match.group().lower() for match in pattern.finditer(_IDIOMS.sub(" ", text))}
-    return {_MEANT.get(one) or re.sub(r"(?<=\d)[a-z]+$", "", one) for one in found}
+    return {_VALUE_OF_WORD.get(one) or re.sub(r"(?<=\d)[a-z]+$", "", one) for one in found}

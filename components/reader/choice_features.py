@@ -1,4 +1,4 @@
-"""The features from which boosted trees choose one of the best answers, each of which the encoder has read again."""
+"""The features by which boosted trees choose one of the best answers. The encoder reads each of them a second time."""
 
 import re
 from collections.abc import Sequence

@@ -27,9 +27,9 @@ _OF_ANOTHER = frozenset(
 )
 _BIRTHS = frozenset(("born", "older", "younger", "oldest", "youngest", "birth"))
 _DEATHS = frozenset(("died", "die", "death"))
-# Single words do not show what a "not" applies to, so questions with a negation are not answered here.
+# Questions with a negation are not answered here: a word such as "older" does not show what the "not" applies to.
 _NEGATION = re.compile(r"\b(?:not|never|neither|nor|cannot|except)\b|n['\u2019]t\b", re.IGNORECASE)
-# Numbers of characters: a person's dates must be in brackets in the first 400, or at most 60 after "born" or "died".
+# A person's dates must be in brackets in the first 400 characters, or at most 60 characters after a word like "born".
 _BEGINNING = 400
 _NEAR = 60
 
@@ -42,7 +42,7 @@ class DatedChoice:
 
     name: str  # the title of the thing, without brackets
     place: int  # the index of the passage about the thing
-    dated: int  # the index of the passage that states the date: the same, or for example the passage of its director
+    dated: int  # the index of the passage that states the date: `place` or, for example, that of a film's director
     begin: int  # the index of the date's first character in the text of the passage `dated`
 
 
@@ -108,7 +108,7 @@ def find_alternatives(question: str, passages: Sequence[Passage]) -> tuple[int, 
 def _find_date(
     place: int, offered: tuple[int, int], passages: Sequence[Passage], asked: set[str]
 ) -> tuple[int, _Date] | None:
-    """Find the date of a thing, or of its director or author if the question asks for that, and the date's passage."""
+    """Return a thing's date (or its director's or author's, if asked for), after the index of the passage with it."""
     for other in _find_mentioned(place, offered, passages) if asked & _OF_ANOTHER else [place]:
         dates = _read_dates(passages[other][1])
         date = dates.death if asked & _DEATHS else dates.birth if asked & _BIRTHS else dates.first

@@ -43,7 +43,7 @@ _PASSAGES_TOGETHER = 5
 _MOST_DOCUMENTS = 5
 _MOST_CANDIDATES = 5
 # The maximum number of encoder runs at the same time. Each needs 35 MB, which the process does not give back. More runs
-# would gain little: the other work on a question (a third of the encoder's time) runs in one thread at a time.
+# would gain little: the other work on a question takes a third as long, and runs in one thread at a time.
 _MOST_AT_ONCE = 4
 # The sizes of the caches: for encoder outputs (some 20 kB each), and for the answers to a question from its documents.
 _CACHED_OUTPUTS, _CACHED_ANSWERS = 256, 64
@@ -53,15 +53,15 @@ Passage = tuple[str, str]
 
 @dataclass(frozen=True)
 class ReaderCard:
-    """The thresholds of a reader, and how often it was right when it was tested at the end of its training."""
+    """The thresholds of a reader, and the shares of right answers in the test at the end of its training."""
 
-    # The defaults are for a reader in training, which has no card yet: only its candidates are used.
+    # A reader in training has no card yet and gets these defaults. They do not matter: only its encoder is used.
     threshold: float = 1.0  # the minimum probability of an answer that is given to the user
     probable: float = 0.5  # from this probability up to the threshold, only the answer's sentence is given
-    dated_choice: float = 1.0  # the share of right answers to "which is older, A or B?", used as their probability
-    other_choice: float = 1.0  # the share of right answers to other "A or B?" questions, their maximum probability
-    comparison: float = 1.0  # the same for yes-or-no questions that compare things, unless they compare countries
-    other_time: float = 1.0  # the same for answers whose sentence is about another time or thing than the question
+    dated_choice: float = 1.0  # the share for "which is older, A or B?", used as the probability of these answers
+    other_choice: float = 1.0  # the share for other "A or B?" questions, used as the maximum of their probability
+    comparison: float = 1.0  # the share for yes-or-no comparisons, except of countries; also used as a maximum
+    other_time: float = 1.0  # the share for answers from a sentence on another time or thing; also used as a maximum
 
 
 class _Parts:
@@ -177,7 +177,7 @@ class ExtractiveReader(Block):
         if question_form.asks_yes_no(question):
             return self._read_yes_no(question, documents, passages)
         if (choice := choose_by_date(question, passages)) is not None:
-            # If the date is in another passage, such as that of the film's director, no sentence of this one states it.
+            # A film's date may be in the passage of its director: then no sentence of the film's passage states it.
             begin = choice.begin if choice.dated == choice.place else -1
             sentence = self._find_sentence(question, passages[choice.place][1], begin)
             probability = self._loaded().card.dated_choice
@@ -237,8 +237,8 @@ class ExtractiveReader(Block):
         for (place, _, _), share in zip(chosen[:_MOST_CANDIDATES], shares, strict=False):
             span = spans.candidates[_stating_place(place, spans, look, documents)]
             if not found and (is_contradicted or standing_of(documents[span.passage].meta)):
-                # The answer must not count as sure: a newer document may contradict it, or its own document is marked
-                # as superseded, a draft or old.
+                # The answer must not count as sure: a newer document may contradict it, or its own document has the
+                # label "superseded", "draft" or "old".
                 sure = min(sure, self.probable)
             probability = sure if not found else min(sure, share * min(1.0, left))
             title, text = passages[span.passage]
@@ -246,7 +246,7 @@ class ExtractiveReader(Block):
             sentence = self._find_sentence(question, text, begin)
             rest = text.replace(sentence, "", 1)
             if begin >= 0 and rest.strip() and is_heading(sentence, documents[span.passage].meta):
-                # A heading states nothing by itself: take the best sentence of the other text instead.
+                # A heading states nothing by itself: take the best sentence of the rest of the passage instead.
                 sentence = self._find_sentence(question, rest, -1)
             found.append(Candidate(span.text, "span", documents[span.passage], sentence, probability))
         return found
@@ -283,7 +283,7 @@ class ExtractiveReader(Block):
             return _load(self._folder, os.getpid())
 
 
-# Cached: the last step of a run reads the same documents as the step before, and new documents are rarely chosen.
+# Cached: the last step of a run reads the same documents again, and `choose_documents` rarely chooses a new document.
 _read = lru_cache(maxsize=_CACHED_ANSWERS)(lambda one: one.reader._read(one.question, one.documents))
 _read_spans = lru_cache(maxsize=_CACHED_ANSWERS)(lambda one: one.reader._read_spans(one.question, one.documents))
 
@@ -363,7 +363,7 @@ def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeigh
 
 # The maximum number of documents among which `choose_documents` chooses. Scoring all their pairs takes milliseconds.
 _MOST_COMPARED = 20
-# The weight of the order in which the documents came. It is small: the order decides only if no pair is likely.
+# The weight of the documents' original order. It is small: the order decides only if no pair is likely to be needed.
 _RANK_WEIGHT = 0.05
 
 

@@ -27,7 +27,7 @@ def find_newer_answer(
 ) -> tuple[bool, int]:
     """Find out whether a newer document covers what is asked, and which answer to use.
 
-    A document that is marked as superseded, a draft or old counts as older than all current documents of the source.
+    Documents with the label "superseded", "draft" or "old" count as older than all current documents of their source.
     Between current documents the dates decide. A document without a date is neither newer nor older than another.
 
     :param chosen: The best answers, best first, each as the index of its span and its score.
@@ -59,7 +59,7 @@ def find_newer_answer(
         and numbers <= set(_NUMBER.findall(f"{documents[place].meta.get('title')} {documents[place].content}"))
     }
     of_best = [spans.candidates[place].passage for place in places[0] if held(place) >= least]
-    # `best` is empty if this source states the best answer only in documents marked as superseded, a draft or old.
+    # `best` is empty if only documents of this source with the label "superseded", "draft" or "old" state the answer.
     best, found = [current[passage] for passage in of_best if passage in current], 0
     if not any(_is_newer(date, best) for date in speaking.values()):
         return False, 0

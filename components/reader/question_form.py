@@ -26,7 +26,7 @@ _POLITE = re.compile(
     r".{0,40}\b(?:who|whom|whose|what|which|when|where|why|how)\b",
     re.I,
 )
-# Nearly every English question contains one of these words, and few questions in other languages contain any.
+# Nearly every English question contains a word from the next two lists, and few questions in other languages do.
 _ENGLISH_ASKS = frozenset({"how", "what", "when", "where", "which", "who", "whom", "whose", "why"})
 _ENGLISH_WORDS = (
     "all and any at be been both could did does during for from had has have is its many much not of or should than "
@@ -113,7 +113,7 @@ def question_head(question: str) -> str:
 
 
 def asks_through_another(question: str) -> bool:
-    """Check whether a question may describe a thing through another: by a clause, an "of" or a genitive ("X's son")."""
+    """Check whether a question may identify a thing by another, as in "X's son" or "the school that trained X"."""
     return not question.rstrip().endswith(question_head(question)) or _OF.search(question) is not None
 
 

@@ -44,7 +44,7 @@ class Reader(Protocol):
 
         :param question: The question.
         :param documents: The documents, best first.
-        :returns: The candidates, the likeliest first; an empty list without text or for unsupported kinds of questions.
+        :returns: The candidates, likeliest first; empty if no document has text or the kind of question is unsupported.
         """
 
     async def read_async(self, question: str, documents: Sequence[Document]) -> list[Candidate]:

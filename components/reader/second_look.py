@@ -51,7 +51,7 @@ class SecondLook:
         return [stems_of(title) for title, _ in self._passages]
 
     def odds_of(self, candidate: SpanCandidate) -> float:
-        """Let the encoder read a candidate's sentence with the candidate marked; return the log odds of an answer."""
+        """Let the encoder read a candidate's :meth:`marked` sentence; return the log odds that it has an answer."""
         span, _, _, none = self._read(self.marked(candidate)).kinds
         return float(np.log(span + _LEAST) - np.log(none + _LEAST))
 
@@ -69,7 +69,7 @@ class SecondLook:
         return max(held_weight(self._asked, sentence | title) for sentence in self._stems[passage])
 
     def answers_another_question(self, candidate: SpanCandidate) -> bool:
-        """Check whether a candidate is about another time or thing than the question, or affirms what it denies."""
+        """Check whether a candidate is about another time or thing than the question, or ignores a "not" in it."""
         title, text = self._passages[candidate.passage]
         shift = self._shifts[candidate.passage]
         if candidate.begin < shift:
@@ -107,7 +107,7 @@ class SecondLook:
         )
 
     def marked(self, candidate: SpanCandidate) -> list[Passage]:
-        """Mark a candidate in its sentence; add another passage's sentence with most of the question's other words."""
+        """Mark a candidate in its sentence. Add a sentence of another passage that contains further question words."""
         title, text = self._passages[candidate.passage]
         shift = self._shifts[candidate.passage]
         first, last = self._spans[candidate.passage][self._sentence_of(candidate)]

@@ -45,7 +45,7 @@ _PATTERNS = (
         re.compile(rf"\b(?:an?|the|with|of|by|from|in|to|for|his|her|its|their) ({_INSIDE}(?: {_INSIDE}){{0,2}})\b"),
     ),
 )
-_FULL_TITLE = re.compile(r"\s*\(.*?\)\s*$")
+_END_PARENTHESIS = re.compile(r"\s*\(.*?\)\s*$")
 # The border between two sentences, or between title and text. At least three lower-case letters must come before the
 # full stop, so that it does not match after initials and abbreviations such as "J." or "St.".
 SENTENCE_BORDER = re.compile(r"[^\W\d_A-Z]{3}[.!?]\s+[A-Z\"\u201c]")
@@ -72,7 +72,7 @@ class SpanCandidate:
 
 def short_title(title: str) -> str:
     """Return a title without the parenthesis at its end: ``Heat (1995 film)`` becomes ``Heat``."""
-    return _FULL_TITLE.sub("", title).strip()
+    return _END_PARENTHESIS.sub("", title).strip()
 
 
 def span_candidates(passage: int, title: str, text: str) -> list[SpanCandidate]:

@@ -35,7 +35,7 @@ _CUES = {
 }
 _IN = re.compile(r"\b(?:in|at|on|from)\s+(?:the\s+)?$")
 _DASH = re.compile(r"[\u2013-]\s*$")
-_PEOPLE = re.compile(r"(?:an|ish|ese|ch)$")
+_NATIONALITY = re.compile(r"(?:an|ish|ese|ch)$")
 # The numbers of passages (each with its question), texts and words whose results are cached for the next step of a run.
 _CACHED_PASSAGES, _CACHED_TEXTS, _CACHED_WORDS = 128, 1_024, 8_192
 _SPAN_FEATURES = (
@@ -190,7 +190,7 @@ def question_weights(question: str, weight: WordWeight) -> dict[str, float]:
     return {one: value / total for one, value in found.items()}
 
 
-# In a row of features, those that depend on other passages stand before the last two values of `_features_of`.
+# The features that depend on other passages are inserted before the last two values that `_features_of` returns.
 _AFTER = 2
 
 
@@ -218,7 +218,7 @@ def _features_of(
         len(one.text),
         float(one.text[:1].isupper()),
         float(any(map(str.isdigit, one.text))),
-        float(_PEOPLE.search(one.text) is not None),
+        float(_NATIONALITY.search(one.text) is not None),
         sum(word in asked for word in own) / max(1, len(own)),
         float(bool(key) and f" {key} " in spoken),
         float(bool(key) and key == passage.title),
@@ -285,7 +285,7 @@ class _Links:
         return float(sum(year < years[place] for year in others) - sum(year > years[place] for year in others))
 
     def place_of(self, one: SpanCandidate, key: str) -> int:
-        """Find the passage about a span: the passage with this title or, if there is none, the one that contains it."""
+        """Find the passage about a span: one with the span as title or, if there is none, the span's own passage."""
         return self._place_of.get(key, one.passage)
 
     def features_of(self, place: int) -> list[float]:
@@ -359,7 +359,7 @@ def word_weights(tokenizer: object) -> WordWeight:
 
 
 def question_cover(question: str, passages: Sequence[tuple[str, str]], weight: WordWeight) -> tuple[float, float]:
-    """Compute two shares of the question's words, by weight: in all passages together, and in the best two passages."""
+    """Return how much of the question, by weight, all passages together contain, and how much the best pair does."""
     asked = question_weights(question, weight)
     held = [stems_of(passage_text(*passage)) & asked.keys() for passage in passages]
     pairs = combinations_with_replacement(held, 2)

@@ -26,7 +26,7 @@ _SUPPORTS = re.compile(
     r"|promising|reduc\w*|increas\w*|found)\b",
     re.I,
 )
-_PEOPLE = re.compile(r"\b[A-Z][a-z]+(?:an|ish|ese|ian|ch)\b")
+_NATIONALITY = re.compile(r"\b[A-Z][a-z]+(?:an|ish|ese|ian|ch)\b")
 _NAME = re.compile(r"\b[A-Z][a-z]{3,}\b")
 _YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})\b")
 FEATURES = (
@@ -48,12 +48,12 @@ def yes_no_features(question: str, passages: Sequence[tuple[str, str]], weight: 
               zip(passages, texts, strict=True)]  # fmt: skip
     named = [place for place, title in enumerate(titles) if title and f" {title} " in spoken]
     said = [f" {normalize_words(text)} " for text in texts]
-    people = [set(_PEOPLE.findall(text)) for _, text in passages]
+    nationalities = [set(_NATIONALITY.findall(text)) for _, text in passages]
     names = [set(_NAME.findall(text)) for _, text in passages]
     years = [set(_YEAR.findall(text)) for _, text in passages]
     behind = [
         {one for other, title in enumerate(titles) if title and other not in named and f" {title} " in said[place]
-         for one in people[other]}
+         for one in nationalities[other]}
         for place in named
     ]  # fmt: skip
     sentences = sorted(
@@ -70,12 +70,12 @@ def yes_no_features(question: str, passages: Sequence[tuple[str, str]], weight: 
     held_by_any = set().union(*stems) if stems else set()
     row = [
         *(float(f" {word} " in spoken) for word in _ASKED),
-        _shared([people[place] for place in named]),
+        _shared([nationalities[place] for place in named]),
         _shared(behind),
         _shared([names[place] for place in named]),
         _shared([years[place] for place in named]),
         len(named),
-        float(sum(bool(people[place]) for place in named)),
+        float(sum(bool(nationalities[place]) for place in named)),
         max(covers, default=0.0),
         sum(number > 0 for number in denials) / count,
         sum(denials),

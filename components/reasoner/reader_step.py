@@ -24,7 +24,7 @@ NOT_READ = (
 def take_reader_step(
     state: State, candidates: Sequence[Candidate], reader: Reader, tool: str = "", must_answer: bool = False
 ) -> State:
-    """Add a step: an answer if it is likely enough or ``must_answer``, else a search, else an end without an answer."""
+    """Add a step: an answer if it is sure or ``must_answer`` is true, else a search or, without a query, the end."""
     threshold = reader.threshold
     best = candidates[0] if candidates else None
     is_sure = best is not None and best.probability >= threshold
@@ -78,7 +78,7 @@ def next_query(state: State) -> str | None:
     The first query is the question. A later query consists of the new names in the two best documents of the last
     search, those nearest to the question first, and of the question's words that are in neither document. There is no
     further search if the preferred source takes only the question and has been searched. There is also none in the last
-    step of a run, unless the question names a thing through another, as in "the author of Emma".
+    step of a run, unless the question identifies a thing by another thing, as in "the author of Emma".
     """
     made, last = sum(step.action is Action.SEARCH for step in state.steps), state.settings.max_steps - 1
     is_last = made >= max(_FEWEST_SEARCHES, last) and not asks_through_another(state.question)

@@ -210,7 +210,7 @@ class Reasoner:
         def turns(observations: Observations) -> list[Turn]:
             written, above = [], set(map(identity, observations[0]))
             for step, shown in zip(state.steps, observations[1:], strict=True):
-                # A user's own prompt may leave out steps. Then every passage is written in full at each of its steps.
+                # A user's own prompt may leave out steps. With such a prompt, each step shows its passages in full.
                 text = passages(shown, step.note, marks, above if self.prompt is None else (), settings.prompts)
                 written.append(Turn(self._show(step), text if step.observed else None))
                 above.update(map(identity, shown))

@@ -75,7 +75,7 @@ class DenseRetriever(Block):
 
     @property
     def model_parts(self) -> list[Any]:
-        """The objects that may call a model: the embedder (until `warm_up`, maybe a dictionary) and the retriever."""
+        """The embedder and the retriever, which may call models. Before `warm_up`, the embedder may be a dictionary."""
         return [self.text_embedder if self._embedder is None else self._embedder, self.retriever]
 
     @classmethod
@@ -117,7 +117,7 @@ class DenseRetriever(Block):
         """Find documents.
 
         :param query: Any text.
-        :param top_k: The maximum number of documents to return, by default the retriever's own number.
+        :param top_k: The maximum number of documents to return, by default the `top_k` of the inner ``retriever``.
         :param filters: Haystack's filters.
         :returns: `documents` with their score, best first; none for a blank query.
         :raises ImportError: When the embedder's package is not installed.

@@ -22,7 +22,7 @@ from prefrag.components.text.unicode_form import normalize_unicode
 
 _FIELDS = ["title", "content"]
 # A request may produce at most 10,000 tokens, and a text rarely has more tokens than characters.
-_CHARACTERS_A_REQUEST = 10_000
+_CHARACTERS_PER_REQUEST = 10_000
 
 
 @component
@@ -103,7 +103,7 @@ class ElasticsearchMultiMatchRetriever(Block):
         """Find documents.
 
         :param query: Any text.
-        :param top_k: The maximum number of documents to return, by default the retriever's own number.
+        :param top_k: The maximum number of documents to return, by default the `top_k` of the constructor.
         :param filters: Haystack's filters.
         :returns: `documents` with their score, best first; none for a blank query.
         :raises ValueError: When top_k is under 1.
@@ -141,7 +141,7 @@ class ElasticsearchMultiMatchRetriever(Block):
         words = list(dict.fromkeys(words))
         with explain_failures(self.document_store):
             total = self.document_store.client.count(index=self._index)["count"]
-            # A word may be a stem already, and stemming could change it. Words that the index contains are not stemmed.
+            # A word may be a stem already, and stemming could change a stem. So words in the index are looked up as is.
             counts = self._counts({word: _as_term(normalize_unicode(word)) for word in words})
             counts |= self._counts({word: _as_word(normalize_unicode(word)) for word in words if not counts[word]})
         return total, counts
@@ -234,7 +234,7 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
     held = 0
     for text in texts:
         length = _characters(text)
-        if batch and held + length > _CHARACTERS_A_REQUEST:
+        if batch and held + length > _CHARACTERS_PER_REQUEST:
             yield batch
             batch, held = [], 0
         batch.append(text)

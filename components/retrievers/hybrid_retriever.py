@@ -109,7 +109,7 @@ class HybridRetriever(Block):
         """Find documents.
 
         :param query: Any text.
-        :param top_k: The maximum number of documents to return, by default the retriever's own number.
+        :param top_k: The maximum number of documents to return, by default the `top_k` of the constructor.
         :param filters: Haystack's filters, for the retrievers that take them.
         :returns: `documents` with the fused score, best first; `errors`: a line for each retriever that failed;
             `lookups`: the number of queries that all retrievers sent.

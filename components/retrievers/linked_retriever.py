@@ -1,4 +1,4 @@
-"""The retriever that also finds the passages whose titles other passages mention, and ranks all by their pairs."""
+"""The retriever that finds passages by words and by mentioned titles, and ranks them by scores of passage pairs."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ class Links(Protocol):
 
 @component
 class LinkedRetriever(Block):
-    """Find passages by words, add the passages whose titles are mentioned, and rank all passages by their pairs.
+    """Find passages by words and by titles that a text mentions, and rank each by its best pair with another passage.
 
     Three kinds of text are searched for titles: the query, the best documents for it, and the observed documents, which
     earlier steps found. Every candidate is paired with every document that was searched for titles, because a question
@@ -76,13 +76,13 @@ class LinkedRetriever(Block):
         """Set the components and how many documents each step of a search uses.
 
         :param retriever: The retriever that finds documents by words, or by vectors.
-        :param links: The retriever of the documents whose titles are mentioned: a :class:`TitleMentionRetriever` over
+        :param links: The retriever that finds documents by mentioned titles: a :class:`TitleMentionRetriever` over
             the same store.
         :param engine: The scorer of pairs; by default the shipped decision trees, with the store's counts of words.
         :param top_k: The maximum number of documents to return.
         :param candidates: How many documents found by words are paired. The others get only the bonus for their rank.
-        :param first_stage_depth: How many of the documents found by words are searched for titles. The same number
-            limits the documents that the query mentions by title.
+        :param first_stage_depth: How many of the documents found by words are searched for titles. It is also the
+            maximum number of documents that are added because the query mentions their titles.
         :param link_depth: The maximum number of documents to add because the searched documents mention them.
         :param observed_depth: How many of the latest observed documents are searched for titles.
         :param rank_weight: The bonus of the best document found by words. The second gets half of it, the third a
@@ -141,7 +141,7 @@ class LinkedRetriever(Block):
         """Find documents.
 
         :param query: Any text.
-        :param top_k: The maximum number of documents to return, by default the retriever's own number.
+        :param top_k: The maximum number of documents to return, by default the `top_k` of the constructor.
         :param filters: Haystack's filters, for the components that take them.
         :param question: The question of the user; by default the query.
         :param observed: The documents of earlier steps, from any source. Only those found again are returned.

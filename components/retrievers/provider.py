@@ -75,6 +75,6 @@ def describe_failure(name: str, error: BaseException, timeout: float) -> str:
     """Describe the failure of a call in one line for the trace."""
     if isinstance(error, TimeoutError):
         return f"{name}: no reply within {timeout:g} s"
-    # The cut is between words. Passwords in addresses are hidden later, and half an address would not be recognised.
+    # Cut only between words: passwords in addresses are hidden later, but not in an address that was cut in half.
     reason = shorten(str(error), _MAX_CHARACTERS, break_long_words=False, break_on_hyphens=False, placeholder=" ...")
     return f"{name}: {reason or type(error).__name__}"

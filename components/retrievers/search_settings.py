@@ -4,7 +4,7 @@ from prefrag.components.block import check_whole
 
 
 def wanted_top_k(own: int, given: int | None = None) -> int:
-    """Return ``given``, the number in the call, or the retriever's ``own`` number if the call has none."""
+    """Return ``given``, the `top_k` of the call. If the call sets none, return ``own``, the retriever's `top_k`."""
     top_k = own if given is None else given
     check_whole(1, top_k=top_k)
     return top_k

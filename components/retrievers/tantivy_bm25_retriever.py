@@ -51,7 +51,7 @@ class TantivyBM25Retriever:
         """Find documents.
 
         :param query: Any text.
-        :param top_k: The maximum number of documents to return, by default the retriever's own number.
+        :param top_k: The maximum number of documents to return, by default the `top_k` of the constructor.
         :param filters: Haystack's filters.
         :returns: `documents` with their score, best first; none for a query without a word.
         :raises ValueError: When top_k is under 1.

@@ -25,7 +25,7 @@ class TitleMentionRetriever:
 
     A question with two hops needs two passages. A search by words often misses the second passage, because it is not
     similar to the question. But the first passage often mentions the title of the second. The module `title_mentions`
-    defines what a mention is. Every call looks the titles up in the store, so changes of the store count at once.
+    defines what a mention is. Every call looks the titles up in the store, so it sees every change of the store.
 
     ```python
     from haystack import Document
@@ -81,12 +81,12 @@ class TitleMentionRetriever:
         :param query: A text that may mention titles. Passages with the same title are ranked by the query, or if it is
             blank, by the text that mentions the title.
         :param documents: Passages that may mention the titles of other passages. These passages are not returned.
-        :param top_k: The maximum number of passages to return, by default the retriever's own number.
+        :param top_k: The maximum number of passages to return, by default the `top_k` of the constructor.
         :param filters: Haystack's filters.
         :returns: `documents`: first each title's best passage by BM25, then each title's second best, and so on. The
             titles are in the order of their first mention in the query, then in the documents. The score is the BM25
-            score. With a `TantivyDocumentStore`, the only passage of a title has no score. `lookups`: the number of
-            texts that were searched for titles.
+            score; it is usually None if a `TantivyDocumentStore` has only one passage with that title. `lookups`: the
+            number of texts that were searched for titles.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When the filters cannot be understood or applied.
         :raises DocumentStoreError: When the index was made without title keys, or the server fails.

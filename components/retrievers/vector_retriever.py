@@ -50,7 +50,7 @@ class VectorRetriever:
 
         :param query_embedding: The vector of the query, made by the same model.
         :param filters: Haystack's filters.
-        :param top_k: The maximum number of documents to return, by default the retriever's own number.
+        :param top_k: The maximum number of documents to return, by default the `top_k` of the constructor.
         :returns: `documents`, best first; their score is the cosine similarity.
         :raises ValueError: When top_k is under 1, or the vector is longer or shorter than the passages' vectors.
         :raises FileNotFoundError: When the passages are not embedded with this model.

@@ -1,1 +1,1 @@
-"""Self-RAG's critique of each passage."""
+"""The component of Self-RAG, in which a model answers from each passage alone and criticises each answer."""

@@ -39,7 +39,7 @@ Retrieval = Literal["always", "adaptive"]
 Support = Literal["fully", "partially", "none"]
 
 NOT_CRITICISED = "The passages were not criticised one by one: that needs a language model."
-# Section 3.3 and the published code (run_short_form.py).
+# The default weights of the three critiques (section 3.3 of Self-RAG, and its published code, run_short_form.py).
 WEIGHTS = {"relevance": 1.0, "support": 1.0, "usefulness": 0.5}
 _SUPPORT: dict[Support, float] = {"fully": 1.0, "partially": 0.5, "none": 0.0}
 _USEFULNESS = (-1.0, -0.5, 0.0, 0.5, 1.0)
@@ -72,9 +72,9 @@ class Critique:
     parsed: bool = False  # whether all three critiques could be read; an unreadable critique adds nothing to the score
 
     def score(self, weights: Mapping[str, float]) -> float:
-        """Add up the critiques (section 3.3 of Self-RAG, and its published code).
+        """Add up the critiques, each multiplied by its weight (section 3.3 of Self-RAG, and its published code).
 
-        Before they are multiplied by the weights, relevance is 0 or 1, support 0, 0.5 or 1, and usefulness -1 to 1.
+        Relevance counts as 0 or 1, support as 0, 0.5 or 1, and usefulness as a number from -1 to 1.
         """
         usefulness = 0.0 if self.usefulness is None else _USEFULNESS[self.usefulness - 1]
         return (
@@ -281,7 +281,7 @@ def read_decision(text: str) -> tuple[bool, str] | None:
 
 
 def read_critique(text: str) -> Critique | None:
-    """Read an answer and its three critiques from a reply; None if the reply contains no answer."""
+    """Read an answer and its three critiques from a reply; None if the reply has no field ``answer``."""
     values = read_object(text, "answer")
     if values is None:
         return None

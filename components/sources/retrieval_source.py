@@ -24,7 +24,7 @@ from prefrag.components.retrievers.provider import (
     select_arguments,
     supported_arguments,
 )
-from prefrag.components.settings import settings as of_environment
+from prefrag.components.settings import settings as environment_settings
 from prefrag.components.sources.newest_first import newest_first
 from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
 from prefrag.components.sources.search_request import SearchRequest
@@ -160,7 +160,8 @@ class RetrievalSource(Block):
         :raises RuntimeError: For a query, when every attempt has failed.
         :raises NotRecorded: When the replayed recording does not contain this search.
         :raises FilterError: For a query, when the filters do not fit the documents.
-        :raises RunError: For a state, when the filters do not fit, or when a local source or the audit log failed.
+        :raises RunError: For a state, when the filters do not fit, when the audit log cannot be written, or when the
+            query must not leave this machine because an earlier search of a local source failed.
         """
         request = self._request(query, top_k, filters)
         if request.is_closed:
@@ -267,10 +268,10 @@ class RetrievalSource(Block):
 
     def _rank(self, request: SearchRequest, documents: list[Document]) -> list[Document]:
         kept = [document for document in documents if self.gate.domains.allows(document)]
-        is_ordered = not self.external and of_environment.current_first
+        is_ordered = not self.external and environment_settings.current_first
         has_dates = is_ordered and any(one.meta.get("date") for one in kept)
         if self.ranker is not None:
-            # Override the ranker's own top_k, which could cut documents that are moved to the front below.
+            # Override the ranker's own top_k: it could cut documents that the next lines would move to the front.
             most = max(len(kept), 1) if request.already_observed or has_dates else request.top_k
             top_k = {"top_k": most} if "top_k" in self._supported[id(self.ranker)] else {}
             kept = self.ranker.run(query=request.query, documents=kept, **top_k)["documents"]
@@ -278,7 +279,7 @@ class RetrievalSource(Block):
             kept = newest_first(kept)
         if request.already_observed:
             observed = {identity(document) for document in request.already_observed}
-            # Documents are compared by their text, which `_stamp` can change. So stamp the new documents first too.
+            # Compare documents after `_stamp`, which can change their text. The observed ones are already stamped.
             kept = sorted(self._stamp(kept), key=lambda document: identity(document) in observed)
         kept = kept[: request.top_k]
         # Move superseded, old and draft documents to the end. If this came before the cut, the cut would remove them.
@@ -318,7 +319,7 @@ class RetrievalSource(Block):
         return replace(search, documents=kept.documents) if search.provider else search
 
     def _filter_error(self, request: SearchRequest, error: FilterError) -> Exception:
-        # End the run. Otherwise it would go on as after any failed search, and search another source unfiltered.
+        # End the run. Otherwise it could go on with a source that ignores filters, such as the web.
         message = f"The filters do not fit the documents of '{self.name}': {error}"
         return FilterError(message) if request.state is None else RunError(message, request.state)
 

@@ -70,8 +70,8 @@ class RetryPolicy(Block):
     ):
         """Set the deadline, the retries, the pauses and the second provider.
 
-        :param timeout: The maximum duration of an attempt and of a pause, in seconds. In the blocking form, a provider
-            whose ``embedded`` is true, which searches an index in this process, has no deadline.
+        :param timeout: The maximum duration of an attempt and of a pause, in seconds. The blocking ``call`` sets no
+            deadline if the provider's ``embedded`` is true, which means that it searches an index in this process.
         :param retries: The number of further attempts after a failure.
         :param backoff: The maximum length of the first pause in seconds. This maximum doubles with every attempt.
         :param fallback: The second provider. A source calls it once, after all attempts at its own retriever have

@@ -19,8 +19,8 @@ from prefrag.components.text.addresses import safe_url
 from prefrag.components.tracing import sent_to_tracing
 
 WhenUnsure = Literal["answer", "say_so"]
-# Matches replies that say that there is no answer. But the title of a work can be "Unknown", or begin with such a
-# sentence. So a reply that cites a passage counts as no answer only if it is exactly one of the sentences.
+# Matches replies such as "unknown" or "I do not know". A title can be "Unknown" or "I Don't Know How She Does It", so a
+# reply that cites a passage counts as no answer only if it is a sentence such as "I do not know" and nothing else.
 _NO_ANSWER = re.compile(
     r"\W*(?:(?:sorry|unfortunately)\W+)?(?:(?:i|we) (?:do not|don['\u2019]?t|cannot|can['\u2019]?t) (?:know|say|answer)"
     r"|ich wei(?:\u00df|ss) (?:es )?nicht|je ne sais pas|no (?:lo )?s\u00e9|non lo so|n\u00e3o sei|ik weet het niet"
@@ -44,7 +44,7 @@ def compose(
     last = state.steps[-1] if state.steps else Step(Action.UNREADABLE)
     answer, marks_cited = read_citations(last.answer, known)
     if not answer and not error and not last.withheld:
-        # The last reply has no words: use the newest earlier answer. It counts as forced, because it was doubted.
+        # The last reply has no words: use the newest earlier answer. It counts as forced: it had not been accepted.
         worded = (step for step in reversed(state.steps) if read_citations(step.answer, known)[0])
         last = next((replace(step, forced=True) for step in worded), last)
         answer, marks_cited = read_citations(last.answer, known)
@@ -58,7 +58,7 @@ def compose(
     if error:
         errors.append(error)
     elif not answer and not last.withheld and not asks:
-        errors.append("The model gave no answer in words.")
+        errors.append("No answer could be read from the model's replies.")
     errors += _cut_off(state)
     if not answer:
         filed = (str(event.data["message"]) for event in state.events if event.kind == "filed_as_reasoning")

@@ -14,7 +14,7 @@ from prefrag.components.state.state import Identity, State, identity
 
 # These letters cannot spell words (no vowels), ordinals such as "1st" or units such as "5km".
 CODE_LETTERS = "bcfhjkpqrsvwxz"
-# Only this many characters are searched for citations, because a client may send a megabyte. Answers are shorter.
+# Only this many characters are searched for citations. Answers are shorter, but earlier turns may be a megabyte long.
 MAX_CHARACTERS = 20_000
 _CODE = r"(?<![^\W_])[ADW]?\d{1,6}[a-z]{2}(?![^\W_])"
 _CODED = re.compile(_CODE, re.IGNORECASE)
@@ -105,7 +105,7 @@ def _code(question: str, key: Identity) -> str:
 
 
 def _normalise_case(mark: str) -> str:
-    """Write a mark in the case of :func:`prompt_marks`: ``w1KX`` as ``W1kx``."""
+    """Change upper and lower case in a mark to that of :func:`prompt_marks`: ``w1KX`` becomes ``W1kx``."""
     return mark[:1].upper() + mark[1:].lower()
 
 
@@ -152,8 +152,8 @@ def _read_marks(inner: str, known: Mapping[str, str] | None) -> list[str] | None
         return [item.upper() for item in items]
     marks = [mark for item in items for mark in _resolve(item.split("-", 1), known)]
     single = _MARK.fullmatch(items[0]) if len(items) == 1 else None
-    is_forged = single is not None and f"{single[1].upper()}{int(single[2])}" in known.values()
-    return marks if marks or is_forged else None
+    names_passage = single is not None and f"{single[1].upper()}{int(single[2])}" in known.values()
+    return marks if marks or names_passage else None
 
 
 def _resolve(ends: list[str], known: Mapping[str, str]) -> list[str]:

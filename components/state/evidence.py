@@ -18,14 +18,14 @@ _MAX_READ = 6_000
 _MAX_RANKED = 60_000
 _WORD = re.compile(r"\w+")
 _NEAREST = 3
-# The sentence with the likeliest answer gets this much on top. The sentence with most of the question's words has 1.
+# A sentence scores up to 1 for the question's words in it, and up to this much for the extractive reader's answer.
 _READ_WEIGHT = 0.25
 # Answers that are not copied from a document, so that searching for them in a text makes no sense.
 _NOT_IN_TEXTS = frozenset(("", "yes", "no"))
 
 
 def find_evidence(state: State) -> list[Evidence]:
-    """Choose the sentences nearest to the question, that of the likeliest answer, and the best one of each search."""
+    """Choose the sentences nearest to the question, the likeliest answer's sentence, and the best of each search."""
     read = next((step.evidence for step in reversed(state.steps) if step.evidence), ())
     nearest = _rank_for_question(state, read)
     found = [*nearest[:_NEAREST], *read[:1]]

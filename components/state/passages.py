@@ -1,4 +1,4 @@
-"""Write passages into a prompt. All prompts show passages in one form: no line begins with a passage's own words."""
+"""Write passages into a prompt. No line begins with words of a passage, which could pass for a line of the prompt."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache

@@ -13,7 +13,7 @@ _MAX_CHARACTERS = 60
 
 
 def heading_of(meta: Mapping[str, Any], at: int | None = None) -> str | None:
-    """Return the path of headings above a passage. If it spans several sections, take that of the character ``at``."""
+    """Return the path of headings above a passage or, if it spans several sections, above the character at ``at``."""
     heading, sections = meta.get("heading"), meta.get("sections")
     for section in sections if at is not None and isinstance(sections, list) else ():
         begin, blank, path = str(section).partition(" ")
@@ -23,7 +23,7 @@ def heading_of(meta: Mapping[str, Any], at: int | None = None) -> str | None:
 
 
 def standing_of(meta: Mapping[str, Any]) -> str | None:
-    """Return the label of a passage that is superseded, a draft or old; None for a current passage."""
+    """Return the label of a passage ("superseded", "draft" or "old"); None for a current passage."""
     standing = meta.get("standing")
     return standing if standing in STANDINGS else None
 

@@ -109,7 +109,7 @@ def _check_size(filters: Any) -> None:
             seen += len(value)
         elif isinstance(value, str):
             if len(value) > MAX_FILTER_CHARACTERS:
-                raise BadInput(f"A text of the filters has {len(value)} characters: at most {MAX_FILTER_CHARACTERS}.")
+                raise BadInput(f"A filter's text has {len(value)} characters: shorten it to {MAX_FILTER_CHARACTERS}.")
             if not is_text(value):
                 raise BadInput("The filters hold half of a surrogate pair, not a character: send them as UTF-8.")
         elif isinstance(value, float) and not math.isfinite(value):

@@ -93,7 +93,7 @@ class Verdict(_Value):
     :param analysis: The reason.
     :param score: The probability that one of the documents is needed, as boosted trees estimate it. None if no trees
         judged, or if the documents are unlike the training data.
-    :param parsed: False when the model's verdict could not be read and ``on_doubt`` decided.
+    :param parsed: False if the model's verdict could not be read, so that the judge's setting ``on_doubt`` decided.
     """
 
     status: bool
@@ -189,7 +189,7 @@ class Step(_Value):
         sentence probably contains it. ``not_found``: no answer is likely enough. None for a model's answer.
     :param tokens: The tokens of the reply with their probabilities, from 0 to 1, if the model was asked for them.
     :param evidence: The sentences with the extractive reader's answer and its other candidates, the likeliest first.
-    :param asked: The sources to search once more, because the answer was not labelled as correct; empty for all.
+    :param asked: The sources to search once more, because the answer was not labelled as correct. Empty means all.
     :param searches: The retrievals made for this step.
     :param verdict: The judge's verdict on the first retrieval.
     :param source: The source whose documents were kept, or several sources joined by ``+``.
@@ -237,7 +237,7 @@ class Step(_Value):
 
 @dataclass(frozen=True)
 class RunSettings(_Value):
-    """The settings of one run: the settings of the pipeline, or the options of the request instead.
+    """The settings of one run: those of the pipeline, except where the request sets an option.
 
     :param sources: The sources that may be searched, in the order in which they are tried.
     :param preferred: The source that is searched first.
@@ -248,7 +248,7 @@ class RunSettings(_Value):
     :param max_supplements: How often a run may search once more after the model labelled its answer as not correct.
     :param filters: A Haystack metadata filter, which is applied by the sources that can filter.
     :param prompts: ``product`` asks for citations and for answers from the passages alone. ``plain`` asks for neither
-        and is used in measurements. Any other value is a folder with the user's own prompts instead of ``plain``.
+        and is used in measurements. Any other value is a folder, whose prompts replace those of ``plain``.
     :param answer_type: The kind of answer that the question calls for: a few words, yes or no, or one of its options.
     :param instructions: How an operator wants the answers to be: their language, tone and form. Shown only to models
         that write an answer.
@@ -345,7 +345,7 @@ class State(_Value):
         return self.step.query if self.step.action is Action.SEARCH else self.question
 
     def takes_question(self, source: str) -> bool:
-        """Check whether a source must get the typed question: it is ``typed_only``, and only judges called a model."""
+        """Check whether a ``typed_only`` source gets the question as typed: no component but a judge called a model."""
         return source in self.settings.typed_only and self.usage.llm_calls.keys() <= {"judge"}
 
     def is_done(self, source: str) -> bool:

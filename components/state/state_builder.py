@@ -54,12 +54,12 @@ class StateBuilder:
         :param max_supplements: How often a run may search once more after the model labelled its answer as not correct.
         :param max_top_k: The highest `top_k` that a request may set.
         :param prompts: ``product`` asks for citations and for answers from the passages alone. ``plain`` asks for
-            neither; it is for measurements. A folder contains your own prompts instead of ``plain`` (docs/prompts.md).
+            neither; it is for measurements. With a folder, its prompts replace those of ``plain`` (docs/prompts.md).
         :param answer_type: The kind of answer to the questions: ``short``, ``yes_no``, ``multiple_choice`` (table 19).
         :raises ValueError: When the settings contradict each other.
         """
         if (not sources and preferred is not None) or len(set(sources)) < len(sources):
-            raise ValueError("`sources` must contain at least one name, and no name twice.")
+            raise ValueError("`sources` must contain no name twice, and at least one name unless `preferred` is null.")
         if sources and preferred is None:
             raise ValueError(f"`preferred` is not set: name one of the sources {list(sources)}.")
         if preferred is not None and preferred not in sources:

@@ -66,9 +66,9 @@ class PassageRecord:
 def read_passage_line(line: bytes, number: int) -> PassageRecord:
     """Read a line of a corpus: a JSON object with `id` and `text`, optionally `title` and `source`, and further keys.
 
-    An id may be a whole number. Other keys become metadata. If `meta` is an object, its keys become metadata too. If
-    a document already uses the name of a key, an underscore is added to the key. Raises :class:`PassageError`, which
-    contains ``number``, when the line is not a passage.
+    An id may be a whole number. Other keys become metadata. If `meta` is an object, its keys become metadata too. A
+    key gets an underscore if its name already means something else in Haystack's documents or the index: `score`
+    becomes `score_`. Raises :class:`PassageError`, which contains ``number``, when the line is not a passage.
     """
     try:
         return _record(_parse(line))
@@ -79,8 +79,8 @@ def read_passage_line(line: bytes, number: int) -> PassageRecord:
 def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
     """Read the lines of a corpus, except blank lines. A file that is one endless line does not fill the memory.
 
-    Yields for each line: its number, from 1, the position in the file where it ends, in bytes, and the line itself. Of
-    a line over 10 MB, only the beginning is yielded, and :func:`read_passage_line` refuses it.
+    Yields for each line: its number (from 1), the byte position in the file at which it ends, and the line itself. Of a
+    line over 10 MB, only the beginning is yielded, and :func:`read_passage_line` refuses it.
     """
     number = position = 0
     while line := stream.readline(MOST_LINE_BYTES + 1):

@@ -101,15 +101,15 @@ def with_list(text: str, sentence: str) -> str:
 def plain_sentences(text: str) -> list[str]:
     """Split a text at line breaks, and at each ``.``, ``!`` or ``?`` before a capital letter from A to Z.
 
-    Sentences are cut after 600 characters. :func:`shown_sentences` splits better. This split is still used by CRAG's
-    strips, by the simulated reader and to sort the names in queries that no model writes: they were measured or trained
-    with it, and a better split would change their results.
+    Sentences are cut after 600 characters. :func:`shown_sentences` splits better, but three things were measured or
+    trained with this split, and a better one would change their results: CRAG's strips, the simulated reader, and the
+    follow-up queries that are made without a model.
     """
     return [part.strip()[:_MAX_PLAIN] for part in _PLAIN_END.split(text) if part.strip()]
 
 
 def split_strips(text: str, sentences: int) -> list[str]:
-    """Split a text into strips of up to ``sentences`` sentences, about equally many. Two sentences stay together."""
+    """Split a text into similarly long strips of up to ``sentences`` sentences. A text of two sentences stays whole."""
     begins = [0, *(match.end() for match in _PLAIN_END.finditer(text.rstrip()))]
     number = 1 if len(begins) <= 2 else -(-len(begins) // sentences)
     starts = [begins[place * len(begins) // number] for place in range(number)]

@@ -71,7 +71,7 @@ def passage_text(document: Document) -> str:
 
 
 def held_weight(weights: Mapping[str, float], held: Container[str]) -> float:
-    """Add up the weights of the terms in ``held``. The order is fixed, because the sum of floats depends on it."""
+    """Add the weights of the terms in ``held``, in the order of ``weights``: the sum of floats depends on the order."""
     return sum(value for one, value in weights.items() if one in held)
 
 

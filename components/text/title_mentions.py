@@ -67,7 +67,7 @@ def longest_mentions(text: str, known: Container[str], max_words: int = MAX_WORD
     end = 0
     for start, keys in enumerate(_keys_by_place(text, max_words)):
         for key in keys:
-            # At each word, the longest key comes first. So a key that ends no later than an earlier key is inside that.
+            # At each word, the longest key comes first. So a key that ends no later than an earlier key lies inside it.
             if key in known and start + key.count(" ") + 1 > end:
                 mentioned[key] = None
                 end = start + key.count(" ") + 1

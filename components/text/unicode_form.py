@@ -11,7 +11,7 @@ def normalize_unicode(text: str) -> str:
     """Write a text the way keyboards do: an accented letter as one character, and no typographic ligatures.
 
     File names from macOS and text copied from PDFs use other forms, which look the same, but no search would find them.
-    Characters that look different are not changed: 10² does not become 102. The form is NFC, with "ﬁ" as two letters.
+    The look of a text stays the same: 10² does not become 102. The form is NFC, with "ﬁ" as two letters.
     """
     if text.isascii():
         return text

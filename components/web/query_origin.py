@@ -1,6 +1,6 @@
 """Check whether a query was made from a person's question, or from a text that must not leave this machine.
 
-Chat programs also send tasks of their own, such as a title for a conversation, with the conversation in a user message.
+Chat programs also send messages that no person wrote, such as a request to name a conversation, followed by its text.
 Such messages are recognised by their form: a message that does not look like a question is not sent to the web.
 """
 
@@ -16,9 +16,11 @@ from prefrag.components.text.unicode_form import WITHOUT_BLANKS
 
 # If a query repeats this many words of a passage in a row, they count as copied. Fewer words may be a name.
 COPIED_WORDS = 5
-# Maximum numbers of words. In a question: with a question mark, without a question mark, and without one after a system
-# prompt. In statements next to a question: before a final question, elsewhere, after a colon, and in a greeting.
-_MAX_WORDS, _MAX_UNMARKED, _MAX_INSTRUCTED, _MAX_CONTEXT, _MAX_ASIDE = 100, 16, 8, 20, 12
+# The maximum number of words in a message: with a question mark; without one; without one but with a system prompt.
+_MAX_WORDS, _MAX_UNMARKED, _MAX_INSTRUCTED = 100, 16, 8
+# The maximum number of words in all statements of a message: if it ends with a question mark; if it does not.
+_MAX_CONTEXT, _MAX_ASIDE = 20, 12
+# The maximum number of words in a statement after a colon, and in a greeting. Greetings do not count as statements.
 _MAX_AFTER_COLON, _MAX_GREETING = 6, 3
 # In scripts without spaces, two characters count as a word.
 _WORD = re.compile(rf"[{WITHOUT_BLANKS}]{{1,2}}|[^\s{WITHOUT_BLANKS}]+")
@@ -59,11 +61,11 @@ def is_question(message: str, instructed: bool = False) -> bool:
     if instructed and not asks and (text.endswith(_TELLS) or size > _MAX_INSTRUCTED):
         return False
     behind = re.split(r"[:\uff1a]", text, maxsplit=1)[1:]
-    told, most = (
-        _count_told(text),
+    said, most = (
+        _words_stated(text),
         (2, _MAX_CONTEXT) if ends else (1, _MAX_ASIDE if asks or text.endswith(_TELLS) else size),
     )
-    return len(told) <= most[0] and sum(told) <= most[1] and max(_count_told(*behind), default=0) <= _MAX_AFTER_COLON
+    return len(said) <= most[0] and sum(said) <= most[1] and max(_words_stated(*behind), default=0) <= _MAX_AFTER_COLON
 
 
 def reason_to_withhold(query: str, state: State) -> str:
@@ -76,8 +78,8 @@ def reason_to_withhold(query: str, state: State) -> str:
         (own if role == "user" and is_question(text) else brought).append(text)
     words = _content_words([query]) or set(_split(query))
     borrowed = words & _content_words(brought) - _content_words(own)
-    # If rules rewrote the question, a borrowed word is a name from an earlier answer, so none is allowed. If a model
-    # wrote the query, it chose its own words, so up to half of the words may be borrowed.
+    # If rules rewrote the question, they only inserted names. A borrowed word is then a name from an earlier answer, so
+    # none is allowed. If a model wrote the query, it chose its own words, so up to half of them may be borrowed.
     by_rules = state.typed and "rewriter" not in state.usage.llm_calls
     if 2 * len(borrowed) > len(words) or (by_rules and borrowed):
         return (
@@ -93,8 +95,8 @@ def reason_to_withhold(query: str, state: State) -> str:
     return ""
 
 
-def _count_told(text: str = "") -> list[int]:
-    """Return the number of words of each sentence that is neither a question nor a greeting."""
+def _words_stated(text: str = "") -> list[int]:
+    """Count the words of each statement: each sentence that is neither a question nor a greeting."""
     places = [0, *(after for _, after, _ in sentence_ends(text)), len(text)]
     told = (each for start, end in pairwise(places) if not _ASKS.search((each := text[start:end].strip())[-4:]))
     return [words for each in told if (words := _count(each)) > _MAX_GREETING]

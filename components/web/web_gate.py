@@ -26,8 +26,8 @@ class WebGate(Block):
 
     First, web search must be allowed, by ``PREFRAG_WEB``. If that variable is not set, the user must have allowed web
     search for every index in ``stores``, which ``pipelines.load`` sets. A single request can also forbid web search.
-    Second, no local source may have failed in its last search: a broken index would send every question to the web.
-    Third, the query must be short, and its words must come from a person's question.
+    Second, the last search of every local source must have succeeded. Otherwise, all questions would go to the web
+    while an index is broken. Third, the query must be short, and its words must come from a person's question.
 
     ```python
     from prefrag.components.web.web_gate import WebGate
@@ -50,7 +50,7 @@ class WebGate(Block):
 
     @property
     def is_open(self) -> bool:
-        """Whether web search is allowed, perhaps only after the user has allowed the query."""
+        """Whether web search is allowed. Also true if the user must still allow each query (``PREFRAG_WEB=ask``)."""
         setting = web_setting()
         return all_consent(self.stores) if setting is None else setting != "off"
 
@@ -68,8 +68,8 @@ class WebGate(Block):
             raise HeldBack(explain_closed())
         if state is not None and (failed := _find_failed(state.searches, state.settings.external)):
             message = (
-                f"The source '{failed.source}' failed: {str(failed.error).rstrip('.')}. So the query was not sent to "
-                f"'{source}' either. Repair the failed source and ask again."
+                f"The source '{failed.source}' failed: {str(failed.error).rstrip('.')}. For this reason, the query "
+                f"was not sent to '{source}'. Repair the failed source and ask again."
             )
             reason = f"'{failed.source}' failed"
             audit_held_back(source, query, reason)

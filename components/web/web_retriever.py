@@ -14,8 +14,8 @@ from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retr
 class WebRetriever(Block):
     """Search the web, or an index that stands in for it.
 
-    ``index`` or ``PREFRAG_WEB_INDEX`` names the stand-in. If neither is set while the local index is the demo, another
-    index of the demo stands in, so that the demo needs no network. A query to a stand-in does not leave this machine.
+    ``index`` or ``PREFRAG_WEB_INDEX`` names the stand-in. If neither is set and the local index is ``demo``, the
+    stand-in is ``demo-web``, so that the demo needs no network. A query to a stand-in does not leave this machine.
     """
 
     external = True
@@ -27,10 +27,10 @@ class WebRetriever(Block):
 
         :param search: The component that searches the web.
         :param index: The name of an index that stands in for the web.
-        :param demo_stand_in: Whether an index of the demo stands in for the web while the local index is the demo. Use
-            false if the local documents are in a store that is not an embedded index.
-        :param local_index: The name of the local index, by which the demo is recognised. If None, it is the value of
-            ``PREFRAG_INDEX``. If that is not set, it is ``default`` if such an index exists, and otherwise the demo.
+        :param demo_stand_in: Whether ``demo-web`` stands in for the web while the local index is ``demo``. Use false if
+            the local documents are in a store that is not an embedded index.
+        :param local_index: The name of the local index. If None, it is the value of ``PREFRAG_INDEX``. If that is not
+            set, it is the user's own default index, or ``demo`` if the user has none.
         """
         self.search = search
         self.index = index
@@ -73,6 +73,6 @@ class WebRetriever(Block):
     run = as_blocking(run_async)
 
     def _choose(self) -> Retriever:
-        # Choose at every call: a server may start on the demo, and the user may make an index later.
+        # Choose at every call: the user of a running server may make an index, which then replaces the demo.
         path = resolve_web_index(self.index, local=self.local_index, demo=self.demo_stand_in)
         return self.search if path is None else TantivyBM25Retriever(TantivyDocumentStore(path=str(path)))

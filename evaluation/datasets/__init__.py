@@ -71,8 +71,8 @@ def load_questions(path: str | os.PathLike[str], format: str = "auto", limit: in
 def read_passages(path: str | os.PathLike[str] | DatasetFile, format: str = "auto") -> Iterator[Document]:
     """Yield the passages of a corpus, or the passages that come with the questions of a file.
 
-    The dataset's questions use the same ids for their passages. A corpus is never held in memory as a whole. A passage
-    that several questions of a file share is yielded once. Remembering each id takes about 100 bytes of memory.
+    Each passage has the id by which the dataset's questions name it. A corpus is never held in memory as a whole. A
+    passage that several questions of a file share is yielded once. Remembering each id takes about 100 bytes of memory.
     """
     file = path if isinstance(path, DatasetFile) else DatasetFile(path)
     name = detect(file.path) if format == "auto" else format
@@ -101,7 +101,7 @@ def detect(path: str | os.PathLike[str]) -> str:
         for name, form in FORMATS.items():
             if isinstance(record, dict) and form.recognises(record):
                 return name
-    raise ValueError(f"The format of {file.path} was not recognised. If it is one of these, name it: {list(FORMATS)}.")
+    raise ValueError(f"The format of {file.path} was not recognised: set format to one of {list(FORMATS)}.")
 
 
 def _find_format(name: str) -> _Format:
@@ -111,7 +111,7 @@ def _find_format(name: str) -> _Format:
 
 
 def _join_lines(question: Question) -> Question:
-    """Put the question on one line, because the next line of the prompt has another meaning."""
+    """Put the question on one line, because prompts have one line for the question and other text on the next."""
     lines = [line.strip() for line in question.question.splitlines()]
     return question if len(lines) == 1 else replace(question, question=" ".join(filter(None, lines)))
 

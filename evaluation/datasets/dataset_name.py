@@ -9,7 +9,8 @@ MUSIQUE = "musique"
 BIOASQ = "bioasq"
 DATASETS = (HOTPOTQA, TWO_WIKI, MUSIQUE, BIOASQ)
 
-# The ids of HotpotQA and 2WikiMultiHopQA were generated on few machines, and each contains its machine's id.
+# A question id of HotpotQA contains the id of the machine that made it (always `554299`). A question id of
+# 2WikiMultiHopQA is a UUID, which contains its version and roughly the year in which it was made (`11eb`).
 _QUESTION_IDS = {
     HOTPOTQA: re.compile(r"[0-9a-f]{8}554299[0-9a-f]{10}"),
     TWO_WIKI: re.compile(r"[0-9a-f]{12}11eb[0-9a-f]{16}"),

@@ -4,7 +4,7 @@ A question has ``id``, ``question`` and ``answers``. Optional are ``type``, ``su
 ``decomposition`` (``question``, ``answer``, ``supporting_id``), ``evidence_triples``, ``dataset``, ``answerable``
 (false if no answer is right; ``answers`` is then empty), ``sentences`` (gold sentences from documents) and ``history``
 (earlier turns, each with ``role`` and ``content``).
-A passage has ``id``, ``title``, ``text``, and optionally ``source``: ``local``, ``web`` or ``both`` (split corpora).
+A passage has ``id``, ``title``, ``text`` and, in a corpus that can be split, ``source`` (``local``, ``web``, ``both``).
 """
 
 import json

@@ -34,7 +34,7 @@ def answer_scores(question: Question, answer: str) -> dict[str, float]:
 def acc(answer: str, golds: Sequence[str]) -> float:
     """Check whether a gold answer occurs anywhere in an answer, ignoring case. So "no" is found in "Norway".
 
-    The PrefRAG authors' code does the same (section 4.1 names the metric).
+    The PrefRAG authors' code does the same (section 4.1 of their paper names the metric).
     """
     return float(any(gold.strip().lower() in answer.lower() for gold in golds if gold.strip()))
 
@@ -59,7 +59,7 @@ def fair(answer: str, golds: Sequence[str]) -> float:
     The gold answer must contain the given answer as whole words, and have at most twice as many words. Prepositions at
     the start are ignored ("in Germany" is "Germany"), and number words up to twelve count as digits ("two" is "2").
     """
-    return float(any(_fair(_plain(answer), _plain(gold)) for gold in golds))
+    return float(any(_is_acceptable(_plain(answer), _plain(gold)) for gold in golds))
 
 
 def _plain(text: str) -> list[str]:
@@ -67,7 +67,7 @@ def _plain(text: str) -> list[str]:
     return [str(_NUMBERS.index(word)) if word in _NUMBERS else word for word in words]
 
 
-def _fair(answer: list[str], gold: list[str]) -> bool:
+def _is_acceptable(answer: list[str], gold: list[str]) -> bool:
     return bool(answer) and (f" {' '.join(answer)} " in f" {' '.join(gold)} ") and 2 * len(answer) >= len(gold)
 
 

@@ -13,7 +13,7 @@ SAME = 0.6
 
 
 def is_withheld(result: Mapping[str, Any]) -> bool:
-    """Check whether a run ended without an answer on purpose, because the reader or the pipeline was not sure."""
+    """Check whether the answer was withheld on purpose, because the reader or the pipeline was not sure."""
     return bool(result.get("not_found")) or result.get("certainty") == "probably"
 
 
@@ -24,13 +24,14 @@ def is_right(question: Question, answer: str) -> bool:
 
 
 def certainty_scores(question: Question, result: Mapping[str, Any], answer: str) -> dict[str, float]:
-    """Score the answer of a run or, if the run gave no answer, its guess and its evidence.
+    """Score the answer to a question or, if no answer was given, the guess and the evidence.
 
-    :returns: Scores from 0 to 1. A question that has no answer gets ``said_unknown``, which is 1 if the run said so.
-        If the run answered it anyway, ``right_of_given`` and ``fair_of_given`` are 0. Every other question gets
-        ``answered`` and ``guess_em``, the EM of the withheld guess or else of the answer. If the run answered, the
-        question also gets ``right_of_given`` and ``fair_of_given``. If not, it gets ``evidence_held`` (except yes/no
-        questions, because no sentence contains their answer) and ``evidence_gold`` (if it has gold passages).
+    :returns: Scores from 0 to 1. Every given answer gets ``right_of_given`` (1 if it is right) and ``fair_of_given``
+        (1 if a person would accept it). Both are 0 if the question has no answer. Such a question also gets
+        ``said_unknown``, which is 1 if the pipeline said that it found none. Every other question gets ``answered`` and
+        ``guess_em``: the EM of the guess if there is one, otherwise of the answer. If no answer was given, it also gets
+        ``evidence_held`` (1 if the evidence contains a gold answer; not for yes/no questions, whose answer stands in
+        no sentence) and, if it has gold passages, ``evidence_gold`` (1 if some evidence is from a gold passage).
     """
     if question.answerable is False:
         wrong = {"right_of_given": 0.0, "fair_of_given": 0.0} if answer else {}
@@ -56,8 +57,8 @@ def sentence_scores(question: Question, result: Mapping[str, Any]) -> dict[str, 
     """Score the sentences that a run shows: its evidence first, then the sentences of the cited passages.
 
     :returns: ``sentence_1`` is 1 if the first sentence matches a gold sentence, and ``sentence_3`` is 1 if one of the
-        first three does. An F1 of 0.6 is enough for a match, because only a part of a sentence may be shown if it
-        spans several lines. A question without gold sentences gets no scores.
+        first three does. An F1 of 0.6 is enough for a match, because a sentence that spans several lines is
+        sometimes shown only in part. A question without gold sentences gets no scores.
     """
     if not question.sentences:
         return {}

@@ -42,7 +42,7 @@ def calls_by_caller(result: Mapping[str, Any]) -> dict[str, float]:
 def count_unparsable(result: Mapping[str, Any]) -> int:
     """Count the replies of a model that could not be parsed.
 
-    The reasoner's replies are counted in the steps, because the trace lacks the reply that ends the loop. Replies for
+    The replies to the reasoner are counted in the steps, because the trace lacks the reply that ends the loop. Those to
     the judge, CRAG's evaluator, the reviewer, the reflector, the critic and the rewriters are counted in the trace.
     """
     replies = sum(step.get("action") == "unreadable" for step in result.get("steps") or ())

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 # PrefRAG compares these numbers of documents per retrieval (section 4.3).
 RANKS = (3, 5, 7)
-# Some BioASQ questions have far more gold passages than a model is shown. Capped recall is 1 if this many are shown.
+# Some BioASQ questions have far more gold passages than a model is shown. If this number is shown, capped recall is 1.
 ENOUGH = 5
 
 

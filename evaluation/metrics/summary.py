@@ -37,7 +37,7 @@ def summarise(predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def has_failed(prediction: Mapping[str, Any]) -> bool:
-    """Check whether a question's run broke off, or gave no answer although none was withheld on purpose."""
+    """Check whether a question failed: an error ended its run, or it has no answer and none was withheld on purpose."""
     result = _result(prediction)
     return bool(prediction.get("error")) or not (str(result.get("answer") or "").strip() or is_withheld(result))
 

@@ -13,7 +13,7 @@ _STAMP = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*")
 
 
 def read_organisations(train: bool = False) -> list[dict[str, Any]]:
-    """Read path and content of each file of the organisations: those of dev and test or, with ``train``, of train."""
+    """Read the files (path and content) of the dev and test organisations or, with ``train``, of those for training."""
     sources = sorted(Path(__file__).parent.glob("organisations/train/*.yaml" if train else "organisations/*.yaml"))
     return [file for source in sources for file in yaml.safe_load(source.read_text("utf-8"))]
 
@@ -46,7 +46,6 @@ def _make_docx(blocks: list[Any]) -> bytes:
     from docx import Document
 
     document = Document()
-    # Consecutive rows form one table.
     for is_table, group in groupby(blocks, lambda block: isinstance(block, list)):
         rows = list(group)
         if is_table:

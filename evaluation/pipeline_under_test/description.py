@@ -51,7 +51,7 @@ _RETRIEVERS = {
 # Environment variables that change a run. Those that a pipeline's YAML reads are left out: its digest covers them.
 _MODEL_VARIABLES = tuple(f"PREFRAG_{role}_{name}" for role in ("LLM", "JUDGE") for name in ("CONTEXT", "STRUCTURED"))
 _INDEX_VARIABLES = (INDEX_VARIABLE, "PREFRAG_WEB_INDEX", WEB_SWITCH)
-_PART_VARIABLES = ("PREFRAG_PAIR_CLASSIFIER",)
+_COMPONENT_VARIABLES = ("PREFRAG_PAIR_CLASSIFIER",)
 
 
 def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def varies_with(pipeline: Block, llm: Mapping[str, Any]) -> list[str]:
 
 def describe_environment(experiment: Experiment, llm: Mapping[str, Any]) -> dict[str, str]:
     """Return the environment variables that change the run, with their values."""
-    names = [*_PART_VARIABLES]
+    names = [*_COMPONENT_VARIABLES]
     if experiment.replay is None and (llm.get("kind") not in (SIMULATED, READER) or "judge" in llm):
         names += _MODEL_VARIABLES
     if experiment.corpus is None:
@@ -133,7 +133,7 @@ def describe_environment(experiment: Experiment, llm: Mapping[str, Any]) -> dict
 
 
 def describe_web(pipeline: Block, experiment: Experiment) -> str | None:
-    """Name the corpus or search engine that is searched as the web, if there is one."""
+    """Name the search engine or corpus that the evaluation sets for the web, or for another second source."""
     sources = [parameters_of(block) for block in blocks(pipeline) if block["type"] == SOURCE]
     outside = any(is_outside(source) for source in sources)
     if outside and experiment.web is not None:

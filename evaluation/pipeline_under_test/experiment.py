@@ -49,13 +49,13 @@ class Experiment(PolicySettings):
         if self.web is not None and self.web_corpus is not None:
             raise ValueError("Both the real web (web) and a corpus in its place (web_corpus) are set: choose one.")
         if self.split and self.web_corpus is not None:
-            raise ValueError("Part of a split corpus is searched as the web: leave out web_corpus, or do not split.")
+            raise ValueError("With split, part of the corpus already replaces the web: leave out split or web_corpus.")
         if (self.split is not None or self.web_corpus is not None) and self.corpus is None:
             raise ValueError("split and web_corpus work only with a corpus: set corpus.")
         if self.web is not None and self.replay is None and web_setting() in ("off", "ask"):
             raise ValueError(f"The web is closed by {WEB_SWITCH}: set it to on, or give a corpus instead of the web.")
         if self.store not in (None, "elasticsearch") or (self.store is not None and self.corpus is None):
-            raise ValueError(f"store is '{self.store}': set it to elasticsearch with a corpus, or leave it out.")
+            raise ValueError(f"store is '{self.store}': set it to tantivy or, if there is a corpus, to elasticsearch.")
         if self.record is not None and self.replay is not None:
             raise ValueError("record and replay are both set: choose one.")
         if self.replay is not None and (self.llm is not None or self.model is not None):

@@ -1,4 +1,4 @@
-"""Put the corpora, the model and the recording of an evaluation into a pipeline's YAML."""
+"""Change a pipeline's YAML for an evaluation: what it searches, which model answers, and whether it is recorded."""
 
 import json
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ class Replacement:
     store: str  # the store of the corpus, `tantivy` or `elasticsearch`
     local: str | None  # the index of the preferred source; None keeps the pipeline's indexes
     second: str | None  # the index of all other sources
-    questions: Path | None  # the file of the questions, which the simulated reader and the noisy web read
+    questions: Path | None  # the question file; from it, the simulated reader and the noisy web know the gold passages
     format: str  # the format of the question file
     llm: Mapping[str, Any]  # the description of the model, see `describe_model`
 
@@ -83,7 +83,7 @@ class Replacement:
         experiment = self.experiment
         outside = is_outside(parameters)
         if outside and experiment.corpus is not None and experiment.web is None:
-            # The source stays marked as external, so that citations call its passages external. Its queries stay local.
+            # From now on, no query leaves this machine. The source stays marked as external, so that citations say so.
             search = parameters["retriever"]
             if search["type"] == WEB:
                 search = search["init_parameters"]["search"]

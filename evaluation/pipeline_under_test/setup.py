@@ -1,4 +1,4 @@
-"""Set up a pipeline with the corpora, the model and the recording of an evaluation."""
+"""Set up a pipeline for an evaluation: make its indexes, choose its model, and open its recording."""
 
 import json
 import logging
@@ -79,7 +79,7 @@ class Setup:
             "store": self.store,
             "retriever": description.describe_retriever(self.block),
             "embedder": ", ".join(self.embedders) or None,
-            # None for settings that this pipeline does not use. A recording keeps their values for other pipelines.
+            # Settings that this pipeline does not use are None here, but not in a recording: other pipelines use it.
             "llm": self.llm
             | dict.fromkeys({"source_choice", "source_error", "second_try", "queries"} & self.llm.keys() - set(used)),
             **{name: getattr(experiment, name) if name in used else None for name in ("web_sentences", "web_junk")},
@@ -102,7 +102,7 @@ class Setup:
         from prefrag.evaluation.corpora import absent_passages
 
         searched = searched_indexes(self.block)
-        # An index of the corpus that the YAML does not name is a tantivy index.
+        # If one of the corpus's indexes is not named in the YAML, it is a tantivy index.
         names = {self.local, self.second} - {name for _, name in searched}
         absent = absent_passages(wanted, [*searched, *(("tantivy", name) for name in names if name)])
         corpora = " or ".join(str(corpus) for corpus in (experiment.corpus, experiment.web_corpus) if corpus)
@@ -143,8 +143,8 @@ class Setup:
         if experiment.corpus is not None:
             changes |= {INDEX_VARIABLE: self.local, "PREFRAG_WEB_INDEX": None}
         if experiment.replay is not None or experiment.corpus is not None or experiment.web is not None:
-            # Allow web searches: the user chose the real web, or no query leaves this machine. Even a corpus in place
-            # of the web is searched only if the switch is on.
+            # Without this switch, a recording or a corpus in place of the web would not be searched either, although no
+            # query leaves this machine then. The real web is searched only if the user has set `web`.
             changes[WEB_SWITCH] = "on"
         before = {name: os.environ.get(name) for name in changes}
         _set_variables(changes)

@@ -19,9 +19,9 @@ _BRIEF = {
     "too few questions": "is compared over too few questions with that of",
 }
 _NOTE_OF_VARIATIONS = (
-    "Accuracy, and below it the difference from {reference} at the same value. A star means a corrected p of at most "
-    "0.05. All other settings are equal. Methods that were run with only one value, for example because they do not "
-    "use the setting, are left out."
+    "Accuracy, and below it the difference from {reference} with the same value of this setting. A star means a "
+    "corrected p of at most 0.05. All other settings are equal. Methods that were run with only one value, for example "
+    "because they do not use the setting, are left out."
 )
 
 
@@ -59,14 +59,14 @@ class Against:
 def compare_with_reference(settings: Settings, every: Sequence[Run], method: str | None = None) -> list[Against]:
     """Compare each method with the reference, for every setting and dataset that has at least two methods.
 
-    The tables list a method that does not use a setting for only one value of this setting, but here the method is
+    If a method does not use a setting, the tables list the method at only one value of this setting. Here it is
     compared at every value. For example, a method without a judge is compared at every judge error of the others.
     """
     found: list[Against] = []
     for setting, runs in settings.items():
         for dataset in sorted({run.dataset for run in runs}):
             held = [run for run in runs if run.dataset == dataset]
-            # Runs listed under another setting fit here, too, if they do not use the settings in which the two differ.
+            # A run of another group fits here, too, if it does not use the settings in which the two groups differ.
             elsewhere = [
                 run
                 for other, of_other in settings.items()
@@ -75,7 +75,7 @@ def compare_with_reference(settings: Settings, every: Sequence[Run], method: str
             ]
             every_one = sorted([*held, *elsewhere], key=lambda run: run.order)
             reference = _choose_reference(every_one, method)
-            # A reference from elsewhere is compared only with runs of this setting, not with others from elsewhere.
+            # A reference from another group is compared only with the runs of this group.
             others = [
                 run
                 for run in (every_one if reference in held else held)
@@ -90,7 +90,7 @@ def compare_with_reference(settings: Settings, every: Sequence[Run], method: str
 
 
 def compare_one_change(settings: Settings, known: Sequence[Against]) -> list[Comparison]:
-    """Compare each run of the first setting with the runs of its method that differ from it in at most one setting."""
+    """Compare each run of the first group with the runs of its method that differ from it in at most one setting."""
     done = {frozenset((one.run.name, one.other.name)) for against in known for one in against.comparisons}
     first = {run.name for run in next(iter(settings.values()))}
     methods: dict[tuple[str, str], list[Run]] = {}
@@ -147,7 +147,7 @@ def list_variations(settings: Settings, against: Sequence[Against]) -> list[Tabl
     references = ", ".join(sorted({one.reference.method for one in against})) or "a reference"
     differences = {
         comparison.other.name: difference
-        # A method without a judge is compared at several judge errors. Show the first comparison, in its own setting.
+        # A method without a judge is compared once at each judge error of the others. Show its first comparison.
         for one in reversed(against)
         for comparison in one.comparisons
         if (difference := comparison.differences.get(ACC.key)) is not None

@@ -27,7 +27,7 @@ from prefrag.evaluation.report.significance import compute_p, correct
 
 # With fewer questions, a difference says little about other questions, even if the test finds it significant.
 FEWEST = 30
-# If fewer questions than this are answered right by only one of the two runs, the bootstrap is unreliable.
+# If two runs differ (one right, the other wrong) on fewer questions than this, the bootstrap is unreliable.
 FEW_DIFFERING = 10
 COMPARED = (ACC, F1, EM, RECALL, TOTAL, TOTAL_WEB, LOOKUPS, CALLS, DOCUMENTS)
 
@@ -113,7 +113,6 @@ def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
 
 def compare(pairs: Sequence[tuple[Run, Run]]) -> list[Comparison]:
     """Compare pairs of runs question by question. Each question counts with its mean over a run's repetitions."""
-    # Pairs with the same questions are resampled together, because resampling takes most of the time.
     by_ids: dict[tuple[str, ...], list[tuple[Run, Run]]] = {}
     for run, other in pairs:
         by_ids.setdefault(paired_ids(run, other), []).append((run, other))

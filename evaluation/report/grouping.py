@@ -1,4 +1,4 @@
-"""Group runs that can be compared: runs with the same task and setting, or runs that differ in one setting."""
+"""Group runs that can be compared: runs with the same task and settings, or runs that differ in one setting."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ def group_by_task(runs: Sequence[Run]) -> dict[str | None, list[Run]]:
 
 
 def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
-    """Group runs by setting. A run that does not use a setting joins the largest group that its other settings fit."""
+    """Group runs with equal settings. A run that lacks a setting joins the largest group with its other settings."""
     groups: dict[Setting, list[Run]] = {}
     top_ks: dict[str, set[int | None]] = {}
     values: dict[tuple[str, str], Counter[Value]] = {}
@@ -38,14 +38,14 @@ def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
     shared = frozenset.intersection(*(frozenset(setting.parts) for setting in found))
     several = {describe(TOP_K, run.top_k) for run in runs if run.top_k is not None}
     if len(several) > 1:
-        # Some methods differ in top-k, so each setting shows its top-k.
+        # The runs differ in top-k, so the text of every group names its top-k.
         shared -= several
     order = sorted(found, key=lambda one: (-len(found[one]), -one.usual))
     return {replace(setting, known=shared): found[setting] for setting in order}
 
 
 def vary(runs: Sequence[Run], main: Setting, name: str) -> dict[Value, list[Run]]:
-    """Group runs by the setting ``name``: runs of methods with several values, otherwise set as in ``main``."""
+    """Group the runs that are otherwise set as in ``main`` by the setting ``name``. Drop methods with one value."""
     found: dict[Value, list[Run]] = {}
     values: dict[tuple[str, str], set[Value]] = {}
     for run in runs:

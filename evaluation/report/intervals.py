@@ -83,7 +83,7 @@ def wilson(percent: float, n: int) -> Interval:
 
 
 def tango(better: int, worse: int, n: int) -> Interval:
-    """Compute the score interval of a paired difference (T. Tango, 1998, section 3.1), in percent, never 0 wide."""
+    """Compute Tango's interval of a paired difference (T. Tango, 1998, section 3.1), in percent. It is never 0 wide."""
     z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 200)
 
     def is_possible(difference: float) -> bool:

@@ -35,7 +35,6 @@ class Measure:
         if value is None or math.isnan(value):
             return DASH
         digits = f"{value:{'+' if sign else ''}.{self.decimals}f}"
-        # A value that is rounded to zero gets no sign.
         return digits.replace("-", "\N{MINUS SIGN}") if float(digits) else digits.lstrip("+-")
 
 

@@ -29,13 +29,13 @@ _IDS_NAMED = 10
 _TASKS = {
     "split": "Split corpus: a local source and a simulated web, each with passages that the other lacks",
     "whole": "Whole corpus: not divided between sources",
-    None: "Not recorded which passages each source has",
+    None: "Runs that searched nothing, or do not record whether the corpus was split",
 }
 
 
 @dataclass(frozen=True)
 class Task:
-    """The part of the report on one task: a split or a whole corpus. Runs of different tasks are not compared."""
+    """The part of the report on one task: to search a split corpus, or a whole one. Two tasks are never compared."""
 
     name: str  # part of anchors and file names
     title: str

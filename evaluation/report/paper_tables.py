@@ -32,7 +32,7 @@ from prefrag.evaluation.report.runs import TOP_K, Run, Value
 from prefrag.evaluation.report.settings import Setting, describe
 from prefrag.evaluation.report.table import Cell, Column, Lines, Row, Table, fill_table
 
-# Methods with a single retrieval. The time of the first of them that was run is the unit of all times.
+# Methods with a single retrieval. All times are multiples of the time of the first method here that was run.
 SINGLE_STEP = ("vanilla_local", "vanilla_mix", "vanilla_web")
 AVERAGE = Measure("average", "Avg")
 # For yes/no questions F1 and EM add nothing to accuracy (PrefRAG, table 1).
@@ -99,9 +99,10 @@ def _certainty(settings: Settings, intervals: Intervals) -> Table | None:
         "certainty",
         "Answers given and withheld, without a language model",
         "Percentages, with 95% intervals below (see METRICS.md). Given: answerable questions with an answer. Said "
-        "unknown: unanswerable questions for which the reply says so. Right of given: given answers that are right. "
-        "Sentence first, Among three: a gold sentence is first, or among the first three. Needless queries: a query "
-        "was sent although the preferred source has the answer. Words typed: query words that the user had typed.",
+        "unknown: unanswerable questions for which the reply says so. Right of given, Fair of given: given answers "
+        "that are right, or that a person would accept. Sentence first, Among three: a gold sentence is first, or "
+        "among the first three. Needless queries: a query was sent although the preferred source has the answer. "
+        "Words typed: query words that the user had typed.",
         kept,
         intervals,
         lambda dataset: [
@@ -169,13 +170,12 @@ def _cost(settings: Settings, intervals: Intervals) -> Table | None:
     if not any(run.method in SINGLE_STEP for run in runs):
         return None
     seconds = Measure("time", "Time", "count", 2)
-    # The multiples are cached, because the search for the single-step run goes through all runs.
     multiples: dict[str, float | None] = {}
 
     def relative(run: Run) -> float | None:
         if run.name not in multiples:
             own, single = run.value(SECONDS), find_single_step(run, runs)
-            # Seconds include waiting for concurrent questions, so both runs must have the same number of them.
+            # Seconds include waiting for concurrent questions, so the concurrency of both runs must be equal.
             base = single.value(SECONDS) if single and single.concurrency == run.concurrency else None
             multiples[run.name] = own / base if own is not None and base else None
         return multiples[run.name]

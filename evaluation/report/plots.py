@@ -72,7 +72,7 @@ def _runs_to_draw(settings: Settings) -> Iterator[tuple[str, Setting, list[Run]]
 
 
 def _vary_main(settings: Settings, dataset: str, setting: Setting, name: str) -> list[list[Run]]:
-    """Return each method's runs on a dataset that differ only in the setting ``name``, sorted by this setting."""
+    """Return, for each method on a dataset, the runs that differ from ``setting`` only in ``name``, sorted by it."""
     runs = [run for held in settings.values() for run in held if run.dataset == dataset]
     lines: dict[str, list[Run]] = {}
     for held in vary(runs, setting, name).values():
@@ -186,7 +186,6 @@ def _scatter(
         x, y, named = run.value(across) or 0.0, run.value(up) or 0.0, on_line.get(run.name, label)
         is_new = named not in marks
         if is_new:
-            # Methods of one family share a colour, so each method gets a different mark.
             marks[named] = _MARKS[(_family_number(run) + drawn[_family_number(run)]) % len(_MARKS)]
             drawn[_family_number(run)] += 1
         look: dict[str, Any] = {

@@ -196,7 +196,7 @@ class Run:
 
     @property
     def passages(self) -> tuple[str, str]:
-        """The corpus that was searched, and what was searched as the web; empty if config.json does not say."""
+        """The searched corpus, and the search engine or corpus of the web; empty texts if config.json does not say."""
         # Without the name of a corpus, the names of the indexes identify what was searched.
         indexes = ", ".join(str(index) for index in self.config.get("indexes") or () if index)
         corpus = str(self.config.get("corpus") or indexes)

@@ -14,14 +14,14 @@ OF_METHODS = frozenset({"method", "retriever", TOP_K, "store", "pipeline file"})
 
 @dataclass(frozen=True)
 class Setting:
-    """All settings, with their values, that are fixed in a table while methods and datasets vary."""
+    """A combination of settings: the values that are fixed in a table, while methods and datasets vary."""
 
     values: tuple[tuple[str, Value], ...]  # name and value of each; None for a setting that the runs do not use
     known: frozenset[str] = field(default=frozenset(), compare=False)  # parts that all runs share; not in `text`
 
     @classmethod
     def of(cls, run: Run) -> Setting:
-        """Return the setting of a run."""
+        """Return the combination of settings that a run has."""
         return cls(tuple(run.settings.items()))
 
     def get(self, name: str) -> Value:

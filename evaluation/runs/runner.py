@@ -21,7 +21,7 @@ from prefrag.evaluation.runs.predictor import open_predictor
 from prefrag.evaluation.runs.run_folder import RunFolder
 from prefrag.pipelines.runners.runner import Build, Runner, make_runner
 
-# The run gives up if all concurrent questions at the start, and this many more, failed to reach a server.
+# The run gives up if its first questions all fail to reach a server: as many as run at once, and this many more.
 _FURTHER_UNREACHED = 5
 
 

@@ -115,7 +115,7 @@ class GoldQuestion:
         gold: dict[str, str] = {}
         texts: dict[str, str] = {}
         relevant = set()
-        # Normalise the Unicode form before comparing, because the index may have changed the form in the corpus.
+        # Normalise the Unicode form before comparing, because the prompt may have another form than the corpus file.
         text = normalize_unicode(text)
         shown = {match.end("title") + 1: match for match in _HEADER.finditer(text)}
         for passage in self._forms:
@@ -149,7 +149,7 @@ class GoldQuestion:
     def is_in_snippet(self, passage: Passage, snippet: str) -> bool:
         """Check whether the snippet of a gold passage shows what the question needs of the passage.
 
-        The question needs the first of these that the passage contains:
+        The question needs the first item of this list that occurs in the passage, as far as it occurs there:
         1. the answers to the sub-questions that the passage supports, and the values of the facts about its title
         2. an answer to the question, unless it is yes or no
         3. the title of another gold passage
@@ -239,14 +239,13 @@ def _load(
             title, text = (normalize_unicode(each or "") for each in (document.meta.get("title"), document.content))
             passages.setdefault(document.id, Passage(document.id, title, text, str(document.meta.get(SPLIT) or "")))
             if len(passages) == len(wanted):
-                # Stop early, because a corpus may hold millions of other passages.
                 break
     if wanted and not passages:
         raise ValueError(
             f"None of the {len(wanted)} gold passages is in {', '.join(corpus)}: give the corpus of the questions."
         )
     if absent := wanted - set(passages):
-        # Only information, because the evaluation itself warns about its questions that lack gold passages.
+        # This is not logged as a warning, because the evaluation itself warns about missing gold passages.
         logger.info("%s of %s gold passages are not in the corpus and cannot be found.", len(absent), len(wanted))
     gold: dict[str, GoldQuestion] = {}
     for question in read:

@@ -23,7 +23,7 @@ _CHOICES = {"source_choice": SourceChoice, "second_try": SecondTry, "yes_no": Ye
 # How `prefrag evaluate` describes each choice.
 _WORDS = {
     "source_choice": {
-        "drawn": "if a step names its source, the reader draws a source",
+        "drawn": "if a step names its source, the reader picks a source at random",
         "first": "if a step names its source, the reader tries the first source first",
         "last": "if a step names its source, the reader tries the last source first",
         "oracle": "if a step names its source, the reader names the source that holds the passage it looks for",

@@ -26,8 +26,9 @@ def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries
     """Yield the possible next queries, best first. No query names a gold title or answer that was not shown yet.
 
     With the kind ``dataset``, the first queries are sub-questions or facts from the dataset. Each is used only if its
-    passage was not shown yet and its names are known. The next queries are the same in other words, the question with
-    the title of a shown gold passage, the question alone, titles that were mentioned, and words of the question.
+    passage was not shown yet, and all names in it occur in the question or the transcript. Then follow variations of
+    these queries (their keywords, or joined with the question), the question with the title of a shown gold passage,
+    the question alone, titles that were mentioned, and words of the question.
 
     With the kind ``alike``, queries are made in the same way for every dataset. The first query is the question. Each
     further query joins a name and the words of the question that no shown gold passage contains. The names are the
@@ -48,7 +49,7 @@ def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries
 
 
 def find_wanted(gold: GoldQuestion, shown: Collection[str], seen: str) -> list[Passage]:
-    """Return the missing gold passage for which the best next query searches, or all if it searches for none."""
+    """Return the missing gold passage that the best next query is meant to find, or else all missing gold passages."""
     known = fold_words(f"{gold.question.question} {seen}")
     first = next((wanted for _, wanted in (*_hops(gold.question, shown), *_facts(gold, shown, known))), None)
     missing = [passage for passage in gold.passages if passage.id not in shown]
@@ -87,7 +88,7 @@ def _alike_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> It
     covered = fold_words(" ".join(f"{passage.title} {passage.text}" for passage in read))
     still_open = " ".join(word for word in keywords(question).split() if fold_words(word) not in covered)
     names = [name for passage in read for name in _names(passage.text)]
-    # The prompt may show only a part of a passage, and only names that it shows may be used.
+    # A query uses only names that were shown: sometimes the prompt shows only a part of a passage.
     unasked = [name for name in names if fold_words(name) in known and fold_words(name) not in fold_words(question)]
     yield question
     for name in dict.fromkeys([*(passage.title for passage in read), *unasked]):

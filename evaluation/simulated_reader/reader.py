@@ -224,7 +224,7 @@ class SimulatedReader:
 
     def _verdict(self, call: Call, gold: GoldQuestion, shown: Shown) -> bool:
         status = bool(gold.find_shown(call.new).gold.keys() - shown.gold.keys())
-        # The draws depend on these texts. Without "(local)", the published figures could not be reproduced.
+        # The draw depends on these texts. Without "(local)", the draws, and so the published figures, would change.
         titles = sorted(f"{title} (local)" for title in read_titles(call.new))
         wrong = self._draw(gold, "verdict", sorted(shown.gold), titles) < self.policy.judge_error
         return status != wrong

@@ -73,6 +73,7 @@ LINES = (
     Line("prefrag_classifier", "prefrag_classifier", is_trained=True),
     Line("prefrag_linked", "prefrag_linked", is_trained=True),
     Line("react_mix_linked", "react_mix_linked", reference="prefrag_linked", is_trained=True),
+    # In these two lines, the flip of a coin replaces a decision: the judge's verdict, or the choice of the source.
     Line("prefrag, coin", "prefrag", {"judge_error": 0.5}),
     Line("prefrag_without_preference, coin", "prefrag_without_preference", {"source_choice": "drawn"}),
 )
@@ -99,7 +100,7 @@ class Curve:
         n = len(self.ids)
         drawn = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
         weights = np.vstack([np.ones(n), drawn])
-        # Without rounding, a setting might seem more accurate than a cheaper setting of the same accuracy.
+        # Without rounding, a number of steps might seem more accurate than a smaller one of the same accuracy.
         return {key: np.round(weights @ values.T / n, _DECIMALS) for key, values in self.values.items()}
 
 
@@ -125,7 +126,7 @@ class Difference:
 
 
 def list_best(costs: np.ndarray, gains: np.ndarray) -> np.ndarray:
-    """Return the indices of the settings that gain more than every cheaper setting, cheapest first."""
+    """Return the indices of the numbers of steps that gain more than every cheaper number, cheapest first."""
     order = np.lexsort((-gains, costs))
     return order[np.append(True, gains[order][1:] > np.maximum.accumulate(gains[order])[:-1])]
 
@@ -133,10 +134,10 @@ def list_best(costs: np.ndarray, gains: np.ndarray) -> np.ndarray:
 def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = False) -> Difference | None:
     """Compare two curves: accuracy at equal mean cost, or, at equal accuracy, cost as a share of ``other``'s cost.
 
-    At each budget, a loop uses the best setting that it can afford. If the budget lies between the costs of two
-    settings, accuracy is interpolated, as if some questions ran with one and some with the other. The interval is a
-    paired bootstrap over the questions or, if accuracy differs on few questions, Tango's. There, half a difference
-    counts as half a question. At equal accuracy, the result is None if there is no accuracy that both loops reach.
+    At each budget, a loop uses the best number of steps that it can afford. If the budget lies between the costs of two
+    numbers, accuracy is interpolated, as if some questions ran with one number and some with the other. The interval is
+    a paired bootstrap over the questions or, if accuracy differs on few questions, Tango's. For Tango's, 50 points
+    of difference count as half a question. At equal accuracy, the result is None if the loops reach no common accuracy.
     """
     ids = sorted({*one.ids} & {*other.ids})
     pair = [curve.select(ids) for curve in (one, other)]
@@ -147,7 +148,7 @@ def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = Fa
         for curve, settings in zip(pair, best, strict=True)
     ]
     firsts, lasts = ([float(curve[0][0][end]) for curve in traced] for end in (0, -1))
-    # If all settings of one loop cost less than the cheapest setting of the other, its cost is the only budget.
+    # If one loop always costs less than the other, the only budget is the lowest cost of the other.
     start, end = max(firsts), max(max(firsts), min(lasts))
     if at_equal_accuracy and min(lasts) < max(firsts):
         return None
@@ -160,7 +161,7 @@ def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = Fa
     further = min((means[1:] <= at_equal_accuracy).sum(), (means[1:] >= at_equal_accuracy).sum())
     p = min(1.0, 2 * (further + 1) / (_RESAMPLES + 1))
     if not at_equal_accuracy:
-        # The accuracy of each question, averaged over the budgets, with the settings that are best over all questions.
+        # The accuracy of each question, averaged over the budgets, with the steps that are best over all questions.
         right = [
             np.mean(
                 [np.interp(budgets, curve.means[cost][0][kept[0]], each[kept[0]]) for each in curve.values[ACC.key].T],

@@ -297,7 +297,7 @@ def main(
     processes: Annotated[int, typer.Option(help="Evaluations to run at the same time.")] = 2,
     concurrency: Annotated[int, typer.Option(help="Questions per evaluation to run at the same time.")] = 4,
     ray: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Run the --processes on this Ray cluster (extra `ray`).")
+        str | None, typer.Option(metavar="ADDRESS", help="Run on this Ray cluster. Needs the package extra `ray`.")
     ] = None,
     table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Also write the table here.")] = None,
 ) -> None:

@@ -16,7 +16,7 @@ from prefrag.pipelines.runners.runner import TRIES, Build, Item, Runner, WorkerL
 _SECONDS_TO_CONNECT = 30.0
 # An autoscaling cluster may have to start a machine first.
 _SECONDS_TO_ANSWER = 120.0
-_SECONDS_TO_LOOK = 1.0
+_SECONDS_BETWEEN_CHECKS = 1.0
 # Environment variables with these prefixes are copied to the workers, where settings and components read them.
 _VARIABLES = ("PREFRAG_", "HAYSTACK_", "OPENAI_", "ELASTIC_")
 
@@ -79,7 +79,7 @@ class _Actors:
         """Send lost items again, and give up if no worker has answered for a long time."""
         answers: list[Any] = []
         answered = time.monotonic()
-        while not self.closed.wait(_SECONDS_TO_LOOK):
+        while not self.closed.wait(_SECONDS_BETWEEN_CHECKS):
             while self._lost:
                 self._send(self._lost.pop())
             if not answers or self._ray.wait(answers, num_returns=1, timeout=0)[0]:

@@ -25,11 +25,11 @@ _AHEAD = 4
 
 
 class WorkerLost(ConnectionError):
-    """The error when every worker that got an item has died."""
+    """The error when an item is given up: a worker died at each try, or no worker answers any more."""
 
 
 class Runner(ABC):
-    """Runs items and returns their results. Only the caller writes anything to files."""
+    """Runs items and returns their results. Workers write no files; that is left to the caller of :meth:`map`."""
 
     room = 1  # how many items run at the same time
 

@@ -208,7 +208,7 @@ function leftItem(name, className, ...content) {
 function checkOf(result) {
   if (GIVEN[result.certainty]) return { word: GIVEN[result.certainty], by: BY[result.certainty], name: "found", className: "label-none" };
   if (!result.answer) return { word: "Not answered", name: "search", className: "label-none" };
-  const by = "by its own check";
+  const by = "by the model's own check";
   if (result.label === "CORRECT") return { word: "Correct", by, name: "keep", className: "label-good" };
   if (result.label === "PARTIALLY CORRECT") return { word: "Partly correct", by, name: "warning", className: "label-doubt" };
   if (result.label === "INCORRECT") return { word: "Incorrect", by, name: "warning", className: "label-bad" };

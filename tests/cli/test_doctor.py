@@ -82,7 +82,7 @@ class TestIndex:
         assert code == 3
         assert found["index"][0]["status"] == "problem"
         assert "prefrag index YOUR_FILES --index notes" in found["index"][0]["text"]
-        assert found["index"][0]["advice"] == "There are: papers; choose one with PREFRAG_INDEX=NAME."
+        assert found["index"][0]["advice"] == "There are these indexes: papers; choose one with PREFRAG_INDEX=NAME."
 
 
 class TestModel:
@@ -255,9 +255,9 @@ class TestServing:
         _, found = examined()
 
         assert "PREFRAG_API_KEYS" in found["keys"][0]["text"]
-        assert "PREFRAG_LLM_MODEL, but ask, chat and index do not read that file" in found["settings"][-1]["text"]
+        assert "PREFRAG_LLM_MODEL, but `prefrag ask`, `chat` and `index` do not read" in found["settings"][-1]["text"]
 
-    @pytest.mark.parametrize(("words", "what"), [("off", "without the words"), ("on", "with the words")])
+    @pytest.mark.parametrize(("words", "what"), [("off", "without questions"), ("on", "with questions")])
     def test_tracing_is_named_where_it_is_switched_on(
         self, demo: None, monkeypatch: pytest.MonkeyPatch, words: str, what: str
     ):

@@ -223,7 +223,7 @@ def test_what_went_to_a_remote_model_stands_in_the_last_lines_and_nothing_of_loc
     assert result_lines(**COUNTED, sent_to_models=[local])[-1] == "No query was sent to the web."
     silent = COUNTED | {"usage": {**COUNTED["usage"], "llm_calls": 0}}
     assert result_lines(**silent, sent_to_models=[sent("api.example.org", "llm", 1), models[2]])[-2:] == [
-        "A remote model was unreachable or did not reply: tried 1 call, with your passages, to api.example.org.",
+        "Perhaps sent to a remote model, which did not reply: 1 call, with your passages, to api.example.org.",
         "Sent to a remote model: 1 call, with your queries, to embed.example.org.",
     ]
 

@@ -132,7 +132,7 @@ class TestEvaluate:
         result = prefrag("evaluate", "--pipeline", boxes, "--questions", file, "--output", output)
 
         assert result.exit_code == code
-        message = "6 questions had no working source. In the first: local: ScriptedRetriever: the disk is gone"
+        message = "For 6 questions, every search failed. In the first of these questions: local: ScriptedRetriever: the disk is gone"
         assert (message in " ".join(result.stderr.split())) is bool(errors)
 
     @pytest.mark.parametrize(

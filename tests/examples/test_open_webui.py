@@ -42,7 +42,7 @@ def test_the_commands_of_the_readme(run: Run, commands_of: Callable[[str], list[
     assert printed.splitlines()[-6:] == [
         "[1] alpha (your documents)",
         "[2] delta (web)",
-        "Correct by its own check · 3 searches · 1 query sent to the web",
+        "Correct by the model's own check · 3 searches · 1 query sent to the web",
         "1974",
         "",
         "Note: the answer cites none of the passages; sent to the web: “beta delta”.",

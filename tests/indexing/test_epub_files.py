@@ -51,7 +51,7 @@ def test_the_chapters_come_once_and_in_the_order_of_the_book() -> None:
 @for_each(
     "parts, reason",
     ({"META-INF/container.xml": "<container/>"}, "no list of its pages"),
-    ({"META-INF/container.xml": f'<!DOCTYPE a [<!ENTITY b "c">]>{CONTAINER}'}, "document type"),
+    ({"META-INF/container.xml": f'<!DOCTYPE a [<!ENTITY b "c">]>{CONTAINER}'}, "DOCTYPE"),
     ({"OEBPS/book.opf": "<package"}, "may be damaged"),
     ({"OEBPS/two.xhtml": " " * 10_000_001, "META-INF/encryption.xml": "<a/>"}, "one of its pages is too large"),
     ({"OEBPS/two.xhtml": "\0\1\2", "META-INF/encryption.xml": "<a/>"}, "protected against copying"),

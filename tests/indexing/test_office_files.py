@@ -188,13 +188,13 @@ class TestHostile:
     def test_entities_are_refused(
         self, converter: FileConverter, path: str, data: bytes, part: str, xml: str, encoding: str
     ) -> None:
-        with pytest.raises(CannotRead, match="document type"):
+        with pytest.raises(CannotRead, match="DOCTYPE"):
             converter.passages(Path(path), with_part(data, part, xml.encode(encoding)))
 
     def test_entities_are_refused_whatever_the_part_is_called(self, converter: FileConverter) -> None:
         data = make_docx(lambda document: document.add_paragraph("Text."))
 
-        with pytest.raises(CannotRead, match="document type"):
+        with pytest.raises(CannotRead, match="DOCTYPE"):
             converter.passages(Path("/a.docx"), with_part(data, "word/picture.png", b" <!DOCTYPE a []><a/>"))
 
     def test_what_unpacks_to_gigabytes_or_has_many_parts_is_not_unpacked(

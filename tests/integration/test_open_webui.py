@@ -192,7 +192,7 @@ def test_steps_come_as_they_happen_and_a_chip_opens_its_passage(open_chat: Calla
     ask(page, QUESTION)
     page.get_by_text("Verdict: keep what was found").wait_for()
     model.goes_on.set()
-    page.get_by_text("Correct by its own check · 3 searches").wait_for()
+    page.get_by_text("Correct by the model's own check · 3 searches").wait_for()
 
     # The chips appear with the text, after the last line of status.
     chips(page).nth(1).wait_for()
@@ -238,7 +238,7 @@ def test_an_attached_file_is_read_with_its_question_and_the_next_one(
     page.get_by_text("Who designed the RV Amaranth?").first.wait_for()
     ask(page, "Since when?")
     page.get_by_text("Since 1974").first.wait_for()
-    page.get_by_text("Correct by its own check · 0 searches · nothing sent out").nth(1).wait_for()
+    page.get_by_text("Correct by the model's own check · 0 searches · nothing sent out").nth(1).wait_for()
     chips(page).nth(1).wait_for()
 
     assert [chip.inner_text() for chip in chips(page).all()] == ["board.txt", "board.txt"]
@@ -256,7 +256,7 @@ def test_a_system_prompt_reaches_the_answer_and_nothing_else(open_chat: Callable
     page = open_chat(system="Answer in Dutch.")
 
     ask(page, QUESTION)
-    page.get_by_text("Correct by its own check · 3 searches").wait_for()
+    page.get_by_text("Correct by the model's own check · 3 searches").wait_for()
 
     told = {
         prompt.split("\n", 1)[0][:40]

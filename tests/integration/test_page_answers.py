@@ -33,7 +33,7 @@ class TestStream:
         page.wait_for_selector(".card")
 
         assert page.locator(".steps").get_attribute("open") is None
-        assert page.locator("#announcer").inner_text() == "Answer: 1974. Correct by its own check."
+        assert page.locator("#announcer").inner_text() == "Answer: 1974. Correct by the model's own check."
 
     def test_those_who_hear_it_are_told_of_steps_and_answer(self, open_page: Open):
         page = open_page(scripted=True)

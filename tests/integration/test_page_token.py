@@ -89,7 +89,7 @@ def test_the_page_asks_uploads_and_deletes_with_it_and_goes_on_when_a_key_is_mad
 
         other: Any = browser.new_page()
         other.goto(address)
-        other.get_by_text("open the address in the terminal").wait_for()
+        other.get_by_text("Open the address that the terminal shows now").wait_for()
         other.locator("#key-dialog").get_by_text("open the address that its terminal shows").wait_for()
         # The address is opened in the same tab, so the page is not loaded again.
         other.goto(shown())

@@ -171,7 +171,7 @@ class TestAmbiguous:
         assert result["answer_with_citations"] == "gold [1, W1]"
         assert [step["source"] for step in result["steps"][:2]] == ["local", "web"]
         assert result["steps"][0]["verdict"]["analysis"] == (
-            "Ambiguous: The best passage scores 0.00, from -0.5 to 0.59."
+            "Ambiguous: The best passage scores 0.00, between -0.5 and 0.59."
         )
         prompt = CALLS["model"][-1]["prompt"]
         assert prompt.index("Alpha won the prize") < prompt.index("Delta won the prize")
@@ -238,7 +238,7 @@ class TestAClosedWeb:
         result = await run(scores(best, 0), scores(0, 9, 0), "gold", options={"sources": ["local"]})
 
         (evaluated,) = events(result, "evaluated")
-        assert (evaluated["action"], "This run may not search web." in evaluated["reason"]) == (action, True)
+        assert (evaluated["action"], "This run is not allowed to search web." in evaluated["reason"]) == (action, True)
         assert "rewriter" not in result["usage"]["calls"]
         assert "web" not in CALLS
         assert result["documents"][0]["id"] == "local-alpha"

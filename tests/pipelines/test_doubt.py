@@ -106,7 +106,7 @@ class TestAForcedReplyThatSearches:
         result = await run(scripted(*self.SEARCHES, last))
 
         assert result["answer"] == ""
-        assert "The model gave no answer in words." in result["errors"]
+        assert "No answer could be read from the model's replies." in result["errors"]
 
     async def test_leaves_the_answer_before_it(self):
         script = (answer("1812", "INCORRECT"), *self.SEARCHES, search("more", thought="The yard is open."))
@@ -135,4 +135,4 @@ async def test_a_method_of_one_call_takes_no_announcement_for_an_answer(pipeline
     )
 
     assert result["answer"] == ""
-    assert "The model gave no answer in words." in result["errors"]
+    assert "No answer could be read from the model's replies." in result["errors"]

@@ -132,7 +132,7 @@ async def test_with_the_prompt_of_table_9_the_answer_follows_an_analysis_in_its_
     if answer:
         assert result["steps"][-1]["thought"] == analysis
     else:
-        assert result["errors"] == ["The model gave no answer in words."]
+        assert result["errors"] == ["No answer could be read from the model's replies."]
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ async def test_each_decision_is_in_the_trace_and_is_one_line_of_words():
     ]
     lines = [trace_text(Event("look_ahead", 1, event)) for event in seen]
     assert lines == [
-        "Looked ahead, unsure of 'Delta' at 20%: The yard beta is in Delta. (masked: Delta)",
+        "Drafted: The yard beta is in Delta. (its least likely token: 'Delta', 20%; left out of the query: Delta)",
         f"Written again: {AGAIN}",
         f"Kept this sentence: {END} (its least likely token: 'So', 99%)",
     ]

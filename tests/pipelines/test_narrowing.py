@@ -65,10 +65,10 @@ def test_folders_have_the_names_that_the_list_of_documents_shows_and_may_lie_dee
 
 @for_each(
     "wanted, message",
-    ({"folders": ["home"]}, "No document lies in the folder 'home'. There are: Documents, Documents/Letters/2023,"),
-    ({"folders": ["Documents/contract"]}, "No document lies in the folder 'Documents/contract'. There are: "),
-    ({"folders": ["/home/ada", ".."]}, "No document lies in the folder '/home/ada' or '..'. There are: "),
-    ({"folders": ["contracts"], "kinds": ["csv"]}, "No document is of the kind 'csv'. There are: docx, pdf"),
+    ({"folders": ["home"]}, "in the folder 'home'. The choices are: Documents, Documents/Letters/2023,"),
+    ({"folders": ["Documents/contract"]}, "No document lies in the folder 'Documents/contract'. The choices are: "),
+    ({"folders": ["/home/ada", ".."]}, "No document lies in the folder '/home/ada' or '..'. The choices are: "),
+    ({"folders": ["contracts"], "kinds": ["csv"]}, "No document is of the kind 'csv'. The choices are: docx, pdf"),
     ({"since": "2026"}, "No document is dated since 2026. Only dates in a document's name or first lines count."),
     ({"kinds": ["csv"], "until": "2025-06-29"}, "No such document is dated until 2025-06-29"),
     ({"since": "2024-13"}, "since is '2024-13': give a year, a month or a day"),

@@ -104,10 +104,10 @@ from tests.for_each import for_each
         "Reflection: the answer is labelled INCORRECT, so every source is searched once more. No year.",
     ),
     ("reflection", {"label": None, "explanation": "", "supplement": False}, "Reflection: the answer has no label"),
-    ("exhausted", {"replies": 4}, "Out of steps: an answer is due now (replies: 4)"),
+    ("exhausted", {"replies": 4}, "Out of steps: the next reply must be an answer (replies so far: 4)"),
     ("unknown_action", {"tool": "Dance"}, "Unknown action: 'Dance', the model gets a correction"),
     ("unreadable", {"tool": ""}, "Unreadable reply: the model gets a correction"),
-    ("rewritten", {"question": "When did Beta win?"}, "Read as: When did Beta win?"),
+    ("rewritten", {"question": "When did Beta win?"}, "Question understood as: When did Beta win?"),
     ("asked_back", {"text": "What do you mean?"}, "Asked back: What do you mean?"),
     ("rewritten", {"question": None}, "Follow-up: could not be rewritten to stand alone, so it is used unchanged"),
     (
@@ -136,7 +136,7 @@ from tests.for_each import for_each
     (
         "look_ahead",
         {"text": "In Delta.", "lowest": 0.7, "token": "In", "masked": [], "query": "In Delta.", "again": False},
-        "Looked ahead, unsure of 'In' at 70%: In Delta. (masked: nothing)",
+        "Drafted: In Delta. (its least likely token: 'In', 70%; left out of the query: nothing)",
     ),
     (
         "refined",

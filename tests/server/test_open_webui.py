@@ -83,7 +83,7 @@ class TestSteps:
         assert steps == [
             *("Search local", "Found in local", "Verdict"),
             *("Search local", "Found in local", "Verdict", "Search web", "Found in web", "Reflection"),
-            "Correct by its own check · 3 searches · 1 query sent to the web",
+            "Correct by the model's own check · 3 searches · 1 query sent to the web",
         ]
         assert all(line.startswith("Thought: ") for line in deltas(chunks, "reasoning_content"))
         done = [status["done"] for status in events(chunks, "status")]
@@ -91,11 +91,11 @@ class TestSteps:
 
     @for_each(
         "script, settings, summary",
-        ((answer("1974"),), {}, "Correct by its own check · 0 searches · nothing sent out"),
+        ((answer("1974"),), {}, "Correct by the model's own check · 0 searches · nothing sent out"),
         (
             (search("alpha"), answer("1912 [[1]]", "INCORRECT")),
             {"fields": {"sources": ["local"]}},
-            "Incorrect by its own check · 2 searches · nothing sent out",
+            "Incorrect by the model's own check · 2 searches · nothing sent out",
         ),
         (
             (search("alpha"), answer("1912 [[1]]", "INCORRECT")),

@@ -85,7 +85,7 @@ class TestChat:
     def test_a_follow_up_says_as_what_it_was_read_or_asks_back(self, reading: Served):
         turns = [("user", "Who built alpha?"), ("assistant", "Beta"), ("user", "Where did she live?")]
 
-        assert "\n\nNote: read as “Where did Beta live?”;" in content(reading(SURE), *turns)
+        assert "\n\nNote: the question was read as “Where did Beta live?”;" in content(reading(SURE), *turns)
         assert content(reading(SURE), *turns[2:], *turns[1:]) == ASKS_BACK.format("she")
 
     def test_the_front_ends_numbers_mean_its_own_files(self, reading: Served):

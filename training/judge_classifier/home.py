@@ -21,10 +21,10 @@ TITLES: tuple[Titles, ...] = ("own", "file", "none")
 _FEWEST_PASSAGES = 10  # an article with fewer passages is left out
 _FEWEST_ARTICLES = 4  # the training is refused if fewer articles are left
 # The simulated files contain 65% of the articles, and about 85% of the passages of each of those articles.
-_HELD_ARTICLES, _HELD_PASSAGES = 0.65, 0.85
-_SAME_ARTICLE = 0.6  # the probability that both parts of a question are on one article; else part 2 is on any article
-_PAIRS = 30  # for each article in the simulated files, the number of two-part questions that are drawn
-_QUERIES_IN_WORDS = 0.35  # the share of second searches whose query is only keywords instead of a full question
+_ARTICLES_IN_FILES, _PASSAGES_IN_FILES = 0.65, 0.85
+_PAIRS = 30  # the number of simulated questions drawn for each article; each joins two questions, as its two parts
+_SAME_ARTICLE = 0.6  # the probability that both parts are about the same article; else part 2 is about a random one
+_KEYWORD_QUERIES = 0.35  # the share of searches for part 2 whose query is only keywords instead of a full question
 # File names that say nothing about the content. They serve as titles.
 _FILE_NAMES = ("README", "Manual", "FAQ", "Notes", "User guide", "Chapter", "Introduction", "Overview")
 
@@ -82,24 +82,24 @@ def home_steps(
     """Search the simulated files for the answers to two-part questions, and yield each search as a step to judge.
 
     The first query is the whole question or its first part. The second query is the second part or its keywords. The
-    passage that answers the second part may be absent from the files, alone or with its whole article. A passage is
-    needed if it answers the first part and was not found before, or if it answers the second part. For the second part
-    it counts again even if it was found before: the answer is already at hand, so a switch of the source is useless.
+    files may lack the passage that answers the second part, or even its whole article. A passage is needed if it
+    answers the first part and was not found before, or if it answers the second part. The second part's passage is
+    needed even if it was found before: then the answer is already at hand, and switching the source would be useless.
     """
     draw = random.Random(seed)
-    held = draw.sample(articles, math.ceil(_HELD_ARTICLES * len(articles)))
+    present = draw.sample(articles, math.ceil(_ARTICLES_IN_FILES * len(articles)))
     names = {article.title: _name(article, number, titles) for number, article in enumerate(articles)}
     passages = [
         replace(passage, meta={"title": names[article.title]})
-        for article in held
+        for article in present
         for passage in article.passages
-        if draw.random() < _HELD_PASSAGES
+        if draw.random() < _PASSAGES_IN_FILES
     ]
     with tempfile.TemporaryDirectory(prefix="prefrag-train-") as folder:
         store = TantivyDocumentStore(path=folder)
         store.write_documents(passages)
         source, terms = make_source(store, top_k), RememberedTerms(store)
-        for article in held:
+        for article in present:
             for _ in range(_PAIRS):
                 first = draw.choice(article.questions)
                 second = draw.choice((article if draw.random() < _SAME_ARTICLE else draw.choice(articles)).questions)
@@ -107,7 +107,7 @@ def home_steps(
                     continue
                 question = f"{first.question.rstrip('? ')}, and {second.question[:1].lower()}{second.question[1:]}"
                 opening = draw.choice((question, first.question))
-                in_words = draw.random() < _QUERIES_IN_WORDS
+                in_words = draw.random() < _KEYWORD_QUERIES
                 query = (" ".join(words(second.question)) if in_words else "") or second.question
                 observed: dict[str, Document] = {}
                 for step, text in enumerate((opening, query)):

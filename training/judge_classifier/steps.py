@@ -75,7 +75,7 @@ def two_sources(passages: Sequence[Document], seed: int, *, draw_all: bool = Fal
             store = TantivyDocumentStore(path=str(Path(folder) / side))
             own = [passage for passage, share in zip(passages, held, strict=True) if share in (side, "both")]
             if not own:
-                raise ValueError(f"The source '{side}' would be empty: give each source passages (field `source`).")
+                raise ValueError(f"The source '{side}' would be empty: some passages need this `source`, or `both`.")
             store.write_documents(own)
             stores[side] = store
         yield TwoSources(**stores)
@@ -95,7 +95,8 @@ def simulated_steps(
 
     Each step searches the preferred source. If it finds a gold passage that no earlier step has shown, its results are
     shown. Otherwise the results of the other source are shown. A run ends when all gold passages were shown, when no
-    new query is left, or after ``most`` steps. With ``plain``, sub-questions and triples are not used.
+    new query is left, or after ``most`` steps. With ``plain``, sub-questions and triples are not used. Without
+    ``judge_first_step``, the first step shows what it finds in the preferred source, whether needed or not.
     """
     local, web = make_source(sources.local, top_k), make_source(sources.web, top_k)
     terms = RememberedTerms(sources.local)
@@ -151,7 +152,7 @@ def make_source(store: TantivyDocumentStore, top_k: int) -> RetrievalSource:
 
 
 class RememberedTerms:
-    """A cache of a store's term statistics: each text is split into terms once, and each word's documents counted once.
+    """A cache of a store's term statistics. It splits each text only once, and looks up each word only once.
 
     Do not write to the store while the cache is in use.
     """

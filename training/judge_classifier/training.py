@@ -37,9 +37,9 @@ SETTINGS: dict[str, Any] = {
 ROUNDS = 150
 _HELD_BACK = 0.2  # the share of questions that are held back to measure trees
 HOME = "home"
-# All steps on the user's files ("home") together weigh 0.3 times as much as a dataset, because trees easily tell such
-# steps from others. Needed passages of the user's files count double, because other sources rarely have them. Both
-# numbers were chosen by cross-validation, also without MuSiQue.
+# All steps on the user's files ("home") together weigh 0.3 times as much as a dataset. This is enough, because trees
+# easily tell such steps from others. Needed passages of the user's files count double, because other sources rarely
+# have them. Both numbers were chosen by cross-validation, with MuSiQue and without it.
 _HOME_WEIGHT, _NEEDED_AT_HOME = 0.3, 2.0
 # To get enough steps, the corpus of n questions is divided between the sources in 400 // n ways (from 1 to 4).
 _ENOUGH_QUESTIONS = 400
@@ -53,7 +53,7 @@ class HeldBack:
     dataset: str
     steps: int
     classifier: float  # the share of steps, 0 to 1, with a right verdict
-    left: float  # of the steps with a needed passage, the share, 0 to 1, in which the trees wrongly switch the source
+    left: float  # the share, 0 to 1, of the steps with a needed passage in which the trees wrongly switch the source
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def train_judge(
         held |= {(name, key) for key in ids[: math.ceil(_HELD_BACK * len(ids))]}
         questions += len({one.step.question for one in own})
         steps += own
-    training.report("Training trees without the held-back questions, to measure them")
+    training.report("Training without the held-back questions, to measure the trees on these questions")
     back = [one for one in steps if (one.dataset, one.step.question_id) in held]
     rest = leave_out(steps, back, lambda one: one.step.question)
     back = [one for one in back if one.measures]
@@ -125,7 +125,7 @@ def train_judge(
 
 
 def home_training_steps(file: Path, seed: int) -> Iterator[TrainingStep]:
-    """Search for answers to two-part questions three times: under the articles' titles, file names, and no titles."""
+    """Run the two-part questions three times: passages have their articles' titles, file names as titles, or none."""
     articles = read_articles(file)
     for number, titles in enumerate(TITLES):
         for step in home_steps(articles, seed + number, titles=titles):

@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-# A weight plus the learning rate may be rounded back to the same weight. At least this share of weights must change.
+# Training is refused if a step would change less than this share of the weights, because rounding undoes the rest.
 _LEAST_MOVED = 0.5
-_MOST_SAMPLED = 1_000_000  # about the maximum number of weights on which this is checked
+_MOST_SAMPLED = 1_000_000  # the check uses a sample of about this many weights at most
 
 
 def load_model(model: str, weights: str = "float32") -> Any:

@@ -1,4 +1,4 @@
-"""The data of a judged step: nine replies sampled from the model to train, and the gold verdict."""
+"""The data of a judged step: nine replies sampled from the model that is to be trained, and the gold verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GRID = tuple(product((0.1, 0.5, 0.9), (0.1, 0.5, 0.9)))
 
 @dataclass(frozen=True)
 class Candidate:
-    """A reply that was sampled from the model to train."""
+    """A reply that was sampled from the model that is to be trained."""
 
     temperature: float  # the temperature with which the reply was sampled
     top_p: float  # the top-p with which the reply was sampled

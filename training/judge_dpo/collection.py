@@ -38,7 +38,7 @@ from prefrag.training.judge_dpo.report import Collected, write_report
 from prefrag.training.judge_dpo.sampling_judge import EVENT, SamplingJudge
 
 PAIRS, HELD_OUT, STEPS, REPORT = "pairs.jsonl", "held_out.jsonl", "steps.jsonl", "report.json"
-# The collection stops if the first questions all fail: as many as run at the same time, plus this number.
+# The collection stops if the first n questions all fail. n is how many run at the same time, plus this number.
 _FURTHER_FAILED = 5
 
 
@@ -52,7 +52,7 @@ class Plan:
     model: str | None = None  # the name of that model on its server
     prompts: str = "product"  # `product` for the prompts that users get, `plain`, or a folder of prompts
     changes: tuple[str, ...] = ()  # changed settings of the pipeline, each NAME=VALUE
-    # The verdict that decides how a run continues: `gold`, or `own` for the sampled one, as in the authors' code.
+    # The verdict that decides how a run continues: `gold`, or `own` (of the model to train, as in the authors' code).
     trajectory: str = "gold"
     schema: bool = True  # whether the sampled replies must follow the judge's JSON schema, as in a pipeline
     # For each question, the number of documents per retrieval is drawn from this range; None for the pipeline's number.
@@ -96,7 +96,7 @@ def collect(
     is the address of a Ray cluster that runs the workers.
     """
     if plan.labels == "model" and gold is None:
-        raise ValueError("The labels `model` need a stronger model: name its server, or label by gold passages.")
+        raise ValueError("The gold verdicts (labels=model) need a stronger model: name its server, or set labels=gold.")
     if not datasets:
         raise ValueError("There is nothing to run: give at least one dataset.")
     runner = make_runner(concurrency, workers, ray)
@@ -210,7 +210,7 @@ def _run_all(
 
 
 def _read_done(file: Path, dataset: str) -> dict[str, dict[str, Any]]:
-    """Read the finished runs of a dataset, as a dict by question id. An unfinished last line is cut off."""
+    """Read a dataset's finished runs, as a dict by question id. Remove an unfinished last line from the file."""
     done = {}
     for number, line in enumerate(read_lines(file), start=1):
         try:
@@ -225,7 +225,7 @@ def _read_done(file: Path, dataset: str) -> dict[str, dict[str, Any]]:
 
 
 def _read_questions(dataset: Dataset, plan: Plan) -> tuple[list[Question], int]:
-    """Draw questions with different texts. Return them, and how many questions were left out as repetitions."""
+    """Draw questions, each text only once. Return them, and how many questions were left out as repetitions."""
     if dataset.corpus is None:
         raise ValueError(
             f"{dataset.name} names an index: give QUESTIONS.jsonl:CORPUS.jsonl, so that the corpus can be split."

@@ -31,18 +31,18 @@ def data(
         typer.Option(
             metavar="embedded|simulated|URL",
             help="The model that runs the pipeline, by default that of PREFRAG_LLM_BASE_URL. With `simulated`, only "
-            "the judge calls a model: the one to train. Name it in the variables PREFRAG_JUDGE_....",
+            "the judge calls a model. This is the model to train: name it with the variables PREFRAG_JUDGE_*.",
         ),
     ] = None,
     model: Model = None,
     top_k: Annotated[
         str | None,
-        typer.Option(metavar="N-M", help="Range of documents per retrieval, drawn per question. The authors use 2-5."),
+        typer.Option(metavar="N-M", help="Documents per retrieval: for each question, drawn from N-M (authors: 2-5)."),
     ] = None,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of questions, drawn from each dataset; by default 15000.")
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Questions, and calls of the judge, at the same time.")] = 4,
+    concurrency: Annotated[int, typer.Option(min=1, help="Parallel questions, and parallel calls of the judge.")] = 4,
     workers: Workers = None,
     ray: RayCluster = None,
     experiment: Experiment = None,
@@ -82,8 +82,8 @@ def make_gold_model(url: str | None, model: str | None) -> Any:
     """Make the stronger model's chat generator, from the options of the command."""
     if url is None or model is None:
         raise ValueError(
-            "The labels `model` need a stronger model: give --gold-llm and --gold-model, or label by the gold passages "
-            "with --labels gold."
+            "With --labels model, the gold verdicts need a stronger model: give --gold-llm and --gold-model, or use "
+            "the gold passages with --labels gold."
         )
     from haystack.components.generators.chat import OpenAIChatGenerator
     from haystack.utils import Secret

@@ -65,7 +65,7 @@ def fit(
     rows = read_rows(data / PAIRS)
     held_out = read_rows(data / HELD_OUT) if (data / HELD_OUT).is_file() else []
     output.mkdir(parents=True, exist_ok=True)
-    # Make the arguments first. They set up the processes, so that only the first process reads the model's weights.
+    # Make this before the model: it sets up the distributed processes, and then only the first reads the weights.
     arguments = _make_arguments(output, settings)
     tokenizer = load_tokenizer(settings.model)
     model = load_model(settings.model, settings.weights)
@@ -113,7 +113,7 @@ def fit(
 
 def _write_card(folder: Path, facts: dict[str, Any]) -> None:
     kind = f"a LoRA of rank {facts['lora_rank']}" if facts["lora"] else "all weights"
-    head = ["held-out steps, half True", "n", "right verdicts", "says True", "unreadable", "right by likelihood", "AUC"]
+    head = ["held-out steps", "n", "right verdicts", "says True", "unreadable", "right by likelihood", "AUC"]
     write_card(
         folder,
         "A judge of `prefrag train judge-dpo fit`",
@@ -121,7 +121,8 @@ def _write_card(folder: Path, facts: dict[str, Any]) -> None:
         f"{facts['steps']} steps of {facts['batch']} pairs, learning rate {facts['learning_rate']:g}, "
         f"beta {facts['beta']:g}, {facts['epochs']:g} epochs, seed {facts['seed']}, loss {facts['loss']}, "
         f"{facts['seconds']} s on {facts['devices']} device(s).\n"
-        f"The replies were sampled from {facts['sampled_from']}. The gold verdicts are from {facts['gold']}.",
+        f"The replies were sampled from {facts['sampled_from']}. The gold verdicts are from {facts['gold']}. "
+        "Half of the held-out steps have the gold verdict True.",
         table(head, (_row(name, facts[name]) for name in ("before", "after"))),
         "Versions: " + ", ".join(f"{name} {found}" for name, found in facts["versions"].items()) + ".",
         facts=facts,
@@ -165,8 +166,8 @@ def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, m
             whole = tokenizer.apply_chat_template([*row["prompt"], *row[side]], return_dict=False, **template)
             if list(whole[: len(prompt)]) != prompt:
                 raise ValueError(
-                    "The chat template writes the prompt differently when a reply follows, so the model would learn "
-                    "from another prompt than it gets. If it can think, collect pairs with PREFRAG_LLM_THINKING=off."
+                    "The chat template changes a prompt when a reply follows, so the model would be trained on other "
+                    "prompts than it gets in use. If the model can think, collect pairs with PREFRAG_LLM_THINKING=off."
                 )
             lengths.append(len(whole))
     too_long = sum(length > most for length in lengths) if most is not None else 0
@@ -240,7 +241,7 @@ def _make_trainer(
             task_type="CAUSAL_LM",
         )
     elif not settings.precompute_reference:
-        # Load the reference model as the model was loaded. TRL would load it from the path in the model's config.
+        # Load this model like the model to train. TRL would load it from the config's path, which names no GGUF file.
         reference = load_model(settings.model, settings.weights)
     trainer = DPOTrainer(
         model=model,

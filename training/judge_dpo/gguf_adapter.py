@@ -9,8 +9,7 @@ import numpy as np
 
 from prefrag.components.errors import BadInput
 
-# The names that llama.cpp gives to the weights of a layer.
-_PARTS = {
+_PARTS = {  # the names that llama.cpp gives to the weights of a layer
     "self_attn.q_proj": "attn_q",
     "self_attn.k_proj": "attn_k",
     "self_attn.v_proj": "attn_v",
@@ -65,6 +64,6 @@ def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
 
 
 def _reorder_rows(tensor: Any, heads: int) -> Any:
-    """Reorder query or key weights: rotary embeddings pair adjacent rows in llama.cpp, the halves in transformers."""
+    """Reorder each head's rows. llama.cpp rotates neighbouring rows together; transformers, one row of each half."""
     rows = tensor.shape[0]
     return tensor.reshape(heads, 2, rows // heads // 2, *tensor.shape[1:]).swapaxes(1, 2).reshape(tensor.shape)

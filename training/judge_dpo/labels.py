@@ -48,7 +48,7 @@ class GoldPassages:
         if missing is None:
             return None
         found = [one.id for one in state.step.searches[-1].documents if one.id in missing]
-        # The gold passages that this search newly found or, if it found none, those that are still missing.
+        # Compare with the gold passages that this search newly found. If it found none, compare with the missing ones.
         passages = [self._passages[key] for key in found or missing if key in self._passages]
         sentences = [
             f"{one.meta.get('title') or ''} {sentence}".strip()

@@ -56,9 +56,9 @@ def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict
         "question": sampled.question,
         "step": judged.step,
         "top_k": sampled.top_k,
-        "chosen_point": _point(judged.candidates, judged.chosen),
+        "chosen_point": _sampling_parameters(judged.candidates, judged.chosen),
         "chosen_by": judged.chosen_by,
-        "rejected_point": _point(judged.candidates, judged.rejected),
+        "rejected_point": _sampling_parameters(judged.candidates, judged.rejected),
         "replies": [
             {"temperature": one.temperature, "top_p": one.top_p, "seed": one.seed, "text": one.text,
              "status": None if one.status is None else str(one.status)}
@@ -144,7 +144,7 @@ def balance_held_out(steps: Sequence[SampledStep], most: int, seed: int) -> list
     return [one.sampled for one in balance(stand_ins, most // 2, most // 2, seed)]
 
 
-def _point(candidates: Sequence[Candidate], place: int | None) -> dict[str, float] | None:
+def _sampling_parameters(candidates: Sequence[Candidate], place: int | None) -> dict[str, float] | None:
     if place is None:
         return None
     return {"temperature": candidates[place].temperature, "top_p": candidates[place].top_p}

@@ -67,9 +67,9 @@ def print_report(report: Mapping[str, Any]) -> str:
         f"{report['questions']} questions ({report['questions_failed']} failed), {report['judged_steps']} judged steps"
         + (f" ({steps})" if steps else "")
         + f", gold verdicts {_as_words(report['gold_verdicts'])}",
-        f"{report['replies']} replies, {report['replies_unreadable']} of them unreadable; agreement with the gold "
-        f"verdicts: {_percent(agreement['of_readable_replies'])} of the readable replies, "
-        f"{_percent(agreement['of_majorities'])} of the steps by the majority of their replies",
+        f"{report['replies']} replies, {report['replies_unreadable']} of them unreadable; "
+        f"{_percent(agreement['of_readable_replies'])} of the readable replies agree with the gold verdict; in "
+        f"{_percent(agreement['of_majorities'])} of the steps with a majority of replies, the majority agrees with it",
         f"steps without a pair: {_as_words(report['dropped'])}; pairs: {report['pairs']['total']}, of which "
         f"{kept['total']} kept ({_as_words(kept['by_status'])}; by iteration {_as_words(kept['by_iteration'])}; "
         f"{kept['canonical']} with a reply from a template)",
@@ -83,13 +83,13 @@ def print_report(report: Mapping[str, Any]) -> str:
 
 
 def _warn_of_dropped_pairs(collected: Collected, most: Mapping[bool, int]) -> list[str]:
-    """Warn if fewer than half of the wanted pairs with a verdict are kept because the other verdict is rare."""
+    """For each verdict, warn if fewer than half of the wanted pairs are kept because the other verdict is rare."""
     made, kept = (Counter(one.status for one in pairs) for pairs in (collected.pairs, collected.kept))
     return [
         f"of {made[status]} pairs with the verdict {status}, only {kept[status]} are kept, because only "
         f"{made[not status]} have the verdict {not status} and the ratio of True to False must be {most[True]} to "
-        f"{most[False]} (by default the paper's). To keep all pairs, {made[True]} to {made[False]}, repeat the command "
-        f"with --set most_true={made[True]} --set most_false={made[False]}: it samples no reply again."
+        f"{most[False]} (the default is the paper's ratio). To keep all {made[True]} + {made[False]} pairs, repeat the "
+        f"command with --set most_true={made[True]} --set most_false={made[False]}. No reply is sampled again."
         for status in (True, False)
         if 2 * kept[status] < min(made[status], most[status])
     ]
@@ -134,7 +134,7 @@ def _mean(values: Sequence[bool]) -> float | None:
 
 
 def _percent(share: float | None) -> str:
-    return "none" if share is None else f"{share:.1%}"
+    return "an unknown share" if share is None else f"{share:.1%}"
 
 
 def _as_words(counts: Mapping[str, int]) -> str:

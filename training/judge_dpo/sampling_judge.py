@@ -21,8 +21,8 @@ class SamplingJudge:
     """A judge that samples nine replies to the prompt of a :class:`ModelJudge`, and returns the gold verdict.
 
     The samples (appendix C) become an event of the trace. With ``goes_on_with="own"``, the judge returns the verdict of
-    the preferred reply instead. If no reply is preferred, it returns that of the first readable reply, as the authors'
-    code does. Without any verdict, it keeps the passages, so that no query goes to the web when in doubt.
+    the preferred reply instead. If no reply is preferred, it returns the verdict of the first readable reply, as in the
+    authors' code. Without any verdict, it keeps the passages, so that no query goes to the web when in doubt.
     """
 
     judge_of_model: ModelJudge  # the judge whose model is sampled
@@ -37,11 +37,11 @@ class SamplingJudge:
         self._turns = asyncio.Semaphore(self.parallel_calls)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the judge with its settings for a pipeline's YAML. Only collections of training data use it."""
+        """Return the judge's settings, for the YAML of a pipeline that collects training data."""
         return default_to_dict(self, judge=self.judge_of_model.to_dict())
 
     def warm_up(self) -> None:
-        """Load or connect the small model."""
+        """Load the model that is sampled, or connect to its server."""
         self.judge_of_model.warm_up()
 
     def judge(self, state: State) -> tuple[Verdict, State]:

@@ -19,8 +19,8 @@ class Quality:
     accuracy: float  # the share of right verdicts
     precision: float  # the share of positive pairs among the pairs with a positive verdict; 0 without such pairs
     recall: float  # the share of positive pairs that get a positive verdict; 0 without positive pairs
-    # For each of ten ranges of scores: the distance between the mean score and the share of positive pairs. This value
-    # is the mean over the ranges, weighted by their numbers of pairs.
+    # The distance between the mean score and the share of positive pairs, computed for each of ten ranges of scores and
+    # averaged over the ranges, weighted by their numbers of pairs.
     calibration_error: float
 
 
@@ -63,7 +63,7 @@ def plot_calibration(scores: Values, truth: Values, threshold: float, file: Path
     figure = Figure(figsize=(5, 4), layout="constrained")
     axes = figure.subplots()
     parts = list(_masks(scores))
-    axes.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle="--", label="a probability")
+    axes.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle="--", label="perfectly calibrated scores")
     axes.plot(
         [scores[own].mean() for own in parts], [truth[own].mean() for own in parts], marker="o", label="held-back pairs"
     )

@@ -14,12 +14,11 @@ from prefrag.components.text.term_statistics import passage_text
 from prefrag.evaluation.question import Question
 from prefrag.training.pair_classifier.pool import two_stage_candidates
 
-# The paper has about this many pairs of documents per dataset.
-MOST = 2300
+MOST = 2300  # the paper has about this many pairs of documents per dataset
 # Candidates are retrieved as in the pipeline `dr_rag_cfs`. It selects this many documents.
 _K = 6
-# For every five pairs to learn from, one held-back pair is drawn (to measure), but at least 200 in all.
-_FEWER, _FEWEST = 5, 200
+# To measure, one held-back pair is drawn for every five pairs to learn from, but at least 200 pairs per dataset.
+_LEARNT_PER_HELD_BACK, _LEAST_HELD_BACK = 5, 200
 
 Negatives = Literal["mixed", "hard"]
 
@@ -75,7 +74,7 @@ def dataset_pairs(
                 ]
             near = [one for key, one in found.items() if key not in gold]
             candidates.append((question, store.documents_by_id(sorted(gold)), near))
-        wanted = max(most // _FEWER, min(most, _FEWEST)) if held else most
+        wanted = max(most // _LEARNT_PER_HELD_BACK, min(most, _LEAST_HELD_BACK)) if held else most
         parts[held] = draw_pairs(dataset, candidates, corpus, wanted, negatives, draw)
     return DatasetPairs(parts[False], parts[True], served)
 
@@ -91,7 +90,7 @@ def draw_pairs(
     """Draw as many positive as negative pairs. Of the negative pairs, half have one needed document, half have none.
 
     A positive pair is used in both orders, because either document may be found first. Documents that are not needed
-    were retrieved for the question; with ``mixed`` negatives, half of them are random documents of the corpus instead.
+    are drawn from the retrieved documents. With ``mixed`` negatives, half of them are drawn from the whole corpus.
     """
     given = [(question, list(needed), list(near)) for question, needed, near in candidates]
     positive = [

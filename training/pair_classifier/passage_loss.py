@@ -1,4 +1,4 @@
-"""The loss that trains the pair classifier's trees: a loss on passages, each of which is scored by its best pair."""
+"""The loss that trains the pair classifier's trees. It scores each passage by the best pair that contains it."""
 
 import math
 from collections import Counter
@@ -9,22 +9,21 @@ import numpy as np
 
 from prefrag.training.pair_classifier.pool import Pool
 
-# The temperature of the smooth maximum over a passage's pairs. Below 1, mostly the best pair learns; above 1, all do.
+# The temperature of the smooth maximum over a passage's pairs. Below 1, the gradient goes mostly to the best pair.
 SMOOTHNESS = 0.3
-# The minimum of the second derivative, for passages whose probability is almost 0 or 1.
-_LEAST_HESSIAN = 1e-4
-# Derivatives are rounded to this many decimals. Further decimals depend on the processor, and so would the trees.
+_LEAST_HESSIAN = 1e-4  # the minimum of the second derivative, for passages whose probability is almost 0 or 1
+# Derivatives are rounded to this many decimals. Further decimals, and so the trees, would depend on the processor.
 _DIGITS = 6
 
 Values = np.ndarray[Any, np.dtype[Any]]
 
 
 class PassageLoss:
-    """A custom objective for XGBoost: the cross-entropy of passages that are scored by their pairs.
+    """A custom objective for XGBoost: the cross-entropy of passages, each scored by the pairs that contain it.
 
-    The probability of a passage is that of its best pair (:func:`by_best_pair`), so almost only this pair learns. A
-    gold passage should have at least one pair with a high score, any other passage none. A log-sum-exp serves as a
-    smooth maximum. A gold passage is used even if no other gold passage of its question was found.
+    The probability of a passage is that of its best pair (:func:`by_best_pair`), which therefore gets nearly the whole
+    gradient. A log-sum-exp serves as a smooth maximum. A gold passage should have at least one pair with a high score,
+    any other passage none. So a gold passage counts even if no other gold passage of its question was found.
     """
 
     def __init__(self, gathered: Sequence[Pool]):
@@ -41,7 +40,7 @@ class PassageLoss:
             needed += gold
             weights += [math.sqrt(typical / sizes[pool.dataset] / max(1, sum(gold)))] * len(number)
         order = np.argsort(passages, kind="stable")
-        # Two arrays with an entry for each passage of each pair, sorted by passage: indices of pairs and of passages.
+        # Each pair has two entries in these arrays, one for each of its passages. The entries are sorted by passage.
         self._pair = order // 2
         self._passage = np.asarray(passages, np.intp)[order]
         self._starts = np.searchsorted(self._passage, np.arange(len(needed)))

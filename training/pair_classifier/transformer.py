@@ -34,8 +34,7 @@ BASES = {
     "longformer": "allenai/longformer-base-4096",
 }
 MINILM = "minilm"
-# One question in six is held back from training, to choose the threshold.
-_HELD_BACK = 6
+_HELD_BACK = 6  # one question in six is held back from training, to choose the threshold
 # Of all pairs that a pipeline would score for the held-back questions of a dataset, about this many are measured.
 _SERVED = 250
 _LONGEST = 4096  # the maximum number of tokens of a pair, even if the tokenizer and the model allow more
@@ -136,7 +135,7 @@ def train_transformer(
 
 def _write_card(folder: Path, facts: dict[str, Any]) -> None:
     cut = "whole" if facts["document_tokens"] is None else f"cut at {facts['document_tokens']} tokens"
-    measured = (("pairs as in training", facts["held_back"]), ("pairs as in a pipeline", facts["served"]))
+    measured = (("drawn as for training", facts["held_back"]), ("scored in a pipeline", facts["served"]))
     write_card(
         folder,
         "A pair classifier of `prefrag train pairs --engine transformer`",
@@ -146,9 +145,9 @@ def _write_card(folder: Path, facts: dict[str, Any]) -> None:
             ["pairs to learn from", "both documents needed", "one needed", "none needed"],
             ((name, one["both"], one["one"], one["none"]) for name, one in facts["counts"].items()),
         ),
-        f"A pair is positive from a score of {facts['threshold']:.3f}, chosen on held-back training questions:",
+        f"Pairs that score {facts['threshold']:.3f} or more are positive (threshold chosen on held-back questions).",
         table(
-            ["held-back questions", "pairs", "positive", "accuracy", "precision", "recall", "calibration error"],
+            ["pairs of held-back questions", "n", "positive", "accuracy", "precision", "recall", "calibration error"],
             (
                 (label, one["pairs"], *(f"{one[name]:.1%}" for name in ("prior", "accuracy", "precision", "recall")),
                  f"{one['calibration_error']:.3f}")
@@ -186,7 +185,7 @@ class Classifier:
             for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
                 setattr(config, name, 0.0)
         tokenizer = AutoTokenizer.from_pretrained(base)
-        # A tokenizer may have no limit, so the model's counts too. RoBERTa's positions begin after the padding id.
+        # A tokenizer may have no limit, so the model's limit holds too. RoBERTa's positions begin after the padding id.
         begins = (config.pad_token_id or 0) + 1 if config.model_type in ("roberta", "longformer") else 0
         tokenizer.model_max_length = min(tokenizer.model_max_length, config.max_position_embeddings - begins, _LONGEST)
         if fewest := fewest_tokens(config):
@@ -205,7 +204,7 @@ class Classifier:
         torch.manual_seed(settings.seed)
         model = AutoModelForSequenceClassification.from_pretrained(base, config=config, dtype=torch.float32)
         if device.type == "cpu" and config.model_type in ("bert", "roberta"):
-            # On a CPU, the backward pass of fused attention is slow. With eager attention, a step takes a third less.
+            # On a CPU, the backward pass of fused attention is slow. Eager attention makes a step a third shorter.
             model.set_attn_implementation("eager")
         return cls(model, tokenizer, settings.document_tokens, device)
 

@@ -38,13 +38,12 @@ SETTINGS: dict[str, Any] = {
 }
 ROUNDS = 150
 MEASURED_AT = 5  # trees for passages are measured by how many gold passages are in the first five
-# Trees for pairs are measured by the selection `cfs` of at most this many documents, as in the paper.
+# Trees for pairs are measured by how many gold passages `cfs` selects. It selects at most this many, as in the paper.
 SELECTED_AT = 6
 # The total weight of a dataset's pairs in the training. The paper draws about this many pairs of each dataset.
 DRAWN = 2300
 _FOLDS = 5
-# With this many questions or more, only one fifth of them is held back and measured.
-_MANY_QUESTIONS = 400
+_MANY_QUESTIONS = 400  # with this many questions or more, only one fifth of them is held back and measured
 _RANK_WEIGHT = PairClassifier(selection="fill").rank_weight
 Values = np.ndarray[Any, np.dtype[Any]]
 
@@ -100,7 +99,7 @@ def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
 
 
 def recall(gathered: Sequence[Pool], booster: Any, label: Label = "passage") -> tuple[float, float, float]:
-    """Return `before`, `after`, `documents` of `Recall`, with the selection ``fill`` (passages) or ``cfs`` (pairs)."""
+    """Return `before`, `after` and `documents` of `Recall`. Selection: ``fill`` for passages, ``cfs`` for pairs."""
     if label == "passage":
         before, after = shares_found(gathered, booster)
         return float(np.mean(before)), float(np.mean(after)), float(MEASURED_AT)

@@ -28,11 +28,11 @@ class LabelledQuestion:
     dataset: str
     question: str
     label: QuestionClass
-    silver: bool  # whether a strategy answered the question; if not, its class is the default of its dataset (the bias)
+    silver: bool  # True if a strategy's right answer gave the class; else the class is the dataset's default (bias)
 
 
 def choose_label(right: Mapping[QuestionClass, bool], bias: QuestionClass) -> tuple[QuestionClass, bool]:
-    """Return the class of the simplest strategy that is right, and True. If none is, return ``bias`` and False."""
+    """Return the class of the simplest right strategy, and True. If no strategy is right, return ``bias`` and False."""
     simplest = next((name for name in CLASSES if right.get(name)), None)
     return (bias, False) if simplest is None else (simplest, True)
 

@@ -41,7 +41,7 @@ class HeldBack:
     dataset: str
     questions: int
     shares: Mapping[str, float]  # the share of each class among the labels, 0 to 1
-    silver: float  # the share of labels, 0 to 1, that a strategy decided; other labels are the default of the dataset
+    silver: float  # the share of questions, 0 to 1, that a strategy answered; others have the dataset's default class
     right: float  # the share of questions, 0 to 1, that trees trained on the other questions classify rightly
     # The same share for trees that were trained only on the other datasets; None if those have only one class.
     without: float | None
@@ -96,7 +96,7 @@ def train_questions(
     if len(labelled) < FEWEST_QUESTIONS:
         raise ValueError(f"There are {len(labelled)} questions: training needs at least {FEWEST_QUESTIONS}.")
     further = {dataset.name: [one for one in label(dataset, CLASSES[2]) if one.silver] for dataset in measure}
-    training.report("Training trees without the held-back questions, to measure them")
+    training.report("Training without the held-back questions, to measure the trees on these questions")
     held_back = _measure_held_back(labelled, seed)
     training.report("Training the trees on all questions")
     booster = fit(labelled, seed)
@@ -104,7 +104,7 @@ def train_questions(
     trees = read_booster(booster)
     measured = tuple(_measure(name, own, trees) for name, own in further.items() if own)
     result = Training(training.output, len(labelled), len(labelled), held_back, training.seconds, measured)
-    _write_card(result, seed, model.llm or "the model of the environment")
+    _write_card(result, seed, model.llm or "the model that PREFRAG_LLM_* names")
     return result
 
 
@@ -126,7 +126,7 @@ def _write_card(training: Training[HeldBack], seed: int, llm: str) -> None:
         "before it, the trees have learnt to tell the datasets apart, not how much retrieval a question needs.",
     ]  # fmt: skip
     if training.measured:
-        head = ["further questions that a strategy answered", "questions", "right", "the most frequent class alone"]
+        head = ["dataset, only measured", "answered questions", "right", "right by the most frequent class"]
         rows = (
             (one.dataset, one.questions, f"{one.right:.1%}", f"{one.most_frequent:.1%}", write_shares(one.chosen))
             for one in training.measured
@@ -147,8 +147,8 @@ def fit(labelled: Sequence[LabelledQuestion], seed: int) -> Any:
     classes = [name for name in CLASSES if any(one.label == name for one in labelled)]
     if len(classes) < 2:
         raise ValueError(
-            f"All {len(labelled)} questions are of the class {classes[0]}: there is nothing to learn. Give other "
-            "datasets, or --reading."
+            f"All {len(labelled)} questions are of the class {classes[0]}: there is nothing to learn. Add "
+            "questions that need more retrieval, or less (--single-hop, --reading)."
         )
     sizes = Counter(one.dataset for one in labelled)
     booster = fit_trees(

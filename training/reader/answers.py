@@ -69,12 +69,12 @@ SURE_SETTINGS: dict[str, Any] = {
     "monotone_constraints": tuple(_DIRECTIONS.get(name, 0) for name in sure_features.FEATURES),
 }
 SURE_ROUNDS = 300
-# Weights: three for runs on the user's own files, which matter most; two for questions that always lacked an answer.
-_OWN_FILES, _OWN_WEIGHT, _NEAR_MISS_WEIGHT = "run", 3, 2
+# Weights: 3 for runs on the user's own files, which matter most; 2 for unanswerable questions that were not changed.
+_OWN_FILES, _OWN_WEIGHT, _UNANSWERABLE_WEIGHT = "run", 3, 2
 FOLDS = 5
 _FEW = 50  # each answer of a smaller dataset weighs as if the dataset had this many answers
-_FEWEST_GIVEN = 0.08  # a kind of questions counts only if at least this share of them is answered
-_MOST_GIVEN_WRONGLY = 0.05  # the maximum share of questions without an answer that get an answer
+_FEWEST_GIVEN = 0.08  # choose_threshold checks a kind of questions only if at least this share of them gets an answer
+_MOST_GIVEN_WRONGLY = 0.05  # the maximum share of unanswerable questions for which an answer is shown
 
 Score = Callable[[Example], EncoderScores]
 
@@ -111,7 +111,7 @@ class Given:
     text: str
     features: Any  # the features for the probability; None if the answer is not a span that trees chose
     probability: float
-    answers_another_question: bool = False  # whether the answer's sentence answers another question
+    answers_another_question: bool = False  # True if its sentence is on another time or thing, see `Shares.other_time`
 
     @property
     def is_exact(self) -> bool:
@@ -215,7 +215,7 @@ def fit_sure(given: Iterable[Given], seed: int) -> Any:
         / len(sizes)
         / max(_FEW, sizes[name])
         * (_OWN_WEIGHT if name == _OWN_FILES else 1)
-        * (_NEAR_MISS_WEIGHT if origin.endswith("-none") else 1)
+        * (_UNANSWERABLE_WEIGHT if origin.endswith("-none") else 1)
         for name, origin in ((dataset_of(one.read.example), one.read.example.origin) for one in used)
     ]
     return _fit(rows, labels, sure_features.FEATURES, {**SURE_SETTINGS, "seed": seed}, SURE_ROUNDS, weights)
@@ -244,7 +244,7 @@ class Shares:
 
     dated_choice: float = 1.0  # which of two things is earlier or later, chosen by their dates
     other_choice: float = 1.0  # other choices between two things
-    comparison: float = 1.0  # yes or no, if the question compares two things, but not their countries
+    comparison: float = 1.0  # yes or no to a comparison of two things, except a comparison of their countries
     other_time: float = 1.0  # the answer's sentence is on another time or thing, or affirms what the question denies
 
 
@@ -297,7 +297,7 @@ def choose(ranked: Iterable[Ranked], choice: Any) -> list[Given]:
 
 
 def answer_by_form(examples: Iterable[ReadExample], yes_no: Any) -> list[Given]:
-    """Answer examples without a choice among spans: with yes or no, by dates, or empty if there are no spans."""
+    """Answer the examples without a choice of spans: yes or no, by comparing dates, or empty if there are no spans."""
     answers = []
     for one in examples:
         if one.yes_no is not None:
@@ -363,8 +363,8 @@ def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[st
     """Choose the lowest threshold at which enough of the given answers are right; 1.0 if none fits.
 
     An answer is given if its probability reaches the threshold. At least the share ``right`` of the given answers
-    must be right, for each of three kinds of questions: on documents, of the datasets ``hops``, and on the user's own
-    files. Of questions without an answer, at most one in twenty may get an answer.
+    must be right for each of three kinds of questions: questions on documents, questions of the multi-hop datasets
+    ``hops``, and questions on the user's own files. Of unanswerable questions, at most one in twenty may get an answer.
     """
     kinds: dict[str, list[Given]] = {}
     for one in answers:

@@ -1,4 +1,4 @@
-"""Make training examples for the extractive reader from questions on documents like those of users."""
+"""Make training examples for the extractive reader from questions on documents that resemble the documents of users."""
 
 import random
 import re
@@ -22,13 +22,13 @@ _MOST = 5  # the maximum number of passages of an example
 _RUN = "run"
 _LONGEST_TEXT = 900  # the maximum number of characters of a passage
 _LONGEST_ANSWER = 80  # the maximum number of characters of an answer
-# The maximum numbers of questions with an answer and of questions without: for each encoder, and for the trees.
-_LEARNT = (1400, 1500)
-_ASKED = (300, 450)
-_ASKED_TWINS = 90  # the maximum number of changed questions (see `twins`) for the trees
-# The share of questions whose own document is left out of the search: for each encoder, and for the trees.
-_GONE = 0.12
-_ASKED_GONE = 0.25
+# The maximum number of questions with an answer, and of questions without an answer.
+_FOR_ENCODER = (1400, 1500)  # for each of the reader's two encoders
+_FOR_TREES = (300, 450)
+_TWINS_FOR_TREES = 90  # the maximum number of changed questions (see `twins`) for the trees
+# The share of questions whose own document is left out of the search.
+_GONE_FOR_ENCODER = 0.12
+_GONE_FOR_TREES = 0.25
 _NAME_OR_NUMBER = re.compile(r"(?<=\s)(?:[A-Z][\w'-]+(?: [A-Z][\w'-]+)*|\d[\d,.]*\d|\d)(?=\W|$)")
 _AUXILIARY = re.compile(r"\b(?:did|was|is|are|were|does|do|has|have|can|could|will)\b", re.I)
 
@@ -60,13 +60,15 @@ def read_documents(questions: Path, corpus: Path | None = None) -> DocumentSet:
 def learnt_examples(
     documents: DocumentSet, is_learnt: Callable[[str], bool], weight: WordWeight, draw: random.Random
 ) -> Iterator[Example]:
-    """Make the examples for one of the two encoders: questions, changed questions (`twins`), and answers to check."""
+    """Make one encoder's examples: its half of the questions, changed questions (`twins`), and answers to check."""
     own = replace(
         documents,
         records=[one for one in documents.records if is_learnt(_key(documents, one["document"]))],
         corpus=[one for one in documents.corpus if is_learnt(_key(documents, one[0]))],
     )
-    examples = list(_document_examples(own, _sample(own.records, _LONGEST_ANSWER, _LEARNT, draw), draw, _GONE, 1))
+    examples = list(
+        _document_examples(own, _sample(own.records, _LONGEST_ANSWER, _FOR_ENCODER, draw), draw, _GONE_FOR_ENCODER, 1)
+    )
     changed = list(twins((one for one in examples if draw.random() < 0.4), draw))
     for one in examples:
         # Training time depends on the number of tokens, so without a corpus most questions get one or two passages.
@@ -82,10 +84,12 @@ def learnt_examples(
 
 
 def asked_examples(documents: DocumentSet, draw: random.Random) -> list[Example]:
-    """Make the examples for the trees: questions with the passages that a search finds, and changed ones (`twins`)."""
-    examples = list(_document_examples(documents, _sample(documents.records, 60, _ASKED, draw), draw, _ASKED_GONE, 4))
+    """Make the examples for the trees: questions with the passages that a search finds, and changed questions."""
+    examples = list(
+        _document_examples(documents, _sample(documents.records, 60, _FOR_TREES, draw), draw, _GONE_FOR_TREES, 4)
+    )
     changed = list(twins(examples, draw))
-    return [*examples, *draw.sample(changed, min(len(changed), _ASKED_TWINS))]
+    return [*examples, *draw.sample(changed, min(len(changed), _TWINS_FOR_TREES))]
 
 
 def run_examples(
@@ -93,8 +97,8 @@ def run_examples(
 ) -> Iterator[Example]:
     """Make examples from a run of ``prefrag evaluate``, with the passages that the reader had after each search.
 
-    ``asked`` are the training questions by id. They count for their dataset, all other questions as questions on the
-    user's own files. If ids of other questions differ only in the last number, cross-validation keeps these questions
+    ``asked`` are the training questions by id: their examples get the name of their dataset. All other questions count
+    as questions on the user's own files. If their ids differ only in the last number, cross-validation keeps them
     together. Questions with an id in ``known`` are left out, because the encoder has learnt them.
     """
     for one in read_lines(folder / "predictions.jsonl"):
@@ -144,7 +148,7 @@ def _sample(
 def _document_examples(
     documents: DocumentSet, records: Sequence[dict[str, Any]], draw: random.Random, gone: float, fewest: int
 ) -> Iterator[Example]:
-    """Make examples with ``fewest`` to five similar passages. The share ``gone`` lacks the question's own document."""
+    """Make examples of ``fewest`` to 5 similar passages. In the share ``gone``, the question's document is missing."""
     corpus = documents.corpus
     near = near_texts([str(one["question"]) for one in records], [passage for _, passage in corpus], 40)
     for record, places in zip(records, near, strict=True):

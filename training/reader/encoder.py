@@ -110,7 +110,7 @@ def tokens_of(tokenizer: object, example: Example, longest: int = LONGEST) -> To
 def loss_of(reader: ReaderEncoder, batch: Sequence[Tokens], draw: random.Random | None = None) -> Tensor:
     """Compute the loss for the kinds, starts and ends of answers. Of several right starts or ends, any one is enough.
 
-    With ``draw``, the passages of half of the examples are moved to later positions, which are otherwise rare.
+    With ``draw``, the passages of half of the examples get higher position ids, which are otherwise rare.
     """
     size = max(len(one.ids) for one in batch)
     ids, types, mask, is_text, positions = (torch.zeros(len(batch), size, dtype=torch.long) for _ in range(5))

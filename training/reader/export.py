@@ -30,7 +30,7 @@ class _Int8Embedding(nn.Module):
 
 
 class _Exported(nn.Module):
-    """The encoder with only the three inputs that it gets in use (there are no ``position_ids``)."""
+    """The encoder with the three inputs that it gets from the reader. ``position_ids`` are only for training."""
 
     def __init__(self, reader: ReaderEncoder):
         super().__init__()

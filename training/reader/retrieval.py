@@ -50,7 +50,7 @@ def _fit_or_shipped(known: Sequence[Pool], seed: int) -> Callable[[Any], Iterabl
     try:
         return fit(known, seed).inplace_predict
     except ValueError:
-        # Questions with a single gold passage each teach nothing about pairs. The shipped trees are used instead.
+        # If each question has only one gold passage, there are no pairs to learn from. Then use the shipped trees.
         return load_trees(SHIPPED_TREES["passage"], FEATURES).probabilities
 
 

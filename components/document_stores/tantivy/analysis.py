@@ -16,8 +16,8 @@ _WITH_STOP_WORDS = (
 LANGUAGES = tuple(sorted((*_WITH_STOP_WORDS, "arabic", "greek", "romanian", "tamil", "turkish")))
 DEFAULT_LANGUAGE = "english"
 
-# In bytes, enough for words of 80 letters. Longer tokens come from broken encodings and are left out.
-_LONGEST_TOKEN = 255
+# Tokens of this many bytes or more come from broken encodings and are left out. A word of 80 3-byte letters is kept.
+_TOO_LONG = 255
 
 _UNSPACED = re.compile(f"[{WITHOUT_BLANKS}]{{2,}}")
 
@@ -40,7 +40,7 @@ def text_analyzer(language: str) -> TextAnalyzer:
 
 
 def _make_analyzer(language: str) -> TextAnalyzer:
-    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(_LONGEST_TOKEN))
+    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(_TOO_LONG))
     builder = builder.filter(Filter.lowercase())
     if language in _WITH_STOP_WORDS:
         builder = builder.filter(Filter.stopword(language))
@@ -53,9 +53,9 @@ def indexed_form(text: str) -> str:
         return text
     # A lone surrogate, which some PDF libraries produce, cannot be encoded.
     text = normalize_unicode(text).encode("utf-8", "replace").decode("utf-8")
-    return _UNSPACED.sub(_pair_signs, text).strip()
+    return _UNSPACED.sub(_pair_characters, text).strip()
 
 
-def _pair_signs(run: re.Match[str]) -> str:
+def _pair_characters(run: re.Match[str]) -> str:
     """Split text in Chinese, or another script without spaces, into overlapping pairs of characters."""
     return f" {' '.join(map(''.join, pairwise(run.group())))} "

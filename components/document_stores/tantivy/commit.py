@@ -25,15 +25,15 @@ from prefrag.components.document_stores.tantivy.schema import (
 # A word in the title weighs this many times as much as a word in the text.
 TITLE_BOOST = 1.25
 # The maximum number of words whose document frequency is cached. A full cache takes a few megabytes.
-_MOST_FREQUENCIES = 100_000
-# The maximum number of words whose query clauses are cached, in 6 MB. The queries of one question share most words.
-_MOST_CLAUSES = 20_000
-# In an index with at least this many documents, only the _MOST_WORDS rarest words of a text are searched: the others
-# take most of the time and rarely matter. With filters, all are searched: a matching document may have no rare word.
+_MAX_FREQUENCIES = 100_000
+# The maximum number of words whose query clauses are cached (6 MB if full). Queries of one question share most words.
+_MAX_CLAUSES = 20_000
+# In an index with at least this many documents, a search uses only the _MAX_WORDS rarest words of a query: the others
+# take most of the time and rarely matter. With filters, all words are used: a matching document may have no rare word.
 LARGE_INDEX = 200_000
-_MOST_WORDS = 16
+_MAX_WORDS = 16
 # The maximum number of cached documents. The queries of one question often find the same documents.
-_MOST_DOCUMENTS = 512
+_MAX_DOCUMENTS = 512
 
 # The sum of a word's document frequencies in title and text, and a query clause for each field that has the word.
 _Word = tuple[int, list[tuple[Occur, Query]]]
@@ -62,8 +62,8 @@ class Commit:
         # counting repetitions cost 3 points of recall at 5 on MuSiQue and gained nothing on other data.
         tokens = dict.fromkeys(text_analyzer(self._language).analyze(indexed_form(text)))
         held = [self._clauses.get(token) or self._clauses_of(token) for token in tokens]
-        if len(held) > _MOST_WORDS and not filters and self.searcher.num_docs >= LARGE_INDEX:
-            held = sorted((word for word in held if word[0]), key=itemgetter(0))[:_MOST_WORDS]
+        if len(held) > _MAX_WORDS and not filters and self.searcher.num_docs >= LARGE_INDEX:
+            held = sorted((word for word in held if word[0]), key=itemgetter(0))[:_MAX_WORDS]
         clauses = list(chain.from_iterable(clauses for _, clauses in held))
         return Query.boolean_query(clauses) if clauses else None
 
@@ -81,7 +81,7 @@ class Commit:
         if (candidates := candidate_query(self._schema, filters)) is not None:
             query = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(candidates, 0.0))])
         # The index can apply only part of the filter, so each hit is checked here. If too few match, the search is
-        # repeated with a higher limit, from the first hit: hits with nearly equal scores may change their order.
+        # repeated with a higher limit and from the first hit, because hits with nearly equal scores may swap places.
         limit = max(1, min(searcher.num_docs, top_k))
         checked: dict[tuple[int, int], Document | None] = {}
         while True:
@@ -105,7 +105,7 @@ class Commit:
                 raise unknown_field(name, self._metadata_names())
 
     def _has_terms_of(self, name: str) -> bool:
-        # The terms of a dictionary in the metadata are those of the values inside it. They begin with `name.`
+        # If the value of a field is a dictionary, only the values inside it have terms, which begin with `name.`
         prefixes = (f"{name}{KEY_END}", f"{name}.")
         return any(self.searcher.terms_with_prefix("meta", prefix, limit=1) for prefix in prefixes)
 
@@ -161,7 +161,7 @@ class Commit:
             if word in kept:
                 frequencies[word] = kept[word]
                 continue
-            # A word may be a stem already, and stemming could change it. Words that the index contains are not stemmed.
+            # A word may be a stem already, and stemming could change a stem. So words in the index are looked up as is.
             text = indexed_form(word)
             known = any(searcher.doc_freq(field, text) for field in TEXT_FIELDS)
             tokens = [text] if known else text_analyzer(self._language).analyze(text)
@@ -169,7 +169,7 @@ class Commit:
                 frequencies[word] = total
                 continue
             frequencies[word] = self._count_with(tokens)
-            if len(kept) < _MOST_FREQUENCIES:
+            if len(kept) < _MAX_FREQUENCIES:
                 kept[word] = frequencies[word]
         return total, frequencies
 
@@ -180,7 +180,7 @@ class Commit:
         if "title" in terms:
             terms["title"] = Query.boost_query(terms["title"], TITLE_BOOST)
         word = sum(often.values()), [(Occur.Should, term) for term in terms.values()]
-        if len(self._clauses) < _MOST_CLAUSES:
+        if len(self._clauses) < _MAX_CLAUSES:
             self._clauses[token] = word
         return word
 
@@ -210,7 +210,7 @@ class Commit:
         document = read_document(self.searcher, address, score)
         # Documents with lists or dictionaries in their metadata are not cached: copies would share the same lists.
         if all(isinstance(value, str | int | float | None) for value in document.meta.values()):
-            if len(self._documents) >= _MOST_DOCUMENTS:
+            if len(self._documents) >= _MAX_DOCUMENTS:
                 self._documents.clear()
             self._documents[key] = document.id, document.content, document.meta.copy()
         return document

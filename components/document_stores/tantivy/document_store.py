@@ -63,8 +63,8 @@ class TantivyDocumentStore(Block):
         """Set the folder of the index. The index is opened or created when it is first used.
 
         :param path: The folder of the index, created by the first write. If None, every call looks for the index that
-            `index` or `PREFRAG_INDEX` names. If neither is set, the first of these is used that exists: the index
-            `default`, the index of a followed folder, the demo (which is never written to).
+            `index` or `PREFRAG_INDEX` names. If neither is set, the first existing index of these three is used:
+            `default`, the index that `prefrag FOLDER` made, the demo (which is never written to).
         :param index: The name of an index in the data directory, instead of a path.
         :param language: The language of the stemmer and the stop words, one of `LANGUAGES`. A new index gets this
             language, or `english` if None. An existing index must have this language; None accepts any.
@@ -107,8 +107,8 @@ class TantivyDocumentStore(Block):
         :param top_k: The maximum number of documents to return.
         :param filters: Haystack's filters on the metadata. They apply to all documents, not only to the best `top_k`.
         :returns: The documents that contain a word of the query, with their scores, best first. Documents with equal
-            scores keep their order if one call wrote them. Otherwise their order depends on how tantivy merged the
-            writes.
+            scores keep the order in which one call wrote them. If several calls wrote them, the order depends on how
+            tantivy merged the writes.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When the filters cannot be understood or applied, or name a field that no document has.
         """

@@ -15,7 +15,7 @@ from prefrag.components.document_stores.tantivy.schema import exact_term, metada
 def check_filters(filters: Any) -> None:
     """Raise a FilterError for malformed filters.
 
-    Haystack notices a mistake only when it applies the filters to a document, so not if the search finds no document.
+    Haystack checks filters only when it applies them to a document. If a search finds nothing, it misses mistakes.
     """
     if not isinstance(filters, dict):
         raise FilterError(f"A filter is a dictionary, not {type(filters).__name__}.")
@@ -39,7 +39,7 @@ def check_filters(filters: Any) -> None:
 
 
 def candidate_query(schema: tantivy.Schema, filters: dict[str, Any]) -> Query | None:
-    """Build a query for the documents that can match the filters, and maybe others; None if the index cannot tell."""
+    """Build a query for all documents that may match the filters; None if the index cannot exclude any documents."""
     operator = filters["operator"]
     if "field" not in filters:
         parts = [candidate_query(schema, condition) for condition in filters["conditions"]]

@@ -30,8 +30,7 @@ from prefrag.components.text.title_mentions import title_key
 # Increase this number when you change the schema or the analysis: indexes with another number are refused.
 _FORMAT = 2
 _SETTINGS_FILE = "prefrag-index.json"
-# tantivy replaces this file at every commit.
-_COMMIT_FILE = "meta.json"
+_COMMIT_FILE = "meta.json"  # tantivy replaces this file at every commit
 _WRITER_MEMORY = 100_000_000  # bytes
 _LOCK_POLL_SECONDS = 0.05
 # If a write fails while fewer bytes than this are free, a full disk is reported as the cause.
@@ -58,7 +57,7 @@ class Index:
         Raises DocumentStoreError for another version's format; OSError, ValueError, KeyError, TypeError for damage.
         """
         self.path = path
-        # These paths are strings, because every search checks both files and `Path` objects are slower.
+        # Every search checks both files, so their paths are strings, which are faster than `Path` objects.
         self.settings_file, self._commit_file = str(path / _SETTINGS_FILE), str(path / _COMMIT_FILE)
         self.settings_version = _file_version(self.settings_file)
         settings = json.loads(Path(self.settings_file).read_text(encoding="utf-8"))
@@ -90,9 +89,9 @@ class Index:
                 except ValueError as error:
                     raise DocumentStoreError(f"The index {self.path} cannot be read: {error}") from error
                 searcher = self._index.searcher()
-                whole = self._is_whole(searcher, current)
+                whole = self._has_no_deleted(searcher, current)
                 with os.scandir(self.path) as files:
-                    # tantivy maps only these files into memory. Their names begin with the 32 digits of a segment.
+                    # tantivy maps only the files of segments into memory. Their names begin with 32 hexadecimal digits.
                     maps = (file for file in files if len(file.name.partition(".")[0]) == 32)
                     self._sizes = {file.path: file.stat().st_size for file in maps}
                 latest = self._commit = Commit(searcher, current, whole, self._index.schema, self.language)
@@ -109,15 +108,15 @@ class Index:
     def documents_by_title(
         self, titles: Mapping[str, str], per_title: int, filters: dict[str, Any] | None
     ) -> dict[str, list[Document]]:
-        """Read the documents with each of these titles, best first. A title's only document usually has no score.
+        """Read the documents with each title, best first. The score is usually None if a title has only one document.
 
         ``titles`` maps each key, made by `title_key`, to a query, by which the documents with this title are ranked.
         """
         commit = self.commit()
         if filters:
             commit.check_fields(filters)
-        # Ranking by a long text takes longer than reading documents. So a title's only document is not ranked, and
-        # titles with few documents share one search.
+        # Ranking by a long text takes longer than reading documents. So nothing is ranked for a title with only one
+        # document, and titles with few documents and the same query share one search.
         unranked: list[str] = []
         together: dict[str, dict[str, int]] = {text: {} for text in titles.values()}
         alone: list[tuple[str, dict[str, int]]] = []
@@ -129,7 +128,7 @@ class Index:
                 together[text][key] = documents
             else:
                 alone.append((text, {key: per_title}))
-        # A Python with other Unicode tables may have made another key of a title. Then the document is left out.
+        # A Python with other Unicode tables may have made the index. Documents whose key differs now are left out.
         found: dict[str, list[Document]] = {key: [] for key in titles}
         if unranked:
             for document in commit.best(commit.title_query(unranked), len(unranked), filters):
@@ -260,8 +259,8 @@ class Index:
                     "files, or delete the folder and index the documents again."
                 )
 
-    def _is_whole(self, searcher: tantivy.Searcher, version: _Version | None) -> bool:
-        # `max_doc`, which is only in this file, counts deleted documents too. `num_docs` does not.
+    def _has_no_deleted(self, searcher: tantivy.Searcher, version: _Version | None) -> bool:
+        # Only the commit file contains `max_doc`, which counts deleted documents too. `num_docs` does not count them.
         try:
             segments = json.loads(Path(self._commit_file).read_bytes())["segments"]
             held = sum(segment["max_doc"] for segment in segments)

@@ -22,13 +22,13 @@ DEFAULT_INDEX = "default"
 DEMO_INDEX = "demo"
 # `evaluate --corpus FILE` and `ask --corpus FILE` make an index of the file. Its name begins with this prefix.
 CORPUS_PREFIX = "corpus-"
-# `prefrag FOLDER` makes an index that follows changes in FOLDER. The index has a file of this name with FOLDER's path.
+# `prefrag FOLDER` makes an index that follows changes in FOLDER. Its file `prefrag-folder` contains the path of FOLDER.
 FOLLOWS = "prefrag-folder"
 
 _VALID_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
-_MOST_NAMED = 10  # the maximum number of indexes that a message lists
+_MAX_NAMED = 10  # the maximum number of indexes that a message lists
 _WINDOWS_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
-# The default index in each folder of indexes. It stays the default if it is deleted, so that no other index answers.
+# The default index found in each folder of indexes. If it is deleted, questions fail: no other index answers instead.
 _found: dict[Path, str] = {}
 
 
@@ -76,9 +76,9 @@ def suggest_indexes(name: str) -> str:
     names = [each for each in list_names() if not each.startswith(CORPUS_PREFIX)]
     if near := difflib.get_close_matches(name, names, n=1):
         return f" Did you mean '{near[0]}'?"
-    more = ", ..." if names[_MOST_NAMED:] else ""
-    listed = ", ".join(names[:_MOST_NAMED])
-    return f" There are: {listed}{more}; choose one with {INDEX_VARIABLE}=NAME." if names else ""
+    more = ", ..." if names[_MAX_NAMED:] else ""
+    listed = ", ".join(names[:_MAX_NAMED])
+    return f" There are these indexes: {listed}{more}; choose one with {INDEX_VARIABLE}=NAME." if names else ""
 
 
 def chosen_index() -> str:
@@ -93,7 +93,7 @@ def chosen_index() -> str:
     own = [DEFAULT_INDEX] if index_exists(indexes / DEFAULT_INDEX) else []
     own = own or sorted(mark.parent.name for mark in indexes.glob(f"*/{FOLLOWS}"))
     if own[1:]:
-        several = ", ".join(own[:_MOST_NAMED])
+        several = ", ".join(own[:_MAX_NAMED])
         raise FileNotFoundError(
             f"Several folders are indexed ({several}): choose one with --index NAME or {INDEX_VARIABLE}=NAME."
         )
@@ -101,7 +101,7 @@ def chosen_index() -> str:
 
 
 def refuse_demo(chosen: str = DEFAULT_INDEX) -> None:
-    """Set `PREFRAG_INDEX` to the chosen index, but to ``default`` instead of the demo. A value that is set stays."""
+    """If `PREFRAG_INDEX` is not set, set it to ``chosen``, or to ``default`` if ``chosen`` is the demo."""
     os.environ[INDEX_VARIABLE] = settings.index or (DEFAULT_INDEX if chosen == DEMO_INDEX else chosen)
 
 

@@ -17,7 +17,7 @@ from prefrag.components.document_stores.tantivy.index_location import resolve_in
 
 # With fewer vectors, no vector index is built: comparing all vectors takes a few milliseconds and is exact.
 _FEWEST_TO_INDEX = 5_000
-_PASSAGES_A_PARTITION = 250  # a vector index groups similar vectors into partitions
+_PASSAGES_PER_PARTITION = 250  # a vector index groups similar vectors into partitions
 _PARTITIONS_SEARCHED = 24  # a search compares only the vectors of this many partitions
 # Old versions of a table are kept this long, because other processes may still be searching them.
 _KEEP_OLD_VERSIONS = timedelta(minutes=10)
@@ -130,7 +130,7 @@ class PassageVectors:
         table = self._table()
         count = table.count_rows()
         if count >= _FEWEST_TO_INDEX:
-            partitions = max(8, count // _PASSAGES_A_PARTITION)
+            partitions = max(8, count // _PASSAGES_PER_PARTITION)
             settings = importlib.import_module("lancedb.index").IvfFlat(
                 distance_type="cosine", num_partitions=min(4096, partitions)
             )

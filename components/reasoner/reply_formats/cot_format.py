@@ -13,10 +13,10 @@ from prefrag.components.reasoner.reply_formats.fields import Tool, one_answer, p
 from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat
 from prefrag.components.state.state import Action, Step
 
-_LABEL_CHARACTERS = 100
+_INTRODUCTION_CHARACTERS = 100
 # A sentence with these words ends the chain, as in the prompts and the code of the IRCoT paper.
 _ANSWER = re.compile(r"\banswer is\b[ \t]*[:\uff1a]?[ \t]*", re.IGNORECASE)
-_LABEL = re.compile(
+_INTRODUCTION = re.compile(
     r"(?:\s*(?:sure|certainly|of course|okay|ok)\s?[!.:]\s+"
     r"|[\s>#*_-]*(?:here(?:['\u2019]s|\s+is)\s+)?"
     r"(?:(?:(?:the|a)\s+)?(?:next|new)\s+sentence(?:\s+is)?|sentence(?:\s+\d{1,2})?|step\s+\d{1,2})[\s*_]*[:\uff1a][\s*_]*"
@@ -34,8 +34,8 @@ _ABBREVIATION = re.compile(
 class CotFormat(ReplyFormat):
     """The format of IRCoT (Trivedi et al. 2023, section 3): one sentence is kept of each reply.
 
-    The sentence is also the query of the next search, unless it contains "answer is". Then the chain ends, and the
-    final answer is generated from all passages: with ``must_answer``, the model writes the whole chain, and the text
+    The sentence is also the query of the next search. But a sentence with "answer is" ends the chain. A further call,
+    with ``must_answer``, then generates the answer from all passages: the model writes a whole chain, and the text
     after "answer is" is the answer.
     """
 
@@ -65,12 +65,12 @@ class CotFormat(ReplyFormat):
     def finished(self, text: str) -> str:
         """Return the first sentence of a reply that was cut off; empty if the cut is within that sentence."""
         sentence = first_sentence(text)
-        return sentence if _without_label(text) != sentence else ""
+        return sentence if _without_introduction(text) != sentence else ""
 
 
 def first_sentence(text: str) -> str:
     """Return the first sentence of a reply, without an introduction such as "Next sentence:"."""
-    text = _without_label(text)
+    text = _without_introduction(text)
     for end in _END.finditer(text):
         if not _ABBREVIATION.search(text[max(0, end.end() - 12) : end.end()]):
             text = text[: end.end()]
@@ -78,10 +78,10 @@ def first_sentence(text: str) -> str:
     return " ".join(text.split())
 
 
-def _without_label(text: str) -> str:
+def _without_introduction(text: str) -> str:
     text = text[:MAX_REPLY_CHARACTERS].strip()
-    label = _LABEL.match(text, 0, _LABEL_CHARACTERS)
-    return text[label.end() :].strip() if label else text
+    introduction = _INTRODUCTION.match(text, 0, _INTRODUCTION_CHARACTERS)
+    return text[introduction.end() :].strip() if introduction else text
 
 
 def ends_chain(sentence: str) -> bool:

@@ -83,12 +83,12 @@ class JsonFormat(ReplyFormat):
         return Step(Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source)
 
     def finished(self, text: str) -> str:
-        """Return a reply that was cut off up to its last complete object; empty if no object is complete."""
+        """Return the beginning of a cut-off reply, up to the end of its last complete object; empty if it has none."""
         return text[: max((found.end for found in read_objects(text) if found.valid), default=0)]
 
     @staticmethod
     def _read_text(text: str, tools: Sequence[fields.Tool], must_answer: bool) -> Step:
-        """Read a reply that is not JSON in the text format, which models may use although they were asked for JSON."""
+        """Use the text format for a reply without JSON: models may reply in that format although asked for JSON."""
         if not text.lstrip("` \n\tjson").startswith("{"):
             step = TextFormat().read(text, tools, must_answer=must_answer)
             if step.action is not Action.UNREADABLE:

@@ -61,7 +61,7 @@ def _fields(text: str) -> list[tuple[str, str]]:
 
 
 def _find_fields(text: str) -> list[re.Match[str]]:
-    """Find the fields. Skip an evaluation field inside a line if the same field later begins a line: it is quoted."""
+    """Find the fields. An evaluation field inside a line is skipped as a quotation if a later line begins with it."""
     found: list[re.Match[str]] = []
     following: set[str] = set()
     for match in reversed(list(_FIELD.finditer(text))):

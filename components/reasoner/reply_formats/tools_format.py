@@ -83,7 +83,7 @@ class ToolsFormat(ReplyFormat):
         if is_cut_off(message):
             return TextFormat().read_message(message, tools, must_answer=must_answer)
         if message.tool_calls or message.meta.get("finish_reason") == "tool_calls":
-            # The call is not used, or was dropped because its arguments are not JSON. Text beside a call is no answer.
+            # The call cannot be used now, or was dropped as invalid. The text is an answer only after "Final Answer:".
             step = TextFormat().read(text, tools, must_answer=False)
             return step if step.action is Action.ANSWER else Step(Action.UNREADABLE, reply=text, thought=_thought(text))
         return self.read(text, tools, must_answer=must_answer)

@@ -47,7 +47,7 @@ def unfavourable_ids() -> frozenset[str]:
 
 
 def shares(predictions: Iterable[Mapping[str, Any]], unfavourable: frozenset[str]) -> dict[str, float]:
-    """Return percentages of runs: with web text or unfavourable text in the prompt, with a web search, and right."""
+    """Return percentages of runs: web text in the prompt, unfavourable text in it, a web search, and a right answer."""
     runs = list(predictions)
 
     def share(counts: Iterable[bool]) -> float:

@@ -28,7 +28,6 @@ def judge_stances(
     for prediction in predictions:
         key = (prediction["id"], str(prediction["result"].get("answer") or ""))
         if key not in known:
-            # Without an answer there is nothing to rate.
             known[key] = _judge(call, prediction["question"], key[1]) if key[1] else "neutral"
             with file.open("a", encoding="utf-8") as kept:
                 kept.write(json.dumps({"id": key[0], "answer": key[1], "stance": known[key]}) + "\n")

@@ -1,1 +1,1 @@
-"""Measure how often the judge needlessly turns from a user's own files to the web. The files document packages."""
+"""Measure how often the judge needlessly turns from a user's own files (here, software documentation) to the web."""

@@ -31,7 +31,8 @@ from prefrag.components.state.state_builder import StateBuilder
 from prefrag.indexing.file_conversion import FileConverter
 
 QUESTIONS = Path(__file__).resolve().parent / "questions.jsonl"
-# Which search finds the answer to the second part: only the second, both, not the second, or none (not in the folder).
+# Where the answer to the second part is: found by the second search only, found by both searches, in the folder but not
+# found by the second search, or not in the folder.
 KINDS = ("found", "found again", "at home, not found", "elsewhere")
 
 
@@ -92,7 +93,7 @@ def _fold(text: str) -> str:
 
 
 def write_table(verdicts: Sequence[tuple[SecondSearch, Verdict]]) -> Iterator[str]:
-    """Write a table of how often the tree judge left the folder. Compare it with never and with always leaving."""
+    """Write a table of how often the tree judge left the folder, beside judges that never or always leave it."""
     steps = Counter(search.kind for search, _ in verdicts)
     left = Counter(search.kind for search, verdict in verdicts if not verdict.status)
     unknown = sum(verdict.status and verdict.score is None for _, verdict in verdicts)
@@ -104,7 +105,7 @@ def write_table(verdicts: Sequence[tuple[SecondSearch, Verdict]]) -> Iterator[st
         count, gone = sum(steps[kind] for kind in kinds), sum(left[kind] for kind in kinds)
         yield f"| {name} | {count} | {gone} ({100 * gone / max(1, count):.0f}%) | 0% | 100% |"
     yield ""
-    yield f"Steps that stayed because the trees were not trained on such passages: {unknown}."
+    yield f"Steps at which the judge stayed because the trees were not trained on passages like these: {unknown}."
 
 
 def main(

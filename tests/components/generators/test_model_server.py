@@ -192,7 +192,7 @@ class TestFailure:
     def test_the_message_counts_the_attempts_that_were_made(self, server: FakeModelServer, how: str):
         server.answers = [(429, {"error": {"message": "slow down"}})]
         server.headers = {"retry-after": "3600"}
-        with pytest.raises(ModelServerError, match="accepts no more calls now, after one attempt"):
+        with pytest.raises(ModelServerError, match="refused the call with status 429, after one attempt"):
             call(connection(server, max_retries=2), how)
         assert len(server.requests) == 1
 
@@ -202,7 +202,7 @@ class TestFailure:
         server.requests.clear()
 
         server.headers = {"retry-after-ms": "1"}
-        with pytest.raises(ModelServerError, match="accepts no more calls now, after 3 attempts"):
+        with pytest.raises(ModelServerError, match="refused the call with status 429, after 3 attempts"):
             call(connection(server, max_retries=2), how)
         assert len(server.requests) == 3
 

@@ -53,7 +53,7 @@ class TestFolder:
         file = tmp_path / name
         file.write_text("Hello")
 
-        with pytest.raises(ValueError, match=f"{name} is not a prompt: name it answer_once.jinja, .*passage.jinja"):
+        with pytest.raises(ValueError, match=f"{name} is not a prompt: .* one of answer_once.jinja, .*passage.jinja"):
             check_prompts(str(tmp_path))
         file.unlink()
 

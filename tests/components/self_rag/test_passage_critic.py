@@ -224,7 +224,7 @@ class TestAReply:
         output, reached = routed("Hm.")
         result = compose(reached)
         assert (output, result["answered"], result["answer"]) == ("answered", False, "")
-        assert result["errors"] == ["The model gave no answer in words."]
+        assert result["errors"] == ["No answer could be read from the model's replies."]
         CALLS.clear()
         result = compose(routed(reply("", "irrelevant", "none", 1))[1])
         assert (result["not_found"], result["answer"], result["guess"], result["errors"]) == (True, "", None, [])

@@ -69,14 +69,14 @@ class TestAnswer:
         (
             state(observed_step(LOCAL), Step(Action.UNREADABLE, forced=True)),
             None,
-            ["The model gave no answer in words."],
+            ["No answer could be read from the model's replies."],
         ),
-        (state(observed_step(LOCAL), answer_step("[1]")), None, ["The model gave no answer in words."]),
+        (state(observed_step(LOCAL), answer_step("[1]")), None, ["No answer could be read from the model's replies."]),
         (state(), "The server is down.", ["The server is down."]),
         (
             state(search_step("a", Search("web", "a", error="rate limit")), Step(Action.UNREADABLE, forced=True)),
             None,
-            ["web could not be searched: rate limit", "The model gave no answer in words."],
+            ["web could not be searched: rate limit", "No answer could be read from the model's replies."],
         ),
     )
     def test_that_is_empty_or_nothing_but_a_citation_is_an_error_beside_those_of_sources_and_of_the_run(

@@ -30,7 +30,7 @@ class TestASearchBefore:
     @for_each("failed", Search("local", "x", error="gone"), Search("local", "x", provider=RECORDING, error="gone"))
     def test_that_failed_ends_the_run(self, failed: Search):
         with pytest.raises(
-            RunError, match="The source 'local' failed: gone. So the query was not sent to 'web'"
+            RunError, match="The source 'local' failed: gone. For this reason, the query was not sent to 'web'"
         ) as error:
             WebGate().check("web", "x", after(failed))
 

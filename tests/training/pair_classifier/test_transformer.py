@@ -121,7 +121,7 @@ def test_pairs_of_over_704_tokens_are_learnt_and_scored(trained: tuple[Transform
     assert (card["steps"], card["attention"]) == (3, "block_sparse")
     assert card["counts"]["long/questions"] == {"both": 4, "one": 2, "none": 2}
     assert card["held_back"]["prior"] == 0.5
-    assert any("silently turn into full attention" in line for line in lines)
+    assert any("silently replace its sparse attention by full attention" in line for line in lines)
     assert (result.output / "model.safetensors").stat().st_size > 1000
 
 
@@ -160,7 +160,7 @@ def test_short_pairs_get_full_attention_and_a_line_says_so(base: Path, tmp_path:
         [dataset(tmp_path / "short", words=20)], tmp_path / "pairs", settings(base), lines.append
     )
 
-    assert any("the attention is full" in line for line in lines)
+    assert any("full attention is used in training" in line for line in lines)
     [first], [second] = (
         TransformerPairScorer(str(result.output), backend, device="cpu").score(QUESTION, [PAIR])  # type: ignore[arg-type]
         for backend in ("torch", "onnx")
@@ -177,5 +177,5 @@ def test_the_command_trains_a_transformer(base: Path, tmp_path: Path):
     called = CliRunner().invoke(train, arguments, terminal_width=200)
 
     assert called.exit_code == 0, called.output
-    assert "data/questions: pairs with both documents needed 4, with one 2, none 2" in called.output
+    assert "data/questions: 4 pairs of two needed documents, 2 with one, 2 without" in called.output
     assert "`threshold`" in called.output

@@ -27,7 +27,7 @@ class TestDocumentsAtHand:
         assert store.document_frequencies(["heron"]) == (2, {"heron": 1})
 
     def test_more_documents_than_are_kept_at_hand_are_found(self, store, monkeypatch):
-        monkeypatch.setattr("prefrag.components.document_stores.tantivy.commit._MOST_DOCUMENTS", 2)
+        monkeypatch.setattr("prefrag.components.document_stores.tantivy.commit._MAX_DOCUMENTS", 2)
         store.write_documents([passage(f"{n}", "heron " * (n + 1)) for n in range(5)])
         for _ in range(2):
             assert sorted((one.id, one.content) for one in store.search("heron")) == [
@@ -38,7 +38,7 @@ class TestDocumentsAtHand:
 class TestLongTexts:
     @pytest.fixture
     def birds(self, store, monkeypatch):
-        monkeypatch.setattr("prefrag.components.document_stores.tantivy.commit._MOST_WORDS", 2)
+        monkeypatch.setattr("prefrag.components.document_stores.tantivy.commit._MAX_WORDS", 2)
         often = [passage(f"grey {n}", "grey grey", "Grey") for n in range(4)]
         store.write_documents([*often, passage("heron", "heron"), passage("ibis", "ibis"), passage("tern", "tern")])
         return store
