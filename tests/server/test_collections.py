@@ -283,7 +283,7 @@ class TestPipelinesOfOnesOwn:
             await over.find("default")
 
         current_access.set(Access("ada", frozenset({"default"})))
-        with pytest.raises(BadInput, match="documents that the key rules out"):
+        with pytest.raises(BadInput, match="documents that your key rules out"):
             await over.find(None)
 
     async def test_a_second_index_needs_a_key_for_it(self, monkeypatch: pytest.MonkeyPatch):
@@ -292,7 +292,7 @@ class TestPipelinesOfOnesOwn:
         over = CollectionPipelines("prefrag_three_sources", pipelines.load("prefrag_three_sources"))
 
         current_access.set(Access("ada", frozenset({"default"})))
-        with pytest.raises(BadInput, match="documents that the key rules out"):
+        with pytest.raises(BadInput, match="documents that your key rules out"):
             await over.find(None)
         current_access.set(Access("ada", frozenset({"default", "archive"})))
         assert await over.find(None) is over.pipeline

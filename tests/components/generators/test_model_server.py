@@ -215,7 +215,7 @@ class TestFailure:
             (403, {"error": {"message": "not yours"}}, "PREFRAG_LLM_API_KEY"),
             (404, {"error": {"message": "no model tiny"}}, "PREFRAG_LLM_MODEL"),
             (409, {"error": {"message": "locked for sk-secret"}}, r"status 409.*locked for \*\*\*"),
-            (429, {"error": {"message": "slow down"}}, "fewer calls at once"),
+            (429, {"error": {"message": "slow down"}}, "send fewer at once"),
             (500, {"error": {"message": "out of memory"}}, "status 500, after one attempt.*out of memory"),
             (200, {**completion("Paris"), "choices": []}, "without choices"),
             (200, {**completion("Paris"), "choices": None}, "not a chat completion"),
