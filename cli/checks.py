@@ -259,7 +259,7 @@ def _explain_window(model: ChatModel, server: ModelServer) -> str:
     stated, used = stated_window(server), model.context_window
     setting = f"{model.limit_setting.removesuffix('MAX_TOKENS')}CONTEXT"
     if stated is None:
-        how = f"used, as {setting} says" if model.sets_context else f"assumed (if this is wrong, set {setting})"
+        how = f"used, as {setting} says" if model.has_context_setting else f"assumed (if this is wrong, set {setting})"
         return f"its server states no context window, so {used:,} tokens are {how}"
     why = f", as {setting} says" if used < stated else ""
     return f"it may use {used:,} of the {stated:,} tokens of context that its server states{why}"

@@ -74,7 +74,7 @@ class RunPrinter:
         if not self._quiet:
             self.console.print()
         self._print_answer(result)
-        if failure is None and not result.get("answered") and not references.given_parts(result):
+        if failure is None and not result.get("answered") and not references.answer_parts(result):
             self._print_evidence(result)
         if self._quiet:
             return
@@ -95,7 +95,7 @@ class RunPrinter:
                 self._print(json.dumps(event, ensure_ascii=False))
 
     def _print_answer(self, result: dict[str, Any]) -> None:
-        if parts := references.given_parts(result):
+        if parts := references.answer_parts(result):
             before, span, behind, where = parts
             # Without a terminal there is no bold type, so put the signs of Markdown around the answer.
             strong = (span, "bold") if self.console.is_terminal or not span else f"**{span}**"

@@ -26,7 +26,7 @@ class Block:
         return default_from_dict(cls, data)
 
 
-def check_whole(least: int, **settings: Any) -> None:
+def check_whole_number(least: int, **settings: Any) -> None:
     """Refuse anything but a whole number of at least ``least``."""
     # In Python, True is an int.
     fits = [isinstance(one, int) and not isinstance(one, bool) and one >= least for one in settings.values()]

@@ -55,7 +55,7 @@ Place = Annotated[Path | None, AfterValidator(lambda path: path and path.expandu
 Switch = Annotated[bool, "on or off"]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), "a number above zero"]
 Count = Annotated[int, Field(ge=1), "a whole number from 1 on"]
-CountOrNone = Annotated[int, Field(ge=0), "a whole number from 0 on"]
+CountFromZero = Annotated[int, Field(ge=0), "a whole number from 0 on"]
 Percent = Annotated[int, Field(ge=1, le=100), "a whole number from 1 to 100"]
 Tokens = Annotated[int | None, Field(ge=1), "a whole number from 1 on"]
 Thinking = Annotated[bool | None, "on or off"]
@@ -170,7 +170,7 @@ class _Documents(BaseSettings):
     elasticsearch_cert: Place = _setting(None, "this machine's certificate (PEM) for Elasticsearch", "none")
     elasticsearch_key: Place = _setting(None, "the private key of that certificate", "none")
     elasticsearch_shards: Count = _setting(1, "how many shards a new index gets in Elasticsearch")
-    elasticsearch_replicas: CountOrNone = _setting(1, "how many copies of each shard other nodes keep")
+    elasticsearch_replicas: CountFromZero = _setting(1, "how many copies of each shard other nodes keep")
     elasticsearch_api_key: Secret = _setting("", "the API key of Elasticsearch", "none")
     elasticsearch_api_key_id: Secret = _setting("", "the id of that key, if the key does not contain it", "none")
     current_first: Switch = _setting(
@@ -215,7 +215,7 @@ class _Service(BaseSettings):
     )
     # One process answers about 25 questions a second. With more questions at once, each question only takes longer.
     max_runs: Count = _setting(64, "how many questions one process answers at once")
-    max_waiting: CountOrNone = _setting(
+    max_waiting: CountFromZero = _setting(
         256, "how many more questions may wait for their turn; the others get status 503 and `Retry-After`"
     )
     share: Percent = _setting(
@@ -225,15 +225,15 @@ class _Service(BaseSettings):
         "as much free as it uses; 100 is no limit",
     )
     # One process answers some 1,500 questions a minute.
-    requests_a_minute: CountOrNone = _setting(
+    requests_a_minute: CountFromZero = _setting(
         3000, "the maximum number of requests with one key in a minute, for each process; 0 means no limit"
     )
-    drain_seconds: CountOrNone = _setting(
+    drain_seconds: CountFromZero = _setting(
         25,
         "the seconds that runs may continue after the server gets the signal to stop. Wait longer than this before you "
         "kill it; Docker waits 10 by default",
     )
-    lame_duck_seconds: CountOrNone = _setting(
+    lame_duck_seconds: CountFromZero = _setting(
         0,
         "the seconds after the signal to stop in which the server still takes requests, but `/ready` returns 503, so "
         "that load balancers stop sending any. Set more than the time between two probes of `/ready` (not on Windows)",
@@ -250,7 +250,7 @@ class _Service(BaseSettings):
         "none",
     )
     max_upload_bytes: Count = _setting(50_000_000, "the maximum size of one upload of documents, in bytes")
-    upload_bytes_a_day: CountOrNone = _setting(
+    upload_bytes_a_day: CountFromZero = _setting(
         5_000_000_000, "the maximum bytes that one key may upload in a day, for each process; 0 means no limit"
     )
     max_collections: Count = _setting(100, "the maximum number of collections that uploads may create")
@@ -411,7 +411,7 @@ def read_secrets() -> list[str]:
     return list(filter(None, found))
 
 
-def share_secrets() -> None:
+def export_secrets() -> None:
     """Put secrets from files into the environment, from which Haystack's document stores read them."""
     for variable in ("PREFRAG_ELASTICSEARCH_API_KEY", "PREFRAG_ELASTICSEARCH_API_KEY_ID"):
         if f"{variable}_FILE" in os.environ and (text := _read_text(variable, is_secret=True)):

@@ -13,7 +13,7 @@ from prefrag.components.document_stores.tantivy.index_location import DEFAULT_IN
 from prefrag.components.errors import BadInput
 from prefrag.indexing.corpora import contains_id, read_ids
 from prefrag.indexing.discovery import printable, real_path
-from prefrag.indexing.journal import end_changes
+from prefrag.indexing.journal import settle_changes
 from prefrag.indexing.report import Deletion, IndexReport, OnPlan, PrunePlan, Skipped
 from prefrag.indexing.stores import UPLOADED, PassageStore, is_there, open_passages, origin_of
 
@@ -56,7 +56,7 @@ def prune(
     report = IndexReport()
     if store == "tantivy":
         # First finish interrupted uploads. Until then, an uploaded file is not where the index expects it.
-        end_changes(index)
+        settle_changes(index)
     passages = open_passages(store, index, change=True)
     prune_passages(passages, report, on_plan=on_plan, dry_run=dry_run)
     passages.finish()

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.document_stores.tantivy.index_location import FOLLOWS, data_directory, index_path
+from prefrag.components.document_stores.tantivy.index_location import FOLLOWED_FOLDER_FILE, data_directory, index_path
 from prefrag.indexing.discovery import printable, real_path
 from prefrag.indexing.stores import index_lock, is_there
 
@@ -24,19 +24,19 @@ def find_collection(folder: Path) -> str:
     """
     real = printable(real_path(folder))
     with index_lock(".folders", _WAIT_SECONDS, "finding the collection of a folder"):
-        marks = sorted(data_directory().glob(f"indexes/*/{FOLLOWS}"))  # each file holds the path of a folder
+        marks = sorted(data_directory().glob(f"indexes/*/{FOLLOWED_FOLDER_FILE}"))  # each holds a folder's path
         if own := [mark.parent.name for mark in marks if mark.read_text(encoding="utf-8") == real]:
             return own[0]
         path = index_path(next(_free_names(Path(real).name)))
         TantivyDocumentStore(path=str(path)).replace_documents([], [])
-        (path / FOLLOWS).write_text(real, encoding="utf-8")
+        (path / FOLLOWED_FOLDER_FILE).write_text(real, encoding="utf-8")
     return path.name
 
 
 def followed_folder(collection: str) -> str | None:
     """Find the folder with which a collection is kept up to date. Returns None if there is no such folder."""
     with suppress(OSError, ValueError):
-        return (index_path(collection) / FOLLOWS).read_text(encoding="utf-8")
+        return (index_path(collection) / FOLLOWED_FOLDER_FILE).read_text(encoding="utf-8")
     return None
 
 

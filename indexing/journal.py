@@ -79,23 +79,23 @@ def change_collection(collection: str, wait: float | None = None) -> Iterator[Lo
     seconds = WAIT_SECONDS if wait is None else wait
     lock = index_lock(f"uploads-{collection}", seconds, f"changing the documents of {collection}")
     with _explain_full_disk(), lock:
-        _end_changes(collection)
+        _settle_changes(collection)
         try:
             yield LocalChanges(collection)
         finally:
-            _end_changes(collection)
+            _settle_changes(collection)
 
 
-def end_all_changes() -> None:
+def settle_all_changes() -> None:
     """Finish or undo the changes that stopped processes have left unfinished, in all collections."""
     for collection in sorted({_collection_of(folder) for folder in _uploads().glob(f"{_INCOMING}*")}):
         try:
-            end_changes(collection)
+            settle_changes(collection)
         except (OSError, DocumentStoreError) as error:
             logger.error("A change of the collection %s could not be finished or undone. %s", collection, error)
 
 
-def end_changes(collection: str) -> None:
+def settle_changes(collection: str) -> None:
     """Finish or undo the changes that stopped processes have left unfinished, in one collection."""
     # If another process holds the lock, that process has already done this.
     with suppress(Busy, ValueError), change_collection(collection, wait=0):
@@ -212,7 +212,7 @@ def _passage_state(store: TantivyDocumentStore, passage: str | Document) -> str 
     return hashlib.blake2b(state.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def _end_changes(collection: str) -> None:
+def _settle_changes(collection: str) -> None:
     """Finish or undo each unfinished change. Delete a folder without a journal if its process has ended."""
     for incoming in sorted(_uploads().glob(f"{_INCOMING}*")):
         if _collection_of(incoming) != collection:

@@ -326,7 +326,7 @@ def change_shared(collection: str, wait: float | None = None) -> Iterator[Shared
             changes.release()
 
 
-def end_shared_changes() -> None:
+def settle_shared_changes() -> None:
     """Finish or undo the changes that stopped servers have left unfinished, in all collections."""
     from elasticsearch import helpers
 
@@ -353,7 +353,7 @@ def forget_uploads(client: Elasticsearch, **term: str) -> None:
     _delete(client, [hit["_id"] for hit in hits])
 
 
-def find_room(collection: str) -> Room:
+def measure_uploads(collection: str) -> Room:
     """Count the uploaded files and bytes of a collection, and the collections that uploads have made."""
     query = {"bool": {"filter": [{"term": {"kind": "file"}}, {"term": {"collection": collection}}]}}
     with stores.connect_elasticsearch() as client:

@@ -24,7 +24,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
 )
 from prefrag.components.errors import Missing
 from prefrag.components.file_lock import hold_lock
-from prefrag.components.settings import settings, share_secrets
+from prefrag.components.settings import export_secrets, settings
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD, title_key
 
@@ -349,7 +349,7 @@ def elasticsearch_store(url: str | None = None, index: str = "default", **more: 
     from prefrag.components.document_stores.elasticsearch.connection import connection_settings
     from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 
-    share_secrets()
+    export_secrets()
     given = {"request_timeout": 10, "custom_mapping": ElasticsearchMultiMatchRetriever.recommended_mapping(), **more}
     return ElasticsearchDocumentStore(
         index=index,

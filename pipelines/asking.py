@@ -123,7 +123,7 @@ async def _run(
     try:
         if sent := sent_to_tracing():
             context.run(audit, "tracing", sent=sent)
-        async with aclosing(end_with_tasks(engine, began + deadline, context)) as outputs:
+        async with aclosing(cancel_tasks_at_end(engine, began + deadline, context)) as outputs:
             async for output in outputs:
                 if "answer" in output and (result := output["answer"].get("result") or next(iter(results), None)):
                     yield result
@@ -180,7 +180,7 @@ def _count(result: Mapping[str, Any], status: str) -> dict[str, Any]:
     }
 
 
-async def end_with_tasks(
+async def cancel_tasks_at_end(
     outputs: AsyncGenerator[T, None], until: float, context: Context | None = None
 ) -> AsyncGenerator[T, None]:
     """Yield a pipeline engine's outputs. At the end, or if the caller stops early, cancel the engine's tasks.
@@ -376,7 +376,7 @@ def _find_cause(error: Exception) -> BaseException:
     return find_cause(error, RunError) or error.__cause__ or error
 
 
-def find_busy_server(error: BaseException) -> dict[str, Any]:
+def status_if_busy(error: BaseException) -> dict[str, Any]:
     """If an overloaded model server refused a call, return the status and the pause for the client; else {}."""
     server = find_cause(error, ModelServerError)
     return {"http_status": 429, "retry_after": server.retry_after} if server and server.status == 429 else {}
@@ -385,7 +385,7 @@ def find_busy_server(error: BaseException) -> dict[str, Any]:
 def _find_status(error: Exception) -> dict[str, Any]:
     # If the filters do not fit the documents, the status must tell the client to correct them.
     is_refused = isinstance(_find_cause(error).__cause__, FilterError)
-    return {"http_status": BadInput.http_status} if is_refused else find_busy_server(error)
+    return {"http_status": BadInput.http_status} if is_refused else status_if_busy(error)
 
 
 def _make_failure(message: str, state: State | None, local: str, **answer: Any) -> RunFailed:

@@ -22,7 +22,7 @@ from prefrag.components.errors import BadInput, Missing
 from prefrag.components.generators.model_host import refuse_remote_models
 from prefrag.components.parts import ELASTICSEARCH_STORE, is_store, walk_parts
 from prefrag.components.retrievers.provider import searches_web
-from prefrag.components.settings import settings, share_secrets
+from prefrag.components.settings import export_secrets, settings
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.web_switch import explain_closed
 from prefrag.components.web.web_retriever import WebRetriever
@@ -159,7 +159,7 @@ def build(block: Block, name: str) -> Any:
     """Build a pipeline; its components may come from modules in ``PREFRAG_PIPELINES_DIR``."""
     if own := settings.pipelines_dir:
         make_importable(own, {part["type"] for part in blocks(block)})
-    share_secrets()
+    export_secrets()
     for part in blocks(block):
         if class_of(part) == ELASTICSEARCH_STORE:
             parameters = parameters_of(part)

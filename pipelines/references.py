@@ -44,7 +44,7 @@ def evidence_texts(result: Mapping[str, Any]) -> list[str]:
     return texts
 
 
-def given_parts(result: Mapping[str, Any]) -> list[str]:
+def answer_parts(result: Mapping[str, Any]) -> list[str]:
     """Write what the extractive reader found, in four parts: up to the answer, the answer, the rest, the source.
 
     The answer is empty if the reader found only a sentence. The list is empty if nothing was found or a model answered.

@@ -29,12 +29,12 @@ from prefrag.components.audit_log import check_audit_log
 from prefrag.components.settings import settings
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
-from prefrag.indexing.journal import end_all_changes
+from prefrag.indexing.journal import settle_all_changes
 from prefrag.indexing.report import IndexReport
-from prefrag.indexing.shared_uploads import end_shared_changes
+from prefrag.indexing.shared_uploads import settle_shared_changes
 from prefrag.server import feedback, served_pipelines
 from prefrag.server.collection_routes import make_routes
-from prefrag.server.collections import hide_stand_ins, listed_collections
+from prefrag.server.collections import exclude_web_substitutes, listed_collections
 from prefrag.server.followed_folder import FollowedFolder
 from prefrag.server.indexing_process import IndexingProcesses
 from prefrag.server.json_bodies import BodyLimit, refuse_wrong_shape
@@ -43,7 +43,7 @@ from prefrag.server.lifetime import CancelWhenGone, RunLimit
 from prefrag.server.log import configure_log
 from prefrag.server.metrics import CONTENT_TYPE, write_metrics
 from prefrag.server.open_webui import OpenWebUIRoutes
-from prefrag.server.openai_protocol import ErrorForm, StreamEnd
+from prefrag.server.openai_protocol import OpenAIErrors, StreamEnd
 from prefrag.server.page import page_routes
 from prefrag.server.page_token import PageToken
 from prefrag.server.readiness import EVERYTHING, STORES, find_outages, leaving
@@ -59,7 +59,7 @@ def create_app() -> FastAPI:
     keyring, page_token, open_deploy = Keyring(), PageToken(), settings.open_deploy
     files, lenient = served_pipelines.choose_pipelines(), served_pipelines.skips_broken()
     listed_collections()  # raises an error if PREFRAG_COLLECTIONS has a name that no index can have
-    hide_stand_ins(files.values())
+    exclude_web_substitutes(files.values())
     # If Hayhooks found pipelines in its folder, Hayhooks would load them and only log failures. So give it an empty
     # folder. Only pipelines that are deployed later are stored there.
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
@@ -80,7 +80,7 @@ def create_app() -> FastAPI:
     # Hayhooks adds. `add_middleware` would put ours outside.
     app.user_middleware += [
         Middleware(OpenWebUIRoutes),
-        Middleware(ErrorForm),
+        Middleware(OpenAIErrors),
         Middleware(OpenRoutes, open_deploy=open_deploy),
         Middleware(ApiKeys, keyring=keyring, page_token=page_token),
         Middleware(RequestRate),
@@ -126,10 +126,10 @@ def create_app() -> FastAPI:
                 for name, reason in sorted(failed.items()):
                     log.error("{}: {}. {}", "Left out" if lenient else "Not ready", name, one_line(reason))
                 await find_unreachable()
-                await asyncio.to_thread(end_all_changes)
+                await asyncio.to_thread(settle_all_changes)
                 if settings.state == "elasticsearch":
                     # In a thread, because this first waits to find out which other servers are still alive.
-                    threading.Thread(target=end_shared_changes, daemon=True).start()
+                    threading.Thread(target=settle_shared_changes, daemon=True).start()
                 if open_deploy:
                     log.warning("The deploy routes are open: whoever may call them can run any code on this server.")
                 page_token.show()
@@ -148,7 +148,7 @@ def create_app() -> FastAPI:
                 await asyncio.wait(at_work, timeout=_LAST_SECONDS)
             # Clear the global variables. Otherwise a second application in this process could not use the same names.
             registry.clear()
-            hide_stand_ins(())
+            exclude_web_substitutes(())
             deployed_later.cleanup()
 
     app.router.lifespan_context = lifespan

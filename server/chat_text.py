@@ -9,7 +9,7 @@ from prefrag.components.reasoner.reader_step import NOT_READ
 from prefrag.components.state.state import Event, Label
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.pipelines import search_failures
-from prefrag.pipelines.references import HEADING, NOT_ANSWERED, evidence_texts, given_parts, references_text
+from prefrag.pipelines.references import HEADING, NOT_ANSWERED, answer_parts, evidence_texts, references_text
 from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.pipelines.trace_text import one_line, trace_text
 
@@ -45,7 +45,7 @@ def strip_controls(text: str) -> str:
 
 def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, str], lists_sources: bool = True) -> str:
     """Write the content of the assistant's message. ``marks`` says how `rename_marks` renames marks of passages."""
-    if parts := given_parts(result):
+    if parts := answer_parts(result):
         before, span, behind, where = (_without_emphasis(part) for part in parts)
         # The line begins with a word of ours, such as "Stated", so that no untrusted text starts a heading or a list.
         parts = [rename_marks(f"{before}{span and f'**{span}**'}{behind}{where}", marks)]
@@ -135,7 +135,7 @@ def write_note(result: Mapping[str, Any], cites: bool) -> str:
     says = []
     if (read := result.get("question")) and read != result.get("asked", read):
         says.append(f"the question was read as \u201c{disarm(one_line(read))}\u201d")
-    if given_parts(result):
+    if answer_parts(result):
         says.append("the extractive reader found this without a language model")
     elif (guess := result.get("guess")) and result.get("probability") is None:
         says.append(f"*a guess: {_without_emphasis(one_line(guess))}*")

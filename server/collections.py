@@ -63,7 +63,7 @@ def is_listed(name: str, by_name: bool = False) -> bool:
     return not (name in _stand_ins or name == settings.web_index or name.endswith(WEB_INDEX_SUFFIX))
 
 
-def hide_stand_ins(files: Iterable[Path]) -> None:
+def exclude_web_substitutes(files: Iterable[Path]) -> None:
     """Exclude from ``all`` every index that one of these pipelines searches in place of the web."""
     _stand_ins.clear()
     for file in files:

@@ -8,7 +8,7 @@ from prefrag.components.errors import BadInput
 from prefrag.components.state.attached import MAX_ATTACHED, MAX_ATTACHED_CHARACTERS
 from prefrag.components.state.citations import read_citations
 from prefrag.server.chat_text import strip_notes
-from prefrag.server.front_end_prompts import Attachment, drop_tools, take_apart
+from prefrag.server.front_end_prompts import Attachment, drop_tools, separate_attachments
 
 # Earlier answers are cut to this many characters. The model that rewrites follow-up questions reads even fewer.
 _MAX_ANSWER_CHARACTERS = 4_000
@@ -36,16 +36,16 @@ def split_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
     for role, text in turns:
         if role not in ("user", "assistant") or not text:
             continue
-        content, files = (_read_answer(text), []) if role == "assistant" else take_apart(text)
+        content, files = (_read_answer(text), []) if role == "assistant" else separate_attachments(text)
         history.append({"role": role, "content": content})
         # Drop the numbers of these files, because the front end's numbers refer only to the last question's files.
         earlier = [file._replace(mark="") for file in files] + earlier
-    question, attached = take_apart(read_text(messages[last]))
+    question, attached = separate_attachments(read_text(messages[last]))
     instructions = []
     for message in messages:
         if message.get("role") in SYSTEM_ROLES:
             # Open WebUI can be configured to put files into the system message.
-            text, files = take_apart(read_text(message))
+            text, files = separate_attachments(read_text(message))
             instructions.append(drop_tools(text))
             attached += files
     return Conversation(question, history, _add_earlier(attached, earlier), "\n\n".join(filter(None, instructions)))

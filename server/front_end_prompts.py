@@ -81,7 +81,9 @@ def _has_system(messages: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _last_asked(messages: Sequence[Mapping[str, Any]]) -> str:
-    return take_apart(next((str(one["content"]) for one in reversed(messages) if one.get("role") == "user"), ""))[0]
+    return separate_attachments(
+        next((str(one["content"]) for one in reversed(messages) if one.get("role") == "user"), "")
+    )[0]
 
 
 def _first_words(asked: str) -> str:
@@ -94,7 +96,7 @@ def _first_words(asked: str) -> str:
     return " ".join(spoken.split()[:6])[:60]
 
 
-def take_apart(text: str) -> tuple[str, list[Attachment]]:
+def separate_attachments(text: str) -> tuple[str, list[Attachment]]:
     """Separate a question from the texts of files that a front end put around the question."""
     text = _FILE_TAGS.sub("", text)
     start, end = text.find(f"\n{_CONTEXT}"), text.rfind(_CONTEXT_END)

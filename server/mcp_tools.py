@@ -25,7 +25,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from prefrag.components.prompts.quotation import QUOTED, break_tokens, quote_text, quote_title
+from prefrag.components.prompts.quotation import QUOTED, defuse_tokens, quote_text, quote_title
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.unicode_form import is_text
 from prefrag.pipelines.references import HEADING, NOT_ANSWERED, label_text, place_text, references, title_text
@@ -134,17 +134,17 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
     evidence = result.get("evidence") or ()
     certainty = result.get("certainty")
     if certainty == "stated":
-        parts = [f"Stated: {disarm(break_tokens(result['answer_with_citations']))}"]
+        parts = [f"Stated: {disarm(defuse_tokens(result['answer_with_citations']))}"]
     elif answer := result.get("answer_with_citations") or result.get("answer"):
         # Disarm the answer: it may repeat parts of a passage, which the client may render as Markdown.
-        parts = [f"Answer: {disarm(break_tokens(answer))}\n{label_text(result)}"]
+        parts = [f"Answer: {disarm(defuse_tokens(answer))}\n{label_text(result)}"]
     elif evidence:
         head = f"{NOT_ANSWERED} There is no answer; these sentences were found:"
         found = [f"[{one['mark']}]\n{quote_text(one['sentence'])}" for one in evidence]
         parts = ["Probably the first of these sentences answers it:" if certainty == "probably" else head, *found]
     else:
         parts = ["No answer was found."]
-    parts.append(break_tokens(write_note(result, cites)))
+    parts.append(defuse_tokens(write_note(result, cites)))
     cited = {citation["mark"] for citation in result.get("citations") or ()}
     # Quote the best sentence of each cited source (of all sources if none is cited), unless it is shown above already.
     sources = [
@@ -158,7 +158,7 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
 
 def _write_source(mark: str, document: Mapping[str, Any], quotes: bool) -> str:
     title = quote_title(title_text(document) or str(document.get("id") or ""))
-    address = f" {break_tokens(str(document['url']))}" if document.get("url") else ""
+    address = f" {defuse_tokens(str(document['url']))}" if document.get("url") else ""
     line = f"[{mark}] {title} ({place_text(document, quote_title)}){address}"
     sentence = document.get("sentence") or {"start": 0, "end": _BEGINNING}
     text = quote_text(str(document.get("content") or "")[sentence["start"] : sentence["end"]])
@@ -220,7 +220,7 @@ async def _report(number: int, text: str, context: RequestContext[Any, Any, Any]
     """Report progress to a client that asked for reports. Many clients wait longer if they receive reports."""
     token = None if context.meta is None else context.meta.progressToken
     if token is not None:
-        message = disarm(break_tokens(text))[:_TEXT_CHARACTERS]
+        message = disarm(defuse_tokens(text))[:_TEXT_CHARACTERS]
         call = str(context.request_id)
         await context.session.send_progress_notification(token, number, None, message, related_request_id=call)
 

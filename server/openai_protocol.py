@@ -97,7 +97,7 @@ class StreamEnd:
                 keep_alive.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
 
-class ErrorForm:
+class OpenAIErrors:
     """Add ``{"error": {"message", "type", "param", "code"}}`` to the JSON of errors under ``/v1``."""
 
     def __init__(self, app: ASGIApp):

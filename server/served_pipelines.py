@@ -18,8 +18,8 @@ from hayhooks.server.utils.yaml_pipeline_wrapper import YAMLPipelineWrapper
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
     chosen_index,
-    refuse_demo,
     resolve_index,
+    set_index_variable,
 )
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.settings import settings
@@ -63,7 +63,7 @@ def check_index(files: Iterable[Path]) -> None:
     stores = [parameters_of(one) for one in parts if class_of(one) == _STORE]
     names = {store.get("index") for store in stores if not store.get("path")}
     # If the chosen index is the demo, this sets `default` instead.
-    refuse_demo(chosen_index() if None in names else DEFAULT_INDEX)
+    set_index_variable(chosen_index() if None in names else DEFAULT_INDEX)
     for name in names:
         resolve_index(name)
 

@@ -25,7 +25,7 @@ from prefrag.components.settings import settings
 from prefrag.indexing.discovery import may_be_readable, why_left_out
 from prefrag.indexing.journal import count_made_by_uploads, uploads_folder, was_made_by_upload
 from prefrag.indexing.report import IndexedFile
-from prefrag.indexing.shared_uploads import Room, describe_index, find_room, uploaded_path
+from prefrag.indexing.shared_uploads import Room, describe_index, measure_uploads, uploaded_path
 from prefrag.indexing.stores import ORIGIN_FIELDS, open_passages
 from prefrag.indexing.uploads import change_documents
 
@@ -65,7 +65,7 @@ def read_name(sent: bytes) -> str:
 
 def check_room(collection: str, arriving: int, shared: bool = False) -> None:
     """Refuse an upload if its collection is full, or if it needs a new collection but there are too many already."""
-    room, most = find_room(collection) if shared else _find_room_here(collection), settings.max_collection_bytes
+    room, most = measure_uploads(collection) if shared else _find_room_here(collection), settings.max_collection_bytes
     if room.bytes + arriving > most or room.files >= settings.max_collection_files:
         message = (
             f"The collection holds {room.files:,} uploaded files with {room.bytes:,} bytes; the limits are "

@@ -21,7 +21,7 @@ from haystack.dataclasses import ChatMessage
 
 from prefrag import pipelines
 from prefrag.components.audit_log import label_audit
-from prefrag.components.document_stores.tantivy.index_location import refuse_demo
+from prefrag.components.document_stores.tantivy.index_location import set_index_variable
 from prefrag.components.errors import BadInput, error_kind
 from prefrag.components.generators.model_call import ModelCall, PreparedCall
 from prefrag.components.reasoner.reasoner import Reasoner
@@ -31,7 +31,7 @@ from prefrag.components.state.run_options import CHAT, REST, RunOptions, read_op
 from prefrag.components.state.state import Event, RunError, RunSettings, State, identity
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.pipelines import RunFailed
-from prefrag.pipelines.asking import find_busy_server, limit_deadline
+from prefrag.pipelines.asking import limit_deadline, status_if_busy
 from prefrag.pipelines.run_labels import label_run
 from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.pipelines.trace_text import one_line, trace_text
@@ -86,7 +86,7 @@ class ServedPipeline(BasePipelineWrapper):
 
     def setup(self) -> None:
         """Load the pipeline and warm it up, so that the first request does not wait."""
-        refuse_demo()
+        set_index_variable()
         self.pipeline = pipelines.load(self.name)
         self.pipeline.warm_up()
 
@@ -256,7 +256,7 @@ class ServedPipeline(BasePipelineWrapper):
             message = f"The front end's task was given up after {seconds:g} s."
             raise RunFailed(message, {"errors": [message]}, http_status=504) from error
         except RunError as error:
-            raise RunFailed(str(error), {"errors": [str(error)]}, **find_busy_server(error)) from error
+            raise RunFailed(str(error), {"errors": [str(error)]}, **status_if_busy(error)) from error
         result = compose(state)
         return reply, self._publish({"usage": result["usage"], "sent_to_models": result["sent_to_models"]})
 

@@ -6,7 +6,7 @@ from typing import Any
 from haystack import Document, component
 
 from prefrag.components.adaptive_rag.question_features import names_in
-from prefrag.components.block import Block, check_whole
+from prefrag.components.block import Block, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_component, gather
 from prefrag.components.state.state import State
 from prefrag.components.text.term_statistics import passage_text
@@ -43,8 +43,8 @@ class PopularityRouter(Block):
         :param depth: How many passages to retrieve for each name. Only passages that contain the name are counted.
         :raises ValueError: When a number is out of range, or the threshold is above the depth and can never be reached.
         """
-        check_whole(0, threshold=threshold)
-        check_whole(1, depth=depth)
+        check_whole_number(0, threshold=threshold)
+        check_whole_number(1, depth=depth)
         if threshold > depth:
             raise ValueError(f"threshold is {threshold}: set it to at most depth, which is {depth}.")
         self.retriever = retriever

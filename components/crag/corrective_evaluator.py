@@ -7,7 +7,7 @@ from typing import Any
 
 from haystack import Document, component
 
-from prefrag.components.block import check_range, check_whole
+from prefrag.components.block import check_range, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall
@@ -81,7 +81,7 @@ class CorrectiveEvaluator:
         check_range(-1, 1, lower=lower, upper=upper, strip_threshold=strip_threshold)
         if lower > upper:
             raise ValueError(f"lower is {lower} and upper {upper}: set lower to at most upper.")
-        check_whole(1, strips=strips, strip_sentences=strip_sentences)
+        check_whole_number(1, strips=strips, strip_sentences=strip_sentences)
         prompt_path(prompt)
         self.judge = judge
         self.chat_generator = chat_generator

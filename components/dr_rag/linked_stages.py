@@ -8,14 +8,14 @@ from typing import Any
 
 from haystack import Document, component
 
-from prefrag.components.block import Block, check_whole
+from prefrag.components.block import Block, check_whole_number
 from prefrag.components.both_ways import as_blocking
 from prefrag.components.dr_rag.open_question_query import OpenQuestionQuery
 from prefrag.components.dr_rag.query_doc_concat import QueryDocConcat
 from prefrag.components.dr_rag.second_stage import (
     SourceCall,
     classifier_error,
-    keep_local,
+    refuse_sending_local,
     search_all,
     with_searches,
     with_selection,
@@ -62,7 +62,7 @@ class LinkedStages(Block):
         for name, part in (("source", source), ("links", links)):
             if not isinstance(part, RetrievalSource):
                 raise ValueError(f"`{name}` is not a RetrievalSource: put your retriever into a RetrievalSource.")
-        check_whole(1, first_stage_depth=first_stage_depth, second_stage_depth=second_stage_depth)
+        check_whole_number(1, first_stage_depth=first_stage_depth, second_stage_depth=second_stage_depth)
         self.source = source
         self.links = links
         self.classifier = PairClassifier(selection="fill") if classifier is None else classifier
@@ -123,7 +123,7 @@ class LinkedStages(Block):
     def _second_calls(self, state: State, documents: list[Document]) -> list[SourceCall]:
         """List the searches of the second stage, grouped by kind; each group has one search per document."""
         for source in (self.source, self.links):
-            keep_local(state, source, documents)
+            refuse_sending_local(state, source, documents)
         deep = _with_depth(state, self.second_stage_depth)
         by_titles = [(self.links, document.content or "") for document in documents]
         by_words = [

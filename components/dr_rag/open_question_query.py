@@ -4,7 +4,7 @@ import re
 
 from haystack import Document, component
 
-from prefrag.components.block import check_whole
+from prefrag.components.block import check_whole_number
 from prefrag.components.both_ways import as_async
 from prefrag.components.text.term_statistics import TermStatistics, analyze_texts, passage_text
 
@@ -36,7 +36,7 @@ class OpenQuestionQuery:
         :param max_names: The maximum number of names from one document; None for all.
         :raises ValueError: When max_names is under 1.
         """
-        check_whole(1, max_names=max_names)
+        check_whole_number(1, max_names=max_names)
         self.term_statistics = term_statistics
         self.max_names = max_names
 

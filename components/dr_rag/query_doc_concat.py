@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from haystack import Document, component
 
-from prefrag.components.block import check_whole
+from prefrag.components.block import check_whole_number
 from prefrag.components.both_ways import as_async
 
 
@@ -33,7 +33,7 @@ class QueryDocConcat:
         """
         if isinstance(parts, str):
             raise ValueError(f"parts is {parts!r}: give a list of `content` and metadata fields, such as `title`.")
-        check_whole(1, max_words=max_words)
+        check_whole_number(1, max_words=max_words)
         self.parts = list(parts)
         self.max_words = max_words
 

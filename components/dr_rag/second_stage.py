@@ -10,7 +10,7 @@ from typing import Any
 
 from haystack import Document, component
 
-from prefrag.components.block import Block, check_whole
+from prefrag.components.block import Block, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.dr_rag.query_doc_concat import QueryDocConcat
 from prefrag.components.pair_classifier.fill_by_rank import fill_by_rank
@@ -53,7 +53,7 @@ class SecondStage(Block):
         """
         if not isinstance(source, RetrievalSource):
             raise ValueError("The second stage needs a source: put your retriever into a RetrievalSource.")
-        check_whole(1, k1=k1, second_stage_depth=second_stage_depth)
+        check_whole_number(1, k1=k1, second_stage_depth=second_stage_depth)
         self.source = source
         self.concat = QueryDocConcat() if concat is None else concat
         self.classifier = classifier
@@ -110,7 +110,7 @@ class SecondStage(Block):
     def _second_searches(self, state: State, documents: list[Document]) -> list[State]:
         if len(documents) >= state.settings.top_k:
             return []
-        keep_local(state, self.source, documents)
+        refuse_sending_local(state, self.source, documents)
         deep = replace(state, settings=replace(state.settings, top_k=self.second_stage_depth))
         queries = self.concat.run(state.question, documents)["queries"]
         return [deep.with_last(query=query) for query in queries]
@@ -127,7 +127,7 @@ class SecondStage(Block):
         return with_selection(state, method, documents, pairs, seconds)
 
 
-def keep_local(state: State, source: RetrievalSource, documents: Sequence[Document]) -> None:
+def refuse_sending_local(state: State, source: RetrievalSource, documents: Sequence[Document]) -> None:
     """Refuse to search an external source with the text of local documents."""
     external = {source.name, *state.settings.external}
     local = {str(document.meta.get("source")) for document in documents} - external

@@ -112,7 +112,7 @@ class ChatModel:
         return min(filter(None, (self._settings.context, stated)), default=_SERVER_CONTEXT_WINDOW)
 
     @property
-    def sets_context(self) -> bool:
+    def has_context_setting(self) -> bool:
         """Whether an environment variable sets the context window."""
         return self._settings.context is not None
 

@@ -17,7 +17,7 @@ from typing import Any
 from haystack import component
 from haystack.dataclasses import ChatMessage
 
-from prefrag.components.block import Block, check_above_zero, check_whole
+from prefrag.components.block import Block, check_above_zero, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.generators.model_host import THIS_MACHINE
 from prefrag.components.generators.token_probabilities import read_logprobs
@@ -73,7 +73,7 @@ class EmbeddedChatGenerator(Block):
             file: merged into 4-bit weights, its small changes would be lost by rounding.
         :raises ValueError: For a number that is not above zero.
         """
-        check_whole(1, context_window=context_window)
+        check_whole_number(1, context_window=context_window)
         check_above_zero(timeout=timeout)
         self.model_path = model_path
         self.context_window = context_window

@@ -117,7 +117,7 @@ class ModelCall:
         """The maximum number of tokens of prompt and reply together."""
         return int(getattr(self.chat_generator, "context_window", None) or DEFAULT_CONTEXT_WINDOW)
 
-    def calls_model_of(self, chat_generator: ChatGenerator) -> bool:
+    def has_same_model_as(self, chat_generator: ChatGenerator) -> bool:
         """Check whether another chat generator calls the same model. If so, both share the model's prompt cache."""
         return _name_model(self.chat_generator) == _name_model(chat_generator)
 

@@ -120,7 +120,7 @@ class ModelJudge(Block):
         # Instructions are part of the reasoner's conversation, but apply only to answers and not to verdicts.
         if reasoner is None or self.prompt != _PROMPT or settings.prompts != "product" or settings.instructions:
             return None
-        if not self.call.calls_model_of(reasoner.chat_generator):
+        if not self.call.has_same_model_as(reasoner.chat_generator):
             return None
         found = {identity(document): document for document in state.step.searches[-1].documents}
         shown = state.with_last(documents=tuple(found.values()), refined=None, observed=True)

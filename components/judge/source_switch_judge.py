@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from haystack import component
 
-from prefrag.components.block import check_choice, check_whole
+from prefrag.components.block import check_choice, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.judge.judge import Judge
 from prefrag.components.state.state import Action, State, Verdict
@@ -54,7 +54,7 @@ class SourceSwitchJudge:
         if not callable(getattr(judge, "judge", None)):
             raise ValueError(f"judge is {judge!r}: set it to a judge, such as ModelJudge or TreeJudge.")
         check_choice(("this_step", "next_step"), switch_at=switch_at)
-        check_whole(0, patience=patience)
+        check_whole_number(0, patience=patience)
         if patience and switch_at == "next_step":
             raise ValueError("patience has no effect with switch_at: next_step. Set patience to 0.")
         self.sources = list(sources)

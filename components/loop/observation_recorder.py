@@ -6,7 +6,7 @@ from functools import reduce
 from haystack import Document, component
 from haystack.core.component.types import Variadic
 
-from prefrag.components.block import check_whole
+from prefrag.components.block import check_whole_number
 from prefrag.components.both_ways import as_async
 from prefrag.components.state.observation import observe
 from prefrag.components.state.state import Search, State, identity
@@ -28,7 +28,7 @@ class ObservationRecorder:
         :param max_documents: The maximum number of different documents to show in a run (15 in IRCoT); None: no limit.
         :raises ValueError: When ``max_documents`` is less than 1.
         """
-        check_whole(1, max_documents=max_documents)
+        check_whole_number(1, max_documents=max_documents)
         self.merge = merge
         self.max_documents = max_documents
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from haystack import Document, component
 
-from prefrag.components.block import check_whole
+from prefrag.components.block import check_whole_number
 from prefrag.components.both_ways import as_blocking
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall
 from prefrag.components.generators.token_budget import estimate_tokens
@@ -43,7 +43,7 @@ class ObservationRefiner:
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :raises ValueError: When the threshold is under 1, or the prompt file does not exist.
         """
-        check_whole(1, threshold=threshold)
+        check_whole_number(1, threshold=threshold)
         prompt_path(prompt)
         self.chat_generator = chat_generator
         self.threshold = threshold

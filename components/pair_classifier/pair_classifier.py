@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from haystack import Document, component
 
-from prefrag.components.block import check_choice, check_range, check_whole
+from prefrag.components.block import check_choice, check_range, check_whole_number
 from prefrag.components.both_ways import in_thread_async
 from prefrag.components.pair_classifier.fill_by_rank import fill_by_rank
 from prefrag.components.pair_classifier.pair_scorer import Pair, PairScorer
@@ -86,7 +86,7 @@ class PairClassifier:
         check_choice(get_args(Selection), selection=selection)
         check_choice(get_args(Drop), drop=drop)
         check_choice(get_args(Accept), accept=accept)
-        check_whole(1, k=k, lookahead=lookahead)
+        check_whole_number(1, k=k, lookahead=lookahead)
         if not 0 < threshold < 1:
             raise ValueError(f"threshold is {threshold}: set it between 0 and 1.")
         check_range(0, 1e6, rank_weight=rank_weight)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from prefrag.components.block import Block, check_choice, check_whole
+from prefrag.components.block import Block, check_choice, check_whole_number
 from prefrag.components.pair_classifier.pair_scorer import ClassifierMissing, Pair
 from prefrag.components.settings import settings
 from prefrag.components.text.term_statistics import passage_text
@@ -51,7 +51,7 @@ class TransformerPairScorer(Block):
         :raises ValueError: When a setting is invalid.
         """
         check_choice(("torch", "onnx"), backend=backend)
-        check_whole(1, document_tokens=document_tokens)
+        check_whole_number(1, document_tokens=document_tokens)
         self.model = model
         self.backend = backend
         self.device = device

@@ -69,7 +69,7 @@ def quote_line(text: str) -> str:
     return _break_signs(_flatten(text))
 
 
-def break_tokens(text: str) -> str:
+def defuse_tokens(text: str) -> str:
     """Break the control tokens of chat templates in a text that may repeat a passage: a reply, a turn, a question."""
     return _TOKENS.sub(r"\g<0> ", text)
 

@@ -7,7 +7,7 @@ from typing import Any
 from jinja2 import DictLoader, StrictUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
-from prefrag.components.prompts.quotation import QUOTED, QUOTED_IN_OWN_FORM, break_tokens
+from prefrag.components.prompts.quotation import QUOTED, QUOTED_IN_OWN_FORM, defuse_tokens
 
 PROMPTS = Path(__file__).parent
 MODES = ("product", "plain")
@@ -21,7 +21,7 @@ ENVIRONMENT = SandboxedEnvironment(
     trim_blocks=True,
     lstrip_blocks=True,
     keep_trailing_newline=False,
-    finalize=lambda value: break_tokens(value) if isinstance(value, str) else value,
+    finalize=lambda value: defuse_tokens(value) if isinstance(value, str) else value,
     loader=DictLoader({}),
 )
 ENVIRONMENT.globals["quoted"] = QUOTED
@@ -32,7 +32,7 @@ def _compile(path: Path, modified: int) -> Template:
     return ENVIRONMENT.from_string(path.read_text(encoding="utf-8"))
 
 
-def own_file(prompt: str, prompts: str) -> Path | None:
+def user_file(prompt: str, prompts: str) -> Path | None:
     """Find a prompt in the user's folder of prompts; None if the folder does not contain it."""
     if prompts in MODES:
         return None
@@ -49,7 +49,7 @@ def prompt_path(prompt: str, prompts: str = "product") -> Path:
     :raises ValueError: When there is no such file.
     """
     shipped = PROMPTS / f"{prompt}.jinja"
-    path = (own_file(prompt, prompts) or shipped) if shipped.is_file() else Path(prompt).expanduser()
+    path = (user_file(prompt, prompts) or shipped) if shipped.is_file() else Path(prompt).expanduser()
     if not path.is_file():
         names = ", ".join(sorted(file.stem for file in PROMPTS.glob("*.jinja")))
         raise ValueError(f"No prompt '{prompt}' exists: name a .jinja file by its path, or a shipped prompt ({names}).")
@@ -59,7 +59,7 @@ def prompt_path(prompt: str, prompts: str = "product") -> Path:
 def render_prompt(prompt: str, prompts: str = "product", /, **values: Any) -> str:
     """Render a prompt (see :func:`prompt_path`), without blanks at its ends; raises ValueError if that fails."""
     path = prompt_path(prompt, prompts)
-    quoted = {} if own_file(PASSAGE, prompts) is None else {"quoted": QUOTED_IN_OWN_FORM}
+    quoted = {} if user_file(PASSAGE, prompts) is None else {"quoted": QUOTED_IN_OWN_FORM}
     try:
         return _compile(path, path.stat().st_mtime_ns).render(**quoted, **values).strip()
     except CANNOT_BE_FILLED as error:

@@ -50,7 +50,7 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
     return is_open and not set(_EARLIER.findall(clause)).isdisjoint(re.findall(r"\w+", question.lower()))
 
 
-def is_affirmed(question: str, said: str) -> bool:
+def ignores_negation(question: str, said: str) -> bool:
     """Check whether a question has a negation, as in "Who never signed?", but an answer's text (``said``) has none."""
     return bool(_NOT.search(_CONDITION.sub("", question))) and not _ANY_NEGATION.search(said)
 

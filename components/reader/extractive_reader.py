@@ -30,7 +30,7 @@ from prefrag.components.reader.span_features import WordWeight, question_weights
 from prefrag.components.state.evidence import is_heading
 from prefrag.components.state.places import standing_of
 from prefrag.components.text.sentences import sentence_at, shown_sentences, with_list
-from prefrag.components.text.term_statistics import held_weight
+from prefrag.components.text.term_statistics import sum_of_weights
 from prefrag.components.trees import load_trees
 
 SHIPPED_READER = Path(__file__).parent / "shipped"
@@ -358,7 +358,7 @@ def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeigh
     """Return the index of the passage with the sentence that covers most of the question, and this sentence."""
     sentences = [(place, one) for place, (_, text) in enumerate(passages) for one in shown_sentences(text)]
     asked = question_weights(question, weight)
-    return max(sentences, key=lambda one: held_weight(asked, stems_of(one[1])))
+    return max(sentences, key=lambda one: sum_of_weights(asked, stems_of(one[1])))
 
 
 # The maximum number of documents among which `choose_documents` chooses. Scoring all their pairs takes milliseconds.

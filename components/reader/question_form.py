@@ -112,7 +112,7 @@ def question_head(question: str) -> str:
     return question[begin : next((end for end in ends if len(question[begin:end].split()) > 1), None)].strip()
 
 
-def asks_through_another(question: str) -> bool:
+def identifies_by_another(question: str) -> bool:
     """Check whether a question may identify a thing by another, as in "X's son" or "the school that trained X"."""
     return not question.rstrip().endswith(question_head(question)) or _OF.search(question) is not None
 

@@ -5,14 +5,14 @@ from functools import cached_property
 
 import numpy as np
 
-from prefrag.components.reader.another_question import is_affirmed, is_of_another_time
+from prefrag.components.reader.another_question import ignores_negation, is_of_another_time
 from prefrag.components.reader.encoder_scores import EncoderScores
 from prefrag.components.reader.question_form import question_head
 from prefrag.components.reader.reader_input import passage_text
 from prefrag.components.reader.span_candidates import SpanCandidate
 from prefrag.components.reader.span_features import WordWeight, question_weights, stems_of, word_weights_of
 from prefrag.components.text.sentences import sentence_spans
-from prefrag.components.text.term_statistics import held_weight
+from prefrag.components.text.term_statistics import sum_of_weights
 
 BEFORE, AFTER = "\u00ab ", " \u00bb"
 _LEAST = 1e-4
@@ -61,12 +61,12 @@ class SecondLook:
 
     def holds_of(self, candidate: SpanCandidate) -> float:
         """Measure how much of the question a candidate's sentence and title cover, from 0 to 1."""
-        return held_weight(self._asked, self._held(candidate))
+        return sum_of_weights(self._asked, self._held(candidate))
 
     def most_of(self, passage: int) -> float:
         """Measure how much of the question a passage's best sentence and its title cover, from 0 to 1."""
         title = self._titles[passage]
-        return max(held_weight(self._asked, sentence | title) for sentence in self._stems[passage])
+        return max(sum_of_weights(self._asked, sentence | title) for sentence in self._stems[passage])
 
     def answers_another_question(self, candidate: SpanCandidate) -> bool:
         """Check whether a candidate is about another time or thing than the question, or ignores a "not" in it."""
@@ -77,7 +77,7 @@ class SecondLook:
         first, last = self._spans[candidate.passage][self._sentence_of(candidate)]
         begin, end = candidate.begin - shift - first, candidate.end - shift - first
         sentence = text[first : max(last, first + end)]
-        is_affirmation = is_affirmed(self._question, f"{title} {sentence}")
+        is_affirmation = ignores_negation(self._question, f"{title} {sentence}")
         return is_affirmation or is_of_another_time(self._question, sentence, begin, end)
 
     def covers_of(self, candidate: SpanCandidate) -> tuple[float, float, float]:
@@ -87,8 +87,8 @@ class SecondLook:
         three values are from 0 to 1.
         """
         held = self._held(candidate)
-        added = held_weight(self._asked, self._second(candidate)[1] - held)
-        return self.holds_of(candidate), held_weight(self._head, held), added
+        added = sum_of_weights(self._asked, self._second(candidate)[1] - held)
+        return self.holds_of(candidate), sum_of_weights(self._head, held), added
 
     def lacks_of(self, candidate: SpanCandidate) -> tuple[float, float, float, float]:
         """Find the weight, from 0 to 1, of the rarest word of the question that a text lacks; 0 if it lacks none.
@@ -128,7 +128,7 @@ class SecondLook:
         begin = candidate.begin - self._shifts[candidate.passage]
         if begin < 0:
             stems = self._stems[candidate.passage]
-            return max(range(len(stems)), key=lambda place: held_weight(self._asked, stems[place]))
+            return max(range(len(stems)), key=lambda place: sum_of_weights(self._asked, stems[place]))
         spans = self._spans[candidate.passage]
         return max((place for place, span in enumerate(spans) if span[0] <= begin), default=0)
 
@@ -149,7 +149,7 @@ class SecondLook:
                 continue
             for own, (begin, end) in zip(self._stems[place], self._spans[place], strict=True):
                 both = own | self._titles[place]
-                covers = held_weight(self._asked, both - held)
+                covers = sum_of_weights(self._asked, both - held)
                 if covers > best:
                     best, found, stems = covers, (title, text[begin:end]), both
         return found, stems

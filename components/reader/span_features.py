@@ -14,7 +14,7 @@ from prefrag.components.reader.encoder_scores import LEAST, EncoderScores, Value
 from prefrag.components.reader.question_form import ASKED_FEATURES, asked_for
 from prefrag.components.reader.reader_input import passage_text
 from prefrag.components.reader.span_candidates import KINDS, YEAR, SpanCandidate, short_title, span_candidates
-from prefrag.components.text.term_statistics import PLAIN_WORDS, held_weight
+from prefrag.components.text.term_statistics import PLAIN_WORDS, sum_of_weights
 from prefrag.components.text.title_mentions import normalize_words
 
 WordWeight = Callable[[str], float]
@@ -96,10 +96,10 @@ class PassageWords:
         self.begins = [word.start() for word in words]
         self.stems = [stem(word[0].lower()) for word in words]
         self.weights = [asked.get(one, 0.0) for one in self.stems]
-        self.covers = held_weight(asked, {*self.stems})
+        self.covers = sum_of_weights(asked, {*self.stems})
         self.sentences = [0, *(match.end() for match in _SENTENCE.finditer(self.text))]
         edges = [bisect_left(self.begins, begin) for begin in self.sentences] + [len(words)]
-        self.sentence_covers = [held_weight(asked, {*self.stems[left:right]}) for left, right in pairwise(edges)]
+        self.sentence_covers = [sum_of_weights(asked, {*self.stems[left:right]}) for left, right in pairwise(edges)]
         self.years = [int(year) for year in YEAR.findall(text)]
         # Where brackets begin and end, to tell what is inside them.
         self.in_brackets = [match.span() for match in re.finditer(r"\([^()]*\)", self.text)]
@@ -363,5 +363,5 @@ def question_cover(question: str, passages: Sequence[tuple[str, str]], weight: W
     asked = question_weights(question, weight)
     held = [stems_of(passage_text(*passage)) & asked.keys() for passage in passages]
     pairs = combinations_with_replacement(held, 2)
-    two = max((held_weight(asked, one | other) for one, other in pairs), default=0.0)
-    return held_weight(asked, set().union(*held)), two
+    two = max((sum_of_weights(asked, one | other) for one, other in pairs), default=0.0)
+    return sum_of_weights(asked, set().union(*held)), two

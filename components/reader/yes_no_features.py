@@ -9,7 +9,7 @@ from prefrag.components.reader.encoder_scores import Values
 from prefrag.components.reader.reader_input import passage_text
 from prefrag.components.reader.span_candidates import short_title
 from prefrag.components.reader.span_features import WordWeight, question_weights, stem
-from prefrag.components.text.term_statistics import held_weight
+from prefrag.components.text.term_statistics import sum_of_weights
 from prefrag.components.text.title_mentions import normalize_words
 
 _ASKED_WORDS = (
@@ -43,7 +43,7 @@ def yes_no_features(question: str, passages: Sequence[tuple[str, str]], weight: 
     asked = question_weights(question, weight)
     texts = [passage_text(title, text) for title, text in passages]
     stems = [{stem(word) for word in normalize_words(text).split()} for text in texts]
-    covers = [held_weight(asked, held) for held in stems]
+    covers = [sum_of_weights(asked, held) for held in stems]
     titles = [normalize_words(short_title(title)) if text != whole else "" for (title, text), whole in
               zip(passages, texts, strict=True)]  # fmt: skip
     named = [place for place, title in enumerate(titles) if title and f" {title} " in spoken]

@@ -6,7 +6,7 @@ from itertools import islice
 
 from haystack import Document
 
-from prefrag.components.reader.question_form import asks_through_another
+from prefrag.components.reader.question_form import identifies_by_another
 from prefrag.components.reader.reader import Candidate, Reader
 from prefrag.components.reader.span_candidates import span_candidates
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks
@@ -81,7 +81,7 @@ def next_query(state: State) -> str | None:
     step of a run, unless the question identifies a thing by another thing, as in "the author of Emma".
     """
     made, last = sum(step.action is Action.SEARCH for step in state.steps), state.settings.max_steps - 1
-    is_last = made >= max(_FEWEST_SEARCHES, last) and not asks_through_another(state.question)
+    is_last = made >= max(_FEWEST_SEARCHES, last) and not identifies_by_another(state.question)
     if state.is_done(state.settings.preferred) or is_last:
         return None
     found = next((step.documents for step in reversed(state.steps) if step.documents), ())[:_DOCUMENTS]

@@ -10,7 +10,7 @@ from haystack.dataclasses import ChatMessage
 from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall
 from prefrag.components.generators.token_budget import Observations
-from prefrag.components.prompts.quotation import break_tokens
+from prefrag.components.prompts.quotation import defuse_tokens
 from prefrag.components.prompts.render_prompt import prompt_path, put_instructions
 from prefrag.components.reader.reader import Candidate, Reader
 from prefrag.components.reasoner.reader_step import take_reader_step
@@ -258,7 +258,7 @@ class Reasoner:
 
     def _show(self, step: Step) -> Step:
         """Break control tokens in a step for the transcript: the model may have copied them from a passage."""
-        words: dict[str, Any] = {name: break_tokens(getattr(step, name)) for name in ("reply", "thought", "query")}
+        words: dict[str, Any] = {name: defuse_tokens(getattr(step, name)) for name in ("reply", "thought", "query")}
         return replace(step, **words)
 
     def _choose_tools(self, state: State) -> list[Tool]:

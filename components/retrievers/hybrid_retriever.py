@@ -15,7 +15,7 @@ from haystack.components.joiners import DocumentJoiner
 from haystack.core.serialization import component_from_dict, import_class_by_name
 from haystack.errors import FilterError
 
-from prefrag.components.block import Block, check_above_zero, check_whole
+from prefrag.components.block import Block, check_above_zero, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_component, call_in_thread, call_matching
 from prefrag.components.retrievers.provider import (
     Retriever,
@@ -71,7 +71,7 @@ class HybridRetriever(Block):
         for retriever in retrievers:
             if not callable(getattr(retriever, "run", None)):
                 raise ValueError(f"{retriever!r} has no `run`: give Haystack components with query -> documents.")
-        check_whole(1, top_k=top_k, candidates=candidates)
+        check_whole_number(1, top_k=top_k, candidates=candidates)
         check_above_zero(timeout=timeout)
         if weights is not None and (len(weights) != len(retrievers) or min(weights) < 0 or not sum(weights)):
             raise ValueError("weights must be one number per retriever, none under 0 and not all 0.")

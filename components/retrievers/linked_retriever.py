@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from haystack import Document, component
 from haystack.errors import FilterError
 
-from prefrag.components.block import Block, check_range, check_whole
+from prefrag.components.block import Block, check_range, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_component, gather, in_thread_async
 from prefrag.components.pair_classifier.pair_scorer import PairScorer
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
@@ -94,8 +94,10 @@ class LinkedRetriever(Block):
                 raise ValueError(f"`{label}` has no `run`: give a Haystack component.")
         if engine is not None and not callable(getattr(engine, "score", None)):
             raise ValueError("The engine has no `score(question, pairs)`: give a pair scorer.")
-        check_whole(1, top_k=top_k, candidates=candidates, first_stage_depth=first_stage_depth, link_depth=link_depth)
-        check_whole(0, observed_depth=observed_depth)
+        check_whole_number(
+            1, top_k=top_k, candidates=candidates, first_stage_depth=first_stage_depth, link_depth=link_depth
+        )
+        check_whole_number(0, observed_depth=observed_depth)
         check_range(0, 1e6, rank_weight=rank_weight)
         self.retriever = retriever
         self.links = links

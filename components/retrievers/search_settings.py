@@ -1,10 +1,10 @@
 """The number of documents that a search returns, from the settings of the retriever and of the call."""
 
-from prefrag.components.block import check_whole
+from prefrag.components.block import check_whole_number
 
 
 def wanted_top_k(own: int, given: int | None = None) -> int:
     """Return ``given``, the `top_k` of the call. If the call sets none, return ``own``, the retriever's `top_k`."""
     top_k = own if given is None else given
-    check_whole(1, top_k=top_k)
+    check_whole_number(1, top_k=top_k)
     return top_k

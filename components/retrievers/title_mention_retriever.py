@@ -7,7 +7,7 @@ from typing import Any
 from haystack import Document, component
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-from prefrag.components.block import check_whole
+from prefrag.components.block import check_whole_number
 from prefrag.components.both_ways import as_blocking, in_thread_async
 from prefrag.components.document_stores.elasticsearch.titles import ElasticsearchTitles
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
@@ -53,7 +53,7 @@ class TitleMentionRetriever:
                 "document_store must be a TantivyDocumentStore or an ElasticsearchDocumentStore, not "
                 f"{type(document_store).__name__}: other stores cannot look up titles."
             )
-        check_whole(1, per_title=per_title, top_k=top_k)
+        check_whole_number(1, per_title=per_title, top_k=top_k)
         self.document_store = document_store
         self.per_title = per_title
         self.top_k = top_k
@@ -66,7 +66,7 @@ class TitleMentionRetriever:
     def warm_up(self) -> None:
         """Open an on-disk index. If it is missing or damaged, this raises the error before the first question."""
         if isinstance(self.document_store, TantivyDocumentStore):
-            self.document_store.known_titles([])
+            self.document_store.known_title_keys([])
 
     @component.output_types(documents=list[Document], lookups=int)
     async def run_async(
@@ -95,7 +95,10 @@ class TitleMentionRetriever:
         store = self.document_store
         if isinstance(store, TantivyDocumentStore):
             # The calls run in threads, because the thousands of keys of a long text would block the event loop.
-            find_titles, find_documents = in_thread_async(store.known_titles), in_thread_async(store.documents_by_title)
+            find_titles, find_documents = (
+                in_thread_async(store.known_title_keys),
+                in_thread_async(store.documents_by_title),
+            )
         else:
             titles = ElasticsearchTitles(store)
             find_titles, find_documents = titles.known_titles_async, titles.documents_by_title_async

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from haystack import Document, component
 from haystack.dataclasses import ChatMessage
 
-from prefrag.components.block import check_choice, check_whole
+from prefrag.components.block import check_choice, check_whole_number
 from prefrag.components.both_ways import as_blocking, gather
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall
@@ -115,7 +115,7 @@ class PassageCritic:
         :raises ValueError: When a setting is invalid, or a prompt file does not exist.
         """
         check_choice(get_args(Retrieval), retrieval=retrieval)
-        check_whole(1, concurrency=concurrency)
+        check_whole_number(1, concurrency=concurrency)
         self._weights = {**WEIGHTS, **(weights or {})}
         if self._weights.keys() != WEIGHTS.keys() or not all(map(math.isfinite, self._weights.values())):
             raise ValueError(f"weights is {weights}: give numbers for {', '.join(WEIGHTS)}.")

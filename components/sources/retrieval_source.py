@@ -10,7 +10,7 @@ from typing import Any
 from haystack import Document, component
 from haystack.errors import FilterError
 
-from prefrag.components.block import Block, check_whole
+from prefrag.components.block import Block, check_whole_number
 from prefrag.components.both_ways import as_blocking, in_thread_async
 from prefrag.components.generators.json_reply import repair
 from prefrag.components.generators.model_host import find_models, is_local
@@ -103,7 +103,7 @@ class RetrievalSource(Block):
                 f"The ranker of source '{name}' searches the web: take it out, or make it the retriever of an external "
                 "source."
             )
-        check_whole(1, top_k=top_k, candidates=candidates)
+        check_whole_number(1, top_k=top_k, candidates=candidates)
         self.name = name
         self.retriever = retriever
         self.ranker = ranker

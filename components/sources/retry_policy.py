@@ -10,7 +10,7 @@ from haystack import Document
 from haystack.errors import FilterError
 from tenacity import AsyncRetrying, Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
-from prefrag.components.block import Block, check_above_zero, check_range, check_whole
+from prefrag.components.block import Block, check_above_zero, check_range, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_component, call_in_thread, call_matching
 from prefrag.components.retrievers.provider import Retriever
 
@@ -79,7 +79,7 @@ class RetryPolicy(Block):
         :raises ValueError: When a number is out of range.
         """
         check_above_zero(timeout=timeout)
-        check_whole(0, retries=retries)
+        check_whole_number(0, retries=retries)
         check_range(0, backoff=backoff)
         self.timeout = timeout
         self.retries = retries

@@ -10,7 +10,7 @@ from haystack import Document
 
 from prefrag.components.state.state import Evidence, Identity, State, identity
 from prefrag.components.text.sentences import sentence_spans, shown_sentences
-from prefrag.components.text.term_statistics import PLAIN_WORDS, held_weight, words
+from prefrag.components.text.term_statistics import PLAIN_WORDS, sum_of_weights, words
 
 _MAX_SENTENCES = 5
 # How many characters of a document, which may be a book, are read: to find one sentence, and to rank all sentences.
@@ -55,7 +55,7 @@ def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]
     ]
     held = [_stems(f"{one.document.meta.get('title') or ''} {one.sentence}") for one in sentences]
     weights = _weights(held, asked)
-    covers = [held_weight(weights, own) for own in held]
+    covers = [sum_of_weights(weights, own) for own in held]
     total = max(covers, default=0.0) or 1.0
     scores = [own / total + _READ_WEIGHT * one.share for one, own in zip(sentences, covers, strict=True)]
     return [sentences[place] for place in sorted(range(len(scores)), key=lambda one: -round(scores[one], 9))]
@@ -80,7 +80,7 @@ def rank_sentences(
     titles = ((words(str(one.meta.get("title") or "")), own) for one, own in split_up)
     held = [{*title, *words(sentence)} for title, own in titles for sentence in own]
     weights = _weights(held, {*words(query), *words(question)})
-    scores = [held_weight(weights, one) for one in held]
+    scores = [sum_of_weights(weights, one) for one in held]
     return [Evidence(*sentences[place], query) for place in sorted(range(len(scores)), key=lambda one: -scores[one])]
 
 
@@ -94,7 +94,7 @@ def find_sentence(text: str, query: str, question: str, answer: str = "") -> tup
     weights = _weights(held, every)
     # The answer is also searched for as a whole, because it may be a number or a name without a long word.
     scores = [
-        (bool(find_whole(answer, sentence)), *(held_weight(weights, own & one) for one in wanted))
+        (bool(find_whole(answer, sentence)), *(sum_of_weights(weights, own & one) for one in wanted))
         for sentence, own in zip(sentences, held, strict=True)
     ]
     best = max(range(len(scores)), key=scores.__getitem__, default=None)

@@ -6,7 +6,7 @@ from functools import lru_cache
 from haystack import Document
 
 from prefrag.components.prompts.quotation import quote_line, quote_text, quote_title
-from prefrag.components.prompts.render_prompt import PASSAGE, own_file, render_prompt
+from prefrag.components.prompts.render_prompt import PASSAGE, render_prompt, user_file
 from prefrag.components.state.state import SUMMARY, Identity, identity
 
 _LEFT_OUT = "(the passages found here were left out to save room)"
@@ -43,7 +43,7 @@ def passages(
 def _write(document: Document, number: int, marks: Mapping[Identity, str], prompts: str) -> str:
     text, is_summary = str(document.content or ""), bool(document.meta.get(SUMMARY))
     title = _SUMMARY_TITLE if is_summary else quote_title(str(document.meta.get("title") or ""))
-    if (form := own_file(PASSAGE, prompts)) is not None:
+    if (form := user_file(PASSAGE, prompts)) is not None:
         return render_prompt(str(form), number=number, title=title, content=quote_line(text))
     if is_summary:
         return f"{title}\n{quote_text(text, marks.values())}"

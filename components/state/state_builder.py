@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from haystack import component
 
-from prefrag.components.block import check_choice, check_whole
+from prefrag.components.block import check_choice, check_whole_number
 from prefrag.components.both_ways import in_thread_async
 from prefrag.components.errors import BadInput
 from prefrag.components.prompts.prompt_folder import check_prompts
@@ -66,8 +66,8 @@ class StateBuilder:
             raise ValueError(f"The preferred source '{preferred}' is not among the sources {list(sources)}.")
         if unknown := set(external_sources) - set(sources):
             raise ValueError(f"external_sources names {sorted(unknown)}, but the sources are {list(sources)}.")
-        check_whole(1, top_k=top_k)
-        check_whole(0, max_steps=max_steps, max_supplements=max_supplements)
+        check_whole_number(1, top_k=top_k)
+        check_whole_number(0, max_steps=max_steps, max_supplements=max_supplements)
         check_prompts(prompts)
         check_choice(get_args(AnswerType), answer_type=answer_type)
         self.sources = list(sources)

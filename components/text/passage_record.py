@@ -13,9 +13,9 @@ from prefrag.components.errors import BadInput
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import is_text, normalize_unicode
 
-MOST_LINE_BYTES = 10_000_000
+MAX_LINE_BYTES = 10_000_000
 # Elasticsearch refuses ids with more bytes.
-MOST_ID_BYTES = 512
+MAX_ID_BYTES = 512
 # Names that a document already uses: its fields, and metadata that indexing adds. A key with such a name is renamed.
 _RESERVED = frozenset(
     {*Document.__dataclass_fields__, "corpus", "file_path", "file_hash", "split_count", TITLE_KEY_FIELD}
@@ -45,8 +45,8 @@ class PassageRecord:
     meta: dict[str, Any] = field(default_factory=dict)  # other metadata
 
     def __post_init__(self) -> None:
-        if not isinstance(self.id, str) or not 0 < len(self.id.encode("utf-8", "surrogatepass")) <= MOST_ID_BYTES:
-            raise PassageError(f"'id' must be text of 1 to {MOST_ID_BYTES} bytes")
+        if not isinstance(self.id, str) or not 0 < len(self.id.encode("utf-8", "surrogatepass")) <= MAX_ID_BYTES:
+            raise PassageError(f"'id' must be text of 1 to {MAX_ID_BYTES} bytes")
         if not isinstance(self.text, str) or not self.text.strip():
             raise PassageError("'text' must be text, and not empty")
         if self.title is not None and not isinstance(self.title, str):
@@ -83,11 +83,11 @@ def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
     line over 10 MB, only the beginning is yielded, and :func:`read_passage_line` refuses it.
     """
     number = position = 0
-    while line := stream.readline(MOST_LINE_BYTES + 1):
+    while line := stream.readline(MAX_LINE_BYTES + 1):
         number += 1
         position += len(line)
         rest = line
-        while not rest.endswith(b"\n") and (rest := stream.readline(MOST_LINE_BYTES)):
+        while not rest.endswith(b"\n") and (rest := stream.readline(MAX_LINE_BYTES)):
             position += len(rest)
         if line.strip():
             yield number, position, line
@@ -104,8 +104,8 @@ def read_passages(corpus: Path) -> Iterator[Document]:
 
 
 def _parse(line: bytes) -> dict[str, Any]:
-    if len(line) > MOST_LINE_BYTES:
-        raise PassageError(f"it has more than {MOST_LINE_BYTES // 10**6} MB; cut it into passages")
+    if len(line) > MAX_LINE_BYTES:
+        raise PassageError(f"it has more than {MAX_LINE_BYTES // 10**6} MB; cut it into passages")
     try:
         text = line.decode("utf-8-sig")
         hook = _refuse_date if '"__date' in text else None

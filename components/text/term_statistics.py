@@ -70,7 +70,7 @@ def passage_text(document: Document) -> str:
     return f"{document.meta.get('title') or ''} {document.content or ''}"
 
 
-def held_weight(weights: Mapping[str, float], held: Container[str]) -> float:
+def sum_of_weights(weights: Mapping[str, float], held: Container[str]) -> float:
     """Add the weights of the terms in ``held``, in the order of ``weights``: the sum of floats depends on the order."""
     return sum(value for one, value in weights.items() if one in held)
 

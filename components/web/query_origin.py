@@ -12,7 +12,7 @@ from itertools import pairwise
 from prefrag.components.state.state import State
 from prefrag.components.text.sentences import sentence_ends
 from prefrag.components.text.term_statistics import QUESTION_WORDS, passage_text
-from prefrag.components.text.unicode_form import WITHOUT_BLANKS
+from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
 
 # If a query repeats this many words of a passage in a row, they count as copied. Fewer words may be a name.
 COPIED_WORDS = 5
@@ -23,8 +23,8 @@ _MAX_CONTEXT, _MAX_ASIDE = 20, 12
 # The maximum number of words in a statement after a colon, and in a greeting. Greetings do not count as statements.
 _MAX_AFTER_COLON, _MAX_GREETING = 6, 3
 # In scripts without spaces, two characters count as a word.
-_WORD = re.compile(rf"[{WITHOUT_BLANKS}]{{1,2}}|[^\s{WITHOUT_BLANKS}]+")
-_TOKEN = re.compile(rf"(?=([{WITHOUT_BLANKS}]{{2}}))[{WITHOUT_BLANKS}]|([^\s{WITHOUT_BLANKS}]+)")
+_WORD = re.compile(rf"[{UNSPACED_SCRIPTS}]{{1,2}}|[^\s{UNSPACED_SCRIPTS}]+")
+_TOKEN = re.compile(rf"(?=([{UNSPACED_SCRIPTS}]{{2}}))[{UNSPACED_SCRIPTS}]|([^\s{UNSPACED_SCRIPTS}]+)")
 _ASKS, _TELLS = re.compile(r"[?\uff1f؟⁇‽՞፧]"), (".", "!", "\u3002", "\uff01")
 # Signs of a longer text: a code fence, a closing tag, tokens of chat templates, a JSON key, a long quotation.
 _BLOCK = re.compile(

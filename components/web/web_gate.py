@@ -5,7 +5,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from prefrag.components.audit_log import audit_held_back
-from prefrag.components.block import Block, check_whole
+from prefrag.components.block import Block, check_whole_number
 from prefrag.components.document_stores.web_consent import all_consent
 from prefrag.components.recording import RECORDING
 from prefrag.components.state.state import RunError, Search, State
@@ -43,7 +43,7 @@ class WebGate(Block):
         :param domains: Which web pages may be shown; by default all.
         :raises ValueError: When ``max_characters`` is under 1.
         """
-        check_whole(1, max_characters=max_characters)
+        check_whole_number(1, max_characters=max_characters)
         self.max_characters = max_characters
         self.domains = DomainFilter() if domains is None else domains
         self.stores: list[Any] = []

@@ -11,7 +11,7 @@ from functools import partial
 from threading import Event, Lock, Thread
 from typing import Any
 
-from prefrag.pipelines.runners.runner import TRIES, Build, Item, Runner, WorkerLost, as_sent, settle, start
+from prefrag.pipelines.runners.runner import TRIES, Build, Item, Runner, WorkerLost, make_picklable, settle, start
 
 _SECONDS_TO_CONNECT = 30.0
 # An autoscaling cluster may have to start a machine first.
@@ -139,7 +139,7 @@ class _Worker:
                     self._run = self._opened.enter_context(cloudpickle.loads(self._work)())
             return start(self._run, item).result(), None
         except Exception as error:
-            return None, as_sent(error)
+            return None, make_picklable(error)
 
 
 def _connect(address: str) -> Any:

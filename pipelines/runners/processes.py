@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from threading import Lock, Thread
 from typing import Any
 
-from prefrag.pipelines.runners.runner import TRIES, Build, Item, Runner, WorkerLost, as_sent, settle, start
+from prefrag.pipelines.runners.runner import TRIES, Build, Item, Runner, WorkerLost, make_picklable, settle, start
 
 _SECONDS_TO_END = 2.0
 # Spawn the processes instead of forking, because the stores and the event loop have threads.
@@ -130,7 +130,7 @@ def _serve(build: Build[Any], pipe: Connection) -> None:
     def reply(number: int | None, ended: Future[Any]) -> None:
         error = ended.exception()
         with sending, suppress(OSError):
-            pipe.send((number, None if error else ended.result(), error and as_sent(error)))
+            pipe.send((number, None if error else ended.result(), error and make_picklable(error)))
 
     try:
         with build() as run:

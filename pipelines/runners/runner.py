@@ -97,7 +97,7 @@ def settle(ended: Future[Any], result: Any, error: BaseException | None) -> None
             ended.set_exception(error)
 
 
-def as_sent(error: BaseException) -> BaseException:
+def make_picklable(error: BaseException) -> BaseException:
     """Return an error in a form that another process can read, because some errors cannot be pickled and restored."""
     try:
         return pickle.loads(pickle.dumps(error))

@@ -191,13 +191,13 @@ function whatLeft(result) {
     const tokens = one.prompt_tokens + one.completion_tokens;
     const content = one.role === "embedder" ? "your queries" : "your passages";
     const model = `remote model (${one.role})`;
-    const begin = one.role === "embedder" || result.usage?.llm_calls ? `To a ${model}:` : `A ${model} was unreachable or did not reply. Tried:`;
+    const begin = one.role === "embedder" || result.usage?.llm_calls ? `To a ${model}:` : `A ${model} was unreachable or did not reply. Attempted:`;
     items.push(leftItem("out", "is-out", `${begin} ${count(one.calls, "call")}` +
       `${tokens ? `, ${tokens.toLocaleString("en")} tokens` : ""}, with ${content}.`));
   }
-  if (traced) items.push(leftItem("out", "is-out", "To a program that records what this service does (tracing): your question, the conversation, what you attached, and the answer."));
+  if (traced) items.push(leftItem("out", "is-out", "To the program in which whoever runs this service records what it does (tracing): your question, the conversation, what you attached, and the answer."));
   for (const one of held) items.push(leftItem("shield", "is-kept", "Not sent: ", strange("q", one.query), ` (${one.reason})`));
-  if (near) items.push(leftItem("shield", "is-kept", `${count(near, "model call")} stayed on this machine or in its own network.`));
+  if (near) items.push(leftItem("shield", "is-kept", `${count(near, "model call")} went only to this machine or its local network.`));
   return make("ul", { class: "left" }, items);
 }
 

@@ -78,7 +78,7 @@ async function send(collection, files, arriving) {
       // The service stores names in one Unicode form and with single spaces.
       const kept = documents.find(({ name }) => name === one.name.normalize("NFC").trim().replace(/\s+/g, " "));
       if (kept) one.hash = (await call(`collections/${encodeURIComponent(collection)}/documents/${kept.id}`)).hash;
-      else one.problem = reasons.has(one.name) ? `Not added: ${reasons.get(one.name)}.` : "The file was added to the collection. You cannot ask about it alone, because it contains many documents.";
+      else one.problem = reasons.has(one.name) ? `Not added: ${reasons.get(one.name)}.` : "The file was added to the collection. You cannot ask about it alone, because each of its entries is a document of its own.";
     }
     announce(arriving.map((one) => one.problem ?? `${one.name} was read.`).join(" "));
     await page.changed();

@@ -53,7 +53,7 @@ async function draw(said = null) {
     list.replaceChildren(...(documents.length ? [] : [make("p", { class: "empty" }, collection.passages
       ? "This collection was not made from files, so there are no files to list." : "This collection holds no documents.")]));
     if (documents.length) showTree(list, documents, writes);
-    if (!failed) list.append(make("p", { class: "hint" }, "For this collection, the files that could not be read cannot be listed here. They are reported when the files are indexed."));
+    if (!failed) list.append(make("p", { class: "hint" }, "The files of this collection that could not be read are not listed here: the terminal shows them when the files are indexed."));
     else if (failed.length) list.append(failedFiles(failed));
   } catch (failure) {
     list.replaceChildren(make("p", { class: "problem" }, describe(failure).title, ". ", describe(failure).text));

@@ -253,7 +253,7 @@ byId("key-form").addEventListener("submit", async (event) => {
   event.preventDefault();
   const given = byId("key").value.trim();
   if (!given || [...given].some((sign) => sign < "!" || sign > "~")) {
-    byId("key").setCustomValidity("A key has only letters without accents, digits and signs.");
+    byId("key").setCustomValidity("A key has only digits, signs, and letters without accents.");
     byId("key").reportValidity();
     byId("key").addEventListener("input", () => byId("key").setCustomValidity(""), { once: true });
     return;

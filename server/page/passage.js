@@ -45,7 +45,7 @@ function show(documents, place, wanted = "") {
       kind === "own" && make("p", {}, make("button", {
         type: "button", class: "quiet-button", on: { click: () => openDocumentOf(document, wanted) },
       }, icon("own"), "Open the document")),
-      sentence && make("p", { class: "hint" }, "Highlighted: the sentence closest to the answer or the question."),
+      sentence && make("p", { class: "hint" }, "Highlighted: the sentence most similar to the answer or the question."),
       make("p", { class: "hint" }, `Found in step ${document.step ?? "?"}`,
         typeof document.score === "number" ? `, with a search score (higher is better) of ${document.score.toFixed(2)}` : "", ".")));
   const text = dialog.querySelector(".panel-body");

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from prefrag.components.block import Block, check_above_zero, check_choice, check_range, check_whole
+from prefrag.components.block import Block, check_above_zero, check_choice, check_range, check_whole_number
 from tests.for_each import for_each
 
 
@@ -35,7 +35,7 @@ def test_a_part_is_written_by_its_parameters_with_what_is_inside_it_and_made_aga
 
 
 def test_values_that_fit_and_those_that_are_not_set_pass():
-    check_whole(1, top_k=1, candidates=None)
+    check_whole_number(1, top_k=1, candidates=None)
     check_range(0, 1, threshold=0, upper=1.0, other=None)
     check_range(0, cost=math.inf)
     check_above_zero(timeout=0.1, other=None)
@@ -44,10 +44,10 @@ def test_values_that_fit_and_those_that_are_not_set_pass():
 
 @for_each(
     "check, message",
-    (lambda: check_whole(1, k=3, top_k=0), "top_k is 0: set it to a whole number of at least 1."),
-    (lambda: check_whole(0, k=2.5), "k is 2.5: set it to a whole number of at least 0."),
-    (lambda: check_whole(0, k=True), "k is True: set it"),
-    (lambda: check_whole(0, k="5"), "k is '5': set it"),
+    (lambda: check_whole_number(1, k=3, top_k=0), "top_k is 0: set it to a whole number of at least 1."),
+    (lambda: check_whole_number(0, k=2.5), "k is 2.5: set it to a whole number of at least 0."),
+    (lambda: check_whole_number(0, k=True), "k is True: set it"),
+    (lambda: check_whole_number(0, k="5"), "k is '5': set it"),
     (lambda: check_range(-1, 1, lower=1.1), "lower is 1.1: set it to a number from -1 to 1."),
     (lambda: check_range(0, cost=math.nan), "cost is nan: set it to a number of at least 0."),
     (lambda: check_above_zero(timeout=0), "timeout is 0: set it to a number above 0."),

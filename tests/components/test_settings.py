@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prefrag.components.errors import BadInput
-from prefrag.components.settings import check_settings, models, read_secrets, settings, share_secrets
+from prefrag.components.settings import check_settings, export_secrets, models, read_secrets, settings
 from tests.for_each import for_each
 
 
@@ -112,9 +112,9 @@ class TestASecretInAFile:
     def test_reaches_the_stores_of_haystack(self, file: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(os, "environ", dict(os.environ))
 
-        share_secrets()
+        export_secrets()
         file.write_text("another")
-        share_secrets()
+        export_secrets()
 
         assert os.environ["PREFRAG_ELASTICSEARCH_API_KEY"] == settings.elasticsearch_api_key == "another"
         assert "PREFRAG_LLM_API_KEY" not in os.environ

@@ -59,7 +59,7 @@ class TestACorpus:
         assert reason in str(report.skipped[0])
 
     def test_passes_over_a_line_without_end(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(passage_record, "MOST_LINE_BYTES", 200)
+        monkeypatch.setattr(passage_record, "MAX_LINE_BYTES", 200)
         corpus = make("c.jsonl", line("a") + line("long", "x" * 1000) + line("b"))
 
         report = index([corpus])

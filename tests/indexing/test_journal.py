@@ -20,7 +20,7 @@ from prefrag.components.document_stores.tantivy.index_location import data_direc
 from prefrag.indexing import journal, prune
 from prefrag.indexing.file_conversion import fingerprint
 from prefrag.indexing.index_list import drop_index
-from prefrag.indexing.journal import end_all_changes, end_changes, make_incoming, uploads_folder
+from prefrag.indexing.journal import make_incoming, settle_all_changes, settle_changes, uploads_folder
 from prefrag.indexing.report import IndexReport
 from prefrag.indexing.uploads import add_uploads
 from prefrag.server.uploads import delete_upload, list_uploads
@@ -122,7 +122,7 @@ def test_a_change_that_is_killed_at_any_step_is_finished_or_undone(
                 pass
             else:
                 break
-        end_all_changes()
+        settle_all_changes()
         seen.append(held())
         assert seen[-1] in (before, after), done
 
@@ -183,7 +183,7 @@ def test_files_that_arrive_are_left_alone_while_their_server_lives() -> None:
         for left in ("maps", "maps-old"):
             (incoming.parent / f".incoming-{left}-x").mkdir()
 
-        end_changes("maps")
+        settle_changes("maps")
 
         assert sorted(os.listdir(incoming.parent)) == sorted([incoming.name, ".incoming-maps-old-x"])
 

@@ -154,7 +154,7 @@ class TestAnswer:
         assert "To the web: yard prize" in shown
         assert "To a remote model (llm): 3 calls, 1,200 tokens, with your passages." in shown
         assert "Not sent: a long one (too long)" in shown
-        assert "1 model call stayed on this machine or in its own network." in shown
+        assert "1 model call went only to this machine or its local network." in shown
         assert "Nothing" not in shown
 
     def test_doubts_are_written_out(self, open_page: Open):

@@ -18,7 +18,7 @@ from prefrag.components.file_lock import Busy
 from prefrag.indexing import index, list_documents, prune, shared_uploads
 from prefrag.indexing.index_list import drop_index
 from prefrag.indexing.rebuilding import rebuild_index
-from prefrag.indexing.shared_uploads import UPLOAD_INDEX, SharedChanges, change_shared, end_shared_changes
+from prefrag.indexing.shared_uploads import UPLOAD_INDEX, SharedChanges, change_shared, settle_shared_changes
 from prefrag.indexing.uploads import add_uploads
 from prefrag.server.feedback import FEEDBACK_INDEX, read_feedback
 from prefrag.server.key_index import KEY_INDEX
@@ -248,7 +248,7 @@ def test_a_change_whose_server_died_is_finished_or_undone_by_the_next(
     with pytest.raises(Busy, match="still changing"), change_shared(PRESS, wait=0):
         pass
 
-    end_shared_changes()
+    settle_shared_changes()
 
     builder = "Bea" if decided else "Ada"
     assert machines.found(machines.second) == [f"Towers\n{builder} built the tower."]

@@ -11,7 +11,7 @@ import pytest
 from prefrag import pipelines
 from prefrag.components.errors import BadInput
 from prefrag.pipelines import RunFailed
-from prefrag.pipelines.asking import end_with_tasks, limit_deadline
+from prefrag.pipelines.asking import cancel_tasks_at_end, limit_deadline
 from tests.components.generators.fake_model_server import HANG, FakeModelServer
 from tests.for_each import for_each
 from tests.pipelines.scripted import answer, script, scripted, search
@@ -90,7 +90,7 @@ class TestEngine:
             made.add(asyncio.create_task(asyncio.Event().wait()))
             await asyncio.Event().wait()
 
-        outputs = end_with_tasks(engine(), until=asyncio.get_running_loop().time() + 0.05)
+        outputs = cancel_tasks_at_end(engine(), until=asyncio.get_running_loop().time() + 0.05)
         assert await anext(outputs) == 1
         with pytest.raises(TimeoutError):
             await anext(outputs)
@@ -110,7 +110,7 @@ class TestEngine:
             yield await asyncio.create_task(asyncio.sleep(0, "done"))
 
         loop.set_task_factory(create)
-        found = [output async for output in end_with_tasks(engine(), until=loop.time() + 5)]
+        found = [output async for output in cancel_tasks_at_end(engine(), until=loop.time() + 5)]
 
         assert found == ["done"]
         assert len(made) == 1
@@ -129,7 +129,7 @@ class TestEngine:
                 span.reset(token)
                 ended.append(span.get())
 
-        async with aclosing(end_with_tasks(engine(), until=asyncio.get_running_loop().time() + 5)) as outputs:
+        async with aclosing(cancel_tasks_at_end(engine(), until=asyncio.get_running_loop().time() + 5)) as outputs:
             assert await anext(outputs) == "run"
 
         assert ended == [""]
@@ -140,7 +140,7 @@ class TestEngine:
             raise LookupError("lost")
 
         with pytest.raises(LookupError, match="lost"):
-            async for _ in end_with_tasks(engine(), until=asyncio.get_running_loop().time() + 5):
+            async for _ in cancel_tasks_at_end(engine(), until=asyncio.get_running_loop().time() + 5):
                 pass
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from prefrag.server.front_end_prompts import Attachment, find_task, take_apart
+from prefrag.server.front_end_prompts import Attachment, find_task, separate_attachments
 from tests.for_each import for_each
 from tests.server.front_ends import ASKED, ATTACHED, FILE_TAGS, HOSTILE_FILE, NUMBERED_INSIDE, SECRET, SOURCES, TASKS
 
@@ -38,7 +38,7 @@ class TestTasks:
 class TestAttachedFiles:
     @for_each("form", *ATTACHED)
     def test_are_separated_from_the_question(self, form: str):
-        assert take_apart(ATTACHED[form]) == (
+        assert separate_attachments(ATTACHED[form]) == (
             ASKED,
             [
                 Attachment("1", "jn_board.txt", "Ada Quill keeps the crane."),
@@ -48,15 +48,15 @@ class TestAttachedFiles:
         )
 
     def test_may_have_their_number_inside_and_are_not_named_in_the_question_where_their_texts_are_missing(self):
-        assert take_apart(NUMBERED_INSIDE) == (
+        assert separate_attachments(NUMBERED_INSIDE) == (
             ASKED,
             [Attachment("1", "", "Ada Quill keeps the crane."), Attachment("plan.md", "plan.md", "In Ostermoor.")],
         )
 
-        assert take_apart(FILE_TAGS + ASKED) == (ASKED, [])
+        assert separate_attachments(FILE_TAGS + ASKED) == (ASKED, [])
 
     def test_a_file_cannot_put_a_question_of_its_own(self):
-        question, attached = take_apart(HOSTILE_FILE)
+        question, attached = separate_attachments(HOSTILE_FILE)
 
         assert question == ASKED
         assert SECRET in attached[0].content
@@ -71,14 +71,14 @@ class TestAttachedFiles:
         "<source>",
     )
     def test_without_any_the_text_is_the_question(self, text: str):
-        assert take_apart(text) == (text, [])
+        assert separate_attachments(text) == (text, [])
 
     @for_each(
         "text", "<source " * 60_000, f"\n<context>\n{'<source ' * 60_000}</context>", SOURCES * 4_000, FILE_TAGS * 4_000
     )
     def test_large_messages_take_no_time(self, text: str):
         started = time.process_time()
-        take_apart(text)
+        separate_attachments(text)
         find_task(user(text))
 
         assert time.process_time() - started < 1

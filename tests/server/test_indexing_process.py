@@ -79,7 +79,7 @@ def test_what_a_process_had_committed_when_it_died_is_finished(
 ):
     def die() -> str:
         [incoming] = uploads_folder("fresh").parent.glob(".incoming-fresh-*")
-        with mock.patch.object(journal, "_end_changes"):
+        with mock.patch.object(journal, "_settle_changes"):
             add_uploads("fresh", incoming)
         return ""
 

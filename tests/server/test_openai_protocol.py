@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from prefrag.pipelines.loading import YAML_PIPELINES
 from prefrag.server import openai_protocol
-from prefrag.server.openai_protocol import DONE, ErrorForm, StreamEnd
+from prefrag.server.openai_protocol import DONE, OpenAIErrors, StreamEnd
 from tests.for_each import for_each
 from tests.pipelines.scripted import search
 from tests.server.serving import listening
@@ -193,7 +193,7 @@ class TestErrors:
 
         sent: list[bytes] = []
         with pytest.raises(LookupError):
-            await answered(ErrorForm(broken), sent)
+            await answered(OpenAIErrors(broken), sent)
 
         error = json.loads(b"".join(sent))["error"]
         assert error == {"message": "Internal Server Error", "type": "server_error", "param": None, "code": None}
@@ -201,7 +201,7 @@ class TestErrors:
     async def test_a_collection_that_is_missing_is_not_taken_for_a_model(self):
         body = b'{"detail": "There is no such collection that you may use."}'
 
-        (written,) = await answered(ErrorForm(replying(body, type="application/json", status=404)))
+        (written,) = await answered(OpenAIErrors(replying(body, type="application/json", status=404)))
 
         error = json.loads(written)["error"]
         assert (error["message"], error["param"], error["code"]) == (json.loads(body)["detail"], "index", None)
@@ -209,7 +209,7 @@ class TestErrors:
     async def test_that_have_the_form_already_keep_it(self):
         body = b'{"error": {"message": "Full."}}'
 
-        assert await answered(ErrorForm(replying(body, type="application/json", status=503))) == [body]
+        assert await answered(OpenAIErrors(replying(body, type="application/json", status=503))) == [body]
 
 
 class TestClient:

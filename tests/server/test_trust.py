@@ -134,7 +134,7 @@ class TestToken:
         assert sorted(attributes) == ["HttpOnly", "Path=/", "SameSite=strict"]
         assert first not in value
         second = terminal()
-        assert "address that the terminal shows" in client.post("/access", headers={**OWN, **bearer(first)}).json()["detail"]
+        assert "the terminal shows now" in client.post("/access", headers={**OWN, **bearer(first)}).json()["detail"]
         assert exchange(client, second).startswith(value)
 
     def test_is_shared_by_all_workers_and_counts_no_more_once_its_folder_is_cleared(self, terminal: Callable[[], str]):

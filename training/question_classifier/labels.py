@@ -18,7 +18,7 @@ STRATEGIES: dict[QuestionClass, str] = {
     "multi_step": "ircot",
 }
 # The maximum number of questions labelled without running a strategy. The paper's code takes 400 of each dataset.
-MOST_OF_READING = 400
+MOST_SINGLE_HOP = 400
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def label_dataset(
     return [LabelledQuestion(dataset.name, texts[key], *choose_label(right[key], bias)) for key in texts]
 
 
-def read_reading(file: Path, seed: int, most: int = MOST_OF_READING) -> list[LabelledQuestion]:
+def read_single_hop(file: Path, seed: int, most: int = MOST_SINGLE_HOP) -> list[LabelledQuestion]:
     """Draw questions on single passages, and label them ``single_step`` without running a strategy."""
     questions: dict[str, None] = {}
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):

@@ -15,7 +15,7 @@ from prefrag.components.trees import BoostedTrees
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
 from prefrag.training.card import table, write_card
 from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
-from prefrag.training.question_classifier.labels import STRATEGIES, LabelledQuestion, label_dataset, read_reading
+from prefrag.training.question_classifier.labels import STRATEGIES, LabelledQuestion, label_dataset, read_single_hop
 from prefrag.training.tree_training import Training, TreeTraining, fit_trees, leave_out, read_booster
 
 # Chosen by cross-validation on the training questions. The results hardly depend on these settings.
@@ -92,7 +92,7 @@ def train_questions(
         for dataset in datasets:
             labelled += label(dataset, bias)
     if reading is not None:
-        labelled += read_reading(Path(reading).expanduser(), seed)
+        labelled += read_single_hop(Path(reading).expanduser(), seed)
     if len(labelled) < FEWEST_QUESTIONS:
         raise ValueError(f"There are {len(labelled)} questions: training needs at least {FEWEST_QUESTIONS}.")
     further = {dataset.name: [one for one in label(dataset, CLASSES[2]) if one.silver] for dataset in measure}

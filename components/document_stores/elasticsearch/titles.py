@@ -46,7 +46,7 @@ class ElasticsearchTitles:
                 self._check_keys(await self._send(_ANY_TITLES))
         return known
 
-    known_titles = as_blocking(known_titles_async)
+    known_title_keys = as_blocking(known_titles_async)
 
     async def documents_by_title_async(
         self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from prefrag.components.text.unicode_form import WITHOUT_BLANKS, normalize_unicode
+from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS, normalize_unicode
 
 # The languages for which tantivy 0.27 has stop words. LANGUAGES are all languages that it can stem.
 _WITH_STOP_WORDS = (
@@ -19,7 +19,7 @@ DEFAULT_LANGUAGE = "english"
 # Tokens of this many bytes or more come from broken encodings and are left out. A word of 80 3-byte letters is kept.
 _TOO_LONG = 255
 
-_UNSPACED = re.compile(f"[{WITHOUT_BLANKS}]{{2,}}")
+_UNSPACED = re.compile(f"[{UNSPACED_SCRIPTS}]{{2,}}")
 
 _of_thread = threading.local()
 

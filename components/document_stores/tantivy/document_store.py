@@ -145,7 +145,7 @@ class TantivyDocumentStore(Block):
         return index.commit().by_id(wanted) if index and wanted else []
 
     @report_damage
-    def known_titles(self, keys: Iterable[str]) -> set[str]:
+    def known_title_keys(self, keys: Iterable[str]) -> set[str]:
         """Return the title keys (made by `title_key`) that occur in the index, in a few microseconds per key."""
         index = self._open()
         return index.commit().existing("title_key", keys) if index else set()

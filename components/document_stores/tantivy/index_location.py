@@ -23,7 +23,7 @@ DEMO_INDEX = "demo"
 # `evaluate --corpus FILE` and `ask --corpus FILE` make an index of the file. Its name begins with this prefix.
 CORPUS_PREFIX = "corpus-"
 # `prefrag FOLDER` makes an index that follows changes in FOLDER. Its file `prefrag-folder` contains the path of FOLDER.
-FOLLOWS = "prefrag-folder"
+FOLLOWED_FOLDER_FILE = "prefrag-folder"
 
 _VALID_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
 _MAX_NAMED = 10  # the maximum number of indexes that a message lists
@@ -91,7 +91,7 @@ def chosen_index() -> str:
     if chosen := settings.index or _found.get(indexes):
         return chosen
     own = [DEFAULT_INDEX] if index_exists(indexes / DEFAULT_INDEX) else []
-    own = own or sorted(mark.parent.name for mark in indexes.glob(f"*/{FOLLOWS}"))
+    own = own or sorted(mark.parent.name for mark in indexes.glob(f"*/{FOLLOWED_FOLDER_FILE}"))
     if own[1:]:
         several = ", ".join(own[:_MAX_NAMED])
         raise FileNotFoundError(
@@ -100,7 +100,7 @@ def chosen_index() -> str:
     return _found.setdefault(indexes, own[0]) if own else DEMO_INDEX
 
 
-def refuse_demo(chosen: str = DEFAULT_INDEX) -> None:
+def set_index_variable(chosen: str = DEFAULT_INDEX) -> None:
     """If `PREFRAG_INDEX` is not set, set it to ``chosen``, or to ``default`` if ``chosen`` is the demo."""
     os.environ[INDEX_VARIABLE] = settings.index or (DEFAULT_INDEX if chosen == DEMO_INDEX else chosen)
 

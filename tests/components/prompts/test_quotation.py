@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
-from prefrag.components.prompts.quotation import break_tokens, quote_text, quote_title
+from prefrag.components.prompts.quotation import defuse_tokens, quote_text, quote_title
 from prefrag.components.state.passages import passages
 from tests.components.samples import document
 from tests.for_each import for_each
@@ -87,14 +87,14 @@ class TestRepeatedWords:
     @for_each("token", *CONTROL_TOKENS, "\ufe64|im_end|\ufe65", "\uff1c/s\uff1e", "<0x0A>")
     def test_hold_no_control_token(self, token: str):
         for text in (token, f"a{token}b", token * 3, f"{token[0]}{token}", f"{token[:3]}{token}{token[3:]}"):
-            broken = break_tokens(text)
+            broken = defuse_tokens(text)
             assert not any(each in broken for each in (token, *CONTROL_TOKENS))
-            assert break_tokens(broken) == broken
+            assert defuse_tokens(broken) == broken
 
     def test_keep_marks_and_objects(self):
         text = '{"a": ["x", "y"], "b": [1, 5]} [1kx][2fb, W1] [Passage 1kx] [sic] p < 0.05 a<b'
 
-        assert break_tokens(text) == text
+        assert defuse_tokens(text) == text
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """An answer that the text states for another time than the question asks about."""
 
-from prefrag.components.reader.another_question import is_affirmed, is_of_another_time
+from prefrag.components.reader.another_question import ignores_negation, is_of_another_time
 from tests.for_each import for_each
 
 KITTENS = "In the first week feed every two hours, in the second every three, from the fourth week every six."
@@ -52,7 +52,7 @@ def test_an_answer_of_the_time_that_is_asked_about_or_of_none_is_not_one(questio
     ("What doesn\u2019t the policy cover?", "Cover: The policy also covers storm damage."),
 )
 def test_a_sentence_affirms_what_the_question_denies(question: str, said: str):
-    assert is_affirmed(question, said)
+    assert ignores_negation(question, said)
 
 
 @for_each(
@@ -64,4 +64,4 @@ def test_a_sentence_affirms_what_the_question_denies(question: str, said: str):
     ("What helps if the pump does not start?", "Pump trouble: Press the green button."),
 )
 def test_a_sentence_with_a_denial_or_for_a_question_without_one_does_not(question: str, said: str):
-    assert not is_affirmed(question, said)
+    assert not ignores_negation(question, said)

@@ -70,7 +70,7 @@ class TestALine:
         assert (caught.value.line, str(caught.value)) == (3, f"line 3: {caught.value.reason}")
 
     def test_that_is_too_long_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(passage_record, "MOST_LINE_BYTES", 20)
+        monkeypatch.setattr(passage_record, "MAX_LINE_BYTES", 20)
         with pytest.raises(PassageError, match="cut it into passages"):
             read()
 
@@ -98,7 +98,7 @@ class TestTheLines:
             (5, 16, b"end"),
         ]
 
-        monkeypatch.setattr(passage_record, "MOST_LINE_BYTES", 5)
+        monkeypatch.setattr(passage_record, "MAX_LINE_BYTES", 5)
         lines = list(passage_lines(io.BytesIO(b"x" * 100 + b"\nnext\n")))
         assert lines == [(1, 101, b"x" * 6), (2, 106, b"next\n")]
 

@@ -10,7 +10,7 @@ from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experim
 from prefrag.pipelines.loading import find, read_block
 from prefrag.pipelines.replacing import replace_parts
 from prefrag.training.dataset import Dataset
-from prefrag.training.question_classifier.labels import LabelledQuestion, choose_label, label_dataset, read_reading
+from prefrag.training.question_classifier.labels import LabelledQuestion, choose_label, label_dataset, read_single_hop
 from tests.evaluation.answering import AnsweringChatGenerator
 from tests.fakes import CALLS
 from tests.for_each import for_each
@@ -125,7 +125,7 @@ class TestReading:
     def test_is_of_one_step_and_each_question_counts_once(self, tmp_path: Path):
         lines = [{"question": f"What is thing {number % 8}?", "text": "..."} for number in range(16)]
 
-        labelled = read_reading(write_lines(tmp_path / "reading.jsonl", lines), seed=7)
+        labelled = read_single_hop(write_lines(tmp_path / "reading.jsonl", lines), seed=7)
 
         assert len(labelled) == 8
         assert {(one.label, one.silver) for one in labelled} == {("single_step", False)}
@@ -135,11 +135,11 @@ class TestReading:
             tmp_path / "reading.jsonl", [{"question": f"What is thing {number}?"} for number in range(50)]
         )
 
-        assert len(read_reading(file, seed=7, most=10)) == 10
-        assert read_reading(file, seed=7, most=10) == read_reading(file, seed=7, most=10)
-        assert read_reading(file, seed=7, most=10) != read_reading(file, seed=8, most=10)
+        assert len(read_single_hop(file, seed=7, most=10)) == 10
+        assert read_single_hop(file, seed=7, most=10) == read_single_hop(file, seed=7, most=10)
+        assert read_single_hop(file, seed=7, most=10) != read_single_hop(file, seed=8, most=10)
 
     @for_each("line", {"text": "..."}, ["Who?"])
     def test_a_line_without_a_question_is_named(self, tmp_path: Path, line: Any):
         with pytest.raises(ValueError, match=r"reading\.jsonl, line 2: give a JSON object with a `question`"):
-            read_reading(write_lines(tmp_path / "reading.jsonl", [{"question": "Who?"}, line]), seed=7)
+            read_single_hop(write_lines(tmp_path / "reading.jsonl", [{"question": "Who?"}, line]), seed=7)

@@ -25,7 +25,7 @@ CALLS: dict[str, Callable[[TantivyDocumentStore], Any]] = {
     "list": lambda store: store.filter_documents(),
     "by id": lambda store: store.documents_by_id(["7"]),
     "by title": lambda store: store.documents_by_title({"bird 7": "heron"}),
-    "titles": lambda store: store.known_titles(["bird 7"]),
+    "titles": lambda store: store.known_title_keys(["bird 7"]),
     "frequencies": lambda store: store.document_frequencies(["heron"]),
     "analyze": lambda store: store.analyze("heron"),
     "check": lambda store: store.check(),

@@ -27,7 +27,7 @@ class TestWithoutAnIndex:
         assert store.search("danube") == store.filter_documents() == store.documents_by_id(["a"]) == []
         assert store.count_documents() == 0
         assert store.document_frequencies(["danube"]) == (0, {"danube": 0})
-        assert (store.known_titles(["linz"]), store.documents_by_title({"linz": ""})) == (set(), {})
+        assert (store.known_title_keys(["linz"]), store.documents_by_title({"linz": ""})) == (set(), {})
         store.delete_documents(["a"])
         store.delete_all_documents()
         assert not Path(store.path).exists()

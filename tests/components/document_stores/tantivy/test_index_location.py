@@ -7,12 +7,12 @@ from haystack import Document
 from prefrag.components.document_stores.tantivy import index_location
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import (
-    FOLLOWS,
+    FOLLOWED_FOLDER_FILE,
     data_directory,
     index_path,
-    refuse_demo,
     resolve_index,
     resolve_web_index,
+    set_index_variable,
 )
 from tests.components.document_stores.tantivy.passages import content
 
@@ -83,7 +83,7 @@ class TestResolving:
     def test_the_only_followed_folder_comes_before_the_demo_and_after_the_default(self, demo):
         folder = make("Documents")
         assert content(resolve_index()) == ["A local heron."]
-        (folder / FOLLOWS).write_text("/home/me/Documents", encoding="utf-8")
+        (folder / FOLLOWED_FOLDER_FILE).write_text("/home/me/Documents", encoding="utf-8")
         assert resolve_index() == folder
         assert resolve_web_index() is None
         make("default")
@@ -93,7 +93,7 @@ class TestResolving:
 
     def test_of_several_followed_folders_one_has_to_be_chosen(self, demo, monkeypatch):
         for name in ("Documents", "club"):
-            (make(name) / FOLLOWS).write_text(f"/home/me/{name}", encoding="utf-8")
+            (make(name) / FOLLOWED_FOLDER_FILE).write_text(f"/home/me/{name}", encoding="utf-8")
 
         with pytest.raises(FileNotFoundError, match=r"Several folders are indexed \(Documents, club\): choose one"):
             resolve_index()
@@ -103,7 +103,7 @@ class TestResolving:
 
     def test_a_server_never_falls_to_the_demo(self, demo, monkeypatch):
         monkeypatch.setenv("PREFRAG_INDEX", "")
-        refuse_demo()
+        set_index_variable()
 
         with pytest.raises(FileNotFoundError, match="There is no index 'default'"):
             resolve_index()
