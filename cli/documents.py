@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 _MOST_NAMED = 5
 _MOST_KINDS = 10
 
-
 IndexOption = Annotated[
     str | None,
-    typer.Option("--index", metavar="NAME", help="By default `default`, else a followed folder's index or the demo."),
+    typer.Option(
+        "--index", metavar="NAME", help="Default: `default` if it exists, else a followed folder's index or the demo."
+    ),
 ]
 StoreOption = Annotated[
     Literal["tantivy", "elasticsearch"],
@@ -64,7 +65,7 @@ def index_documents(
     dense: Annotated[
         bool, typer.Option("--dense", help="Also embed what is new, for dense and hybrid retrieval (extra `dense`).")
     ] = False,
-    model: Annotated[str | None, typer.Option(help="For --dense: the embedding model in the pipeline's YAML.")] = None,
+    model: Annotated[str | None, typer.Option(help="For --dense: the name of the pipeline's embedding model.")] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="How many processes convert and embed; by default only this one.")
     ] = None,
@@ -157,7 +158,7 @@ def list_documents(
         typer.echo(f"{entry.passages:>9,}  {one_line(entry.path) if entry.path else 'not from a file'}")
     total = sum(entry.passages for entry in listed)
     typer.echo(f"{counted(total, 'passage')} in {counted(len(listed), 'file')}")
-    # The folder of an index lists the skipped files. An index in Elasticsearch has no folder.
+    # A file in the index's folder lists the skipped files. An index in Elasticsearch has no folder.
     failed = read_skipped(resolve_index(name)) if store == "tantivy" else {}
     if lines := group_by_reason([Skipped(path, reason) for path, reason in sorted(failed.items())]):
         text = "\n  ".join((f"{counted(len(failed), 'file')} could not be read, or only in part:", *lines))
@@ -319,7 +320,7 @@ def _embed(index: str, store: str, model: str | None, runner: Runner) -> None:
 
 
 def _index_name(index: str | None, reads: str = "") -> str:
-    """Return the name of the index to write to or, if ``reads`` names a store, of the index to read there."""
+    """Return the name of the index to fill. For a command on an existing index, ``reads`` is its store."""
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, chosen_index
     from prefrag.components.settings import settings
 

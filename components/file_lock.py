@@ -64,8 +64,8 @@ def take_lock(file: int, wait: float = 0.0, poll: float = _POLL_SECONDS) -> bool
 def append_line(path: Path, line: str, most_bytes: int | None = None) -> None:
     """Append a line to a file in one piece. A new file can be read only by its owner.
 
-    The folder must exist. An empty line only tests that the file can be opened. Raises OSError when the whole line
-    cannot be written, with ``EFBIG`` when the file would have more than ``most_bytes``.
+    The folder must exist. If ``line`` is empty, the file is opened (and created if missing), but nothing is written.
+    Raises OSError when the line cannot be written as a whole, with ``EFBIG`` if the file would exceed ``most_bytes``.
     """
     # A pipe without a reader must not block. Opened write-only and non-blocking, it fails at once.
     access = os.O_WRONLY if path.is_fifo() else os.O_RDWR

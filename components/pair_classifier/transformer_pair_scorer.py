@@ -61,7 +61,7 @@ class TransformerPairScorer(Block):
         self._lock = threading.Lock()
 
     def warm_up(self) -> None:
-        """Load the model once. Raises ClassifierMissing, or ValueError if ``document_tokens`` exceeds its window."""
+        """Load the model. Raises ClassifierMissing if that fails, ValueError if ``document_tokens`` is too large."""
         with self._lock:
             if self._forward is not None:
                 return

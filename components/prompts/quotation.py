@@ -1,4 +1,4 @@
-"""Quote untrusted texts as lines, as a title or on one line, because they may try to give orders to the model.
+"""Quote untrusted texts in prompts, as several lines, one line or a title: they may try to give orders to the model.
 
 A quotation contains no control tokens of chat templates, no tags such as `<think>`, and no marks that cite a passage.
 """
@@ -20,8 +20,8 @@ _LINE = "| "
 _TERMINAL = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]{0,40}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)?|\x1b[ -~]?"
 )
-# Characters that a model sees but people do not: control characters except blanks and line breaks, halves of surrogate
-# pairs, and the characters that Unicode says to ignore by default (zero width, direction, variation, tags).
+# Characters that a model sees but people do not: control characters (other than tabs and line breaks), halves of
+# surrogate pairs, and the characters that Unicode says to ignore by default (zero width, direction, variation, tags).
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
@@ -49,7 +49,7 @@ _SOURCE = re.compile(r"[(\uff08][\s(\uff08]{0,20}(local|web|attached)[\s)\uff09]
 def quote_text(text: str, marks: Collection[str] = ()) -> str:
     """Quote a text, line by line and without its empty lines.
 
-    Brackets around a mark become parentheses, unless it is one of ``marks``. For a model's text, pass the run's marks.
+    Marks such as [2] get parentheses, except those in ``marks``. If a model wrote the text, pass the marks it may cite.
     """
     visible = _INVISIBLE.sub("", "\n".join(_TERMINAL.sub("", text).splitlines()))
     lines = (_break_signs(line, marks).rstrip() for line in visible.split("\n"))
@@ -79,7 +79,7 @@ def _flatten(text: str) -> str:
 
 
 def _break_signs(line: str, marks: Collection[str] = ()) -> str:
-    """Defuse what means something in prompts: marks get parentheses; tags and control tokens are broken by a blank."""
+    """Make a line harmless: put marks other than ``marks`` in parentheses, break tags and control tokens by a blank."""
 
     def replace(match: re.Match[str]) -> str:
         mark = match["mark"]

@@ -23,7 +23,7 @@ class TitleMatchRanker:
 
     These are the title boosts of PrefRAG. The candidates may come from any retriever. The paper uses 50 candidates. The
     whole title is compared first, then the title without a parenthesis at its end, and the first match sets the factor.
-    A title occurs in a query that contains it as whole words, in upper or lower case: "Art" is not in "party".
+    A title counts as occurring in a query only as whole words, in upper or lower case: "Art" is not in "party".
 
     ```python
     from haystack import Document

@@ -1,4 +1,4 @@
-"""The features by which boosted trees choose one of the best answers. The encoder reads each of them a second time."""
+"""The features by which boosted trees choose among the best answers, which the encoder reads a second time."""
 
 import re
 from collections.abc import Sequence

@@ -27,7 +27,7 @@ _OF_ANOTHER = frozenset(
 )
 _BIRTHS = frozenset(("born", "older", "younger", "oldest", "youngest", "birth"))
 _DEATHS = frozenset(("died", "die", "death"))
-# Questions with a negation are not answered here: a word such as "older" does not show what the "not" applies to.
+# Questions with a negation are not answered here, because the "not" may or may not apply to a word such as "older".
 _NEGATION = re.compile(r"\b(?:not|never|neither|nor|cannot|except)\b|n['\u2019]t\b", re.IGNORECASE)
 # A person's dates must be in brackets in the first 400 characters, or at most 60 characters after a word like "born".
 _BEGINNING = 400
@@ -42,7 +42,7 @@ class DatedChoice:
 
     name: str  # the title of the thing, without brackets
     place: int  # the index of the passage about the thing
-    dated: int  # the index of the passage that states the date: `place` or, for example, that of a film's director
+    dated: int  # the index of the passage with the date: the same passage or, for example, that about a film's director
     begin: int  # the index of the date's first character in the text of the passage `dated`
 
 
@@ -60,7 +60,7 @@ class _Dates:
 
 
 def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | None:
-    """Choose between the two things that a question in English names, as in "Who is older, A or B?", by their dates.
+    """Choose one of the two things that an English question names, as in "Who is older, A or B?", by their dates.
 
     Returns None if the question does not offer the titles of two passages, contains a negation, or does not ask which
     is earlier or later. Also returns None if a date is missing or if both dates are the same.
@@ -108,7 +108,7 @@ def find_alternatives(question: str, passages: Sequence[Passage]) -> tuple[int, 
 def _find_date(
     place: int, offered: tuple[int, int], passages: Sequence[Passage], asked: set[str]
 ) -> tuple[int, _Date] | None:
-    """Return a thing's date (or its director's or author's, if asked for), after the index of the passage with it."""
+    """Find the date of a thing or, if asked for, of its director or author. Return the passage's index and the date."""
     for other in _find_mentioned(place, offered, passages) if asked & _OF_ANOTHER else [place]:
         dates = _read_dates(passages[other][1])
         date = dates.death if asked & _DEATHS else dates.birth if asked & _BIRTHS else dates.first

@@ -43,9 +43,9 @@ _PASSAGES_TOGETHER = 5
 _MOST_DOCUMENTS = 5
 _MOST_CANDIDATES = 5
 # The maximum number of encoder runs at the same time. Each needs 35 MB, which the process does not give back. More runs
-# would gain little: the other work on a question takes a third as long, and runs in one thread at a time.
+# gain little: the rest of the work on a question takes a third as long as a run, and only one thread at a time does it.
 _MOST_AT_ONCE = 4
-# The sizes of the caches: for encoder outputs (some 20 kB each), and for the answers to a question from its documents.
+# The maximum number of cached encoder outputs (some 20 kB each), and of cached lists of answers.
 _CACHED_OUTPUTS, _CACHED_ANSWERS = 256, 64
 
 Passage = tuple[str, str]
@@ -57,11 +57,11 @@ class ReaderCard:
 
     # A reader in training has no card yet and gets these defaults. They do not matter: only its encoder is used.
     threshold: float = 1.0  # the minimum probability of an answer that is given to the user
-    probable: float = 0.5  # from this probability up to the threshold, only the answer's sentence is given
+    probable: float = 0.5  # the minimum probability of an answer of which only the sentence is given to the user
     dated_choice: float = 1.0  # the share for "which is older, A or B?", used as the probability of these answers
     other_choice: float = 1.0  # the share for other "A or B?" questions, used as the maximum of their probability
-    comparison: float = 1.0  # the share for yes-or-no comparisons, except of countries; also used as a maximum
-    other_time: float = 1.0  # the share for answers from a sentence on another time or thing; also used as a maximum
+    comparison: float = 1.0  # the share for yes-or-no comparisons except of countries, used as the maximum for them
+    other_time: float = 1.0  # the share for answers in sentences on another time or thing, used as the maximum for them
 
 
 class _Parts:
@@ -146,7 +146,7 @@ class ExtractiveReader(Block):
 
     @property
     def probable(self) -> float:
-        """With a probability from this up to `threshold`, the user gets only the sentence that may hold the answer."""
+        """If the probability is at least this but below `threshold`, only the sentence with the answer is given."""
         return self._loaded().card.probable
 
     def warm_up(self) -> None:
@@ -177,7 +177,7 @@ class ExtractiveReader(Block):
         if question_form.asks_yes_no(question):
             return self._read_yes_no(question, documents, passages)
         if (choice := choose_by_date(question, passages)) is not None:
-            # A film's date may be in the passage of its director: then no sentence of the film's passage states it.
+            # If another passage has the date (as of a film's director), show the best sentence of the film's passage.
             begin = choice.begin if choice.dated == choice.place else -1
             sentence = self._find_sentence(question, passages[choice.place][1], begin)
             probability = self._loaded().card.dated_choice
@@ -252,13 +252,13 @@ class ExtractiveReader(Block):
         return found
 
     def _find_sentence(self, question: str, text: str, begin: int) -> str:
-        # If `begin` is negative, the span is in the title, which states nothing: take the passage's best sentence.
+        # If `begin` is negative, no sentence of the text is known to state the answer: take the text's best sentence.
         return sentence_at(text, begin) if begin >= 0 else _best_sentence(question, [("", text)], self.weight)[1]
 
     def _read_yes_no(
         self, question: str, documents: Sequence[Document], passages: Sequence[Passage]
     ) -> list[Candidate]:
-        # Trees decide, because the encoder's own yes and no are wrong more often than always saying yes.
+        # Trees decide. The encoder is not used: always saying yes would be right more often than its scores.
         row = yes_no_features.yes_no_features(question, passages, self.weight)
         [yes] = self._trees(YES_NO_TREES, yes_no_features.FEATURES).probabilities(row)
         if question_form.asks_to_compare(question):
@@ -283,7 +283,7 @@ class ExtractiveReader(Block):
             return _load(self._folder, os.getpid())
 
 
-# Cached: the last step of a run reads the same documents again, and `choose_documents` rarely chooses a new document.
+# Cached, because a run's last step reads the same documents again, and added documents rarely change the chosen ones.
 _read = lru_cache(maxsize=_CACHED_ANSWERS)(lambda one: one.reader._read(one.question, one.documents))
 _read_spans = lru_cache(maxsize=_CACHED_ANSWERS)(lambda one: one.reader._read_spans(one.question, one.documents))
 
@@ -363,7 +363,7 @@ def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeigh
 
 # The maximum number of documents among which `choose_documents` chooses. Scoring all their pairs takes milliseconds.
 _MOST_COMPARED = 20
-# The weight of the documents' original order. It is small: the order decides only if no pair is likely to be needed.
+# The weight of the documents' original order: so small that it decides only if the scores of their pairs are close.
 _RANK_WEIGHT = 0.05
 
 

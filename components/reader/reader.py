@@ -37,7 +37,7 @@ class Reader(Protocol):
 
     @property
     def probable(self) -> float:
-        """With a probability from this up to `threshold`, the user gets only the sentence that may hold the answer."""
+        """If the probability is at least this but below `threshold`, only the sentence with the answer is given."""
 
     def read(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
         """Find possible answers in documents.

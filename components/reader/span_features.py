@@ -36,7 +36,7 @@ _CUES = {
 _IN = re.compile(r"\b(?:in|at|on|from)\s+(?:the\s+)?$")
 _DASH = re.compile(r"[\u2013-]\s*$")
 _NATIONALITY = re.compile(r"(?:an|ish|ese|ch)$")
-# The numbers of passages (each with its question), texts and words whose results are cached for the next step of a run.
+# How many passages (each with its question), texts and words have their results cached for the next step of a run.
 _CACHED_PASSAGES, _CACHED_TEXTS, _CACHED_WORDS = 128, 1_024, 8_192
 _SPAN_FEATURES = (
     *(f"kind_{kind}" for kind in KINDS),
@@ -72,7 +72,7 @@ def answer_key(text: str) -> str:
 
 @lru_cache(maxsize=_CACHED_WORDS)
 def stem(word: str) -> str:
-    """Cut a lower-case word to five letters or, if it is not longer, remove the plural "s" at its end."""
+    """Cut a lower-case word to its first five letters. If it has no more than five, remove a final "s" instead."""
     return word[:5] if len(word) > 5 else word.rstrip("s")
 
 
@@ -151,7 +151,7 @@ def span_features(
         alone[:, :-_AFTER],
         np.array(among, np.float32),
         alone[:, -_AFTER:],
-        _read_features(candidates, keys, proposed, scores, links),
+        _features_from_scores(candidates, keys, proposed, scores, links),
     ]
     return Spans(candidates, keys, np.concatenate(columns, axis=1))
 
@@ -285,7 +285,7 @@ class _Links:
         return float(sum(year < years[place] for year in others) - sum(year > years[place] for year in others))
 
     def place_of(self, one: SpanCandidate, key: str) -> int:
-        """Find the passage about a span: one with the span as title or, if there is none, the span's own passage."""
+        """Return the index of the passage whose title is the span or, if there is none, of the span's own passage."""
         return self._place_of.get(key, one.passage)
 
     def features_of(self, place: int) -> list[float]:
@@ -301,7 +301,7 @@ class _Links:
         return self._ranks[self.place_of(one, key)]
 
 
-def _read_features(
+def _features_from_scores(
     candidates: Sequence[SpanCandidate],
     keys: Sequence[str],
     proposed: Sequence[SpanCandidate],
@@ -359,7 +359,7 @@ def word_weights(tokenizer: object) -> WordWeight:
 
 
 def question_cover(question: str, passages: Sequence[tuple[str, str]], weight: WordWeight) -> tuple[float, float]:
-    """Return how much of the question, by weight, all passages together contain, and how much the best pair does."""
+    """Return the share of a question's word weights that is in all passages together, and in the best two of them."""
     asked = question_weights(question, weight)
     held = [stems_of(passage_text(*passage)) & asked.keys() for passage in passages]
     pairs = combinations_with_replacement(held, 2)

@@ -24,7 +24,7 @@ NOT_READ = (
 def take_reader_step(
     state: State, candidates: Sequence[Candidate], reader: Reader, tool: str = "", must_answer: bool = False
 ) -> State:
-    """Add a step: an answer if it is sure or ``must_answer`` is true, else a search or, without a query, the end."""
+    """Add a step: answer if an answer is sure or ``must_answer`` is true, else search or, if no query is left, stop."""
     threshold = reader.threshold
     best = candidates[0] if candidates else None
     is_sure = best is not None and best.probability >= threshold
@@ -75,10 +75,10 @@ _FEWEST_SEARCHES = 2
 def next_query(state: State) -> str | None:
     """Make the query of the next search, or return None if there should be no further search.
 
-    The first query is the question. A later query consists of the new names in the two best documents of the last
-    search, those nearest to the question first, and of the question's words that are in neither document. There is no
-    further search if the preferred source takes only the question and has been searched. There is also none in the last
-    step of a run, unless the question identifies a thing by another thing, as in "the author of Emma".
+    The first query is the question. A later query contains new names from the two best documents of the last search,
+    those in the most relevant sentences first, and the words of the question that are in neither document. There is no
+    further search if the preferred source accepts only the question itself and has been searched. There is also none in
+    the last step of a run, unless the question identifies a thing by another thing, as in "the author of Emma".
     """
     made, last = sum(step.action is Action.SEARCH for step in state.steps), state.settings.max_steps - 1
     is_last = made >= max(_FEWEST_SEARCHES, last) and not identifies_by_another(state.question)
@@ -110,7 +110,7 @@ MAX_CHARACTERS = 1_000
 
 
 def open_queries(state: State) -> list[str]:
-    """List the queries that could find what is still missing. A small model chooses one of them.
+    """List the queries that could find what is still missing. In `GuidedFormat`, a small model chooses one of them.
 
     Before any passage is found, the only query is the question. Later, each query is the title of a found passage,
     followed by the words of the question that no passage contains. The queries of the best passages come first.

@@ -9,15 +9,15 @@ from prefrag.evaluation.report.intervals import RESAMPLES, SEED
 
 # The number of resamples that are drawn at a time: few enough for the processor's cache.
 _BLOCK = 250
-# For up to this many differing questions, the test goes through all ways to flip their signs: at most 4,096.
+# If at most this many differences are not 0, the test tries all combinations of their signs: at most 4,096.
 _ENUMERATED = 12
 
 
 def compute_p(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED) -> list[float]:
     """Test whether the paired differences of each column differ from zero, by flipping signs (R. A. Fisher, 1935).
 
-    The test is two-sided. It is exact if at most 12 questions differ, or if all differences have the same size. In the
-    second case, it is McNemar's exact test (Q. McNemar, 1947). Otherwise random signs are drawn, once for all columns.
+    The test is two-sided. It is exact if at most 12 differences are not 0 or if all of these have the same size. In the
+    second case, it is McNemar's exact test (Q. McNemar, 1947). All other columns are tested with the same random signs.
     """
     differences = np.nan_to_num(columns)
     found = [math.nan] * differences.shape[1]
@@ -58,6 +58,6 @@ def _is_as_far(sums: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def _sign_test(positive: int, n: int) -> float:
-    """Compute how likely it is that n fair coins fall at least as unevenly (exact binomial test, two-sided)."""
+    """Compute the p-value of ``positive`` heads in n throws of a fair coin (exact binomial test, two-sided)."""
     rarer = min(positive, n - positive)
     return min(1.0, sum(math.comb(n, number) for number in range(rarer + 1)) / 2 ** (n - 1)) if n else 1.0

@@ -1,4 +1,4 @@
-"""Retrieve the passages to train the reader on. The classifier that ranks them was not trained on their questions."""
+"""Retrieve passages for the reader's training, ranked by a classifier that was not trained on the same questions."""
 
 import random
 from collections.abc import Callable, Iterable, Sequence

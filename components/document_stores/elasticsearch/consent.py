@@ -1,4 +1,4 @@
-"""The user's answer to whether questions may go to the web, stored in the `_meta` of an Elasticsearch index."""
+"""Read and store, in the `_meta` of an Elasticsearch index, whether the user allows questions to be sent to the web."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ _SECONDS = 3.0  # the timeout of a request
 
 
 def read_web_consent(store: ElasticsearchDocumentStore) -> bool | None:
-    """Read the answer. With an alias of several indexes: None if one has no answer, True if all are yes, else False."""
+    """Return None if an index of the store (an alias may name many) has no answer, True if all say yes, else False."""
     with _connect(store) as client:
         answers = [meta.get(_META_KEY) for meta in _read_metas(client, store._index).values()]
     return None if None in answers else all(answer is True for answer in answers)

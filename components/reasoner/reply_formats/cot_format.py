@@ -34,9 +34,8 @@ _ABBREVIATION = re.compile(
 class CotFormat(ReplyFormat):
     """The format of IRCoT (Trivedi et al. 2023, section 3): one sentence is kept of each reply.
 
-    The sentence is also the query of the next search. But a sentence with "answer is" ends the chain. A further call,
-    with ``must_answer``, then generates the answer from all passages: the model writes a whole chain, and the text
-    after "answer is" is the answer.
+    The sentence is also the query of the next search. But a sentence with "answer is" ends the chain. One further call,
+    with ``must_answer`` and all passages, generates a whole chain. The text after its "answer is" is the answer.
     """
 
     prompt = "reasoner_cot"

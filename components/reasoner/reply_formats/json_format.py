@@ -54,7 +54,7 @@ class JsonFormat(ReplyFormat):
         """Read the step from the first usable JSON object of a reply, or from its text if it contains no object."""
         # An object within a sentence is usually a quotation from a passage, so such objects are tried last.
         objects = [found.values for found in sorted(read_objects(text), key=lambda one: one.in_prose)]
-        # The first object with an action, an answer or a query is the step. The model invented the objects after it.
+        # Take the first object with an action, an answer or a query. Later steps were made up before the search ran.
         steps = (values for values in objects if values.keys() & {"action", "answer", "query"})
         values = next(steps, objects[0] if objects else None)
         if values is None:
