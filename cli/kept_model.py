@@ -1,4 +1,4 @@
-"""The model server that the user chose at the first question, stored in the data folder."""
+"""Let the user choose a model before the first answer, and store the choice in the data folder."""
 
 import json
 import os

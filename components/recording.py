@@ -63,8 +63,8 @@ class Entry:
 class Recording(Block):
     """A JSON-lines file of searches and model replies. Each entry is found by the content of its request.
 
-    Equal requests share one entry, even if the model's second reply is different. With ``reuse``, a run gets the first
-    reply every time, so that a replay takes the same steps.
+    If a request is repeated and gets another reply, only one reply is replayed: the first with ``reuse``, the last with
+    ``record``. With ``reuse``, the run itself also gets the first reply every time, so a replay takes the same steps.
 
     All :class:`Recording` objects for the same file in a process share the entries. They write only whole lines.
 
@@ -127,7 +127,7 @@ class _File:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._append(f"{line}\n".encode("utf-8", "replace"))
             self._read = self._state()
-            # Return the entry as a replay will read it, because JSON lacks some types of metadata.
+            # Return the entry as a replay will read it: in JSON, some values of metadata, such as dates, become text.
             return self._read_line(line)
 
     def _state(self) -> tuple[int, int] | None:

@@ -43,7 +43,7 @@ def _check_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _setting(default: Any, sentence: str, shown: str = "", wrong: Any = None, alias: str | None = None) -> Any:
-    """Describe a setting. ``shown`` is its default in the docs, ``wrong`` a safe value that replaces a misspelt one."""
+    """Describe a setting. The docs show ``shown`` as its default. ``wrong`` is used if the user's value is invalid."""
     extra = {"shown": shown, "wrong": wrong}
     return Field(default, description=sentence, validation_alias=alias, json_schema_extra=extra)
 
@@ -54,10 +54,10 @@ Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), "names, se
 Place = Annotated[Path | None, AfterValidator(lambda path: path and path.expanduser()), "a path"]
 Switch = Annotated[bool, "on or off"]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), "a number above zero"]
-Count = Annotated[int, Field(ge=1), "a whole number from 1 on"]
-CountFromZero = Annotated[int, Field(ge=0), "a whole number from 0 on"]
+Count = Annotated[int, Field(ge=1), "a whole number of at least 1"]
+CountFromZero = Annotated[int, Field(ge=0), "a whole number of at least 0"]
 Percent = Annotated[int, Field(ge=1, le=100), "a whole number from 1 to 100"]
-Tokens = Annotated[int | None, Field(ge=1), "a whole number from 1 on"]
+Tokens = Annotated[int | None, Field(ge=1), "a whole number of at least 1"]
 Thinking = Annotated[bool | None, "on or off"]
 WebSetting = Annotated[Literal["on", "off", "ask"] | None, BeforeValidator(_spell), "on, off or ask"]
 StructuredOutput = Literal["json_schema", "json_object", "off"]
@@ -86,7 +86,7 @@ class ModelSettings(BaseSettings):
         "",
         "the server of the model that reasons, answers and judges. It must speak the OpenAI protocol. You may set "
         "another server for the judge, for example one with a model tuned for judging",
-        "the model that you chose at the first question ([the command line](command_line.md)). Without one, a small "
+        "the model that you chose when `prefrag` asked ([the command line](command_line.md)). Without one, a small "
         "extractive reader answers. The default judge is the model that answers",
     )
     model: Text = _setting("", "the name of the model on that server", "none")
@@ -155,7 +155,7 @@ class _Documents(BaseSettings):
     index: Text = _setting(
         "",
         "the name of the index to search",
-        "`default` if there is one, else the index of the only folder that `prefrag FOLDER` has followed, else the "
+        "`default` if it exists. Else, if `prefrag FOLDER` has followed exactly one folder, its index. Else the "
         "demo. `serve` uses the demo only with `--demo`, or if you set `demo` here",
     )
     elasticsearch_url: Text = _setting(
@@ -221,8 +221,8 @@ class _Service(BaseSettings):
     share: Percent = _setting(
         50,
         "how much one key may use while other keys are in use: the maximum percentage of `PREFRAG_MAX_RUNS`, of "
-        "`PREFRAG_MAX_WAITING`, and of the uploads and deletions at the same time. With 50, a key must leave "
-        "as much free as it uses; 100 is no limit",
+        "`PREFRAG_MAX_WAITING`, and of the uploads and deletions at the same time. With 50, a key may use "
+        "as much as it leaves free. With 100, there is no limit",
     )
     # One process answers some 1,500 questions a minute.
     requests_a_minute: CountFromZero = _setting(
@@ -235,8 +235,8 @@ class _Service(BaseSettings):
     )
     lame_duck_seconds: CountFromZero = _setting(
         0,
-        "the seconds after the signal to stop in which the server still takes requests, but `/ready` returns 503, so "
-        "that load balancers stop sending any. Set more than the time between two probes of `/ready` (not on Windows)",
+        "how many seconds the server still takes requests after the signal to stop. Meanwhile `/ready` returns 503, so "
+        "that load balancers send no more. Set more than the time between two probes of `/ready`. No effect on Windows",
     )
     ready: Ready = _setting(
         "all",
@@ -305,7 +305,7 @@ class _Service(BaseSettings):
     )
     metrics_port: Address = _setting(
         None,
-        "the port that answers `/metrics` without a key, only on this machine unless HOST is given (not on Windows)",
+        "a port for `/metrics` that needs no key. Without HOST, only this machine can reach it. No effect on Windows",
         "none",
     )
     cors_origins: Names = _setting((), "the origins of web pages that may call the server (CORS)", "none")

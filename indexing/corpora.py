@@ -35,7 +35,7 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
                     record = read_passage_line(line, number)
                     if web is not None and record.source not in _SOURCES:
                         raise PassageError(
-                            f"to split the sources, 'source' must be local, web or both, not {record.source!r}"
+                            f"'source' must be local, web or both to split a corpus by it, not {record.source!r}"
                         )
                     if not ids.add(record.id):
                         raise PassageError(f"an earlier line has the id '{record.id}' too: ids must be unique")
@@ -85,7 +85,7 @@ def open_corpus(path: Path) -> BinaryIO:
     except (ValueError, RecursionError) as error:
         raise PassageError(f"it is not JSON ({error})") from error
     if not isinstance(passages, list):
-        raise PassageError("it was a list of passages before, but now it is other JSON")
+        raise PassageError("it is no longer a JSON list of passages")
     return io.BytesIO("".join(f"{json.dumps(passage)}\n" for passage in passages).encode("ascii"))
 
 
@@ -145,8 +145,8 @@ class CorpusLines:
                     report.unchanged += 1
                     continue
                 reason = (
-                    f"a passage of {there.meta['corpus']} has the id '{passage_id}' too: give this passage another "
-                    "id, or first delete that corpus from the index"
+                    f"a passage of {there.meta['corpus']} has the id '{passage_id}' too: change the id on this line, "
+                    "or first delete that corpus from the index"
                 )
                 self._tally.skip_line(self._file.path, number, reason)
             else:

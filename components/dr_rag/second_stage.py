@@ -72,8 +72,8 @@ class SecondStage(Block):
 
         :param state: The state after the first retrieval.
         :returns: ``state`` with the second stage's searches and with the selected documents as its observation.
-        :raises RunError: When the classifier is missing or fails, or local documents would be sent to an external
-            source. The error contains the state.
+        :raises RunError: When the classifier fails or its model is not installed, or when local documents would be
+            sent to an external source. The error contains the state.
         """
         state, documents, candidates = await self.gather_async(state)
         started = time.perf_counter()
@@ -92,7 +92,7 @@ class SecondStage(Block):
         """Retrieve the documents among which the classifier selects. The training of the classifier calls this too.
 
         :param state: The state after the first retrieval.
-        :returns: The state with the searches, the documents of the first stage, and the candidates of each document.
+        :returns: Three values: the state with the new searches, the first stage's documents, and what each query found.
         :raises RunError: When local documents would be sent to an external source. The error contains the state.
         """
         documents = self._first_stage(state)
@@ -157,7 +157,7 @@ async def _search_async(calls: Sequence[SourceCall]) -> list[State]:
 
 
 def with_searches(state: State, found: Sequence[State]) -> State:
-    """To the state from which parallel searches started, add the searches and events that they recorded."""
+    """Add the searches and events of ``found`` to ``state``, from which these parallel searches started."""
     searches_before, events_before = len(state.step.searches), len(state.events)
     searches: tuple[Search, ...] = state.step.searches
     events = state.events

@@ -68,7 +68,7 @@ _OF_PASSAGE = (
     "years",
     "words",
 )
-# Each has a second feature, `ahead_...`: its value minus the highest value of the other passages not shown before.
+# `ahead_NAME` is a passage's value minus the highest value among the other passages that no earlier step has shown.
 _AHEAD = (
     "covers_query",
     "covers_question",
@@ -94,8 +94,8 @@ _NAME_WORD = r"[A-Z0-9][\w'\u2019.&-]*"
 _WHOLE_NAME = re.compile(rf"\b{_NAME_WORD}(?:\s+(?:(?:of|the|and|de|for|in|at|on|to|a)\s+){{0,2}}{_NAME_WORD})*")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
-_MOST_YEARS = 5
-# Words that are often capitalised only because they begin a question, and do not begin a name.
+_MAX_YEARS = 5
+# Words that begin questions. If one of them is capitalised, it is not taken for the beginning of a name.
 _FIRST_WORDS = frozenset(
     (
         *("what", "when", "where", "which", "who", "whose", "whom", "why", "how"),
@@ -122,12 +122,12 @@ def switch_features(
     step: int,
     statistics: TermStatistics | None = None,
 ) -> list[dict[str, float]]:
-    """Compute the features of the passages that a search found; rare words weigh more than frequent words.
+    """Compute the features of the passages that a search found.
 
-    Returns a dict for each passage in ``new``, also for those that an earlier step has shown. Its keys are
-    :data:`FEATURES`. Shares are from 0 to 1, and features that do not apply are -1. ``step`` is the number of earlier
-    searches. :func:`term_weights` explains ``statistics``. The retriever's scores are not used, because their meaning
-    differs between search engines.
+    Returns a dict for each passage in ``new``, even if an earlier step has shown it. Its keys are :data:`FEATURES`.
+    Features such as ``covers_query`` are shares of words, from 0 to 1, to which rare words contribute more. Features
+    that do not apply are -1. ``step`` is the number of earlier searches. :func:`term_weights` explains ``statistics``.
+    The retriever's scores are not used, because their meaning differs between search engines.
     """
     texts = _Texts(question, query, new, observed, statistics)
     shown = {identity(document) for document in observed}
@@ -187,7 +187,7 @@ class _Texts:
         self.query_pairs = set(pairwise(in_order[0]))
         self.pairs = [set(pairwise(terms)) for terms in in_order[2 : 2 + len(new)]]
         self.lengths = [len(terms) for terms in in_order[2 : 2 + len(new)]]
-        self.years = [min(_MOST_YEARS, len(_YEAR.findall(document.content or ""))) for document in new]
+        self.years = [min(_MAX_YEARS, len(_YEAR.findall(document.content or ""))) for document in new]
         self.seen = {term for terms in rest[len(new) : shown] for term in terms}
         self.unseen_of_question = self.question - self.seen  # the question's words that no observed passage contains
         self.unseen_of_query = self.query - self.seen

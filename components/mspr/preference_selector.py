@@ -44,7 +44,7 @@ class PreferenceSelector:
         """Select the source of the search in the last step.
 
         :param state: The state after a reply.
-        :returns: ``state``. If its last step is a search, this step names the source to search.
+        :returns: ``state``. If its last step is a search, ``named_source`` of this step is now the source to search.
         """
         if state.step.action is not Action.SEARCH:
             return {"state": state}

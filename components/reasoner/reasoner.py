@@ -27,7 +27,7 @@ SEARCH_ENGINE = Tool(
     "A search engine over a knowledge base, "
     "for looking up facts about people, places, works, events and anything else.",
 )
-# The marks in this example contain letters that real marks never contain, so a model that copies them cites nothing.
+# No real mark contains the letters ma, un or na. So a model that copies these example marks cites no passage.
 CITED = ", followed by the marks of the passages that it rests on, copied exactly, such as [1ma] or [2un][W1na]"
 SOURCE_NOT_CHOSEN = "There is no language model to choose a source, so the preferred source is searched first."
 ANSWER_FORMATS: dict[AnswerType, str] = {
@@ -41,9 +41,9 @@ ANSWER_FORMATS: dict[AnswerType, str] = {
 class AnswerFormat:
     """What a final answer looks like.
 
-    :param words: How the prompt describes the answer; by default, the run's ``answer_type`` decides (table 19).
-    :param cite: Ask the model to cite the passages that support its answer, if the run's ``prompts`` is ``product``.
-        With the reply formats ``cot`` and ``guided``, the model is never asked to cite.
+    :param words: How the prompt describes the answer; by default the run's ``answer_type`` decides (PrefRAG, table 19).
+    :param cite: Ask the model to cite the passages that support its answer, if the run's setting ``prompts`` is
+        ``product``. With the reply formats ``cot`` and ``guided``, the model is never asked to cite.
     """
 
     words: str | None = None
@@ -88,16 +88,16 @@ class Reasoner:
         :param reader: The extractive reader that takes the steps if no model is set up.
         :param reply_format: ``text`` is the papers' format. ``json`` is constrained by a schema, for small models.
             ``guided`` is ``json`` in which the model only chooses among prepared queries, for the smallest models.
-            ``tools`` uses the function calling of the chat API. ``cot`` is a chain of thought, each sentence of which
-            is the next query (IRCoT). ``auto`` is ``guided`` for a GGUF file and ``text`` for a model server.
+            ``tools`` uses the function calling of the chat API. ``cot`` is a chain of thought (IRCoT): each reply
+            is a sentence, and the next query. ``auto`` is ``guided`` for a GGUF file and ``text`` for a model server.
         :param tools: The search actions that the model can choose, each with a name, a description and the source to
             search. Without a source, the router chooses one. By default only the paper's ``Search_Engine``.
         :param answer_format: What a final answer looks like: an :class:`AnswerFormat`, or only its ``words``.
         :param must_answer: The model must answer and cannot search, as in the call at the end of a run.
         :param prompt: The prompt file, by default the prompt of the reply format. Two shipped prompts are for
             ``must_answer``: ``answer_once`` asks only for the answer, and ``answer_with_analysis`` for an analysis and
-            then the answer (table 9 of DR-RAG). If a prompt ends with ``Thought:``, only the text in the final answer
-            field of the reply counts as the answer.
+            then the answer (table 9 of DR-RAG). If a prompt ends with ``Thought:``, the reply begins with a
+            thought, so only the text in its final answer field counts as the answer.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9 (section 4.3).
         :param self_evaluation: Have the model label its own answer as correct or not (section 3.3).
         :param commonsense: Allow thoughts to add commonsense knowledge (MSPR, III.B), unless the run's ``prompts`` is
@@ -257,7 +257,7 @@ class Reasoner:
         }
 
     def _show(self, step: Step) -> Step:
-        """Break control tokens in a step for the transcript: the model may have copied them from a passage."""
+        """Make chat control tokens in a step harmless: the model may have copied them from a passage."""
         words: dict[str, Any] = {name: defuse_tokens(getattr(step, name)) for name in ("reply", "thought", "query")}
         return replace(step, **words)
 
@@ -275,7 +275,7 @@ class Reasoner:
             step = replace(step, label=None, explanation="", suggestions="")
         if step.action in (Action.UNREADABLE, Action.UNKNOWN_ACTION):
             step = replace(step, reply=shorten(step.reply), thought=shorten(step.thought), tool=shorten(step.tool))
-        # An answer is forced unless this is the only call of the run, or the model itself wanted no further search.
+        # Only `must_answer` forces an answer, but not in a run's first call, or if the model wanted no further search.
         forced = (
             self.must_answer
             and any(earlier.reply or earlier.tool or earlier.action is not Action.SEARCH for earlier in state.steps)

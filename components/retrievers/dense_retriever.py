@@ -61,7 +61,7 @@ class DenseRetriever(Block):
     def __init__(self, text_embedder: TextEmbedder | dict[str, Any], retriever: EmbeddingRetriever) -> None:
         """Set the embedder and the retriever; no model is loaded before `warm_up`.
 
-        :param text_embedder: The embedder of the query, for the model that embedded the documents. It may be a
+        :param text_embedder: Embeds the query. It must use the model that embedded the documents. It may be a
             dictionary, as in a serialised pipeline, from which the embedder is built at `warm_up`.
         :param retriever: The retriever that finds documents by a vector.
         """

@@ -83,7 +83,7 @@ class ElasticsearchMultiMatchRetriever(Block):
                 {
                     "strings": {
                         "match_mapping_type": "string",
-                        # In characters. Lucene refuses keywords over 32,766 bytes, and a character has up to 4 bytes.
+                        # `ignore_above` is in characters of 1 to 4 bytes. Lucene refuses keywords over 32,766 bytes.
                         "mapping": {"type": "keyword", "ignore_above": 8191},
                     }
                 }
@@ -107,8 +107,8 @@ class ElasticsearchMultiMatchRetriever(Block):
         :param filters: Haystack's filters.
         :returns: `documents` with their score, best first; none for a blank query.
         :raises ValueError: When top_k is under 1.
-        :raises FilterError: When the filters cannot be understood, compare titles or texts, or name a field that no
-            document has.
+        :raises FilterError: When the filters cannot be understood, when they compare titles or texts, or when they name
+            a field that no document has.
         :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
         """
         request = self._request(query, top_k, filters)
@@ -123,11 +123,11 @@ class ElasticsearchMultiMatchRetriever(Block):
     run = as_blocking(run_async)
 
     def analyze(self, text: str) -> list[str]:
-        """Split a text into the tokens that the index compares, in order."""
+        """Split a text into tokens as the index does. The tokens are in the order of the text."""
         return self.analyze_many([text])[0]
 
     def analyze_many(self, texts: Sequence[str]) -> list[list[str]]:
-        """Split texts into the tokens that the index compares, with as few requests as the server allows."""
+        """Split texts into tokens as the index does, with as few requests as the server allows."""
         texts = [normalize_unicode(text) for text in texts]
         wanted = list(dict.fromkeys(text for text in texts if text.strip()))
         tokens: dict[str, list[str]] = {}
@@ -141,7 +141,7 @@ class ElasticsearchMultiMatchRetriever(Block):
         words = list(dict.fromkeys(words))
         with explain_failures(self.document_store):
             total = self.document_store.client.count(index=self._index)["count"]
-            # A word may be a stem already, and stemming could change a stem. So words in the index are looked up as is.
+            # A word may already be a stem. So look up each word unchanged first, and stem it only if it is not found.
             counts = self._counts({word: _as_term(normalize_unicode(word)) for word in words})
             counts |= self._counts({word: _as_word(normalize_unicode(word)) for word in words if not counts[word]})
         return total, counts
@@ -200,7 +200,7 @@ class ElasticsearchMultiMatchRetriever(Block):
 
 
 def _each_word_once(text: str) -> str:
-    """Remove repeated words from a text, so that each word counts once, as in the embedded index."""
+    """Remove repeated words from a text, so that each counts once. Searches of the tantivy index do the same."""
     # If the query is a passage, counting repeated words costs 2 points of recall at 5 on MuSiQue.
     found: dict[str, str] = {}
     for word in text.split():

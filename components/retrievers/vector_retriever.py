@@ -39,7 +39,7 @@ class VectorRetriever:
         self.top_k = wanted_top_k(top_k)
 
     def warm_up(self) -> None:
-        """Open the vectors. If the index or the extra `dense` is missing, this raises the error before any search."""
+        """Open the vectors. If they or the extra `dense` are missing, the error comes now, not at the first search."""
         self.vectors.count()
 
     @component.output_types(documents=list[Document])

@@ -72,7 +72,7 @@ class Critique:
     parsed: bool = False  # whether all three critiques could be read; an unreadable critique adds nothing to the score
 
     def score(self, weights: Mapping[str, float]) -> float:
-        """Add up the critiques, each multiplied by its weight (section 3.3 of Self-RAG, and its published code).
+        """Add up the three grades of this critique, each times its weight (section 3.3 of Self-RAG, and its code).
 
         Relevance counts as 0 or 1, support as 0, 0.5 or 1, and usefulness as a number from -1 to 1.
         """
@@ -88,8 +88,8 @@ class Critique:
 class PassageCritic:
     """Decide whether to retrieve, answer from each passage alone, criticise each answer, and keep the best (Self-RAG).
 
-    A pipeline runs this component before the search and again after it. Each run returns exactly one output:
-    ``search``, ``answered``, or ``unanswered`` if no search is needed, no passage was found or there is no model.
+    A pipeline runs this component before the search and again after it. Each run returns one of three outputs:
+    ``search``, ``answered`` or ``unanswered`` (no search is needed, no passage was found, or there is no model).
     """
 
     def __init__(
@@ -242,7 +242,7 @@ class PassageCritic:
                 if key not in best or score > best[key][0]:
                     best[key] = score, document, critique
         if not totals:
-            # If at least one reply could be read, the passages contain no answer. Otherwise the model failed.
+            # No reply gave an answer. If a reply could be read, the passages contain none. If not, the model failed.
             was_read = any(found is not None for found in critiques)
             return state.with_step(Step(Action.ANSWER, certainty="not_found" if was_read else None))
         _, document, critique = best[max(totals, key=lambda key: totals[key])]

@@ -84,8 +84,8 @@ class RetrievalSource(Block):
         :param retry_policy: The deadline of an attempt, the number of attempts, and the second provider.
         :param recording: Records or replays the searches.
         :param gate: Decides whether an external source may send a query, and which web pages may be shown.
-        :param observed_last: Whether documents that the run has already seen are moved behind new documents. Then the
-            ``top_k`` documents of a step contain something new, if the search found any. No paper does this.
+        :param observed_last: Whether documents that the run has already seen are moved behind new documents, so that
+            they do not displace new documents from the ``top_k``. No paper does this.
         :raises ValueError: When a name or a number is invalid, a provider or the ranker has no ``run``, or the ranker
             searches the web.
         """
@@ -206,7 +206,7 @@ class RetrievalSource(Block):
         return {name: value for name, value in known.items() if name in supported}
 
     def _admit(self, request: SearchRequest) -> None:
-        """Replay a recorded search. Otherwise check that the query may leave this machine, and log the query."""
+        """Replay the search if it is recorded. Else, if its query would leave this machine, check and log the query."""
         try:
             if request.leaves_machine:
                 request.query = one_line(request.query)

@@ -12,7 +12,7 @@ from prefrag.components.state.state import RunError, Search, State
 
 @dataclass
 class SearchRequest:
-    """A request to search a source, and the resulting search."""
+    """A request to search a source, and the record of the search once it is done."""
 
     query: str
     top_k: int
@@ -23,10 +23,10 @@ class SearchRequest:
     # Further arguments for retrievers: ``question``, and the documents that were ``observed`` so far.
     context: Mapping[str, Any] = field(default_factory=dict)
     already_observed: Sequence[Document] = ()  # documents that earlier steps found, to be moved behind new documents
-    search: Search | None = None  # the resulting search, or a skipped search if the query was not sent
+    search: Search | None = None  # the record of the search; marked as skipped if the query was not sent
 
     def hold_back(self, source: str, reason: str) -> None:
-        """Write to the trace and to the audit log that the query is not sent."""
+        """Record in the trace and in the audit log that the query was not sent, and why."""
         audit_held_back(source, self.query, reason)
         if self.state is not None:
             self.state = self.state.with_event("held_back", source=source, query=self.query, reason=reason)

@@ -13,14 +13,14 @@ from prefrag.components.text.sentences import sentence_spans, shown_sentences
 from prefrag.components.text.term_statistics import PLAIN_WORDS, sum_of_weights, words
 
 _MAX_SENTENCES = 5
-# How many characters of a document, which may be a book, are read: to find one sentence, and to rank all sentences.
-_MAX_READ = 6_000
-_MAX_RANKED = 60_000
+# A document may be a book, so only its first characters are read.
+_MAX_READ = 6_000  # to find one sentence
+_MAX_RANKED = 60_000  # to rank all sentences
 _WORD = re.compile(r"\w+")
 _NEAREST = 3
-# A sentence scores up to 1 for the question's words in it, and up to this much for the extractive reader's answer.
+# A sentence scores up to 1 for words of the question, plus up to this much if the extractive reader answers from it.
 _READ_WEIGHT = 0.25
-# Answers that are not copied from a document, so that searching for them in a text makes no sense.
+# Answers that are not copied from a document. A text that contains the word "no" does not support the answer "no".
 _NOT_IN_TEXTS = frozenset(("", "yes", "no"))
 
 
@@ -92,7 +92,7 @@ def find_sentence(text: str, query: str, question: str, answer: str = "") -> tup
     every = set().union(*wanted)
     held = [every.intersection(_WORD.findall(sentence)) for sentence in sentences]
     weights = _weights(held, every)
-    # The answer is also searched for as a whole, because it may be a number or a name without a long word.
+    # Also search for the whole answer: `words` leaves out words under four letters, such as 42 or Bo.
     scores = [
         (bool(find_whole(answer, sentence)), *(sum_of_weights(weights, own & one) for one in wanted))
         for sentence, own in zip(sentences, held, strict=True)

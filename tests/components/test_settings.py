@@ -58,8 +58,8 @@ def test_what_is_not_understood_opens_no_exit(monkeypatch: pytest.MonkeyPatch):
     ("variable", "text", "allowed"),
     [
         *[("PREFRAG_RUN_SECONDS", text, "a number above zero") for text in ("0", "-1", "nan", "inf", "soon")],
-        *[("PREFRAG_MAX_RUNS", text, "a whole number from 1 on") for text in ("0", "1.5", "many")],
-        ("PREFRAG_DRAIN_SECONDS", "-1", "a whole number from 0 on"),
+        *[("PREFRAG_MAX_RUNS", text, "a whole number of at least 1") for text in ("0", "1.5", "many")],
+        ("PREFRAG_DRAIN_SECONDS", "-1", "a whole number of at least 0"),
         ("PREFRAG_LLM_THINKING", "maybe", "on or off"),
         ("PREFRAG_JUDGE_STRUCTURED", "xml", "json_schema, json_object or off"),
     ],

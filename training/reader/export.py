@@ -30,7 +30,7 @@ class _Int8Embedding(nn.Module):
 
 
 class _Exported(nn.Module):
-    """The encoder with the three inputs that it gets from the reader. ``position_ids`` are only for training."""
+    """The encoder with the three inputs that the reader uses, and without ``position_ids``, which training adds."""
 
     def __init__(self, reader: ReaderEncoder):
         super().__init__()
@@ -111,4 +111,4 @@ def import_encoder(reader: ReaderEncoder, file: Path) -> None:
         found[path.replace("/", ".") + ".weight"] = weight.T
     state = {name: torch.tensor(np.ascontiguousarray(found[name])) for name in reader.state_dict() if name in found}
     if absent := reader.load_state_dict(state, strict=False).missing_keys:
-        raise ValueError(f"{file} is not the encoder of an extractive reader: it has no weights {absent[0]}.")
+        raise ValueError(f"{file} is not the encoder of an extractive reader: the weights '{absent[0]}' are missing.")

@@ -16,7 +16,7 @@ _WITH_STOP_WORDS = (
 LANGUAGES = tuple(sorted((*_WITH_STOP_WORDS, "arabic", "greek", "romanian", "tamil", "turkish")))
 DEFAULT_LANGUAGE = "english"
 
-# Tokens of this many bytes or more come from broken encodings and are left out. A word of 80 3-byte letters is kept.
+# Tokens of this many bytes or more come from broken encodings and are left out. 80 letters of 3 bytes each still fit.
 _TOO_LONG = 255
 
 _UNSPACED = re.compile(f"[{UNSPACED_SCRIPTS}]{{2,}}")
@@ -31,7 +31,7 @@ def check_language(language: str) -> None:
 
 
 def text_analyzer(language: str) -> TextAnalyzer:
-    """Return the analyzer for a language. It splits a text into words, lower-cases them, drops stop words and stems."""
+    """Return a language's analyzer. It splits a text into lower-case words, removes stop words, and stems the rest."""
     check_language(language)
     made = _of_thread.__dict__
     if language not in made:

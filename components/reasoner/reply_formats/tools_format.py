@@ -29,7 +29,7 @@ _NO_MORE = "No further search is possible. Answer now, from the passages above."
 
 
 class ToolsFormat(ReplyFormat):
-    """The model searches by calling a tool. A reply without a call is the final answer, with an evaluation as text.
+    """The model searches by calling a tool. Other replies are final answers, in which it also evaluates the answer.
 
     The transcript shows each search as a tool call with a result, even if the model did not write it as a call.
     """
@@ -83,7 +83,7 @@ class ToolsFormat(ReplyFormat):
         if is_cut_off(message):
             return TextFormat().read_message(message, tools, must_answer=must_answer)
         if message.tool_calls or message.meta.get("finish_reason") == "tool_calls":
-            # The call cannot be used now, or was dropped as invalid. The text is an answer only after "Final Answer:".
+            # The call cannot be used now, or was dropped as invalid. Only text behind "Final Answer:" is an answer.
             step = TextFormat().read(text, tools, must_answer=False)
             return step if step.action is Action.ANSWER else Step(Action.UNREADABLE, reply=text, thought=_thought(text))
         return self.read(text, tools, must_answer=must_answer)
@@ -135,7 +135,7 @@ def _search(text: str, name: str, arguments: Any, tools: Sequence[Tool]) -> Step
 
 
 def _query(arguments: Any) -> str:
-    """Read the query from a call's arguments, also if the argument has another name; empty if it is not text."""
+    """Return a call's argument ``query`` or, if there is none, its first argument. Empty if that is not text."""
     if isinstance(arguments, Mapping):
         arguments = arguments["query"] if "query" in arguments else next(iter(arguments.values()), "")
     return plain_query(arguments) if isinstance(arguments, str) else ""
