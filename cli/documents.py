@@ -82,7 +82,7 @@ def index_documents(
     from prefrag.pipelines.runners.runner import make_runner
 
     report_unknown_settings()
-    name = _index_name(index)
+    name = _index_name(index, "" if paths else store)
     if not paths:
         if web is None:
             raise BadInput("Give the files or folders to index.")
@@ -321,9 +321,7 @@ def _embed(index: str, store: str, model: str | None, runner: Runner) -> None:
 
 def _index_name(index: str | None, reads: str = "") -> str:
     """Return the name of the index to fill. For a command on an existing index, ``reads`` is its store."""
-    from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, chosen_index
+    from prefrag.components.document_stores.tantivy.index_location import own_index
     from prefrag.components.settings import settings
 
-    if index is None and reads == "tantivy" and (chosen := chosen_index()) != DEMO_INDEX:
-        return chosen
-    return index or settings.index or "default"
+    return index or settings.index or (own_index() if reads == "tantivy" else "default")

@@ -12,8 +12,7 @@ from haystack import Document
 TANTIVY_STORE = "TantivyDocumentStore"
 ELASTICSEARCH_STORE = "ElasticsearchDocumentStore"
 _STORES = (TANTIVY_STORE, ELASTICSEARCH_STORE)
-# Types that cannot contain a component.
-_PLAIN = (
+_PLAIN = (  # types that cannot contain a component
     str,
     bytes,
     int,

@@ -18,6 +18,7 @@ from typing import Any
 from haystack import Document
 from haystack.dataclasses import ByteStream
 
+from prefrag.components.state.places import SECTIONS
 from prefrag.components.text.counted import counted
 from prefrag.components.text.unicode_form import is_text, normalize_unicode
 from prefrag.indexing import file_forms as forms
@@ -68,6 +69,7 @@ _TEXT_READERS: dict[str, Callable[[str, Outline], str]] = {
 _WITHOUT_SENTENCES = (forms.CODE, forms.CSV, forms.JSON, forms.XLSX, forms.ODS)
 _MOST_DEPTH = 3
 _MOST_REASONS = 3
+_MOST_SECTIONS = 2_000  # characters of metadata about the sections of a passage
 _ASIDE_OR_FOOTER = re.compile(r"(</?)(?:aside|footer)\b", re.IGNORECASE)
 # If the extraction keeps less than this share of the characters of an HTML mail, the whole mail is used instead.
 _LEAST_SHARE = 0.9
@@ -165,8 +167,9 @@ class FileConverter:
             if sections.main is not None:
                 meta["heading"] = normalize_unicode(sections.main)
             if sections.begins and form != forms.CODE:
-                begins = [(len(normalize_unicode(_plain(part[:start]))), path) for start, path in sections.begins]
-                meta["sections"] = [f"{start} {normalize_unicode(path)}" for start, path in begins]
+                begins = [(normalize_unicode(_plain(part[:start])), path) for start, path in sections.begins]
+                lines = "\n".join(f"{len(before)} {normalize_unicode(path)}" for before, path in begins)
+                meta |= {SECTIONS: lines} if len(lines) <= _MOST_SECTIONS else {}
             yield text, meta
 
     def _mails(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -338,7 +341,7 @@ _NOT_FOR_META = {
     "source_id",
     "page_number",
     "heading",
-    "sections",
+    SECTIONS,
     "date",
     "line",
     "attachment",

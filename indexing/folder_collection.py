@@ -50,7 +50,6 @@ def _free_names(folder: str) -> Iterator[str]:
     plain = unicodedata.normalize("NFKD", folder).encode("ascii", "ignore").decode()
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", plain)[:_NAME_CHARACTERS].strip("._-") or "folder"
     indexes = data_directory() / "indexes"
-    # Compare without case, because some file systems do so too.
     taken = {path.name.casefold() for path in indexes.iterdir()} if indexes.is_dir() else set()
     for candidate in itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2))):
         try:

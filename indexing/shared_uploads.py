@@ -229,7 +229,6 @@ class SharedChanges:
         return {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(), "parts": parts}
 
     def _put(self, what: str, data: bytes) -> list[str]:
-        """Write data in parts, and return their ids."""
         from elasticsearch import helpers
 
         ids = [f"{self._id}:{what}:{start}" for start in range(0, len(data), _PART_BYTES)]

@@ -44,7 +44,6 @@ def unwrap_lines(text: str, most_width: int = _MOST_WIDTH) -> str:
 
 
 def _join(block: list[str], width: int, words: set[str]) -> str:
-    """Join the lines between two empty lines."""
     pieces = block[:1]
     hang, goes_on = _hang(block[0]), False
     for line, following in pairwise(block):

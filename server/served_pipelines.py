@@ -1,6 +1,7 @@
 """Choose the pipelines to serve, and prepare each for Hayhooks, Haystack's server."""
 
 import functools
+import os
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from pathlib import Path
@@ -17,18 +18,19 @@ from hayhooks.server.utils.yaml_pipeline_wrapper import YAMLPipelineWrapper
 
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
-    chosen_index,
+    INDEX_VARIABLE,
+    own_index,
     resolve_index,
     set_index_variable,
 )
 from prefrag.components.errors import BadInput, Missing
+from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE
 from prefrag.components.settings import settings
 from prefrag.pipelines.blocks import blocks, class_of, parameters_of
 from prefrag.pipelines.loading import find, folders, names, read_block
 from prefrag.server.keys import current_access
 from prefrag.server.wrapper import ServedPipeline, TaskModel
 
-_STORE = "TantivyDocumentStore"
 ALL = "all"
 # Only this pipeline is served by default. The others are for comparisons, and some need optional packages.
 DEFAULT = "prefrag"
@@ -59,11 +61,21 @@ def choose_pipelines() -> dict[str, Path]:
 
 def check_index(files: Iterable[Path]) -> None:
     """Set ``PREFRAG_INDEX`` if it is not set. Raise an error if an index that a pipeline searches is missing."""
+    try:
+        chosen, several = own_index(), None
+    except FileNotFoundError as error:
+        chosen, several = DEFAULT_INDEX, error
+    is_named = bool(settings.index)
+    # Before the files are read, because they may name the variable.
+    set_index_variable(chosen)
     parts = [one for file in files if not file.is_dir() for one in blocks(read_block(file))]
-    stores = [parameters_of(one) for one in parts if class_of(one) == _STORE]
+    if not is_named and any(class_of(one) == ELASTICSEARCH_STORE for one in parts):
+        # The folder's index is on this machine. Elasticsearch has none of this name.
+        os.environ[INDEX_VARIABLE] = DEFAULT_INDEX
+    stores = [parameters_of(one) for one in parts if class_of(one) == TANTIVY_STORE]
     names = {store.get("index") for store in stores if not store.get("path")}
-    # If the chosen index is the demo, this sets `default` instead.
-    set_index_variable(chosen_index() if None in names else DEFAULT_INDEX)
+    if several and None in names:
+        raise several
     for name in names:
         resolve_index(name)
 

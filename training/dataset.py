@@ -51,7 +51,7 @@ class Dataset:
     @property
     def name(self) -> str:
         """The name in reports: the folder and the file name of the questions."""
-        return f"{self.questions.absolute().parent.name}/{self.questions.stem}"
+        return f"{self.questions.resolve().parent.name}/{self.questions.stem}"
 
     def read(self, at_least: int = 1) -> tuple[list[Question], list[Document]]:
         """Read questions and passages. Raise ValueError for too few questions, or if the corpus lacks gold passages."""

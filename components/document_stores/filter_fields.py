@@ -6,8 +6,7 @@ from typing import Any
 from haystack import Document
 from haystack.errors import FilterError
 
-# The maximum number of fields that a message lists.
-_LISTED = 20
+_LISTED = 20  # the maximum number of fields that a message lists
 
 
 def named_fields(filters: Any) -> list[str]:

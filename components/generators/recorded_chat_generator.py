@@ -177,7 +177,6 @@ def _arguments(
     messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None, tools: list[Tool] | None
 ) -> dict[str, Any]:
     arguments: dict[str, Any] = {"messages": messages, "generation_kwargs": generation_kwargs}
-    # Not every generator takes tools.
     return {**arguments, "tools": tools} if tools else arguments
 
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from haystack import Document
 
 from prefrag.components.parts import walk_parts
+from prefrag.components.text.addresses import without_userinfo
 
 # A component of Haystack searches the web or fetches web pages if the name of its module contains one of these texts.
 _WEB_MODULES = (".websearch.", ".fetchers.", ".connectors.jina", "duckduckgo")
@@ -76,5 +77,8 @@ def describe_failure(name: str, error: BaseException, timeout: float) -> str:
     if isinstance(error, TimeoutError):
         return f"{name}: no reply within {timeout:g} s"
     # Cut only between words: passwords in addresses are hidden later, but not in an address that was cut in half.
-    reason = shorten(str(error), _MAX_CHARACTERS, break_long_words=False, break_on_hyphens=False, placeholder=" ...")
+    text = without_userinfo(str(error))
+    reason = shorten(text, _MAX_CHARACTERS, break_long_words=False, break_on_hyphens=False, placeholder=" ...")
+    if len(reason) < _MAX_CHARACTERS // 4:
+        reason = text[:_MAX_CHARACTERS]  # One of the first words, or a text without blanks, is long.
     return f"{name}: {reason or type(error).__name__}"

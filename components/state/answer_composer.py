@@ -49,11 +49,8 @@ def compose(
         last = next((replace(step, forced=True) for step in worded), last)
         answer, marks_cited = read_citations(last.answer, known)
     searches = [search for search in state.searches if not search.skipped]
-    errors = [
-        f"{search.source}{'' if search.provider else ' could not be searched'}: {search.error}"
-        for search in searches
-        if search.error
-    ]
+    failed = [search for search in searches if search.error]
+    errors = [f"{one.source}{'' if one.provider else ' could not be searched'}: {one.error}" for one in failed]
     asks = next((str(event.data["text"]) for event in state.events if event.kind == "asked_back"), None)
     if error:
         errors.append(error)

@@ -9,14 +9,16 @@ from haystack import Document
 
 # The labels by which the metadata of a file or passage says that it is not current. Without a label it is current.
 SUPERSEDED, DRAFT, OLD = STANDINGS = ("superseded", "draft", "old")
+# Of a passage in several sections, metadata with a line for each: where it begins, a blank, and its headings.
+SECTIONS = "section_starts"
 _MAX_CHARACTERS = 60
 
 
 def heading_of(meta: Mapping[str, Any], at: int | None = None) -> str | None:
     """Return the path of headings above a passage or, if it spans several sections, above the character at ``at``."""
-    heading, sections = meta.get("heading"), meta.get("sections")
-    for section in sections if at is not None and isinstance(sections, list) else ():
-        begin, blank, path = str(section).partition(" ")
+    heading, sections = meta.get("heading"), meta.get(SECTIONS)
+    for section in sections.split("\n") if at is not None and isinstance(sections, str) else ():
+        begin, blank, path = section.partition(" ")
         if blank and begin.isdecimal() and int(begin[:9]) <= at:  # type: ignore[operator]
             heading = path
     return heading if isinstance(heading, str) and heading else None

@@ -158,9 +158,7 @@ class TestDocuments:
 
         assert f"Files that are still in {folder.resolve()} are indexed again when they change" in said
 
-    def test_prunes_what_lost_its_file_and_says_so_before_but_nothing_of_a_folder_that_came_up_empty(
-        self, corpus: Path
-    ):
+    def test_prunes_what_lost_its_file_but_nothing_of_a_folder_that_came_up_empty(self, corpus: Path):
         prefrag("index", corpus)
         corpus.unlink()
         empty = prefrag("documents", "prune")

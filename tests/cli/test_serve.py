@@ -6,7 +6,7 @@ from unittest import mock
 
 import pytest
 
-from prefrag.components.document_stores.tantivy.index_location import index_path
+from prefrag.components.document_stores.tantivy.index_location import FOLLOWED_FOLDER_FILE, index_path
 from prefrag.pipelines.asking import limit_deadline
 from prefrag.server import supervisor
 from prefrag.server.head_limit import HeadLimit
@@ -79,6 +79,18 @@ class TestDocuments:
 
         assert prefrag("serve", *options).exit_code == 0
         assert os.environ["PREFRAG_INDEX"] == index
+
+    def test_of_the_only_followed_folder_are_served_but_elasticsearch_is_not_searched_by_its_name(
+        self, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    ):
+        index_of([passage("a", "A heron.")], index_path("notes"))
+        (index_path("notes") / FOLLOWED_FOLDER_FILE).write_text("/notes", encoding="utf-8")
+
+        assert prefrag("serve").exit_code == 0
+        assert os.environ["PREFRAG_INDEX"] == "notes"
+        monkeypatch.setenv("PREFRAG_INDEX", "")
+        both = prefrag("serve", "--pipeline", "prefrag", "--pipeline", "prefrag_elasticsearch")
+        assert (both.exit_code, os.environ["PREFRAG_INDEX"]) == (3, "default")
 
 
 def test_the_time_of_a_run_and_of_draining_can_be_set_and_a_pipeline_that_searches_none_needs_no_documents(

@@ -89,7 +89,7 @@ def test_passages_of_markdown_know_the_headings_above_them_and_plain_text_has_no
 
     assert [passage.meta["heading"] for passage in passages] == ["Manual > Use", "Manual > Care"]
     assert (passages[0].content or "").startswith("heading: forged\nManual\nUse\nOil it.")
-    assert passages[0].meta["sections"] == ["0 ", "15 Manual", "22 Manual > Use"]
+    assert passages[0].meta["section_starts"] == "0 \n15 Manual\n22 Manual > Use"
     assert "heading" not in converter.passages(Path("/a.txt"), text.encode())[0].meta
     assert "heading" not in converter.passages(Path("/a.md"), b"---\ntitle: A\n---\nText.")[0].meta
 

@@ -35,9 +35,7 @@ from tests.for_each import for_each
     ("\n\n , \n", []),
     ("", []),
 )
-def test_each_row_has_the_names_of_its_columns_and_values_are_read_as_they_are_meant(
-    text: str, rows: list[str]
-) -> None:
+def test_each_row_has_the_names_of_its_columns_and_values_as_meant(text: str, rows: list[str]) -> None:
     assert read_csv(text) == rows
 
 
@@ -108,9 +106,7 @@ def test_rows_that_all_repeat_one_long_value_are_read_only_so_far(monkeypatch: p
     ),
     (f"[1.10, 1e999, {'1' * 5_000}]", [f"1.10, 1e999, {'1' * 5_000}"]),
 )
-def test_each_object_is_a_line_of_names_and_values_with_numbers_as_they_are_written(
-    text: str, written: list[str]
-) -> None:
+def test_each_object_is_a_line_of_names_and_values_with_numbers_as_written(text: str, written: list[str]) -> None:
     assert read_json(text) == written
 
 

@@ -91,9 +91,7 @@ class TestKilled:
     def says(self, folder: Path, words: str) -> bool:
         return words in log_in(folder)
 
-    def test_serves_on_and_names_the_signal_but_gives_up_when_it_keeps_dying(
-        self, served: httpx.Client, tmp_path: Path
-    ):
+    def test_serves_on_and_names_the_signal_but_ends_if_it_keeps_dying(self, served: httpx.Client, tmp_path: Path):
         for number, killer in enumerate(("SIGBUS", "SIGSEGV", "SIGKILL", "SIGABRT", "SIGBUS"), start=1):
             os.kill(worker_in(tmp_path, number), signal.Signals[killer])
             wait_until(partial(self.says, tmp_path, f"was killed by {killer}"))

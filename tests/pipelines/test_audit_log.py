@@ -131,9 +131,7 @@ class TestALine:
         assert (line["event"], line["source"]) == ("held_back", "web")
         assert "over the limit of 400" in line["reason"]
 
-    def test_of_a_query_that_a_failed_search_stopped_has_the_reason_and_those_of_a_run_that_breaks_stay(
-        self, log: Path
-    ):
+    def test_of_a_query_that_a_failed_search_stopped_has_the_reason_and_a_broken_runs_lines_stay(self, log: Path):
         with pytest.raises(RunFailed, match="was not sent"):
             pipelines.ask(QUESTION, scripted(search("delta"), answer(), errors={"local": "down"}))
         assert [(line["event"], line["reason"]) for line in lines(log)] == [("held_back", "'local' failed")]

@@ -212,9 +212,7 @@ class TestLimits:
             ([final("1974")], {"reasoner": 6, "judge": 4, "refiner": 4, "reviewer": 2}),
         ],
     )
-    async def test_no_run_makes_more_than_sixteen_calls_and_five_retrievals(
-        self, late: list[str], calls: dict[str, int]
-    ):
+    async def test_no_run_makes_over_sixteen_calls_and_five_retrievals(self, late: list[str], calls: dict[str, int]):
         documents = {"local": {"alpha": LONG}, "web": {"alpha": LONG}}
         script = (*[local("alpha")] * 4, final("1812"), *late)
 

@@ -20,9 +20,7 @@ async def mix(*replies: str, options: dict[str, Any] | None = None, **settings: 
 
 
 class TestReact:
-    async def test_offers_both_sources_and_asks_for_no_evaluation_and_the_first_answer_is_final_whatever_its_label(
-        self,
-    ):
+    async def test_offers_both_sources_asks_for_no_evaluation_and_the_first_answer_is_final_whatever_its_label(self):
         result = await react(answer("1812", "INCORRECT"), answer("1974"))
         prompt = CALLS["model"][0]["prompt"]
         assert "Search_Local or Search_Web" in prompt

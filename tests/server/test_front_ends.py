@@ -347,9 +347,7 @@ class TestInstallation:
         assert "search.internal" in caplog.text
         assert "elastic:SECRETPW" not in caplog.text.partition("Traceback")[0]
 
-    def test_stays_out_even_if_a_long_reason_is_cut_within_the_password(
-        self, served: Served, caplog: pytest.LogCaptureFixture
-    ):
+    def test_stays_out_if_a_reason_is_cut_within_it(self, served: Served, caplog: pytest.LogCaptureFixture):
         client = served(search("alpha"), errors={"local": f"{'It failed. ' * 14}Now. {self.REASON}"})
         response = client.post("/prefrag/run", json={"question": "Who built alpha?"})
         assert response.status_code == 502

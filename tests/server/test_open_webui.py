@@ -54,9 +54,7 @@ class TestBaseUrl:
         assert [model["id"] for model in models["data"]] == ["prefrag", "prefrag-tasks"]
         assert title["choices"][0]["message"]["content"] == '{"title": "Plans"}'
 
-    def test_has_nothing_else_the_plain_one_sends_no_events_and_one_piece_has_its_sources_in_words(
-        self, served: Served
-    ):
+    def test_has_nothing_else_the_plain_one_sends_no_events_and_one_piece_has_sources_in_words(self, served: Served):
         client = served(*SWITCHING)
         for path in ("/prefrag/run", "/docs", "/ready", "/models", "/v1/deploy-yaml", "/v1/", ""):
             assert client.get(PREFIX + path).status_code == 404

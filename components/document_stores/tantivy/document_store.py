@@ -24,7 +24,7 @@ from prefrag.components.document_stores.tantivy.index import (
     open_index,
     write_error,
 )
-from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path, resolve_index
+from prefrag.components.document_stores.tantivy.index_location import index_path, own_index, resolve_index
 from prefrag.components.settings import settings
 
 _CHECKED_CHARACTERS = 200
@@ -267,7 +267,7 @@ class TantivyDocumentStore(Block):
         if self.path is not None:
             path = Path(self.path).expanduser().absolute()
         else:
-            path = index_path(self.index or settings.index or DEFAULT_INDEX)
+            path = index_path(self.index or settings.index or own_index())
         index = open_for_writing(path, self.language)
         self._check_language(index)
         return index

@@ -327,7 +327,6 @@ def _make_index(path: Path, language: str) -> None:
     """Make an empty index in a temporary folder and move it into place, so that it is never seen incomplete."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         if index_exists(path):
-            # Another thread or process has made the index in the meantime.
             return
         raise DocumentStoreError(f"{path} is neither empty nor an index: choose a new folder for the index.")
     try:

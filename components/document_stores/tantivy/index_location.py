@@ -87,22 +87,34 @@ def chosen_index() -> str:
     It is the name in `PREFRAG_INDEX`. If that is not set, it is the first of these that exists: `default`, the index
     that follows a folder, the demo. If several indexes follow folders, FileNotFoundError is raised.
     """
-    indexes = data_directory() / "indexes"
-    if chosen := settings.index or _found.get(indexes):
+    if chosen := settings.index:
         return chosen
-    own = [DEFAULT_INDEX] if index_exists(indexes / DEFAULT_INDEX) else []
-    own = own or sorted(mark.parent.name for mark in indexes.glob(f"*/{FOLLOWED_FOLDER_FILE}"))
-    if own[1:]:
+    if (own := _own_indexes())[1:]:
         several = ", ".join(own[:_MAX_NAMED])
-        raise FileNotFoundError(
-            f"Several folders are indexed ({several}): choose one with --index NAME or {INDEX_VARIABLE}=NAME."
-        )
-    return _found.setdefault(indexes, own[0]) if own else DEMO_INDEX
+        raise FileNotFoundError(f"Several folders are indexed ({several}): use --index NAME or {INDEX_VARIABLE}=NAME.")
+    return _found.setdefault(data_directory(), own[0]) if own else DEMO_INDEX
+
+
+def _own_indexes() -> list[str]:
+    """List the indexes to choose from if the user names none: one found before, or `default`, or those of folders."""
+    folder = data_directory()
+    if found := _found.get(folder):
+        return [found]
+    names = list_names()
+    if DEFAULT_INDEX in names:
+        return [DEFAULT_INDEX]
+    followed = (name for name in names if (folder / "indexes" / name / FOLLOWED_FOLDER_FILE).is_file())
+    return [name for name in followed if _VALID_NAME.fullmatch(name)]
+
+
+def own_index() -> str:
+    """Return the name of :func:`chosen_index`, but `default` instead of the demo, which cannot be changed."""
+    return DEFAULT_INDEX if (chosen := chosen_index()) == DEMO_INDEX else chosen
 
 
 def set_index_variable(chosen: str = DEFAULT_INDEX) -> None:
-    """If `PREFRAG_INDEX` is not set, set it to ``chosen``, or to ``default`` if ``chosen`` is the demo."""
-    os.environ[INDEX_VARIABLE] = settings.index or (DEFAULT_INDEX if chosen == DEMO_INDEX else chosen)
+    """If `PREFRAG_INDEX` is not set, set it to ``chosen``, so that the demo is not used by default."""
+    os.environ[INDEX_VARIABLE] = settings.index or chosen
 
 
 def resolve_index(name: str | None = None) -> Path:
@@ -136,7 +148,8 @@ def resolve_web_index(name: str | None = None, *, local: str | None = None, demo
     name = name or settings.web_index or None
     if name is not None:
         return resolve_index(name)
-    return _find_demo("demo-web") if demo and (local or chosen_index()) == DEMO_INDEX else None
+    is_demo = chosen == DEMO_INDEX if (chosen := local or settings.index) else not _own_indexes()
+    return _find_demo("demo-web") if demo and is_demo else None
 
 
 def _find_demo(name: str) -> Path:

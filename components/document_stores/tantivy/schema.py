@@ -29,7 +29,6 @@ def index_schema() -> tantivy.Schema:
     builder.add_text_field("title_key", tokenizer_name="raw", index_option="basic")
     # Numbers and strings of the metadata, as exact terms, which filters look up.
     builder.add_text_field("meta", tokenizer_name="raw", index_option="basic")
-    # The whole document as JSON.
     builder.add_bytes_field("stored", stored=True)
     return builder.build()
 

@@ -1,10 +1,12 @@
 """The formats in which a model can reply. Each format reads a reply as a :class:`Step`: a search or an answer."""
 
 from prefrag.components.reasoner.reply_formats.cot_format import CotFormat
-from prefrag.components.reasoner.reply_formats.fields import Tool, read_label
+from prefrag.components.reasoner.reply_formats.fields import Tool as Tool
+from prefrag.components.reasoner.reply_formats.fields import read_label as read_label
 from prefrag.components.reasoner.reply_formats.guided_format import GuidedFormat
 from prefrag.components.reasoner.reply_formats.json_format import JsonFormat
-from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat, Turn
+from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat
+from prefrag.components.reasoner.reply_formats.reply_format import Turn as Turn
 from prefrag.components.reasoner.reply_formats.text_format import TextFormat
 from prefrag.components.reasoner.reply_formats.tools_format import ToolsFormat
 
@@ -15,16 +17,3 @@ FORMATS: dict[str, type[ReplyFormat]] = {
     "tools": ToolsFormat,
     "cot": CotFormat,
 }
-
-__all__ = [
-    "FORMATS",
-    "CotFormat",
-    "GuidedFormat",
-    "JsonFormat",
-    "ReplyFormat",
-    "TextFormat",
-    "Tool",
-    "ToolsFormat",
-    "Turn",
-    "read_label",
-]

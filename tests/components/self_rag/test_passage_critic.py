@@ -191,9 +191,7 @@ class TestAReply:
         *((reply(usefulness=number), Critique("1974", True, "fully")) for number in (9, True, 0.5)),
         *((text, None) for text in ("", "Beta won it.", '{"relevance": "relevant"}', "[1, 2]")),
     )
-    def test_of_which_a_critique_cannot_be_read_keeps_the_answer_if_there_is_one(
-        self, text: str, read: Critique | None
-    ):
+    def test_of_which_a_critique_cannot_be_read_keeps_the_answer(self, text: str, read: Critique | None):
         assert read_critique(text) == read
 
     def test_cites_nothing_of_its_own(self):

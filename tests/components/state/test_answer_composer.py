@@ -117,9 +117,8 @@ class TestDocuments:
 
     def test_name_the_section_of_that_sentence_if_they_lie_in_several(self):
         text = "The chair is Ada Okafor.\nPress\nThe press was sold to Tobias Greaves."
-        minutes = document(
-            "minutes", text, step=1, heading="Board > Press", sections=["0 Board", "24 Board > Press", "x y", 3]
-        )
+        starts = "0 Board\n24 Board > Press\nx y\n3"
+        minutes = document("minutes", text, step=1, heading="Board > Press", section_starts=starts)
 
         headings = [
             compose(state(observed_step(minutes, query=query)))["documents"][0]["heading"]

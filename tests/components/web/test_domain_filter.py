@@ -45,9 +45,7 @@ def test_what_is_no_domain_is_refused(written: Any):
 
 @for_each("key", "url", "link")
 @for_each("url", "example.org/a", "EXAMPLE.org", "example.org/to?url=https://other.org", "https://example.org./")
-def test_domains_are_found_in_addresses_of_either_name_without_a_scheme_or_with_a_dot_behind_the_host(
-    url: str, key: str
-):
+def test_domains_are_found_in_addresses_of_either_name_without_a_scheme_or_with_a_last_dot(url: str, key: str):
     page = document("a", **{key: url})
     assert document_url(page) == url
     assert not DomainFilter(denied=["example.org"]).allows(page)

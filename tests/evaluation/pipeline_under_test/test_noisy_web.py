@@ -119,9 +119,7 @@ class TestInAPipeline:
         return setup(name, dev, corpus=corpus, llm="simulated", web_sentences=1, web_junk=0.2, seed=7)
 
     @for_each("name", "prefrag", "mspr", "vanilla_web", "prefrag_three_sources")
-    def test_every_web_is_noisy_and_the_reader_knows_the_length_of_its_snippets(
-        self, corpus: Path, dev: Path, name: str
-    ):
+    def test_every_web_is_noisy_and_the_reader_knows_its_snippets_length(self, corpus: Path, dev: Path, name: str):
         ready = self.noisy(corpus, dev, name)
 
         noisy = blocks(ready.block, "NoisyWeb")

@@ -71,9 +71,7 @@ def test_metrics_that_are_not_those_of_the_predictions_are_named_and_without_any
     assert "did not finish" in run.warnings[0]
 
 
-def test_a_question_that_failed_is_wrong_and_counted_and_scores_that_a_line_lacks_are_worked_out(
-    tmp_path: Path,
-) -> None:
+def test_a_question_that_failed_is_wrong_and_counted_and_missing_scores_are_worked_out(tmp_path: Path) -> None:
     lines = [{**prediction("a", True), "scores": {}}, prediction("b", True, error="the server is gone")]
 
     (run,) = read_runs([write_run(tmp_path / "run", lines)])

@@ -80,9 +80,7 @@ class TestAsJudgeAndReviewer:
         assert reflected.step.label is reviewed.step.label is label
 
     @AT_A_RATE
-    def test_labels_err_at_the_rate_that_is_set_alike_in_reply_reflection_and_review(
-        self, reader, seeds: int, off: float
-    ):
+    def test_labels_err_at_the_set_rate_alike_in_reply_reflection_and_review(self, reader, seeds: int, off: float):
         at = state(BARE, ["p5", "p6"])
         wrong = 0
         for seed in range(seeds):

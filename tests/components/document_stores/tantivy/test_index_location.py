@@ -86,6 +86,9 @@ class TestResolving:
         (folder / FOLLOWED_FOLDER_FILE).write_text("/home/me/Documents", encoding="utf-8")
         assert resolve_index() == folder
         assert resolve_web_index() is None
+        shutil.copytree(folder, folder.with_name("Documents (copy)"))
+        TantivyDocumentStore().write_documents([Document(id="new", content="crane")])
+        assert TantivyDocumentStore(path=str(folder)).count_documents() == 2
         make("default")
         assert resolve_index() == folder  # A process keeps the index that it found.
         index_location._found.clear()
@@ -95,9 +98,9 @@ class TestResolving:
         for name in ("Documents", "club"):
             (make(name) / FOLLOWED_FOLDER_FILE).write_text(f"/home/me/{name}", encoding="utf-8")
 
-        with pytest.raises(FileNotFoundError, match=r"Several folders are indexed \(Documents, club\): choose one"):
+        with pytest.raises(FileNotFoundError, match=r"Several folders are indexed \(Documents, club\): use --index"):
             resolve_index()
-        assert resolve_index("club") == index_path("club")
+        assert (resolve_index("club"), resolve_web_index()) == (index_path("club"), None)
         monkeypatch.setenv("PREFRAG_INDEX", "Documents")
         assert resolve_index() == index_path("Documents")
 

@@ -158,9 +158,7 @@ class TestForcedAnswers:
         ({"thought": "It is 1974.", "action": "Final_Answer"}, "It is 1974."),
         ("It is\n**1974**.\n\nSurely.", "It is **1974**."),
     )
-    def test_are_taken_from_an_object_whatever_its_action_its_thought_or_words_without_one(
-        self, reply: Any, answer: str
-    ):
+    def test_are_taken_from_an_object_whatever_its_action_or_thought_or_from_words(self, reply: Any, answer: str):
         step = read(reply, must_answer=True)
         assert (step.action, step.answer) == (Action.ANSWER, answer)
 
