@@ -193,7 +193,7 @@ class TestDemo:
             buffer = json.dumps({"kind": "prefrag conversation", "turns": [{**turn, "result": result}]}).encode()
             page.evaluate("document.getElementById('not-opened').hidden = true")
             page.set_input_files("#conversation-open", {"name": "a.json", "mimeType": "text/json", "buffer": buffer})
-            page.wait_for_function("!document.getElementById('not-opened').hidden")
+            page.locator("#not-opened").wait_for()
         page.reload()
         page.wait_for_selector("[data-source]")
         assert names.count() == 2
