@@ -143,8 +143,8 @@ class Conversation:
             self._options["sources"] = None if "all" in words else list(words)
         chosen = self._options.get("sources") or start.sources
         for name in start.sources:
-            is_external = " (external)" if name in start.external_sources else ""
-            typer.echo(f"{name}{is_external}: {'searched' if name in chosen else 'left out'}")
+            external, allowed = (" (external)", ", if it is allowed") if name in start.external_sources else ("", "")
+            typer.echo(f"{name}{external}: {f'searched{allowed}' if name in chosen else 'left out'}")
 
 
 def _greet(pipeline: Any) -> None:

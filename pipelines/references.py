@@ -36,10 +36,12 @@ def sentence_text(document: Mapping[str, Any]) -> str:
 def evidence_texts(result: Mapping[str, Any]) -> list[str]:
     """Write the relevant sentences of a result that has no answer."""
     documents, texts = dict(references(result)), list[str]()
-    named: set[str] = set()
+    named: set[tuple[str, str | None]] = set()
     for one in result.get("evidence") or ():
-        title = "" if one["mark"] in named else title_text({**documents.get(one["mark"], {}), "title": one["title"]})
-        named.add(one["mark"])
+        # A passage may lie in several sections, so each sentence has headings of its own.
+        document = {**documents.get(one["mark"], {}), **one}
+        title = "" if (key := (one["mark"], document.get("heading"))) in named else title_text(document)
+        named.add(key)
         texts.append(one_line(f"[{one['mark']}] {without_marks(': '.join(filter(None, (title, one['sentence']))))}"))
     return texts
 

@@ -22,8 +22,7 @@ from prefrag.components.text.sentences import split_strips
 MAX_QUERY_CHARACTERS = 200
 _SCHEMA = object_schema(query={"type": "string", "minLength": 3, "maxLength": MAX_QUERY_CHARACTERS})
 NOT_REWRITTEN = "The second search used the question itself, because writing keywords needs a language model."
-# The line that stands for dropped strips in a passage.
-_DROPPED = "..."
+_DROPPED = "..."  # the line that stands for dropped strips in a passage
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from prefrag.components.state.state import ModelTraffic, RunError, State
 from prefrag.components.tracing import measure
 
 DEFAULT_CONTEXT_WINDOW = 8_192
-# The number of tokens that a chat template adds to each message after the first.
-_MESSAGE_TOKENS = 8
+_MESSAGE_TOKENS = 8  # the number of tokens that a chat template adds to each message after the first
 _FINISH_REASONS = ("stop", "length", "tool_calls", "content_filter")
 _ONLY_JSON = "Reply with one short JSON object and nothing else."
 Reading = TypeVar("Reading")

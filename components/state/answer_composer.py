@@ -186,6 +186,7 @@ def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) ->
         "id": document.id,
         "title": str(document.meta.get("title") or ""),
         "source": document.meta.get("source") or "",
+        "heading": heading_of(document.meta, (document.content or "").find(evidence.sentence)),
         "sentence": evidence.sentence,
         "answer": None if place is None else {"start": place.start(), "end": place.end()},
         "query": evidence.query,

@@ -8,6 +8,7 @@ from typing import Any
 
 from haystack import Document
 
+from prefrag.components.state.places import SECTIONS
 from prefrag.components.state.state import Evidence, Identity, State, identity
 from prefrag.components.text.sentences import sentence_spans, shown_sentences
 from prefrag.components.text.term_statistics import PLAIN_WORDS, sum_of_weights, words
@@ -67,7 +68,9 @@ def _stems(text: str) -> set[str]:
 
 def is_heading(sentence: str, meta: Mapping[str, Any]) -> bool:
     """Check whether a sentence is the title of its document or of its section."""
-    titles = (meta.get("title"), *str(meta.get("heading") or "").split(" > "))
+    starts = str(meta.get(SECTIONS) or "").split("\n")
+    paths = (str(meta.get("heading") or ""), *(line.partition(" ")[2] for line in starts))
+    titles = (meta.get("title"), *(title for path in paths for title in path.split(" > ")))
     return _WORD.findall(sentence.lower()) in [_WORD.findall(str(title or "").lower()) for title in titles]
 
 

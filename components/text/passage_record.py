@@ -14,8 +14,7 @@ from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import is_text, normalize_unicode
 
 MAX_LINE_BYTES = 10_000_000
-# Elasticsearch refuses ids with more bytes.
-MAX_ID_BYTES = 512
+MAX_ID_BYTES = 512  # Elasticsearch refuses ids with more bytes
 # Names that a document already uses: its fields, and metadata that indexing adds. A key with such a name is renamed.
 _RESERVED = frozenset(
     {*Document.__dataclass_fields__, "corpus", "file_path", "file_hash", "split_count", TITLE_KEY_FIELD}

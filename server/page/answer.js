@@ -103,7 +103,7 @@ function evidenceItem(one, known, answer) {
     make("blockquote", { class: "strange", dir: "auto" }, answer && !span && make("strong", {}, answer, ": "),
       before, span && make("strong", {}, span), after),
     make("span", { class: "evidence-from" }, document ? chip(one.mark, known, one.sentence) : `[${one.mark}]`, " ",
-      document ? placeLine(document, one.title) : strange("span", one.title)));
+      document ? placeLine({ ...document, heading: "heading" in one ? one.heading : document.heading }, one.title) : strange("span", one.title)));
 }
 
 // Only the guess of a language model is shown. A guess with a probability is from the extractive reader.

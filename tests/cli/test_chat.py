@@ -77,11 +77,11 @@ class TestCommands:
 
         assert result.stdout.splitlines() == [
             "local: searched",
-            "web (external): searched",
+            "web (external): searched, if it is allowed",
             "local: searched",
             "web (external): left out",
             "local: searched",
-            "web (external): searched",
+            "web (external): searched, if it is allowed",
         ]
 
     def test_the_web_is_closed_and_opened_again_unless_the_administrator_closed_it(

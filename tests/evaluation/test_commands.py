@@ -111,9 +111,7 @@ class TestEvaluate:
         assert result.exit_code == 2
         assert "top_k was null and is now 3" in result.stderr
 
-    def test_reports_failed_questions_and_ends_with_1_when_all_have_failed(
-        self, tmp_path: Path, file: Path, output: Path
-    ):
+    def test_reports_failed_questions_and_ends_with_1_if_all_failed(self, tmp_path: Path, file: Path, output: Path):
         one = self.evaluate(tmp_path, file, output, "--set", "retries=0", failures={"q0": 9})
         every = self.evaluate(
             tmp_path, file, tmp_path / "other", "--set", "retries=0", failures={f"q{n}": 9 for n in range(6)}

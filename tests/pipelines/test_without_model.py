@@ -75,6 +75,7 @@ class TestALoop:
             "id": "",
             "title": "alpha",
             "source": "local",
+            "heading": None,
             "sentence": "Alpha was built by Beta in 1812.",
             "answer": None,
             "query": QUESTION,

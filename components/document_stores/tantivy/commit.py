@@ -22,8 +22,7 @@ from prefrag.components.document_stores.tantivy.schema import (
     read_document,
 )
 
-# A word in the title weighs this many times as much as a word in the text.
-TITLE_BOOST = 1.25
+TITLE_BOOST = 1.25  # a word in the title weighs this many times as much as a word in the text
 # The maximum number of words whose document frequency is cached. A full cache takes a few megabytes.
 _MAX_FREQUENCIES = 100_000
 # The maximum number of words whose query clauses are cached (6 MB if full). Queries of one question share most words.

@@ -120,12 +120,12 @@ class TestDocuments:
         starts = "0 Board\n24 Board > Press\nx y\n3"
         minutes = document("minutes", text, step=1, heading="Board > Press", section_starts=starts)
 
-        headings = [
-            compose(state(observed_step(minutes, query=query)))["documents"][0]["heading"]
-            for query in ("Who is the chair?", "Who bought the press?")
-        ]
+        queries = ("Who is the chair?", "Who bought the press?")
+        results = [compose(state(observed_step(minutes, query=query))) for query in queries]
 
-        assert headings == ["Board", "Board > Press"]
+        for part in ("documents", "evidence"):
+            assert [one[part][0]["heading"] for one in results] == ["Board", "Board > Press"]
+        assert "Press" not in [one["sentence"] for one in results[1]["evidence"]]
 
     def test_hold_the_sentence_that_speaks_to_the_answer_that_cites_them_or_else_to_their_query(self):
         text = "The prize is old. Alpha won the prize in 1974."
