@@ -15,6 +15,10 @@ SENTENCES = {
     "answer": "<forced?Forced answer><!forced?Answer>: {text}<label? [{label}]>",
     "asked_back": "Asked back: {text}",
     "calls_dropped": "Of several tool calls in one reply only the first is used, {number} dropped",
+    "checked": (
+        "Checked: <text?{text} (><certainty?{certainty}><probability?, {probability:.0%} likely><text?)>"
+        "<!text?; the passages do not state it>"
+    ),
     "closed": "Not searched: {sources} ({reason})",
     "critique": (
         "From {document}: {answer} (<relevant?relevant><!relevant?irrelevant>, {support}, usefulness {usefulness}, "
@@ -41,6 +45,7 @@ SENTENCES = {
     "instructions_cut": "The instructions have {characters:,} characters: the first {kept:,} are used",
     "kept": "Kept this sentence: {text} (its least likely token: {token}, {lowest:.0%})",
     "look_ahead": "Drafted: {text} (its least likely token: {token}, {lowest:.0%}; left out of the query: {masked})",
+    "model_failed": "Goes on without the language model: {message}",
     "no_further_search": "No further search: the next reply must be an answer (replies so far: {replies})",
     "observation": "Observed from {source}: {documents}",
     "popularity": (
@@ -58,6 +63,7 @@ SENTENCES = {
         "Reflection: the answer <label?is labelled {label}><!label?has no label>"
         "<supplement?, so every source is searched once more><explanation?. {explanation}>"
     ),
+    "repeated": "Asked already: {query}. Another query is searched instead",
     "retrieval": (
         "Retrieve: <status?the documents are searched><!status?no document is needed>"
         "<unparsed? (two replies could not be read)><explanation?. {explanation}>"
@@ -107,6 +113,7 @@ _REVIEWS = {
     False: "the answer is doubted",
 }
 _GIVEN = {"stated": "given as the answer", "probably": "only the sentence around it is given"}
+_CHECKED = {"stated": "stated", "probably": "probably", "not_found": "not in the passages"}
 _NUMBERS = ("probability", "lowest", "documents_cut", "documents_shortened")
 
 
@@ -173,6 +180,8 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
             values["token"] = repr(data.get("token"))
             values["masked"] = ", ".join(map(str, data.get("masked") or ())) or "nothing"
             return "written again" if data.get("again") else kind if data.get("query") else "kept"
+        case "checked":
+            values["certainty"] = _CHECKED.get(str(data.get("certainty")), data.get("certainty"))
         case "read":
             values["given"] = _GIVEN.get(str(data.get("certainty")), "not given")
             return kind if data.get("text") else "read nothing"

@@ -13,7 +13,7 @@ from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
 from prefrag.components.adaptive_rag.question_classifier import Estimate
-from prefrag.components.reader.reader import Candidate
+from prefrag.components.reader.reader import Candidate, Judgement
 from tests.marks import put_codes
 
 # The calls of the fakes, by the name that a test gave each. Components are rebuilt from YAML, so a test cannot reach
@@ -144,6 +144,12 @@ class ScriptedReader:
 
     async def read_async(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
         return self.read(question, documents)
+
+    def judge(self, question: str, documents: Sequence[Document], answer: str) -> Judgement:
+        return Judgement(max((probability for text, probability in self.script[-1] if text == answer), default=0.0))
+
+    async def judge_async(self, question: str, documents: Sequence[Document], answer: str) -> Judgement:
+        return self.judge(question, documents, answer)
 
 
 class FixedQuestionClassifier:

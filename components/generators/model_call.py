@@ -13,12 +13,14 @@ from haystack.tools import Tool
 
 from prefrag.components.audit_log import AuditLogFailed, audit, audit_log
 from prefrag.components.both_ways import as_blocking, call_component
+from prefrag.components.errors import find_cause
 from prefrag.components.generators.context_window import is_too_long
 from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS, repair
-from prefrag.components.generators.model_host import find_host, is_local, refuse_remote_models
+from prefrag.components.generators.model_host import RemoteModelRefused, find_host, is_local, refuse_remote_models
 from prefrag.components.generators.reasoning_blocks import FILED_AS_REASONING, has_open_reasoning, strip_reasoning
 from prefrag.components.generators.token_budget import Observations, estimate_tokens, fit_to_window
 from prefrag.components.prompts.render_prompt import render_prompt
+from prefrag.components.recording import NotRecorded
 from prefrag.components.state.state import ModelTraffic, RunError, State
 from prefrag.components.tracing import measure
 
@@ -316,6 +318,12 @@ class ModelCall:
         if meta.get("filed_as_reasoning"):
             state = state.with_event("filed_as_reasoning", caller=self.caller, message=FILED_AS_REASONING)
         return ChatMessage.from_assistant(text, tool_calls=reply.tool_calls, meta=meta), state
+
+
+def may_go_on(error: RunError, state: State) -> bool:
+    """Check whether a run can go on without the model that failed: not if it may not be called, or was not recorded."""
+    is_final = any(find_cause(error, kind) for kind in (AuditLogFailed, RemoteModelRefused, NotRecorded))
+    return state.settings.prompts == "product" and not is_final
 
 
 def _name_model(chat_generator: Any) -> Any:

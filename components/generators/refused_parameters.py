@@ -17,6 +17,7 @@ _ADVICE = {
     "max_tokens": "set `max_completion_tokens` in the YAML",
     "parallel_tool_calls": "",
     "frequency_penalty": "",
+    "logprobs": "",
     "temperature": "",
     "top_p": "",
     "stop": "",

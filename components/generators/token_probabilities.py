@@ -15,6 +15,12 @@ def read_logprobs(logprobs: Any) -> list[dict[str, Any]]:
     return [] if None in read else [one for one in read if one is not None]
 
 
+def mean_logprob(meta: Mapping[str, Any]) -> float | None:
+    """Return the mean log probability of a reply's tokens; None if the server sent none."""
+    tokens = read_logprobs(meta.get("logprobs"))
+    return sum(min(0.0, token["logprob"]) for token in tokens) / len(tokens) if tokens else None
+
+
 def _read_token(one: Any) -> dict[str, Any] | None:
     if not isinstance(one, Mapping) or not isinstance(one.get("token"), str):
         return None

@@ -8,12 +8,12 @@ from haystack import component
 
 from prefrag.components.both_ways import as_blocking
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
-from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall, may_go_on
 from prefrag.components.generators.token_budget import estimate_tokens
 from prefrag.components.loop.follow_up_rules import find_reference, pair_turns, rewrite_by_rules
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.request_limits import MAX_QUESTION_CHARACTERS
-from prefrag.components.state.state import AskBack, State
+from prefrag.components.state.state import AskBack, RunError, State
 
 _SCHEMA = object_schema(question={"type": "string", "minLength": 3, "maxLength": 600})
 # How many of the newest turns are read, and how many characters of each. Passages need the rest of the window.
@@ -70,7 +70,13 @@ class FollowUpRewriter:
             return {"state": state}
         if self._call.is_absent:
             return {"state": _rewrite_without_model(state)}
-        return {"state": self._take_question(*await self._call.send_async(self._prepare(state)))}
+        try:
+            return {"state": self._take_question(*await self._call.send_async(self._prepare(state)))}
+        except RunError as error:
+            if not may_go_on(error, state):
+                raise
+            failed = error.state.with_event("model_failed", message=str(error))
+            return {"state": _rewrite_without_model(replace(failed, question=state.question, history=state.history))}
 
     run = as_blocking(run_async)
 

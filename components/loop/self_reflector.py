@@ -104,7 +104,8 @@ class SelfReflector:
 
     def _route(self, state: State) -> dict[str, State]:
         label = state.step.label
-        if self.reflection == "off" or state.step.certainty is not None:
+        # Code has checked an answer without a label: the model does not evaluate itself.
+        if self.reflection == "off" or (state.step.certainty is not None and label is None):
             return {"accepted": state}
         known = known_marks(state)
         # An answer without a label is accepted. The event in the trace has the label None.

@@ -19,11 +19,12 @@ from prefrag.components.both_ways import in_thread_async
 from prefrag.components.pair_classifier.pair_classifier import all_pairs, by_best_pair
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.reader import choice_features, question_form, span_features, sure_features, yes_no_features
+from prefrag.components.reader.answer_carrier import find_carrier, measure_chain
 from prefrag.components.reader.choice_features import answer_shares, rank_answers
 from prefrag.components.reader.dated_choice import choose_by_date, find_alternatives
 from prefrag.components.reader.encoder_scores import EncoderScores, Scored
 from prefrag.components.reader.newer_answer import find_newer_answer
-from prefrag.components.reader.reader import Candidate, ReaderMissing
+from prefrag.components.reader.reader import Candidate, Judgement, ReaderMissing
 from prefrag.components.reader.reader_input import encode, load_tokenizer, passage_text
 from prefrag.components.reader.second_look import SecondLook
 from prefrag.components.reader.span_features import WordWeight, question_weights, stems_of, word_weights
@@ -85,6 +86,17 @@ class _Parts:
         with self._free:
             start, end, kind = self._session.run(["start", "end", "kind"], inputs)
         return Scored(encoded, start[0], end[0], kind[0])
+
+
+@dataclass
+class _Choice:
+    """The possible answers to a question, and what they are chosen by."""
+
+    passages: Sequence[Passage]
+    scores: EncoderScores
+    spans: span_features.Spans
+    look: SecondLook
+    chosen: list[tuple[int, float, Any]]  # for each answer its span, its score and its features, the best first
 
 
 class _Reading:
@@ -209,27 +221,59 @@ class ExtractiveReader(Block):
         """A function that returns the weight of a word, from 0 (common) to 1 (rare in the encoder's vocabulary)."""
         return self._loaded().weight
 
-    def _read_spans(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
+    def judge(self, question: str, documents: Sequence[Document], answer: str) -> Judgement:
+        """Judge an answer that somebody else proposes; see :meth:`Reader.judge`."""
+        documents = [one for one in documents if (one.content or "").strip()]
+        if (carrier := find_carrier(question, answer, documents)) is None:
+            return Judgement()
+        cover = measure_chain(question, carrier, documents, self.weight)
+        choice = self._choose_spans(question, choose_documents(question, documents, _MOST_DOCUMENTS))
+        wanted = f" {span_features.answer_key(answer)} "
+        keys = [f" {choice.spans.keys[place]} " for place, _, _ in choice.chosen] if choice else []
+        alike = [number for number, key in enumerate(keys) if key == wanted]
+        alike += [number for number, key in enumerate(keys) if key in wanted or wanted in key]
+        if choice is None or not alike:
+            return Judgement(cover=cover)
+        choice.chosen.insert(0, choice.chosen.pop(alike[0]))
+        return Judgement(self._estimate(question, choice), cover)
+
+    judge_async = in_thread_async(judge)
+
+    def _choose_spans(self, question: str, documents: Sequence[Document]) -> _Choice | None:
         passages = _passages(documents)
         scores = self.score(question, passages)
         spans = span_features.span_features(question, passages, scores, self.weight)
         if not spans.candidates:
-            return []
+            return None
         ranked = rank_answers(spans, self._trees(SPAN_TREES, span_features.FEATURES).scores(spans.rows))
         look = SecondLook(question, passages, self.weight, self.score)
         rows = choice_features.choice_features(question, spans, ranked, look)
         choices = self._trees(CHOICE_TREES, choice_features.FEATURES).scores(rows)
         order = sorted(range(len(rows)), key=lambda place: -choices[place])
-        chosen = [(ranked[place][0], choices[place], rows[place]) for place in order]
+        return _Choice(
+            passages, scores, spans, look, [(ranked[place][0], choices[place], rows[place]) for place in order]
+        )
+
+    def _estimate(self, question: str, choice: _Choice) -> float:
+        """Estimate the probability that the first of the chosen answers is right."""
+        row = sure_features.sure_features(
+            question, choice.passages, choice.spans, choice.chosen, choice.scores, choice.look, self.weight
+        )
+        [sure] = self._trees(SURE_TREES, sure_features.FEATURES).probabilities(row)
+        if find_alternatives(question, choice.passages) is not None:
+            return min(float(sure), self._loaded().card.other_choice)
+        if answers_another_question(choice.chosen[0][0], choice.spans, choice.look):
+            return min(float(sure), self._loaded().card.other_time)
+        return float(sure)
+
+    def _read_spans(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
+        if (choice := self._choose_spans(question, documents)) is None:
+            return []
+        passages, spans, look, chosen = choice.passages, choice.spans, choice.look, choice.chosen
         best = [(place, score) for place, score, _ in chosen]
         is_contradicted, newer = find_newer_answer(question, best, spans, documents, look)
         chosen.insert(0, chosen.pop(newer))
-        row = sure_features.sure_features(question, passages, spans, chosen, scores, look, self.weight)
-        [sure] = self._trees(SURE_TREES, sure_features.FEATURES).probabilities(row)
-        if find_alternatives(question, passages) is not None:
-            sure = min(sure, self._loaded().card.other_choice)
-        elif answers_another_question(chosen[0][0], spans, look):
-            sure = min(sure, self._loaded().card.other_time)
+        sure = self._estimate(question, choice)
         shares = answer_shares([score for _, score, _ in chosen])
         # The other answers share the remaining probability in proportion to `shares`; none gets more than the first.
         left = (1 - sure) / max(1e-9, 1 - shares[0])

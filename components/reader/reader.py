@@ -28,6 +28,19 @@ class Candidate:
     probability: float
 
 
+@dataclass(frozen=True)
+class Judgement:
+    """How well documents support an answer that somebody else proposes.
+
+    :param probability: How likely the answer is right, from 0 to 1; 0 if it is none of the reader's own candidates.
+    :param cover: The share of the question, by weight, that the answer's sentence covers together with the sentences
+        that are linked to it, from 0 to 1; 0 if no sentence carries the answer.
+    """
+
+    probability: float = 0.0
+    cover: float = 0.0
+
+
 class Reader(Protocol):
     """Find answers in documents. A reader may also have a method ``warm_up``, which loads its model."""
 
@@ -53,6 +66,24 @@ class Reader(Protocol):
         :param question: The question.
         :param documents: The documents, best first.
         :returns: The candidates, the likeliest first.
+        """
+
+    def judge(self, question: str, documents: Sequence[Document], answer: str) -> Judgement:
+        """Judge an answer that somebody else proposes, such as a language model.
+
+        :param question: The question.
+        :param documents: The documents, best first.
+        :param answer: The answer.
+        :returns: How well the documents support it.
+        """
+
+    async def judge_async(self, question: str, documents: Sequence[Document], answer: str) -> Judgement:
+        """Judge as :meth:`judge` does, without blocking the event loop.
+
+        :param question: The question.
+        :param documents: The documents, best first.
+        :param answer: The answer.
+        :returns: How well the documents support it.
         """
 
 

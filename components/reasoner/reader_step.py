@@ -40,7 +40,7 @@ def take_reader_step(
     step = Step(Action.ANSWER, certainty=certainty, probability=best.probability if best else 0.0)
     if best is not None:
         evidence = tuple(Evidence(one.document, one.sentence, state.question, one.probability) for one in candidates)
-        step = replace(step, answer=best.text + _mark(best, state), evidence=evidence)
+        step = replace(step, answer=best.text + mark_of(best.document, state), evidence=evidence)
     state = state.with_step(step)
     return state.with_event(
         "read",
@@ -60,8 +60,9 @@ def _choose_certainty(best: Candidate | None, reader: Reader) -> Certainty:
     return "probably" if best.probability >= reader.probable else "not_found"
 
 
-def _mark(candidate: Candidate, state: State) -> str:
-    mark = prompt_marks(state).get(identity(candidate.document))
+def mark_of(document: Document, state: State) -> str:
+    """Write the mark that cites a document, after a blank; empty if the run's documents have no marks."""
+    mark = prompt_marks(state).get(identity(document))
     return f" [{mark}]" if mark else ""
 
 

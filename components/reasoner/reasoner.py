@@ -4,23 +4,29 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from haystack import component
+from haystack import Document, component
 from haystack.dataclasses import ChatMessage
 
 from prefrag.components.both_ways import as_blocking, call_matching
-from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall, may_go_on
 from prefrag.components.generators.token_budget import Observations
+from prefrag.components.generators.token_probabilities import mean_logprob
 from prefrag.components.prompts.quotation import defuse_tokens
 from prefrag.components.prompts.render_prompt import prompt_path, put_instructions
+from prefrag.components.reader.answer_carrier import is_refusal
+from prefrag.components.reader.extractive_reader import choose_documents
 from prefrag.components.reader.reader import Candidate, Reader
-from prefrag.components.reasoner.reader_step import take_reader_step
+from prefrag.components.reasoner.answer_check import ACCEPTED, AnswerCheck, AnswerSigns, check_answer, is_worth_asking
+from prefrag.components.reasoner.product_rules import UNREAD, add_search, replace_repeated, says_not_found
+from prefrag.components.reasoner.reader_step import mark_of, next_query, take_reader_step
 from prefrag.components.reasoner.reply_formats import FORMATS, JsonFormat, ReplyFormat, Tool, Turn
 from prefrag.components.reasoner.reply_formats.fields import shorten
 from prefrag.components.reasoner.reply_formats.reply_format import add_from_user
+from prefrag.components.reasoner.reply_formats.steps_format import ASK_QUERY, MUST_ANSWER, StepsFormat
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations, without_codes
 from prefrag.components.state.passages import passages
 from prefrag.components.state.run_options import AnswerType
-from prefrag.components.state.state import Action, State, Step, identity
+from prefrag.components.state.state import Action, RunError, State, Step, identity
 
 SEARCH_ENGINE = Tool(
     "Search_Engine",
@@ -28,6 +34,13 @@ SEARCH_ENGINE = Tool(
     "for looking up facts about people, places, works, events and anything else.",
 )
 # No real mark contains the letters ma, un or na. So a model that copies these example marks cites no passage.
+OR_NOT_FOUND = ", or NOT FOUND if the passages do not state it"
+AGAIN = "Your last reply could not be read. Reply with the answer alone, in a few words."
+_UNUSABLE = (Action.UNREADABLE, Action.UNKNOWN_ACTION)
+# A small model answers better from few passages.
+_MOST_SHOWN = 5
+# The number of searches that a small model's run makes, if need be with a query by the model.
+_FEWEST_SEARCHES = 2
 CITED = ", followed by the marks of the passages that it rests on, copied exactly, such as [1ma] or [2un][W1na]"
 SOURCE_NOT_CHOSEN = "There is no language model to choose a source, so the preferred source is searched first."
 ANSWER_FORMATS: dict[AnswerType, str] = {
@@ -73,7 +86,7 @@ class Reasoner:
         self,
         chat_generator: ChatGenerator,
         reader: Reader | None = None,
-        reply_format: Literal["auto", "text", "json", "guided", "tools", "cot"] = "auto",
+        reply_format: Literal["auto", "text", "json", "guided", "steps", "tools", "cot"] = "auto",
         tools: Sequence[Tool | dict[str, Any]] | None = None,
         answer_format: str | AnswerFormat | dict[str, Any] | None = None,
         must_answer: bool = False,
@@ -85,7 +98,9 @@ class Reasoner:
         """Set up the component.
 
         :param chat_generator: The model, any Haystack chat generator.
-        :param reader: The extractive reader that takes the steps if no model is set up.
+        :param reader: The extractive reader. It takes the steps if no model is set up, and goes on if the model fails.
+            In a run with the prompts ``product``, code and the reader also decide how sure a model's answer is, and
+            replace a query that was already asked. Without a reader, the model's steps are taken as they are.
         :param reply_format: ``text`` is the papers' format. ``json`` is constrained by a schema, for small models.
             ``guided`` is ``json`` in which the model only chooses among prepared queries, for the smallest models.
             ``tools`` uses the function calling of the chat API. ``cot`` is a chain of thought (IRCoT): each reply
@@ -144,13 +159,147 @@ class Reasoner:
         :returns: ``state`` with the new step.
         :raises RunError: When the model fails; the error holds the state.
         """
-        if (reader := self._reader) is not None:
-            candidates = await call_matching(reader.read, reader.read_async, state.question, state.observed)
-            return {"state": self._take_step(state, candidates, reader)}
-        call = self._prepare(state)
-        return {"state": self._read(call, *await self._call.send_for_message_async(call))}
+        if self._reader is not None or (self.reader is not None and state.model_failed):
+            return {"state": await self._read_on(state)}
+        if self._searches_question_first(state):
+            return {"state": add_search(state, self._format, self._choose_tools(state)[0], state.question)}
+        try:
+            return {"state": await self._ask(state)}
+        except RunError as error:
+            if self.reader is None or not may_go_on(error, state):
+                raise
+            failed = replace(error.state, steps=state.steps).with_event("model_failed", message=str(error))
+            return {"state": await self._read_on(failed)}
 
     run = as_blocking(run_async)
+
+    def _searches_question_first(self, state: State) -> bool:
+        settings = state.settings
+        is_first = not state.steps and settings.first_query == "question" and settings.prompts == "product"
+        return is_first and not self.must_answer and self._format.searches and bool(settings.sources)
+
+    async def _ask(self, state: State) -> State:
+        """Have the model take the step. In a run with the product's prompts, its rules then apply to the step."""
+        after = await self._send(state)
+        if state.settings.prompts != "product" or self.reader is None:
+            return after
+        if after.step.action in _UNUSABLE:
+            is_second = self.must_answer or (bool(state.steps) and state.step.action in _UNUSABLE)
+            if self.must_answer:
+                after = await self._send(replace(after, steps=state.steps), AGAIN)
+            if is_second and after.step.action in _UNUSABLE:
+                return await self._read_on(replace(after, steps=state.steps).with_event("model_failed", message=UNREAD))
+        form, tools = self._format, self._choose_tools(state)
+        is_searched = bool(state.searches) or not state.settings.sources or not form.searches or self.must_answer
+        if after.step.action in (Action.ANSWER, Action.NONE) and not is_searched:
+            return add_search(replace(after, steps=state.steps), form, tools[0], state.question)
+        if after.step.action is Action.ANSWER and state.observed:
+            return await self._settle_answer(state, after)
+        return replace_repeated(after, form, tools)
+
+    async def _send(self, state: State, further: str = "") -> State:
+        call = self._prepare(state, further)
+        return self._read(call, *await self._call.send_for_message_async(call))
+
+    async def _settle_answer(self, state: State, after: State) -> State:
+        """Decide how sure an answer is. A weak one becomes a search, if this is not the end and a query is left."""
+        if self._format.asks_narrowly:
+            return await self._settle_narrowly(state, after)
+        after = self._take_over(after, await self._check(after, state.observed))
+        if after.step.answer or self.must_answer:
+            return after
+        query = next_query(state)
+        return after if query is None else self._search_instead(state, after, query)
+
+    async def _settle_narrowly(self, state: State, after: State) -> State:
+        """Settle the answer of a small model. A weak answer is kept as a proposal while a search is left."""
+        documents = self._choose_shown(state)
+        after = self._take_over(after, await self._check(after, documents, _read_signs(after)))
+        if (after.step.probability or 0.0) >= ACCEPTED:
+            return after
+        left = state.settings.max_steps + state.supplements - state.replies
+        if not self.must_answer and left > 0:
+            query, reached = next_query(state), after
+            if query is None and state.replies < _FEWEST_SEARCHES:
+                reached, query = await self._ask_for_query(state, after)
+            if query:
+                searched = self._search_instead(state, reached, query)
+                if searched.step.action is Action.SEARCH:
+                    return searched
+        if after.step.probability is None and is_worth_asking(await self._read_candidates(state)):
+            forced = await self._send(replace(after, steps=state.steps), MUST_ANSWER)
+            signs = replace(_read_signs(forced), is_forced=True)
+            after = self._take_over(forced, await self._check(forced, documents, signs))
+        return self._choose_likeliest(after)
+
+    def _gives_nothing(self, state: State, documents: Sequence[Document]) -> bool:
+        answer = read_citations(state.step.answer, known_marks(state))[0]
+        return not answer or says_not_found(answer) or is_refusal(state.question, answer, documents)
+
+    async def _check(
+        self, state: State, documents: Sequence[Document], signs: AnswerSigns | None = None
+    ) -> AnswerCheck | None:
+        """Check the last step's answer; None if it gives nothing."""
+        if self._gives_nothing(state, documents):
+            return None
+        reader, answer = self.reader, read_citations(state.step.answer, known_marks(state))[0]
+        assert reader is not None
+        judged = await call_matching(reader.judge, reader.judge_async, state.question, documents, answer)
+        return check_answer(state.question, answer, documents, judged, signs)
+
+    def _take_over(self, state: State, check: AnswerCheck | None) -> State:
+        """Write a check into the last step. Code adds the mark that a model forgot."""
+        if check is None:
+            # A refusal in the model's own words is kept as these.
+            words = "" if says_not_found(state.step.answer) else state.step.answer
+            state = state.with_last(answer=words, label=None, certainty="not_found", probability=None)
+            return state.with_event("checked", text="", certainty="not_found")
+        known, answer = known_marks(state), state.step.answer
+        if check.evidence and self._answer.cite and not read_citations(answer, known)[1]:
+            answer += mark_of(check.evidence[0].document, state)
+        shown = {"certainty": check.certainty, "probability": check.probability}
+        state = state.with_last(answer=answer, evidence=check.evidence, unsupported=check.unsupported, **shown)
+        return state.with_event("checked", text=cite_plainly(answer, known), **shown)
+
+    def _search_instead(self, state: State, after: State, query: str) -> State:
+        """Replace the last step by a search, which keeps the weak answer as a proposal."""
+        tools, before = self._choose_tools(state), replace(after, steps=state.steps)
+        searched = add_search(before, self._format, tools[0], query, after.step)
+        return replace_repeated(searched, self._format, tools)
+
+    async def _ask_for_query(self, state: State, after: State) -> tuple[State, str]:
+        call = self._prepare(replace(after, steps=state.steps), ASK_QUERY)
+        message, reached = await self._call.send_for_message_async(call)
+        return replace(reached, steps=after.steps), StepsFormat.read_query(message.text or "")
+
+    def _choose_likeliest(self, state: State) -> State:
+        """Answer with the likeliest of the proposals, if an earlier step had a likelier one."""
+        earlier = [step for step in state.steps[:-1] if step.answer and step.probability is not None]
+        best = max(earlier, key=lambda step: step.probability or 0.0, default=None)
+        if best is None or (best.probability or 0.0) <= (state.step.probability or 0.0):
+            return state
+        return state.with_last(
+            answer=best.answer, certainty=best.certainty, probability=best.probability, evidence=best.evidence
+        )
+
+    async def _read_on(self, state: State) -> State:
+        """Have the extractive reader take the step."""
+        assert self.reader is not None
+        return self._take_step(state, await self._read_candidates(state), self.reader)
+
+    async def _read_candidates(self, state: State) -> Sequence[Candidate]:
+        if (reader := self.reader) is None:
+            return ()
+        return await call_matching(reader.read, reader.read_async, state.question, state.observed)
+
+    def _choose_shown(self, state: State) -> Sequence[Document]:
+        """Choose the passages that the model is shown: all, or the few that belong together for a small model."""
+        if not self._format.asks_narrowly:
+            return state.observed
+        wanted = choose_documents(state.question, state.retrieved, _MOST_SHOWN)
+        chosen = {identity(document) for document in (*state.attached, *wanted)}
+        # In the order in which they were found, so that a server's cache holds the beginning of the prompt.
+        return [document for document in state.observed if identity(document) in chosen]
 
     @property
     def is_extractive(self) -> bool:
@@ -164,7 +313,7 @@ class Reasoner:
 
     def _take_step(self, state: State, candidates: Sequence[Candidate], reader: Reader) -> State:
         tools = self._choose_tools(state)
-        if not state.steps and any(tool.source for tool in tools):
+        if self._reader is not None and not state.steps and any(tool.source for tool in tools):
             state = state.with_event("without_model", text=SOURCE_NOT_CHOSEN)
         return take_reader_step(state, candidates, reader, tools[0].name, self.must_answer)
 
@@ -181,6 +330,8 @@ class Reasoner:
         if self.must_answer and self.prompt is not None and name == "tools":
             # A custom prompt for the final answer already contains the passages, which `tools` would add once more.
             name = "text"
+        if name == "steps" and self.prompt not in (None, "answer_once"):
+            name = "text"
         kind = FORMATS[name]
         return kind(self.self_evaluation) if issubclass(kind, JsonFormat) else kind()
 
@@ -194,11 +345,10 @@ class Reasoner:
             return None
         return self._converse(state, question)
 
-    def _prepare(self, state: State) -> PreparedCall:
+    def _prepare(self, state: State, further: str = "") -> PreparedCall:
         form = self._format
-        return self._call.prepare(
-            state, **self._converse(state), **form.generation_kwargs(self._choose_tools(state), state, self.must_answer)
-        )
+        parameters = form.generation_kwargs(self._choose_tools(state), state, self.must_answer)
+        return self._call.prepare(state, **self._converse(state, further), **parameters)
 
     def _converse(self, state: State, further: str = "") -> dict[str, Any]:
         """Write the conversation so far. A question in ``further`` replaces the request for the next step."""
@@ -206,8 +356,12 @@ class Reasoner:
         marks = prompt_marks(state) if self.asks_to_cite else {}
         cites = self.asks_to_cite and settings.prompts == "product" and (marks or not self.must_answer)
         answer_format = self._answer.words or ANSWER_FORMATS[settings.answer_type]
+        narrow = form.asks_narrowly
+        chosen = [one for one in self._choose_shown(state) if one not in state.attached] if narrow else []
 
         def turns(observations: Observations) -> list[Turn]:
+            if narrow:
+                return []
             written, above = [], set(map(identity, observations[0]))
             for step, shown in zip(state.steps, observations[1:], strict=True):
                 # A user's own prompt may leave out steps. With such a prompt, each step shows its passages in full.
@@ -227,13 +381,16 @@ class Reasoner:
                 "tool_names": " or ".join(tool.name for tool in tools),
                 "max_steps": settings.max_steps,
                 "answer_type": settings.answer_type,
-                "answer_format": answer_format + (CITED if cites else ""),
+                "answer_format": answer_format
+                + (OR_NOT_FOUND if self._has_way_out(state) else "")
+                + (CITED if cites else ""),
+                "passages": passages(observations[-1]) if narrow else "",
                 "product": settings.prompts == "product",
                 "commonsense": self.commonsense,
                 "must_answer": self.must_answer,
                 "self_evaluation": self.self_evaluation,
                 "as_json": isinstance(form, JsonFormat),
-                "asks_further": bool(further),
+                "asks_further": further,
                 "steps": [
                     # Without a search, the observation only says what was wrong with the reply.
                     {"reply": step.reply, "observation": observation, "searched": bool(step.searches)}
@@ -244,17 +401,22 @@ class Reasoner:
         def messages(prompt: str, observations: Observations) -> list[ChatMessage]:
             prompt = put_instructions(prompt, settings.instructions)
             conversation = form.messages(prompt, turns(observations), tools, self.must_answer)
-            if further:
+            if further and not narrow:
                 add_from_user(conversation, further)
             return conversation
 
         return {
-            "prompt": self.prompt or form.prompt,
-            "observations": [state.attached, *(step.shown for step in state.steps)],
+            "prompt": form.prompt if narrow else self.prompt or form.prompt,
+            "observations": [state.attached, *([chosen] if narrow else [step.shown for step in state.steps])],
             "render": values,
             "messages": messages,
             "tools": form.callable_tools(tools),
         }
+
+    @staticmethod
+    def _has_way_out(state: State) -> bool:
+        settings, can_read = state.settings, bool(state.settings.sources or state.attached)
+        return settings.prompts == "product" and settings.answer_type == "short" and can_read
 
     def _show(self, step: Step) -> Step:
         """Make chat control tokens in a step harmless: the model may have copied them from a passage."""
@@ -270,6 +432,7 @@ class Reasoner:
         # If the prompt ends with "Thought:", the reply begins with a thought. Its answer field contains the answer.
         analyses = (call.messages[-1].text or "").endswith("Thought:")
         step = self._format.read_message(message, self._tools, must_answer=self.must_answer and not analyses)
+        step = replace(step, mean_logprob=mean_logprob(message.meta))
         if not self.self_evaluation:
             # A model may evaluate its answer without being asked to.
             step = replace(step, label=None, explanation="", suggestions="")
@@ -293,3 +456,7 @@ class Reasoner:
             label = step.label.value if step.label else None
             state = state.with_event("answer", text=cite_plainly(step.answer, known), label=label, forced=forced)
         return state
+
+
+def _read_signs(state: State) -> AnswerSigns:
+    return AnswerSigns(mean_logprob=state.step.mean_logprob)

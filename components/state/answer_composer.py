@@ -56,6 +56,7 @@ def compose(
         errors.append(error)
     elif not answer and not last.withheld and not asks:
         errors.append("No answer could be read from the model's replies.")
+    errors += [str(event.data["message"]) for event in state.events if event.kind == "model_failed"]
     errors += _cut_off(state)
     if not answer:
         filed = (str(event.data["message"]) for event in state.events if event.kind == "filed_as_reasoning")
@@ -79,9 +80,11 @@ def compose(
     is_doubted = unsure and when_unsure == "say_so"
     not_found = unknown or last.certainty == "not_found" or asks is not None or is_doubted
     answered = bool(answer) and not not_found and not last.withheld
-    # A model's answer has citations and needs no evidence. The evidence for a reader's answer is its sentence.
+    # No label of the model says that an answer is right if no passage carries it.
+    label = None if last.label is Label.CORRECT and last.certainty and not last.evidence else last.label
+    # The evidence for an answer is the sentence that carries it. An answer that was not checked has only citations.
     shown = list(read if last.certainty else ()) if answered else find_evidence(state)
-    if last.certainty == "probably":
+    if last.certainty == "probably" and not answered:
         shown = [*read, *(one for one in shown if one.sentence != read[0].sentence)]
     return {
         "question": state.question,
@@ -98,7 +101,9 @@ def compose(
         "not_found": not_found,
         "guess": answer if answer and not answered and not unknown else None,
         "evidence": [_evidence(one, marks, answer if answered else "") for one in shown],
-        "label": last.label.value if last.label else None,
+        "answered_by": None if not answer or asks else "model" if last.reply else "reader",
+        "unsupported": list(last.unsupported) if answered else [],
+        "label": label.value if label else None,
         "explanation": without_codes(last.explanation, known),
         "suggestions": without_codes(last.suggestions, known),
         "forced": last.forced,

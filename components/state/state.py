@@ -184,11 +184,14 @@ class Step(_Value):
     :param suggestions: What would improve the answer.
     :param cut_at: The number of tokens at which an unreadable reply was cut off; None if the reply was not cut off.
     :param forced: Whether the model had to answer because no further step was allowed.
-    :param probability: The probability that the extractive reader's answer is right; None for a model's answer.
-    :param certainty: How sure the extractive reader is. ``stated``: a passage states the answer. ``probably``: a
-        sentence probably contains it. ``not_found``: no answer is likely enough. None for a model's answer.
+    :param probability: The probability that the answer of the extractive reader or of a small model is right.
+    :param certainty: How sure the answer is, as code decides. ``stated``: a passage states it. ``probably``: a sentence
+        probably contains it. ``not_found``: no answer is likely enough. None if an answer was not checked.
     :param tokens: The tokens of the reply with their probabilities, from 0 to 1, if the model was asked for them.
-    :param evidence: The sentences with the extractive reader's answer and its other candidates, the likeliest first.
+    :param mean_logprob: The mean log probability of the reply's tokens; None if the server sent none.
+    :param evidence: The sentence that carries the answer; with the extractive reader's answer, also those of its other
+        candidates, the likeliest first.
+    :param unsupported: The sentences of a model's answer whose numbers and names stand in no passage.
     :param asked: The sources to search once more, because the answer was not labelled as correct. Empty means all.
     :param searches: The retrievals made for this step.
     :param verdict: The judge's verdict on the first retrieval.
@@ -214,7 +217,9 @@ class Step(_Value):
     probability: float | None = None
     certainty: Certainty | None = None
     tokens: tuple[tuple[str, float], ...] = ()
+    mean_logprob: float | None = None
     evidence: tuple[Evidence, ...] = ()
+    unsupported: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     searches: tuple[Search, ...] = ()
     verdict: Verdict | None = None
@@ -227,7 +232,8 @@ class Step(_Value):
     @property
     def withheld(self) -> bool:
         """Whether the answer is not likely enough to be given to the user, except as a guess."""
-        return self.certainty in ("probably", "not_found")
+        # Of what is only probable, the extractive reader shows the sentence. A model's answer is given and marked.
+        return self.certainty == "not_found" or (self.certainty == "probably" and not self.reply)
 
     @property
     def shown(self) -> tuple[Document, ...]:
@@ -246,6 +252,8 @@ class RunSettings(_Value):
     :param top_k: The number of documents per retrieval.
     :param max_steps: The number of steps that the prompt allows. A run may take one more (appendix B.3 of PrefRAG).
     :param max_supplements: How often a run may search once more after the model labelled its answer as not correct.
+    :param first_query: ``question``: in a loop with the prompts ``product``, the first search is for the question,
+        before any call. ``model``: the model writes the first query too.
     :param filters: A Haystack metadata filter, which is applied by the sources that can filter.
     :param prompts: ``product`` asks for citations and for answers from the passages alone. ``plain`` asks for neither
         and is used in measurements. Any other value is a folder, whose prompts replace those of ``plain``.
@@ -265,6 +273,7 @@ class RunSettings(_Value):
     prompts: str = "product"
     answer_type: AnswerType = "short"
     instructions: str = ""
+    first_query: Literal["question", "model"] = "model"
 
 
 @dataclass(frozen=True)
@@ -376,6 +385,11 @@ class State(_Value):
     def retrieved(self) -> tuple[Document, ...]:
         """The retrieved documents that the model has been shown, each once, in order."""
         return _once(document for step in self.steps for document in step.documents)
+
+    @property
+    def model_failed(self) -> bool:
+        """Whether the language model has failed in this run, so that the extractive reader goes on."""
+        return any(event.kind == "model_failed" for event in self.events)
 
     @property
     def sent_to_models(self) -> tuple[ModelTraffic, ...]:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from haystack import component
 
@@ -42,6 +42,7 @@ class StateBuilder:
         max_top_k: int = 20,
         prompts: str = "product",
         answer_type: AnswerType = "short",
+        first_query: Literal["question", "model"] = "question",
     ):
         """Set up the component.
 
@@ -56,6 +57,8 @@ class StateBuilder:
         :param prompts: ``product`` asks for citations and for answers from the passages alone. ``plain`` asks for
             neither; it is for measurements. With a folder, its prompts replace those of ``plain`` (docs/prompts.md).
         :param answer_type: The kind of answer to the questions: ``short``, ``yes_no``, ``multiple_choice`` (table 19).
+        :param first_query: Whether the ``question`` itself is the first query, before any call, or the ``model`` writes
+            it. With other prompts than ``product``, the model always does.
         :raises ValueError: When the settings contradict each other.
         """
         if (not sources and preferred is not None) or len(set(sources)) < len(sources):
@@ -70,6 +73,7 @@ class StateBuilder:
         check_whole_number(0, max_steps=max_steps, max_supplements=max_supplements)
         check_prompts(prompts)
         check_choice(get_args(AnswerType), answer_type=answer_type)
+        check_choice(("question", "model"), first_query=first_query)
         self.sources = list(sources)
         self.preferred = preferred
         self.external_sources = list(external_sources)
@@ -79,6 +83,7 @@ class StateBuilder:
         self.max_top_k = max(max_top_k, top_k)
         self.prompts = prompts
         self.answer_type: AnswerType = answer_type
+        self.first_query = first_query
         for name in STATE:
             kind: Any = RunOptions.model_fields[name].annotation
             # Other components pass turns and documents as dictionaries of plain texts.
@@ -179,4 +184,5 @@ class StateBuilder:
             typed_only=tuple(name for name in self.external_sources if name in as_typed),
             prompts=self.prompts,
             answer_type=wanted.get("answer_type", self.answer_type),
+            first_query=self.first_query,
         )

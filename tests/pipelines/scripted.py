@@ -191,6 +191,7 @@ def _parts(
     model_settings: dict[str, Any] | None = None,
     together: bool = False,
     readings: list[list[tuple[str, float]]] | None = None,
+    checked: bool = False,
 ) -> dict[str, Any]:
     """Write the scripts that replace the model and the sources.
 
@@ -202,12 +203,16 @@ def _parts(
     :param replace: Further parts to replace.
     :param model_settings: Further settings of the reasoner's model.
     :param together: Whether a source fails unless it is searched at the same time as all others.
+    :param checked: Whether the rules of the product apply to the model's steps, as in the shipped pipelines.
     :param readings: What a reader finds, in place of a model; see :class:`tests.fakes.ScriptedReader`.
     """
     found = {"local": LOCAL, "web": WEB} if documents is None else documents
     parts: dict[str, Any] = {"ChatModel": model(*replies, **(model_settings or {}))}
     if readings is not None:
         parts = {"ExtractiveReader": reader(readings)}
+    elif not checked and any(class_of(block) == "Reasoner" for block in components.values()):
+        # Without a reader, the model takes every step itself, and its answers are not checked: most scripts make up both.
+        parts |= {"start.first_query": "model", "Reasoner.reader": None}
     if any(class_of(block) == "RetrievalSource" for block in blocks(components)):
         parts["RetrievalSource.retry_policy"] = retry_policy()
     for name, block in components.items():

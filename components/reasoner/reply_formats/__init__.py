@@ -7,6 +7,7 @@ from prefrag.components.reasoner.reply_formats.guided_format import GuidedFormat
 from prefrag.components.reasoner.reply_formats.json_format import JsonFormat
 from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat
 from prefrag.components.reasoner.reply_formats.reply_format import Turn as Turn
+from prefrag.components.reasoner.reply_formats.steps_format import StepsFormat
 from prefrag.components.reasoner.reply_formats.text_format import TextFormat
 from prefrag.components.reasoner.reply_formats.tools_format import ToolsFormat
 
@@ -14,6 +15,7 @@ FORMATS: dict[str, type[ReplyFormat]] = {
     "text": TextFormat,
     "json": JsonFormat,
     "guided": GuidedFormat,
+    "steps": StepsFormat,
     "tools": ToolsFormat,
     "cot": CotFormat,
 }

@@ -40,6 +40,7 @@ class CotFormat(ReplyFormat):
 
     prompt = "reasoner_cot"
     cites = False
+    searches = False
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """Read the first sentence of a reply, or the answer at the end of a whole chain."""

@@ -50,6 +50,10 @@ class JsonFormat(ReplyFormat):
     ) -> dict[str, Any]:
         return object_schema(thought=thought, action={"enum": [tool.name for tool in tools]}, query=query)
 
+    def write_search(self, tool: fields.Tool, query: str, thought: str = "") -> str:
+        """Write a search as a JSON object."""
+        return json.dumps({"thought": thought, "action": tool.name, "query": query}, ensure_ascii=False)
+
     def read(self, text: str, tools: Sequence[fields.Tool], *, must_answer: bool) -> Step:
         """Read the step from the first usable JSON object of a reply, or from its text if it contains no object."""
         # An object within a sentence is usually a quotation from a passage, so such objects are tried last.

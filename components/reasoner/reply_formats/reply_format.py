@@ -27,6 +27,10 @@ class ReplyFormat:
     prompt: ClassVar[str]
     cites: ClassVar[bool] = True
     """Whether a reply in this format can cite passages."""
+    searches: ClassVar[bool] = True
+    """Whether a run in this format may begin with a search for the question itself, before any call."""
+    asks_narrowly: ClassVar[bool] = False
+    """Whether the model is shown no transcript, and is asked one narrow question per call."""
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
         """Return the generation parameters that this format needs."""
@@ -41,6 +45,11 @@ class ReplyFormat:
     ) -> list[ChatMessage]:
         """Build the conversation from the rendered prompt and the transcript."""
         return [ChatMessage.from_user(prompt)]
+
+    def write_search(self, tool: Tool, query: str, thought: str = "") -> str:
+        """Write a search as a reply in this format, for a search that the model has not chosen itself."""
+        lines = {"Thought": thought, "Action": tool.name, "Action Input": query}
+        return "\n".join(f"{name}: {value}" for name, value in lines.items() if value)
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """Read a reply, whose thinking blocks are already removed. With ``must_answer``, read it only as an answer."""

@@ -59,6 +59,7 @@ def simulated(name: str, folder: Path, reader: dict[str, Any], replace: dict[str
     parts: dict[str, Any] = {
         "ChatModel": SimulatedReader(**reader),
         "RetrievalSource.retry_policy": RetryPolicy(timeout=20.0),
+        "start.first_query": "model",
         "TantivyDocumentStore": TantivyDocumentStore(path=str(folder / "local")),
     }
     components = read_block(find(name))["components"]

@@ -1,0 +1,109 @@
+"""Decide by code how sure an answer is that a language model has proposed."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from haystack import Document
+
+from prefrag.components.reader.answer_carrier import find_carrier, is_verdict
+from prefrag.components.reader.reader import Candidate, Judgement
+from prefrag.components.state.state import Certainty, Evidence, identity
+from prefrag.components.text.sentences import shown_sentences
+
+# From these probabilities on, a small model's answer is given, called stated, and accepted before the last search.
+GIVEN, STATED, ACCEPTED = 0.68, 0.8, 0.75
+# The share of the question that the sentence of an able model's answer must cover to state it, with those linked to it,
+# or the probability that the reader must give to the answer.
+_LEAST_COVER, _LEAST_JUDGED = 0.5, 0.3
+# The weights of cover, probability, being forced and mean log probability, by logistic regression; then the constant.
+# Fitted on the answers of Qwen2.5-Coder 1.5B (4 bits): docs/numbers.md.
+_WEIGHTS = (0.76, 2.09, -1.77, 1.34, 0.21)
+_WEIGHTS_WITHOUT_TOKENS = (0.86, 2.18, -1.79, -0.13)
+# After NOT FOUND, a model is made to answer only if the reader's best answer is at least this likely.
+_READ = 0.75
+_LEAST_LOGPROB = -2.0
+
+
+@dataclass(frozen=True)
+class AnswerSigns:
+    """How a small model wrote its answer.
+
+    :param is_forced: Whether it wrote NOT FOUND at first, and was then made to answer.
+    :param mean_logprob: The mean log probability of the answer's tokens; None where the server sends none.
+    """
+
+    is_forced: bool = False
+    mean_logprob: float | None = None
+
+
+@dataclass(frozen=True)
+class AnswerCheck:
+    """How sure a proposed answer is.
+
+    :param certainty: ``stated``: a sentence states it. ``probably``: a sentence probably does. ``not_found``: it is not
+        in the passages, so it is shown only as the model's own words.
+    :param probability: The probability that a small model's answer is right, from 0 to 1; None for other models.
+    :param evidence: The sentence that carries the answer, if there is one.
+    :param unsupported: The sentences of a longer answer whose numbers and names stand in no passage.
+    """
+
+    certainty: Certainty
+    probability: float | None = None
+    evidence: tuple[Evidence, ...] = ()
+    unsupported: tuple[str, ...] = ()
+
+
+def check_answer(
+    question: str, answer: str, documents: Sequence[Document], judged: float, signs: AnswerSigns | None = None
+) -> AnswerCheck:
+    """Check an answer against the passages that were shown. A label that the model has written does not count.
+
+    :param question: The question.
+    :param answer: The answer, without citations.
+    :param documents: The passages that were shown, or that the answer cites.
+    :param judged: How well the passages support the answer, as the extractive reader judges it.
+    :param signs: The signs of a small model, whose answers are given only if they are likely; None for other models.
+    :returns: The check.
+    """
+    sentences = shown_sentences(answer) or [answer]
+    carriers = [find_carrier(question, sentence, documents) for sentence in sentences]
+    carried = [carrier for carrier in carriers if carrier is not None]
+    if not carried:
+        return AnswerCheck("not_found", None if signs is None else 0.0)
+    unsupported = [sentence for sentence, carrier in zip(sentences, carriers, strict=True) if carrier is None]
+    best = carried[0]
+    sources = {(identity(one.document), one.sentence): one for one in carried}
+    evidence = tuple(Evidence(one.document, one.sentence, question) for one in sources.values())
+    if signs is None:
+        is_stated = not unsupported and all(one.is_whole for one in carried) and not is_verdict(answer)
+        is_stated = is_stated and (judged.probability >= _LEAST_JUDGED or judged.cover >= _LEAST_COVER)
+        return AnswerCheck("stated" if is_stated else "probably", None, evidence, tuple(unsupported))
+    probability = estimate(answer, judged, signs)
+    certainty: Certainty = "not_found"
+    if probability >= GIVEN:
+        certainty = "stated" if probability >= STATED and best.is_whole else "probably"
+    return AnswerCheck(certainty, probability, evidence, tuple(unsupported))
+
+
+def is_worth_asking(candidates: Sequence[Candidate]) -> bool:
+    """Check whether a small model that wrote NOT FOUND should be made to answer: its answer could still be likely."""
+    return max((candidate.probability for candidate in candidates), default=0.0) >= _READ
+
+
+def estimate(answer: str, judged: Judgement, signs: AnswerSigns) -> float:
+    """Estimate the probability that a small model's answer is right.
+
+    :param answer: The answer.
+    :param judged: How well the passages support it.
+    :param signs: How the model wrote it.
+    :returns: The probability, from 0 to 1.
+    """
+    if signs.is_forced and is_verdict(answer):
+        # A model that is made to answer says yes to nearly everything.
+        return 0.0
+    row, weights = [judged.cover, judged.probability, float(signs.is_forced)], _WEIGHTS_WITHOUT_TOKENS
+    if signs.mean_logprob is not None:
+        row, weights = [*row, max(signs.mean_logprob, _LEAST_LOGPROB)], _WEIGHTS
+    total = sum(weight * value for weight, value in zip(weights, [*row, 1.0], strict=True))
+    return 1 / (1 + math.exp(-total))

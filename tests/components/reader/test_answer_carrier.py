@@ -1,0 +1,79 @@
+"""Which sentence carries an answer, and which reply gives no value."""
+
+from haystack import Document
+
+from prefrag.components.reader.answer_carrier import find_carrier, is_refusal, is_verdict, own_words
+from tests.for_each import for_each
+
+PASSAGES = [
+    Document(
+        content="Hotels in London are paid up to 160 pounds. Abroad, ask the office first.", meta={"title": "Travel"}
+    ),
+    Document(
+        content="The Osprey weighs 85 to 95 kg. It was built by Marten and Sons in 1974.", meta={"title": "Osprey"}
+    ),
+]
+
+
+@for_each(
+    "question, answer, sentence",
+    ("how much is a hotel in London", "160 pounds", "Hotels in London are paid up to 160 pounds."),
+    ("how much is a hotel in London", "Up to 160 pounds.", "Hotels in London are paid up to 160 pounds."),
+    ("who built the Osprey", "The Osprey was built by Marten and Sons", "It was built by Marten and Sons in 1974."),
+    ("what weighs 85 to 95 kg?", "the Osprey", "The Osprey weighs 85 to 95 kg."),
+    ("at what depth did it open", "1,974 meters", "It was built by Marten and Sons in 1974."),
+    ("is a hotel in London paid?", "Yes", "Hotels in London are paid up to 160 pounds."),
+)
+def test_the_sentence_that_holds_an_answers_numbers_names_and_words_carries_it(question, answer, sentence):
+    assert find_carrier(question, answer, PASSAGES).sentence == sentence
+
+
+@for_each(
+    "question, answer",
+    ("how much did the Osprey cost", "4,500 pounds"),
+    ("who built the Osprey", "Bramwell Motors"),
+    ("who built the Osprey", "Marten and Sons in 1975"),
+    ("when was the Osprey built", "in the spring after the flood"),
+    ("was kostet der Osprey", "Das steht in keinem der Texte."),
+)
+def test_no_sentence_carries_another_number_or_name_or_words_that_stand_nowhere(question, answer):
+    assert find_carrier(question, answer, PASSAGES) is None
+
+
+def test_of_two_sentences_the_one_nearer_to_the_question_carries_the_answer():
+    passages = [Document(content="The hall seats 640. The club sold 640 day tickets in June.", meta={"title": "Club"})]
+
+    assert find_carrier("how many day tickets were sold", "640", passages).sentence.startswith("The club sold")
+    assert find_carrier("how many does the hall seat", "640", passages).sentence == "The hall seats 640."
+
+
+@for_each(
+    "question, answer",
+    ("what did the Osprey cost", "The passages do not mention the cost."),
+    ("what did the Osprey cost", "It is not stated what the Osprey did cost."),
+    ("Who is the owner of the Osprey?", "the owner of the Osprey"),
+)
+def test_a_reply_without_a_value_of_its_own_is_a_refusal_whatever_its_wording(question, answer):
+    assert is_refusal(question, answer, PASSAGES)
+
+
+@for_each(
+    "question, answer",
+    ("how much is a hotel in London", "160"),
+    ("how much is a hotel in London", "160 pounds, as the passages say"),
+    ("who built the Osprey", "Bramwell Motors"),
+    ("Is the Osprey older than the Heron?", "No."),
+    ("Which is older, the Osprey or the Heron?", "the Osprey"),
+)
+def test_a_value_is_no_refusal_even_one_that_no_passage_has(question, answer):
+    assert not is_refusal(question, answer, PASSAGES)
+
+
+def test_an_answers_own_words_are_those_that_its_question_lacks():
+    assert own_words("Who built the Osprey?", "The Osprey was built by Marten") == ["Marten"]
+
+
+def test_yes_and_no_are_verdicts_and_words_that_begin_like_them_are_not():
+    assert is_verdict("No, it is not.")
+    assert is_verdict("**Yes**")
+    assert not is_verdict("Nobody")

@@ -1,0 +1,88 @@
+"""How sure an answer is that a model has proposed."""
+
+from haystack import Document
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.components.reader.reader import Candidate, Judgement
+from prefrag.components.reasoner.answer_check import AnswerSigns, check_answer, estimate, is_worth_asking
+from tests.for_each import for_each
+
+YARD = Document(content="The yard won the Halvard Prize in 1969. It stands in Brennholm.", meta={"title": "Yard"})
+QUESTION = "In which year did the yard win the Halvard Prize?"
+
+
+def candidate(text: str, probability: float) -> Candidate:
+    return Candidate(text, "span", YARD, "The yard won the Halvard Prize in 1969.", probability)
+
+
+def check(answer: str, question: str = QUESTION, judged: float = 0.0, cover: float = 0.0, signs=None):
+    return check_answer(question, answer, [YARD], Judgement(judged, cover), signs)
+
+
+class TestOfAnyModel:
+    def test_an_answer_that_a_sentence_on_the_question_holds_word_for_word_is_stated_with_the_sentence(self):
+        checked = check("1969", cover=0.9)
+
+        assert checked.certainty == "stated"
+        assert checked.evidence[0].sentence == "The yard won the Halvard Prize in 1969."
+
+    def test_an_answer_from_a_sentence_far_from_the_question_is_only_probable_unless_the_reader_agrees(self):
+        question = "Where did the sculptor of the capstan go to school?"
+
+        assert check("Brennholm", question, cover=0.1).certainty == "probably"
+        assert check("Brennholm", question, judged=0.4).certainty == "stated"
+
+    @for_each("answer", "1972", "Ostermoor Shipyard", "in 1969 and 1972")
+    def test_a_number_or_name_that_no_passage_has_is_not_found(self, answer):
+        checked = check(answer)
+
+        assert (checked.certainty, checked.evidence) == ("not_found", ())
+
+    def test_yes_and_no_are_at_most_probable_because_no_sentence_states_them(self):
+        assert check("Yes", "Did the yard win the Halvard Prize?").certainty == "probably"
+
+    def test_of_a_longer_answer_each_sentence_is_checked(self):
+        checked = check("The yard won it in 1969. It had tried in 1955 with the Petrel.")
+
+        assert checked.certainty == "probably"
+        assert checked.unsupported == ("It had tried in 1955 with the Petrel.",)
+
+
+class TestOfASmallModel:
+    def test_an_answer_that_the_passages_support_is_given(self):
+        checked = check("1969", judged=0.9, cover=1.0, signs=AnswerSigns(mean_logprob=-0.05))
+
+        assert checked.certainty == "stated"
+        assert checked.probability > 0.85
+
+    @for_each(
+        "judged, cover, signs",
+        (0.0, 0.3, AnswerSigns(mean_logprob=-0.1)),
+        (0.3, 0.7, AnswerSigns(is_forced=True, mean_logprob=-0.1)),
+        (0.0, 0.5, AnswerSigns()),
+    )
+    def test_one_that_they_support_too_little_is_not(self, judged, cover, signs):
+        checked = check("1969", judged=judged, cover=cover, signs=signs)
+
+        assert checked.certainty == "not_found"
+        assert checked.probability < 0.68
+
+    def test_words_that_no_passage_has_have_no_chance(self):
+        assert check("1972", judged=1.0, cover=1.0, signs=AnswerSigns()).probability == 0.0
+
+    def test_a_yes_that_it_was_made_to_say_has_no_chance(self):
+        question = "Did the yard win the Halvard Prize?"
+
+        assert check("Yes", question, cover=1.0, signs=AnswerSigns(is_forced=True)).probability == 0.0
+
+    @given(st.floats(0, 1), st.floats(0, 1), st.one_of(st.none(), st.floats(-50, 0)), st.booleans())
+    def test_the_estimate_is_a_probability_that_rises_with_support(self, judged, cover, logprob, is_forced):
+        signs = AnswerSigns(is_forced, logprob)
+
+        assert 0 <= estimate("1969", Judgement(judged, cover), signs) <= estimate("1969", Judgement(1, 1), signs) <= 1
+
+    def test_after_not_found_it_is_made_to_answer_only_if_the_reader_is_nearly_sure(self):
+        assert is_worth_asking([candidate("1969", 0.8)])
+        assert not is_worth_asking([candidate("1969", 0.3)])
+        assert not is_worth_asking([])

@@ -1,0 +1,151 @@
+"""The rules of the product for a model's steps, on the shipped YAML: search first, search anew, say how sure."""
+
+import pytest
+
+from tests.fakes import CALLS
+from tests.pipelines.scripted import answer, events, kinds, run, scripted, search
+
+QUESTION = "Who is the lock keeper of Vessel Lock?"
+LOCAL = {
+    "lock": "The lock keeper of Vessel Lock is Ottilie Frank.",
+    "frank": "Ottilie Frank was born in Marrow Bridge.",
+}
+FOUND = "Ottilie Frank"
+
+
+def checked(*replies: str, reply_format: str = "text", **settings):
+    """The shipped loop with its rules, and a model that replies from a script."""
+    replace = {"Reasoner.reply_format": reply_format, **settings.pop("replace", {})}
+    return scripted(*replies, documents={"local": LOCAL, "web": {}}, checked=True, replace=replace, **settings)
+
+
+async def ask(*replies: str, question: str = QUESTION, **settings):
+    return await run(checked(*replies, **settings), question)
+
+
+class TestTheFirstSearch:
+    @pytest.mark.parametrize("reply_format", ["text", "json", "tools", "steps"])
+    async def test_is_for_the_question_itself_before_any_call(self, reply_format):
+        script = ["Ottilie{0.95} Frank"] if reply_format == "steps" else [answer(FOUND)]
+        result = await ask(*script, reply_format=reply_format)
+
+        assert result["steps"][0]["query"] == QUESTION
+        assert kinds(result)[0] == "search"
+        assert result["answer"] == FOUND
+        assert result["counts"]["total_local"] == 1
+
+    async def test_stands_in_the_transcript_as_if_the_model_had_chosen_it(self):
+        await ask(answer(FOUND))
+
+        prompt = CALLS["model"][0]["prompt"]
+        assert f"Action: Search_Engine\nAction Input: {QUESTION}\nObservation:" in prompt
+
+    async def test_is_the_models_with_first_query_model(self):
+        pipeline = checked(search("lock"), answer(FOUND), replace={"start.first_query": "model"})
+        result = await run(pipeline, QUESTION)
+
+        assert result["steps"][0]["query"] == "lock"
+
+    async def test_cannot_be_skipped_by_an_answer_from_memory(self):
+        script = [answer("Nobody"), answer(FOUND)]
+        result = await run(checked(*script, replace={"start.first_query": "model"}), QUESTION)
+
+        assert result["steps"][0]["query"] == QUESTION
+        assert (result["answer"], result["counts"]["total_local"]) == (FOUND, 1)
+
+    async def test_is_the_models_with_the_plain_prompts(self):
+        result = await run(checked(search("lock"), answer(FOUND), replace={"start.prompts": "plain"}), QUESTION)
+
+        assert result["steps"][0]["query"] == "lock"
+        assert result["certainty"] is None
+
+
+class TestAnAnswer:
+    async def test_that_a_passage_states_is_given_with_its_sentence_and_the_mark_that_the_model_forgot(self):
+        result = await ask(answer(FOUND))
+
+        assert (result["certainty"], result["answered_by"]) == ("stated", "model")
+        assert result["answer_with_citations"] == f"{FOUND} [1]"
+        assert result["evidence"][0]["sentence"] == LOCAL["lock"]
+
+    async def test_that_no_passage_carries_is_kept_apart_as_the_models_own_words_and_its_label_does_not_count(self):
+        result = await ask(answer("Marten Tull", label="CORRECT"))
+
+        assert (result["certainty"], result["answered"], result["label"]) == ("not_found", False, None)
+        assert result["guess"] == "Marten Tull"
+        assert result["evidence"][0]["sentence"] == LOCAL["lock"]
+
+    async def test_not_found_is_no_answer_and_leads_to_a_further_search_while_one_is_left(self):
+        result = await ask(answer("NOT FOUND"), answer("NOT FOUND"), answer("NOT FOUND"), answer("NOT FOUND"))
+
+        assert (result["answered"], result["guess"]) == (False, None)
+        assert result["counts"]["total_local"] > 1
+
+    async def test_that_refuses_in_prose_is_no_answer(self):
+        refusal = answer("The passages do not mention the lock keeper.")
+        result = await ask(refusal, refusal, refusal, refusal)
+
+        assert not result["answered"]
+
+
+class TestAQueryThatWasAskedAlready:
+    async def test_is_replaced_by_the_readers_next_query_also_in_the_transcript(self):
+        result = await ask(search(QUESTION), answer(FOUND))
+
+        queries = [step["query"] for step in result["steps"] if step["query"]]
+        assert len(set(queries)) == len(queries) == 2
+        assert events(result, "repeated")[0]["query"] == QUESTION
+        assert f"Action Input: {queries[1]}\n" in CALLS["model"][-1]["prompt"]
+
+    async def test_ends_the_searches_if_the_reader_has_no_other(self):
+        result = await ask(search(f"{QUESTION}?"), search(QUESTION), search(QUESTION), answer(FOUND))
+
+        queries = [step["query"].casefold() for step in result["steps"] if step["query"]]
+        assert len(set(queries)) == len(queries)
+
+
+class TestAReplyThatCannotBeRead:
+    async def test_is_asked_for_once_more_and_then_the_reader_goes_on_with_what_was_found(self):
+        result = await ask("I wonder.", "Still wondering.")
+
+        assert result["usage"]["calls"] == {"reasoner": 2}
+        assert (result["answer"], result["answered_by"]) == (FOUND, "reader")
+        assert any("could not be read" in error for error in result["errors"])
+        assert result["counts"]["total_local"] >= 1
+
+
+class TestAModelThatFails:
+    async def test_leaves_the_answer_to_the_reader_and_the_result_says_what_failed(self):
+        result = await ask("!the server is on fire")
+
+        assert (result["answer"], result["answered_by"]) == (FOUND, "reader")
+        assert "on fire" in "".join(result["errors"])
+        assert len(CALLS["model"]) == 1
+
+    async def test_ends_a_run_with_the_plain_prompts(self):
+        with pytest.raises(Exception, match="on fire"):
+            await ask("!the server is on fire", replace={"start.prompts": "plain"})
+
+
+class TestASmallModel:
+    async def test_is_asked_one_narrow_question_over_passages_that_come_first(self):
+        result = await ask("Ottilie{0.95} Frank", reply_format="steps")
+
+        prompt = CALLS["model"][0]["prompt"]
+        assert prompt.index("Ottilie Frank") < prompt.index("Question:") < prompt.index("NOT FOUND")
+        assert (result["answer"], result["answered_by"]) == (FOUND, "model")
+        assert 0.5 < result["probability"] <= 1
+        assert result["usage"]["calls"] == {"reasoner": 1}
+
+    async def test_that_finds_nothing_searches_on_by_the_readers_queries_and_abstains_at_the_end(self):
+        result = await ask("NOT FOUND", question="Who is the lock keeper of Marrow Lock?", reply_format="steps")
+
+        assert not result["answered"]
+        assert result["counts"]["total_local"] > 1
+        queries = [step["query"] for step in result["steps"] if step["query"]]
+        assert len(set(queries)) == len(queries)
+
+    async def test_does_not_give_an_answer_that_no_passage_carries(self):
+        result = await ask("Marten{0.99} Tull", reply_format="steps")
+
+        assert (result["answered"], result["guess"]) == (False, "Marten Tull")
