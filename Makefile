@@ -12,7 +12,7 @@ export Q
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train test-vllm peers coverage lint format variants docs docs-serve \
+.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train test-vllm test-model peers coverage lint format variants docs docs-serve \
   lock release clean
 
 help:  ## show these commands
@@ -48,6 +48,9 @@ test-train: .venv-train/.dev  ## run the tests of the trainings that need PyTorc
 
 test-vllm: $(VENV)/.dev .venv-vllm/.dev  ## run the tests with a real vLLM on this machine's processor
 	@PREFRAG_TEST_VLLM="$(CURDIR)/.venv-vllm/$(BIN_FOLDER)/python" $(BIN)/pytest -q tests/vllm
+
+test-model: $(VENV)/.dev  ## measure with a real small model, for hours; continues where it was stopped
+	@PREFRAG_TEST_MODEL=1 $(BIN)/pytest -q -s -rs tests/model
 
 peers: .venv-peers/.dev  ## compare the processor time with other frameworks': make peers DATA=FOLDER (with dev.jsonl and corpus.jsonl)
 	@.venv-peers/$(BIN_FOLDER)/python -m benchmarks.peers $(if $(DATA),--data "$(DATA)")

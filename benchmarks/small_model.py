@@ -103,7 +103,7 @@ def read_set(name: str, output: Path) -> tuple[list[Question], dict[str, Any], d
 
 def is_right(prediction: Mapping[str, Any]) -> bool:
     """Check whether the answer has a gold answer as whole words or, of a yes/no question, begins with the right one."""
-    answer, golds = (_plain(str((prediction["result"] or {}).get("answer") or ""))), map(_plain, prediction["answers"])
+    answer, golds = _plain(str(prediction["result"].get("answer") or "")), map(_plain, prediction["answers"])
     if set(prediction["answers"]) <= {"yes", "no"}:
         return answer.split()[:1] == prediction["answers"][:1]
     return any(gold and f" {gold} " in f" {answer} " for gold in golds)
@@ -115,7 +115,7 @@ def _plain(text: str) -> str:
 
 def count_question(prediction: Mapping[str, Any]) -> dict[str, float]:
     """Count what a question brought and cost; a measure that does not apply to it is left out."""
-    result, calls = prediction["result"] or {}, prediction.get("calls") or ()
+    result, calls = prediction["result"], prediction.get("calls") or ()
     given, usage = bool(result.get("answered")), result.get("usage") or {}
     found = [event for event in result.get("trace") or () if event["kind"] == "found" and not event.get("error")]
     sent = [(event["source"], str(event.get("query")).casefold()) for event in found]
@@ -181,9 +181,9 @@ def summarise(predictions: Sequence[Mapping[str, Any]]) -> dict[str, Interval]:
         for name, value in count_question(prediction).items():
             gathered.setdefault(name, []).append(value)
     calls = sum(len(prediction.get("calls") or ()) for prediction in predictions)
-    unread = sum(count_unparsable(prediction["result"] or {}) for prediction in predictions)
+    unread = sum(count_unparsable(prediction["result"]) for prediction in predictions)
     for name, number in {"unreadable": unread, "placeholder copied": sum(map(count_copied, predictions))}.items():
-        gathered[name] = [1.0] * number + [0.0] * (calls - number)
+        gathered[name] = [float(place < number) for place in range(calls)]
     return {
         name: wilson(100 * sum(values) / len(values), len(values))
         if name in SHARES
@@ -367,6 +367,8 @@ def main(
     most_cases: Annotated[int, typer.Option(help="How many replies to write.")] = 30,
 ) -> None:
     """Measure the cells of these sets and pipelines, and print a table of all cells so far."""
+    if unknown := set(sets or ()) - set(SETS):
+        raise typer.BadParameter(f"there is no set {', '.join(unknown)}: choose from {', '.join(SETS)}")
     if (changes or replay) and not label:
         raise typer.BadParameter("give this variant a name of its own: --label NAME")
     until = time.monotonic() + 60 * minutes if minutes is not None else float("inf")
@@ -375,27 +377,29 @@ def main(
     os.environ |= {"HAYSTACK_DESERIALIZATION_ALLOWLIST": "prefrag,duckduckgo_api_haystack,benchmarks"}
     os.environ.setdefault("PREFRAG_LLM_SECONDS", "600")
     single, of_pipeline = split_changes(changes or ())
-    for name in sets or ():
-        if name not in SETS:
-            raise typer.BadParameter(f"there is no set {name}: choose from {', '.join(SETS)}")
-        asked, settings, environment = read_set(name, output)
-        for variable in ("PREFRAG_INDEX", "PREFRAG_WEB"):
-            os.environ.pop(variable, None)
-        os.environ |= environment
-        for pipeline in pipelines or ["prefrag"]:
-            settings |= {"prompts": "product", "changes": of_pipeline, **read_fields(Experiment, None, single)}
-            recording = output / "recordings" / f"{name_cell(name, pipeline)}.jsonl"
-            if pipeline == "reader":
-                used = {"llm": READER}
-            elif replay:
-                used = {"replay": recording}
-            elif url is None:
-                raise typer.BadParameter("no model server: give --url")
-            else:
-                used = {"llm": url, "model": model or find_model(url), "record": recording}
-            cell = name_cell(name, pipeline, label)
-            setup = Setup("prefrag" if pipeline == "reader" else pipeline, make_settings(Experiment, settings | used))
-            asyncio.run(measure(setup, asked[:limit], RunFolder(output / cell), cell, until, retry_failed))
+    shared = {"prompts": "product", "changes": of_pipeline, **read_fields(Experiment, None, single)}
+    try:
+        for name in sets or ():
+            asked, settings, environment = read_set(name, output)
+            for variable in ("PREFRAG_INDEX", "PREFRAG_WEB"):
+                os.environ.pop(variable, None)
+            os.environ |= environment
+            for pipeline in pipelines or ["prefrag"]:
+                recording = output / "recordings" / f"{name_cell(name, pipeline)}.jsonl"
+                if pipeline == "reader":
+                    used = {"llm": READER}
+                elif replay:
+                    used = {"replay": recording}
+                elif url is None:
+                    raise typer.BadParameter("no model server: give --url")
+                else:
+                    used = {"llm": url, "model": model or find_model(url), "record": recording}
+                cell, yaml = name_cell(name, pipeline, label), "prefrag" if pipeline == "reader" else pipeline
+                setup = Setup(yaml, make_settings(Experiment, settings | shared | used))
+                asyncio.run(measure(setup, asked[:limit], RunFolder(output / cell), cell, until, retry_failed))
+    except ConnectionError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error
     found = read_cells(output)
     if cases is not None:
         _write_lines(cases, list_cases(found, most_cases))

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-_ELSEWHERE = {"build", "node_modules", "prefrag"}
+_ELSEWHERE = {"build", "node_modules", "prefrag", "runs"}
 GUIDES = [
     *(CHECKOUT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted((CHECKOUT / "docs").rglob("*.md")),
