@@ -292,13 +292,20 @@ def list_cases(cells: Mapping[str, Sequence[Mapping[str, Any]]], most: int) -> l
 
 
 async def measure(
-    setup: Setup, asked: Sequence[Question], folder: RunFolder, name: str, until: float, retry_failed: bool
+    setup: Setup,
+    asked: Sequence[Question],
+    folder: RunFolder,
+    environment: Mapping[str, str],
+    until: float,
+    retry_failed: bool,
 ) -> None:
     """Ask those questions of a cell that were not asked yet, until the time is over."""
-    url = setup.experiment.server
+    name, url = folder.path.name, setup.experiment.server
     config = {**setup.config, "dataset": name.partition("-")[0]}
     kept_type = f"{KeptCalls.__module__}.{KeptCalls.__name__}"
     with folder.lock(), setup.environment():
+        # A replay opens the web, but a run in which it was closed called no judge.
+        os.environ |= environment
         folder.check(config)
         done = folder.predictions({question.id for question in asked})
         if retry_failed:
@@ -396,7 +403,8 @@ def main(
                     used = {"llm": url, "model": model or find_model(url), "record": recording}
                 cell, yaml = name_cell(name, pipeline, label), "prefrag" if pipeline == "reader" else pipeline
                 setup = Setup(yaml, make_settings(Experiment, settings | shared | used))
-                asyncio.run(measure(setup, asked[:limit], RunFolder(output / cell), cell, until, retry_failed))
+                folder = RunFolder(output / cell)
+                asyncio.run(measure(setup, asked[:limit], folder, environment, until, retry_failed))
     except ConnectionError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from error
