@@ -25,6 +25,7 @@ from prefrag.components.reasoner.reply_formats.reply_format import add_from_user
 from prefrag.components.reasoner.reply_formats.steps_format import ASK_QUERY, MUST_ANSWER, StepsFormat
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations, without_codes
 from prefrag.components.state.passages import passages
+from prefrag.components.state.plain_marks import add_codes
 from prefrag.components.state.run_options import AnswerType
 from prefrag.components.state.state import Action, RunError, State, Step, identity
 
@@ -444,6 +445,8 @@ class Reasoner:
             and any(earlier.reply or earlier.tool or earlier.action is not Action.SEARCH for earlier in state.steps)
             and state.step.action is not Action.NONE
         )
+        if step.action is Action.ANSWER:
+            step = replace(step, answer=add_codes(step.answer, state))
         known = known_marks(state)
         # Remove the marks by which the model cites passages: they mean nothing to a search engine.
         query = read_citations(step.query, known)[0] or step.query

@@ -2,7 +2,8 @@
 
 Users see plain marks: ``1`` for a local document, ``W1`` for a web page. Models see each mark with a code, as in
 ``1kx``. The code is computed from the question and the document. A mark counts only with the right code, so a web page
-cannot forge the marks of other documents, whose contents it does not know.
+cannot forge the marks of other documents, whose contents it does not know. Small models leave the codes out:
+``plain_marks.py`` adds them to plain marks whose passages hold what is said.
 """
 
 import re
@@ -25,7 +26,14 @@ _CITATION = re.compile(
     r"(?P=mark_up)",
     re.IGNORECASE,
 )
-_FILLER = re.compile(r"\b(?:passages?|documents?|sources?|marks?|see|and)\b[.:#]?|&", re.IGNORECASE)
+_FILLER = re.compile(r"\b(?:passages?|documents?|sources?|marks?|see|and)\b[.:#]?|&|\^", re.IGNORECASE)
+# The marks of other products, which models were trained on: the citation 4:0\u2020source, and footnotes below the text.
+_OTHER_MARK = re.compile(r"\s{0,9}\d{1,6}(?::\d{1,6})?\s{0,9}\u2020")
+_FOOTNOTE = re.compile(r"^[ \t]{0,9}\[\^\w{1,20}\]:.*$", re.MULTILINE)
+# The letters of codes, and those of the examples in the prompts.
+_WRITTEN_CODE = re.compile(rf"[{CODE_LETTERS}]{{2}}|ma|un|na", re.IGNORECASE)
+# A number that is shorter than a year. Behind words and a blank, it is a mark, even if no passage has that number.
+_SHORT_NUMBER = re.compile(r"\s{0,9}\^?[ADW]?\d{1,2}\s{0,9}", re.IGNORECASE)
 _DASH = re.compile(r"\s{0,9}[-\u2010-\u2015]\s{0,9}")
 _MARK = re.compile(r"([ADW]?)(\d{1,6})([a-z]{2})?", re.IGNORECASE)
 # Numbers in brackets, such as [1969], that are no marks of passages but would look like marks to the user.
@@ -78,8 +86,10 @@ def read_citations(answer: str, known: Mapping[str, str] | None = None) -> tuple
     """Split an answer such as ``1969 [2kx][W1fb]`` into its text and the plain marks that it cites, each once.
 
     ``known`` comes from :func:`known_marks`. Only marks in it, with their codes, count as citations. Marks without the
-    code, or with a wrong ``W`` or ``A``, are removed but cite nothing. Brackets around other numbers, such as a year,
-    become parentheses; other brackets stay. Without ``known``, everything that looks like a citation is removed.
+    code, with a wrong code or a wrong ``W`` or ``A``, of no passage (``[7]``), and those of other products
+    (``【1†source】``, ``[^1]`` with its footnote) are removed but cite nothing; :func:`add_codes` decides before
+    which plain marks get their codes. Brackets around other numbers, such as a year, become parentheses; other brackets
+    stay. Without ``known``, everything that looks like a citation is removed.
     """
     text, cited = _take_out(answer, known)
     return _UNRESOLVED.sub(r"(\1)", _close_gaps(text)), list(dict.fromkeys(mark for marks in cited for mark in marks))
@@ -118,17 +128,23 @@ def _take_out(answer: str, known: Mapping[str, str] | None) -> tuple[str, list[l
         marks = _read_marks(inner, known) if match["inner"] else None
         if marks is None:
             codes = [_normalise_case(code) for code in _CODED.findall(_SPLIT_CODE.sub("", inner))]
-            if not any(code.lstrip("ADW") in bare for code in codes):
+            if not any(code.lstrip("ADW") in bare for code in codes) and not _is_foreign(inner, text[: match.start()]):
                 return _UNRESOLVED.sub(r"(\1)", match[0])
             marks = [known[code] for code in codes if known and code in known]
         cited.append(marks)
         return "\0"
 
     bare = {mark.lstrip("ADW") for mark in known or ()}
-    text = answer.replace("\0", "")
+    text = _FOOTNOTE.sub("", answer.replace("\0", ""))
     start, rest = text[:MAX_CHARACTERS], text[MAX_CHARACTERS:]
     guessed = _find_guessed(start, known) if known else set()
     return _CITATION.sub(take, start) + rest, [[mark for mark in marks if mark not in guessed] for marks in cited]
+
+
+def _is_foreign(inner: str, before: str) -> bool:
+    """Check whether a text in brackets is a mark that no passage of ours has."""
+    follows = before[-1:].isspace() or not before[-1:].isalpha()
+    return bool(_OTHER_MARK.match(inner) or (_SHORT_NUMBER.fullmatch(inner) and follows and before.strip()))
 
 
 def _close_gaps(text: str) -> str:
@@ -151,9 +167,13 @@ def _read_marks(inner: str, known: Mapping[str, str] | None) -> list[str] | None
     if known is None:
         return [item.upper() for item in items]
     marks = [mark for item in items for mark in _resolve(item.split("-", 1), known)]
-    single = _MARK.fullmatch(items[0]) if len(items) == 1 else None
-    names_passage = single is not None and f"{single[1].upper()}{int(single[2])}" in known.values()
-    return marks if marks or names_passage else None
+    names_none = all(
+        end is not None
+        and (f"{end[1].upper()}{int(end[2])}" in known.values() or bool(end[3] and _WRITTEN_CODE.fullmatch(end[3])))
+        for ends in ranges
+        for end in ends
+    )
+    return marks if marks or names_none else None
 
 
 def _resolve(ends: list[str], known: Mapping[str, str]) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from prefrag.components.reasoner.reasoner import Reasoner
+from prefrag.components.state.citations import known_marks
 from prefrag.components.state.state import Action, RunError, State
 from tests.components.samples import QUESTION, answer_step, document, kinds, observed_step, search_step, settings, state
 from tests.fakes import CALLS, ScriptedChatGenerator
@@ -133,3 +134,12 @@ class TestFailure:
     def test_of_the_window_is_reported_rather_than_half_a_question_sent(self):
         with pytest.raises(RunError, match="cannot call its model"):
             reasoner(model={"context_window": 400}).run(state())
+
+
+def test_an_answer_that_cites_by_a_plain_mark_gets_the_code_of_its_passage():
+    reached = state(observed_step(document("alpha", content="Alpha was launched in 1974.")))
+
+    after = reasoner("Thought: I know.\nFinal Answer: 1974 [1]").run(reached)["state"]
+
+    assert after.step.answer in [f"1974 [{mark}]" for mark in known_marks(reached)]
+    assert [event.data["text"] for event in after.events if event.kind == "answer"] == ["1974 [1]"]

@@ -98,12 +98,30 @@ def test_a_document_whose_codes_are_all_tried_out_is_not_cited():
 
 @for_each(
     "answer, shown",
-    *(("[1984]", "(1984)"), ("1887 [W2]", "1887 (W2)"), ("1887\u30109\u3011", "1887(9)"), ("[1, 5]", "(1, 5)")),
-    *((other, other) for other in ("x[i]", "[5kw]", "5kw", "(3)", "`a[0:2]`")),
+    *(("[1984]", "(1984)"), ("x[7]", "x(7)"), ("[7]", "(7)"), ("[1, 5]", "(1, 5)"), ("in [1969]", "in (1969)")),
+    *((other, other) for other in ("x[i]", "5kw", "(3)", "`a[0:2]`", "[sic]", "-o [file]", "[^a-z]", "[9th]")),
 )
 def test_other_brackets_belong_to_the_answer_but_none_looks_like_the_mark_of_a_passage(answer: str, shown: str):
     assert read_citations(f"{answer} [2fb]", KNOWN) == (shown, ["2"])
     assert cite_plainly(answer, KNOWN) == cite_plainly(answer, {}) == shown
+
+
+FOREIGN = "[9zz] [8qq,9zz] [5kw] [2un][W1na] [7] [W2] \u30109\u3011 [^1] [^7] [1,2] \u30101\u2020source\u3011 \u30104:0\u2020a.pdf\u3011"
+
+
+@for_each("mark", *FOREIGN.split())
+def test_a_mark_of_no_passage_never_reaches_a_reader_in_the_middle_or_at_the_end(mark: str):
+    for answer, shown in ((f"1969 {mark}.", "1969."), (f"Won {mark} in 1969 {mark}", "Won in 1969")):
+        assert read_citations(answer, KNOWN) == (shown, [])
+        assert cite_plainly(answer, KNOWN) == shown
+
+    assert read_citations(f"1969 [2fb] {mark}", KNOWN) == ("1969", ["2"])
+
+
+def test_footnotes_go_with_their_marks():
+    answer = "It won in 1969.[^1]\n\n[^1]: Board Minutes, page 3\n[^note]: Another"
+
+    assert cite_plainly(answer, KNOWN) == read_citations(answer, KNOWN)[0] == "It won in 1969."
 
 
 BENT = "(2fb) [^2fb] [cite:2fb] [2fb_Beatrix_Ollard] **[2fb]** `[2fb]` [**2fb**] 2fb _2FB_ [2-fb] (see_2fb)"
@@ -118,7 +136,7 @@ def test_a_code_that_a_model_bends_cites_its_passage_and_is_not_shown(bent: str)
     assert cite_plainly(answer, KNOWN) in ("1969 [2]", "1969 ([2])", "1969 (see [2])")
 
 
-AROUND = st.text(" ()[]^*_`:;.-cite1W\u3010\u3011", max_size=5)
+AROUND = st.text(" ()[]^*_`:;.-cite1W\u3010\u3011\u2020", max_size=5)
 
 
 @given(st.lists(st.tuples(AROUND, st.sampled_from([*KNOWN, "W2fb", "A1kx", "d3ZR"]), AROUND)))
