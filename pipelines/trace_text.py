@@ -101,6 +101,7 @@ _JUDGED_BY = {
     "words": "by the words of the question",
     "first_step": "the first retrieval is not judged",
     "nothing_found": "nothing was found",
+    "nothing_new": "all was shown before",
     "no_other_source": "no other source may be searched",
 }
 # How an observation refers to its documents if the previous event has just listed them, by the kind of that event.

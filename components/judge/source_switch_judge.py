@@ -9,7 +9,7 @@ from haystack import component
 from prefrag.components.block import check_choice, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.judge.judge import Judge
-from prefrag.components.state.state import Action, State, Verdict
+from prefrag.components.state.state import Action, State, Verdict, identity
 
 
 @component
@@ -19,8 +19,9 @@ class SourceSwitchJudge:
     Each call has exactly one output: ``kept``, or ``switch_<source>`` with the name of the other source.
 
     The verdict comes from a judge: :class:`ModelJudge`, :class:`TreeJudge`, :class:`CascadeJudge` or
-    :class:`AutoJudge`. The judge is not called in three cases: at the first search, after a search that found nothing,
-    and when there is no other source.
+    :class:`AutoJudge`. The judge is not called in four cases: at the first search, after a search that found nothing,
+    when there is no other source and, with ``prompts: product``, if the model has been shown every passage before:
+    by equation 3 the verdict is then False.
 
     With ``switch_at="next_step"``, all passages are kept, and the verdict decides only which source a
     :class:`PreferenceSelector` searches next. MSPR calls this verdict the retrieval adjustment label (section III.C).
@@ -109,7 +110,16 @@ class SourceSwitchJudge:
             return Verdict(False, "nothing_found", f"The source {search.source} found no passages.")
         if not self.judge_first_step and not any(earlier.searches for earlier in state.steps[:-1]):
             return Verdict(True, "first_step", "There are no earlier passages to compare with.")
+        if self._brings_nothing_new(state) and not state.takes_question(alternative):
+            return Verdict(False, "nothing_new", f"Every passage of {search.source} had been shown before.")
         return None
+
+    def _brings_nothing_new(self, state: State) -> bool:
+        # Not with the papers' prompts, under which measurements run, and not for MSPR, whose judge decides everything.
+        if state.settings.prompts != "product" or self.switch_at == "next_step":
+            return False
+        shown = {identity(document) for document in state.observed}
+        return all(identity(document) in shown for document in state.step.searches[-1].documents)
 
     def _alternative(self, state: State) -> str | None:
         searched = {search.source for search in state.step.searches}

@@ -89,7 +89,8 @@ class Verdict(_Value):
     """The verdict of the judge on the documents of the preferred source (equation 3 of PrefRAG).
 
     :param status: True keeps the documents, False switches to another source.
-    :param judged_by: ``model``, ``classifier``, ``words``, ``first_step``, ``nothing_found`` or ``no_other_source``.
+    :param judged_by: ``model``, ``classifier``, ``words``, ``first_step``, ``nothing_found``, ``nothing_new`` (all was
+        shown before) or ``no_other_source``.
     :param analysis: The reason.
     :param score: The probability that one of the documents is needed, as boosted trees estimate it. None if no trees
         judged, or if the documents are unlike the training data.

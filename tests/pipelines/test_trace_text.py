@@ -37,6 +37,11 @@ from tests.for_each import for_each
     ),
     (
         "verdict",
+        {"status": False, "judged_by": "nothing_new", "analysis": "", "parsed": True},
+        "Verdict: switch to another source (all was shown before)",
+    ),
+    (
+        "verdict",
         {"status": False, "judged_by": "classifier", "analysis": "At 3%.", "parsed": True},
         "Verdict: switch to another source (by the classifier). At 3%.",
     ),

@@ -64,6 +64,39 @@ class TestWithoutComparing:
         output, _, verdict = judged(state(*nothing, sources=("local",)), False)
         assert (output, verdict.judged_by) == ("kept", "no_other_source")
 
+    def test_what_was_all_shown_before_switches_and_no_judge_is_asked(self):
+        again = search_step("beta", found(*FIRST.documents))
+
+        output, _, verdict = judged(state(FIRST, again), True)
+
+        assert (output, verdict.status, verdict.judged_by) == ("switch_web", False, "nothing_new")
+        assert verdict.analysis == "Every passage of local had been shown before."
+        assert "judge" not in CALLS
+        assert judged(state(FIRST, again, sources=("local",)), True)[2].judged_by == "no_other_source"
+
+    @for_each(
+        "reached",
+        state(FIRST, search_step("beta", found(*FIRST.documents)), prompts="plain"),
+        state(FIRST, search_step("beta", found(*FIRST.documents, document("new")))),
+        state(FIRST, search_step("beta", found(document("alpha", content="The id is old, the text is new.")))),
+        # Found before, but replaced by the passages of the other source, so the model has not seen it.
+        state(
+            observed_step(document("w"), searches=(found(document("beta")), found(document("w"), source="web"))),
+            search_step("beta", found(document("beta"))),
+        ),
+        state(FIRST, search_step("beta", found(*FIRST.documents)), typed_only=("web",)),
+    )
+    def test_the_judge_is_asked_about_passages_not_shown_and_with_the_prompts_of_the_papers(self, reached: State):
+        assert judged(reached, True)[2].judged_by == "model"
+
+    def test_patience_counts_a_search_that_brought_nothing_new(self):
+        again = search_step("beta", found(*FIRST.documents))
+        waited = judged(state(FIRST, again), True, patience=1)[1]
+        kept = waited.with_last(documents=FIRST.documents, observed=True)
+
+        assert (waited.step.verdict.status, waited.events[0].data["again"]) == (False, True)  # type: ignore[union-attr]
+        assert judged(kept.with_step(again), True, patience=1)[0] == "switch_web"
+
     def test_what_a_switch_brought_stands_whatever_it_is(self):
         switched = judged(JUDGED, False)[1]
         arrived = switched.with_last(searches=(*switched.step.searches, found(source="web")))
@@ -136,6 +169,7 @@ class TestSwitchAtTheNextStep:
         (True, JUDGED, (True, "model")),
         (False, JUDGED, (False, "model")),
         (True, state(FIRST, search_step("a", found())), (False, "nothing_found")),
+        (True, state(FIRST, search_step("a", found(*FIRST.documents))), (True, "model")),
     )
     def test_keeps_what_was_found_with_its_verdict_and_has_nowhere_to_switch_to_now(
         self, status: bool, reached: State, told: tuple[bool, str]
