@@ -302,7 +302,11 @@ async def _check_judge(pipeline: Any) -> list[Finding]:
         return [Finding("judge", "ok", f"{models['judge'].gguf} judges in this process")]
     if not judging:
         return []
-    can_judge = any(getattr(part, "can_judge", False) for _, part in walk_parts(judging[0]))
+    parts = [part for _, part in walk_parts(judging[0])]
+    trees_first = [part for part in parts if hasattr(part, "has_passed")]
+    if any(part.has_passed for part in trees_first):
+        return [Finding("judge", "ok", "Decision trees judge, and the model where they are unsure")]
+    can_judge = not trees_first and any(getattr(part, "can_judge", False) for part in parts)
     return [Finding("judge", "ok", "The model judges" if can_judge else "Decision trees judge, without a model")]
 
 

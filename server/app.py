@@ -38,6 +38,7 @@ from prefrag.server.collections import exclude_web_substitutes, listed_collectio
 from prefrag.server.followed_folder import FollowedFolder
 from prefrag.server.indexing_process import IndexingProcesses
 from prefrag.server.json_bodies import BodyLimit, refuse_wrong_shape
+from prefrag.server.judge_trials import trying_judges
 from prefrag.server.keys import ApiKeys, Keyring, current_access
 from prefrag.server.lifetime import CancelWhenGone, RunLimit
 from prefrag.server.log import configure_log
@@ -119,7 +120,7 @@ def create_app() -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         try:
-            async with hayhooks_lifespan(app), mcp_sessions:
+            async with hayhooks_lifespan(app), mcp_sessions, trying_judges(served, in_flight):
                 failed = await _deploy(app, files, lenient)
                 if lenient:
                     left_out.update(failed)

@@ -1,4 +1,4 @@
-"""The judge that uses a language model if a suitable one is set up, and boosted decision trees otherwise."""
+"""The judge that asks boosted decision trees first, and a language model where it is known to judge better."""
 
 from collections.abc import Sequence
 
@@ -6,23 +6,30 @@ from haystack import Document
 
 from prefrag.components.block import Block
 from prefrag.components.both_ways import as_blocking, call_matching
+from prefrag.components.judge.cascade_judge import CascadeJudge
 from prefrag.components.judge.judge import Relevance, ScoringJudge
+from prefrag.components.judge.judge_trial import is_better_than_chance, read_trial
 from prefrag.components.judge.model_judge import ModelJudge
+from prefrag.components.judge.tree_judge import TreeJudge
 from prefrag.components.state.state import State, Verdict
 
 
 class AutoJudge(Block):
-    """Judge with a language model if a suitable one is set up, and with boosted decision trees otherwise.
+    """Judge with boosted decision trees and, if they are unsure, with a language model that has passed its trial.
 
-    Any model on a server is suitable. A model that runs in this process is too small to judge better than chance, so it
-    is used only if ``PREFRAG_JUDGE_GGUF`` names it as the judge.
+    The size of a model cannot be seen from its address, and small ones say True to everything. So a model is asked only
+    once it was right on more of 30 shipped states than chance allows (:func:`try_judge`, which ``prefrag serve`` runs
+    while it is idle), and then as in :class:`CascadeJudge`. A model that ``PREFRAG_JUDGE_BASE_URL`` or
+    ``PREFRAG_JUDGE_GGUF`` names is always asked.
+
+    In a run with ``prompts: plain``, as in the papers, any model on a server judges, and trees only without one.
     """
 
-    def __init__(self, model_judge: ModelJudge, tree_judge: ScoringJudge):
+    def __init__(self, model_judge: ModelJudge, tree_judge: TreeJudge):
         """Set up the judge.
 
-        :param model_judge: The judge that calls a language model. It is used if its ``can_judge`` is true.
-        :param tree_judge: The judge that is used otherwise.
+        :param model_judge: The judge that calls a language model.
+        :param tree_judge: The judge that is asked first.
         :raises ValueError: When ``model_judge`` has no ``can_judge``.
         """
         if not hasattr(model_judge, "can_judge"):
@@ -30,24 +37,45 @@ class AutoJudge(Block):
         self.model_judge = model_judge
         self.tree_judge = tree_judge
 
+    @property
+    def is_named(self) -> bool:
+        """Whether the variables of the judge name its model, which is then always asked."""
+        return self.model_judge.can_judge and bool(
+            getattr(self.model_judge.chat_generator, "is_named_for_judging", False)
+        )
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether the model was found to judge better than chance."""
+        return not self.model_judge.call.is_absent and is_better_than_chance(
+            *read_trial(self.model_judge.chat_generator)
+        )
+
     def warm_up(self) -> None:
-        """Prepare the judge that is used now; raises TreesMissing if it needs trees and their file is missing."""
-        self._choose().warm_up()
+        """Prepare the judges that may be used; raises TreesMissing if trees are needed and their file is missing."""
+        if not self.is_named:
+            self.tree_judge.warm_up()
+        if self.model_judge.can_judge or self.has_passed:
+            self.model_judge.warm_up()
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
         """Judge the passages of the last search."""
-        chosen = self._choose()
+        chosen = self._choose(state)
         return await call_matching(chosen.judge, chosen.judge_async, state)
 
     judge = as_blocking(judge_async)
 
     async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
         """Score how relevant each passage is to the question."""
-        chosen = self._choose()
+        chosen = self._choose(state)
         return await call_matching(chosen.score, chosen.score_async, state, passages)
 
     score = as_blocking(score_async)
 
-    def _choose(self) -> ScoringJudge:
-        # Chosen anew at each call, because the environment variables that name the model may have changed.
-        return self.model_judge if self.model_judge.can_judge else self.tree_judge
+    def _choose(self, state: State) -> ScoringJudge:
+        # Chosen anew at each call: the variables that name the model, and what is known of it, may have changed.
+        if self.is_named or (state.settings.prompts == "plain" and self.model_judge.can_judge):
+            return self.model_judge
+        if state.settings.prompts != "plain" and self.has_passed:
+            return CascadeJudge(self.tree_judge, self.model_judge)
+        return self.tree_judge

@@ -221,4 +221,9 @@ def _parts(
             parts[f"{name}.retriever"] = retriever(found.get(name, {}), name, (errors or {}).get(name), others)
     if "judge" in components:
         parts["judge.judge"] = judge(components["judge"]["init_parameters"]["judge"], verdicts)
+    if "evaluator" in components and readings is None:
+        # A scripted model has passed no trial, so the shipped judge would not ask it.
+        asked = components["evaluator"]["init_parameters"]["judge"]["init_parameters"]["model_judge"]
+        settings = {**asked["init_parameters"], "chat_generator": parts["ChatModel"]}
+        parts["CorrectiveEvaluator.judge"] = {"type": MODEL_JUDGE, "init_parameters": settings}
     return parts | (replace or {})

@@ -90,7 +90,7 @@ class TestALine:
     def test_of_a_remote_model_is_one_a_call_with_its_host(self, log: Path):
         pipeline = scripted(
             search("alpha"),
-            search("alpha"),
+            search("beta"),
             answer(),
             model_settings={"model_host": REMOTE},
             replace={"judge.judge": remote_judge()},

@@ -1,15 +1,20 @@
-"""The model judges if it can, otherwise the trees."""
+"""The trees judge first. A model is asked only if it is named as the judge, or has passed its trial."""
+
+from types import SimpleNamespace
 
 import pytest
 
 from prefrag.components.generators.chat_model import ChatModel
 from prefrag.components.judge.auto_judge import AutoJudge
 from prefrag.components.judge.model_judge import ModelJudge
+from prefrag.components.state.state import State
 from tests.components.judge.judges import FixedTrees
 from tests.components.samples import document, found, observed_step, search_step, state
 from tests.fakes import CALLS, ScriptedChatGenerator
 
-JUDGED = state(observed_step(document("alpha")), search_step("beta", found(document("beta"))))
+STEPS = (observed_step(document("alpha")), search_step("beta", found(document("beta"))))
+JUDGED = state(*STEPS)
+PLAIN = state(*STEPS, prompts="plain")
 
 
 class Model(ScriptedChatGenerator):
@@ -17,43 +22,64 @@ class Model(ScriptedChatGenerator):
         CALLS.setdefault("warmed", []).append("model")
 
 
-def auto(is_embedded: bool) -> AutoJudge:
-    return AutoJudge(ModelJudge(Model(['{"status": "True"}'], is_embedded=is_embedded)), FixedTrees(0.3))
-
-
-@pytest.mark.parametrize(("is_embedded", "judged_by", "status"), [(True, "classifier", False), (False, "model", True)])
-async def test_the_embedded_model_is_left_out_of_verdicts_and_scores_and_not_warmed_up(
-    is_embedded: bool, judged_by: str, status: bool
-):
-    judge, passages = auto(is_embedded), [document("beta")]
-
-    for verdict, _ in (judge.judge(JUDGED), await judge.judge_async(JUDGED)):
-        assert (verdict.judged_by, verdict.status) == (judged_by, status)
-    for relevance, _ in (judge.score(JUDGED, passages), await judge.score_async(JUDGED, passages)):
-        assert relevance.judged_by == judged_by
-    judge.warm_up()
-    assert CALLS["warmed"] == ["trees" if is_embedded else "model"]
+def auto(
+    trial: tuple[int, int] | None = None, probability: float = 0.3, is_embedded: bool = False, is_named: bool = False
+) -> AutoJudge:
+    model = Model(['{"status": "True", "1": 9}'], is_embedded=is_embedded)
+    model.record, model.is_named_for_judging = SimpleNamespace(verdicts=trial), is_named  # type: ignore[attr-defined]
+    return AutoJudge(ModelJudge(model), FixedTrees(probability))
 
 
 @pytest.mark.parametrize(
-    ("variable", "judges"),
+    ("judge", "reached", "judged_by"),
     [
-        (None, "trees"),
-        ("PREFRAG_LLM_GGUF", "trees"),
-        ("PREFRAG_JUDGE_GGUF", "model"),
-        ("PREFRAG_LLM_BASE_URL", "model"),
+        (auto(), JUDGED, "classifier"),
+        (auto((19, 30)), JUDGED, "classifier"),
+        (auto((15, 15)), JUDGED, "classifier"),
+        (auto((20, 30)), JUDGED, "model"),
+        (auto((20, 30), probability=0.1), JUDGED, "classifier"),
+        (auto((20, 30), probability=0.9), JUDGED, "classifier"),
+        (auto((20, 30), is_embedded=True), JUDGED, "model"),
+        (auto(probability=0.9, is_named=True), JUDGED, "model"),
+        (auto(probability=0.9, is_embedded=True, is_named=True), JUDGED, "model"),
+        (auto(probability=0.9), PLAIN, "model"),
+        (auto((20, 30), is_embedded=True), PLAIN, "classifier"),
     ],
 )
-def test_a_file_judges_only_where_it_is_named_for_the_judge(
-    monkeypatch: pytest.MonkeyPatch, variable: str | None, judges: str
-):
+async def test_who_gives_verdicts_and_scores(judge: AutoJudge, reached: State, judged_by: str):
+    passages = [document("beta")]
+
+    for verdict, _ in (judge.judge(reached), await judge.judge_async(reached)):
+        assert verdict.judged_by == judged_by
+    for relevance, _ in (judge.score(reached, passages), await judge.score_async(reached, passages)):
+        assert relevance.judged_by == judged_by
+
+
+def test_a_model_of_which_nothing_is_kept_counts_as_not_tried():
+    judge = AutoJudge(ModelJudge(ScriptedChatGenerator(['{"status": "True"}'])), FixedTrees(0.3))
+
+    assert not judge.has_passed
+    assert judge.judge(JUDGED)[0].judged_by == "classifier"
+
+
+@pytest.mark.parametrize(
+    ("variable", "warmed"),
+    [
+        (None, ["trees"]),
+        ("PREFRAG_LLM_GGUF", ["trees"]),
+        ("PREFRAG_JUDGE_GGUF", ["model"]),
+        ("PREFRAG_JUDGE_BASE_URL", ["model"]),
+        ("PREFRAG_LLM_BASE_URL", ["trees", "model"]),
+    ],
+)
+def test_warms_up_those_that_may_be_asked(monkeypatch: pytest.MonkeyPatch, variable: str | None, warmed: list[str]):
     if variable is not None:
         monkeypatch.setenv(variable, "http://localhost:9/v1")
     monkeypatch.setattr(ChatModel, "warm_up", lambda self: CALLS.setdefault("warmed", []).append("model"))
 
     AutoJudge(ModelJudge(ChatModel(role="judge")), FixedTrees(0.3)).warm_up()
 
-    assert CALLS["warmed"] == [judges]
+    assert CALLS["warmed"] == warmed
 
 
 def test_a_judge_that_calls_no_model_of_its_own_is_refused_in_the_models_place():
