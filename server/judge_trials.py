@@ -58,7 +58,7 @@ def _is_untried(part: Any) -> bool:
 
 async def _try(judge: AutoJudge, requests: Collection[Any]) -> None:
     """Try state after state, and keep each result, until a request comes or none is left."""
-    model = judge.model_judge
+    model: Any = judge.model_judge
     while not requests and is_trial_open(model.chat_generator):
         # A single state at a time, so that a request costs the trial no more than the call that it interrupts.
         call = asyncio.create_task(try_judge(model, *read_trial(model.chat_generator), most=1))
