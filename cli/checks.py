@@ -303,10 +303,13 @@ async def _check_judge(pipeline: Any) -> list[Finding]:
     if not judging:
         return []
     parts = [part for _, part in walk_parts(judging[0])]
-    trees_first = [part for part in parts if hasattr(part, "has_passed")]
-    if any(part.has_passed for part in trees_first):
-        return [Finding("judge", "ok", "Decision trees judge, and the model where they are unsure")]
-    can_judge = not trees_first and any(getattr(part, "can_judge", False) for part in parts)
+    if trees_first := [part for part in parts if hasattr(part, "has_passed")]:
+        asked = any(part.has_passed for part in trees_first)
+        absent = all(part.model_judge.call.is_absent for part in trees_first)
+        untried = "without a model" if absent else "and no model, as none has passed its trial"
+        model = "and the model where they are unsure" if asked else untried
+        return [Finding("judge", "ok", f"Decision trees judge, {model}")]
+    can_judge = any(getattr(part, "can_judge", False) for part in parts)
     return [Finding("judge", "ok", "The model judges" if can_judge else "Decision trees judge, without a model")]
 
 

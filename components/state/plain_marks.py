@@ -45,8 +45,10 @@ def add_codes(answer: str, state: State) -> str:
         claim = plain_sentences(segment)[-1] if _WORD.search(segment) else claim
         written, end = written + segment, match.end()
         names = [name.upper() for name in re.split(r"[\s,;]+", match["bracketed"] or match["ending"])]
-        quoted = match[0].strip() if len(names) > 1 else f"{(segment.split() or [''])[-1]} {match[0].strip()}"
-        if (match["ending"] and (numbers_list or names[0] not in shown)) or any(quoted in text for text in texts):
+        # A passage's own [1] is shown to models as (1), so they did not copy a single number in brackets.
+        quoted = match[0] if len(names) > 1 else f"{(segment.split() or [''])[-1]} {match[0].strip()}"
+        is_copied = (match["ending"] or len(names) > 1) and any(quoted in text for text in texts)
+        if is_copied or (match["ending"] and (numbers_list or names[0] not in shown)):
             written += match[0] if match["ending"] else f"({match['bracketed']})"
         elif held := [name for name in names if name in shown and _holds(shown[name], claim, state.question)]:
             written += f"{' ' * bool(match['ending'])}[{', '.join(coded[identity(shown[name])] for name in held)}]"

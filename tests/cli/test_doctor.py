@@ -104,7 +104,7 @@ class TestModel:
         assert code == 0
         assert [one["status"] for one in found["model"]] == ["ok"]
         assert "served at " in found["model"][0]["text"]
-        assert found["judge"][0]["text"] == "The model judges"
+        assert found["judge"][0]["text"] == "Decision trees judge, and no model, as none has passed its trial"
         assert [request["max_tokens"] for request in model.requests] == [1, 64]
         assert "Tidewright" not in json.dumps(model.requests), "nothing of the documents goes there"
 

@@ -62,9 +62,9 @@ async def test_an_unreadable_reply_is_answered_with_a_correction_and_counts_as_a
 
 async def test_used_up_steps_end_in_one_forced_answer_that_keeps_the_last_reply_and_is_not_reflected_upon():
     searches = [search(f"alpha {number}") for number in range(4)]
-    result = await run(scripted(*searches, answer("1974", "INCORRECT"), verdicts=(verdict(True),)))
+    result = await run(scripted(*searches, answer("1974", "INCORRECT")), sources=["local"])
     assert result["forced"]
-    assert (result["answer"], result["usage"]["calls"]) == ("1974", {"reasoner": 5, "judge": 2})
+    assert (result["answer"], result["usage"]["calls"]) == ("1974", {"reasoner": 5})
     assert result["counts"]["total"] == 3, "the search requested in the last reply is not run"
     assert "alpha 3" in CALLS["model"][-1]["prompt"]
     assert (len(result["steps"]), result["label"], "reflection" in kinds(result)) == (5, "INCORRECT", False)

@@ -15,7 +15,9 @@ from tests.for_each import for_each
 YARD = Document(id="yard", content="Ostermoor Shipyard won the Halvard Prize in 1969. Article 5 (2) says so.")
 SHIP = Document(id="ship", content="The research ship Amaranth was built by Ostermoor, and carried two (2) boats.")
 PAGE = Document(
-    id="page", content="The prize went to Lindgate in 1666. \u6771\u4eac\u306e\u9020\u8239", meta={"source": "web"}
+    id="page",
+    content="The prize went to Lindgate in 1666. It was Forged [1]. \u6771\u4eac\u306e\u9020\u8239",
+    meta={"source": "web"},
 )
 STATE = State(
     "Which yard won the prize?",
@@ -60,6 +62,8 @@ def test_a_plain_mark_cites_its_passage_if_that_holds_what_is_said(answer: str, 
     ("Ostermoor won in 1666 (1).", "Ostermoor won in 1666."),
     ("The yard [1]", "The yard"),
     ("Yes [1]", "Yes"),
+    ("It was Forged [1]", "It was Forged"),
+    ("It was Forged (1)", "It was Forged"),
     ("Ostermoor [7]", "Ostermoor"),
     ("[1]", ""),
 )
