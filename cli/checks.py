@@ -32,7 +32,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
 )
 from prefrag.components.errors import Missing
 from prefrag.components.generators.chat_model import ChatModel
-from prefrag.components.generators.context_window import get_json, stated_window
+from prefrag.components.generators.context_window import OLLAMA, get_json, read_facts
 from prefrag.components.generators.json_reply import read_object
 from prefrag.components.generators.model_host import is_local
 from prefrag.components.generators.model_server import ModelServer
@@ -217,6 +217,9 @@ async def _check_model(part: str, model: ChatModel) -> list[Finding]:
         began = time.monotonic()
         await probe.ask("Reply with OK.", max_tokens=1)
         seconds = time.monotonic() - began
+        # Ollama states its window only now, when the model is loaded.
+        server.record.silent_until = 0.0
+        await asyncio.to_thread(read_facts, server)
         place = f"{server.model} at {server.address}"
         if read_choice() == (server.base_url, server.model):
             place += f", chosen at the first question ({choice_file()}),"
@@ -256,10 +259,12 @@ async def _check_replies(part: str, model: ChatModel, probe: _Probe) -> list[Fin
 
 
 def _explain_window(model: ChatModel, server: ModelServer) -> str:
-    stated, used = stated_window(server), model.context_window
+    stated, used = server.record.window, model.context_window
     setting = f"{model.limit_setting.removesuffix('MAX_TOKENS')}CONTEXT"
     if stated is None:
-        how = f"used, as {setting} says" if model.has_context_setting else f"assumed (if this is wrong, set {setting})"
+        usual = ", Ollama's usual number" if server.record.build.startswith(OLLAMA) else ""
+        assumed = f"assumed{usual} (if this is wrong, set {setting})"
+        how = f"used, as {setting} says" if model.has_context_setting else assumed
         return f"its server states no context window, so {used:,} tokens are {how}"
     why = f", as {setting} says" if used < stated else ""
     return f"it may use {used:,} of the {stated:,} tokens of context that its server states{why}"

@@ -54,6 +54,7 @@ Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), "names, se
 Place = Annotated[Path | None, AfterValidator(lambda path: path and path.expanduser()), "a path"]
 Switch = Annotated[bool, "on or off"]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), "a number above zero"]
+LimitedSeconds = Annotated[float | None, Field(gt=0, allow_inf_nan=False), "a number above zero"]
 Count = Annotated[int, Field(ge=1), "a whole number of at least 1"]
 CountFromZero = Annotated[int, Field(ge=0), "a whole number of at least 0"]
 Percent = Annotated[int, Field(ge=1, le=100), "a whole number from 1 to 100"]
@@ -61,6 +62,10 @@ Tokens = Annotated[int | None, Field(ge=1), "a whole number of at least 1"]
 Thinking = Annotated[bool | None, "on or off"]
 WebSetting = Annotated[Literal["on", "off", "ask"] | None, BeforeValidator(_spell), "on, off or ask"]
 StructuredOutput = Literal["json_schema", "json_object", "off"]
+ReplyFormat = Annotated[
+    Literal["text", "steps", "json", "guided", "tools"] | None, BeforeValidator(_spell),
+    "text, steps, json, guided or tools",
+]  # fmt: skip
 Address = Annotated[
     tuple[str, Annotated[int, Field(ge=1, le=65535)]] | None, NoDecode, BeforeValidator(_split_address),
     "a port, or HOST:PORT",
@@ -99,7 +104,8 @@ class ModelSettings(BaseSettings):
         None,
         "the model's context window in tokens. Prompts that do not fit are cut, the oldest passages first. The trace "
         "shows this",
-        "the window that the server states (vLLM, llama.cpp), which you can only lower; else 8192, or 4096 for GGUF",
+        "the window that the server states (vLLM, llama.cpp, Ollama), which you can only lower; else 8192, or 4096 for "
+        "GGUF and Ollama",
     )
     max_tokens: Tokens = _setting(
         None,
@@ -114,7 +120,17 @@ class ModelSettings(BaseSettings):
         "nothing is sent",
     )
     structured: Structured = _setting("json_schema", "how the server is asked to constrain replies to JSON")
-    seconds: Seconds = _setting(120.0, "the seconds that one call may take, including retries")
+    format: ReplyFormat = _setting(
+        None,
+        "how `reply_format: auto` lets the model reply: `text` suits able models, `steps` small ones, which are asked "
+        "two narrow questions in each step",
+        "four short tasks, tried once with each model, decide; before that, the size of the model",
+    )
+    seconds: LimitedSeconds = _setting(
+        None,
+        "the seconds that one call may take, including retries",
+        "600 for a model on this machine or a host in `PREFRAG_LOCAL_HOSTS`, else 120",
+    )
 
 
 class _JudgeSettings(ModelSettings):

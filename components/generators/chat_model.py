@@ -12,12 +12,13 @@ from prefrag.components.block import check_above_zero, check_choice
 from prefrag.components.both_ways import as_blocking, call_component, call_matching
 from prefrag.components.errors import Missing
 from prefrag.components.generators import embedded_chat_generator
-from prefrag.components.generators.context_window import learn_window, read_window, read_window_async, stated_window
+from prefrag.components.generators.context_window import OLLAMA, learn_window, read_facts, read_facts_async
 from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
 from prefrag.components.generators.model_call import limit_reply, with_parameters
-from prefrag.components.generators.model_host import THIS_MACHINE, read_host
+from prefrag.components.generators.model_host import THIS_MACHINE, is_local, read_host
+from prefrag.components.generators.model_record import SMALL, ModelRecord, find_record_of_file
 from prefrag.components.generators.model_server import ModelServer, ModelServerError
-from prefrag.components.generators.refused_parameters import advise, find_refused, leave_out, refused_by, remember
+from prefrag.components.generators.refused_parameters import advise, find_refused, leave_out
 from prefrag.components.settings import ModelSettings, StructuredOutput, models
 
 logger = logging.getLogger(__name__)
@@ -30,6 +31,10 @@ class ModelMissing(Missing):
 Role = Literal["llm", "judge"]
 
 _SERVER_CONTEXT_WINDOW = 8_192
+# What Ollama loads on ordinary machines. It cuts a longer prompt from the front, and says nothing.
+_OLLAMA_CONTEXT_WINDOW = 4_096
+# A model on a laptop may need minutes to read a long prompt. A distant server that is silent for so long is down.
+_LOCAL_SECONDS, _REMOTE_SECONDS = 600.0, 120.0
 
 
 @component
@@ -64,7 +69,7 @@ class ChatModel:
         :param generation_kwargs: Parameters of every call, under their OpenAI names. Parameters that OpenAI does not
             define go under ``extra_body``.
         :param timeout: Seconds that a call may take, including its retries. If None, ``PREFRAG_LLM_SECONDS`` (or
-            ``PREFRAG_JUDGE_SECONDS``) is used, which is 120 by default.
+            ``PREFRAG_JUDGE_SECONDS``) is used, by default 600 for a model on this machine and 120 for others.
         :raises ValueError: For a value out of its range.
         """
         check_choice(get_args(Role), role=role)
@@ -108,8 +113,9 @@ class ChatModel:
         """The maximum tokens of prompt and reply together: the smaller of the setting and the server's limit."""
         if self.is_embedded:
             return self._settings.context or embedded_chat_generator.CONTEXT_WINDOW
-        stated = stated_window(self._chosen) if isinstance(self._chosen, ModelServer) else None
-        return min(filter(None, (self._settings.context, stated)), default=_SERVER_CONTEXT_WINDOW)
+        record = self._chosen.record if isinstance(self._chosen, ModelServer) else ModelRecord("")
+        usual = _OLLAMA_CONTEXT_WINDOW if record.build.startswith(OLLAMA) else _SERVER_CONTEXT_WINDOW
+        return min(filter(None, (self._settings.context, record.window)), default=usual)
 
     @property
     def has_context_setting(self) -> bool:
@@ -134,7 +140,8 @@ class ChatModel:
     @property
     def timeout(self) -> float:
         """Seconds that a call may take."""
-        return self._timeout or self._settings.seconds
+        usual = _LOCAL_SECONDS if is_local(self.model_host) else _REMOTE_SECONDS
+        return self._timeout or self._settings.seconds or usual
 
     @property
     def structured_output(self) -> StructuredOutput:
@@ -152,6 +159,43 @@ class ChatModel:
         """The variables' prefix, the server's address and the model's name, joined by spaces; None without a server."""
         return None if (server := self.server) is None else f"{self._prefix} {server.address} {server.model}"
 
+    @property
+    def record(self) -> ModelRecord:
+        """What is known of the model. All generators that call the same model share it."""
+        if self.is_absent:
+            return ModelRecord("")
+        chosen = self._choose()
+        return chosen.record if isinstance(chosen, ModelServer) else find_record_of_file(chosen.model_path)
+
+    def keep(self, **changes: Any) -> None:
+        """Change what is known of the model, and store it for other processes."""
+        self.record.keep(**changes)
+
+    @property
+    def reply_format(self) -> str:
+        """The format in which a Reasoner with ``reply_format: auto`` lets the model reply; empty without a model.
+
+        ``text`` is for an able model, ``steps`` for a small one. The setting decides, else the trial of the model
+        (:class:`AbilityProbe`), and before it the size: ``steps`` under four billion weights, or of unknown size in
+        this process.
+        """
+        if self.is_absent:
+            return ""
+        size = self.record.parameters
+        guess = "steps" if (self.is_embedded if size is None else size < SMALL) else "text"
+        return self._settings.format or self.record.reply_format or guess
+
+    @property
+    def format_reason(self) -> str:
+        """Why :attr:`reply_format` is what it is."""
+        if self._settings.format:
+            return f"{self._prefix}FORMAT says so"
+        if self.record.reply_format:
+            return self.record.reason
+        size = self.record.parameters
+        weights = "of unknown size" if size is None else f"of about {size / 1e9:.1f} billion weights"
+        return f"a first guess for a model {weights}, which has not been tried yet"
+
     def warm_up(self) -> None:
         """Choose the model, and load it or connect to its server.
 
@@ -164,7 +208,7 @@ class ChatModel:
         else:
             chosen.connect()
             # Ask a silent server only once: Haystack calls `warm_up` at every run, and waiting blocks the event loop.
-            read_window(chosen, again=False)
+            read_facts(chosen, again=False)
 
     @component.output_types(replies=list[ChatMessage])
     async def run_async(
@@ -195,8 +239,8 @@ class ChatModel:
             except Exception as error:
                 raise ModelServerError(str(error)) from error
         # Ask for the window again, because the server may not have answered during `warm_up`.
-        await call_matching(read_window, read_window_async, chosen)
-        request = leave_out(refused_by(chosen), self._request(kwargs))
+        await call_matching(read_facts, read_facts_async, chosen)
+        request = leave_out(chosen.record.refused, self._request(kwargs))
         by_name: list[str] = []
         while True:
             try:
@@ -212,8 +256,7 @@ class ChatModel:
                 logger.warning("%s %s%s", error, again, advise(refused, chosen.prefix))
                 by_name += refused if is_named else []
                 request = leave_out(refused, request)
-        if by_name:
-            remember(chosen, by_name)
+        chosen.record.refused |= frozenset(by_name)
         return {"replies": replies}
 
     run = as_blocking(run_async)

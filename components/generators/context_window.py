@@ -1,4 +1,4 @@
-"""Learn a model's context window from its server: from the list of models, or from its error for a long prompt."""
+"""Learn from a model's server its context window, its size and its build; the window also from a refused prompt."""
 
 import asyncio
 import json
@@ -9,8 +9,10 @@ from contextlib import suppress
 from typing import Any
 
 from prefrag.components.both_ways import call_in_thread, in_thread_async
+from prefrag.components.generators.model_record import read_size
 from prefrag.components.generators.model_server import ModelServer
 
+OLLAMA = "Ollama"  # how the build of a model on Ollama begins
 _SECONDS = 2.0
 _MAX_BYTES = 1_000_000
 # After this many seconds, a server that did not answer is asked again, because it may have been starting up.
@@ -19,33 +21,33 @@ _AGAIN_SECONDS = 30.0
 _TOO_LONG = re.compile(r"context_length_exceeded|exceed_context_size|(?:maximum|model's) context length", re.IGNORECASE)
 _STATED = re.compile(r"(?:n_ctx\W{1,4}|context length (?:is|of)(?: only)? )(\d{1,9})", re.IGNORECASE)
 
-_stated: dict[ModelServer, int | None] = {}
-_silent_until: dict[ModelServer, float] = {}  # the time from which a server may be asked again
 
+def read_facts(server: ModelServer, again: bool = True) -> None:
+    """Ask a server for its window, the model's size and its build, unless it has answered.
 
-def stated_window(server: ModelServer) -> int | None:
-    """Return the window, in tokens, that a server stated; None if it stated no window or has not answered yet."""
-    return _stated.get(server)
-
-
-def read_window(server: ModelServer, again: bool = True) -> None:
-    """Ask a server for its window, unless it has answered. ``again``: ask a silent server again after 30 seconds."""
+    ``again``: ask a silent server again after 30 seconds.
+    """
     if not _is_due(server, again):
         return
+    record = server.record
     # The time is set before the server is asked, so that only the first call waits for a server that hangs.
-    _silent_until[server] = time.monotonic() + _AGAIN_SECONDS
+    record.silent_until = time.monotonic() + _AGAIN_SECONDS
     # An error is ignored, because the call to the model will report it.
     with suppress(Exception):
-        _stated[server] = _find_window(server)
+        facts = _find_facts(server)
+        # Ollama states the window of a model only while the model is loaded.
+        record.has_answered = bool(facts["window"]) or not facts["build"].startswith(OLLAMA)
+        record.keep(**facts)
 
 
 def _is_due(server: ModelServer, again: bool = True) -> bool:
-    if server in _stated or server not in _silent_until:
-        return server not in _stated
-    return again and time.monotonic() >= _silent_until[server]
+    record = server.record
+    if record.has_answered or not record.silent_until:
+        return not record.has_answered
+    return again and time.monotonic() >= record.silent_until
 
 
-read_window_async = in_thread_async(read_window, when=_is_due)
+read_facts_async = in_thread_async(read_facts, when=_is_due)
 
 
 def is_too_long(error: Exception) -> bool:
@@ -59,25 +61,42 @@ def learn_window(server: ModelServer, error: Exception) -> None:
 
     The list is more reliable: an error message may quote the prompt, and a passage there may mention any number.
     """
-    if stated_window(server) is None and is_too_long(error) and (stated := _STATED.search(str(error))):
-        _stated[server] = int(stated[1])
+    if server.record.window is None and is_too_long(error) and (stated := _STATED.search(str(error))):
+        server.record.window = int(stated[1])
 
 
-def _find_window(server: ModelServer) -> int | None:
-    root = server.base_url.rstrip("/")
-    listed = get_json(f"{root}/models", server.api_key)
-    entries = {one.get("id"): one for one in listed.get("data") or () if isinstance(one, Mapping)}
-    model = entries.get(server.model) or {}
+def _find_facts(server: ModelServer) -> dict[str, Any]:
+    root, key = server.base_url.rstrip("/"), server.api_key
+    above = root.removesuffix("/v1")
+    model, base = _pick(get_json(f"{root}/models", key).get("data"), "id", server.model)
+    meta = model.get("meta") or {}
+    facts: dict[str, Any] = {"window": None, "parameters": _positive(meta.get("n_params")), "build": ""}
     # vLLM's entry for an adapter has no window, but it names the base model, whose entry has a window.
-    for one in (model, entries.get(model.get("parent")) or {}):
-        if window := _positive(one.get("max_model_len")):
-            return window
-    trained = _positive((model.get("meta") or {}).get("n_ctx_train"))
-    if not trained:
-        return None
-    # llama.cpp lists the window that the model was trained with. The window that one request gets is in `/props`.
-    properties = get_json(f"{root.removesuffix('/v1')}/props", server.api_key)
-    return _positive((properties.get("default_generation_settings") or {}).get("n_ctx"))
+    if window := _positive(model.get("max_model_len")) or _positive(base.get("max_model_len")):
+        return facts | {"window": window}
+    if _positive(meta.get("n_ctx_train")):
+        # llama.cpp lists the window that the model was trained with. The window that one request gets is in `/props`.
+        properties = get_json(f"{above}/props", key)
+        window = _positive((properties.get("default_generation_settings") or {}).get("n_ctx"))
+        return facts | {"window": window, "build": str(properties.get("build_info") or "")[:100]}
+    # Other servers than Ollama answer this with an error.
+    with suppress(Exception):
+        if isinstance(version := get_json(f"{above}/api/version", key).get("version"), str):
+            facts["build"] = f"{OLLAMA} {version[:50]}"
+            listed, loaded = (
+                _pick(get_json(f"{above}/api/{kind}", key).get("models"), "name", server.model)[0]
+                for kind in ("tags", "ps")
+            )
+            facts["parameters"] = read_size((listed.get("details") or {}).get("parameter_size"))
+            facts["window"] = _positive(loaded.get("context_length"))
+    return facts
+
+
+def _pick(listed: Any, field: str, name: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Pick the entry of a model and that of its base model from a list; either is empty if it is not listed."""
+    entries = {one.get(field): one for one in listed or () if isinstance(one, Mapping)}
+    model = entries.get(name) or entries.get(f"{name}:latest") or {}
+    return model, entries.get(model.get("parent")) or {}
 
 
 def _positive(value: Any) -> int | None:

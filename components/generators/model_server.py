@@ -13,6 +13,7 @@ from prefrag.components.both_ways import as_blocking
 from prefrag.components.errors import PrefragError
 from prefrag.components.generators import model_requests
 from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS, read_object, repair
+from prefrag.components.generators.model_record import ModelRecord, find_record
 from prefrag.components.generators.token_probabilities import read_logprobs
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.tracing import outgoing_trace
@@ -56,6 +57,11 @@ class ModelServer:
     def address(self) -> str:
         """The URL without user name, password and query, which may be secret."""
         return without_userinfo(self.base_url).partition("?")[0].partition("#")[0].rstrip("/")
+
+    @property
+    def record(self) -> ModelRecord:
+        """What is known of this model on this server."""
+        return find_record(f"{self.address} {self.model}")
 
     def connect(self) -> None:
         """Prepare the HTTP clients. Nothing is sent to the server."""

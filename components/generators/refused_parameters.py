@@ -1,11 +1,11 @@
-"""Find in a model server's error which parameters the server refuses, leave them out, and remember them."""
+"""Find in a model server's error which parameters the server refuses, and leave them out."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 from prefrag.components.generators.context_window import is_too_long
-from prefrag.components.generators.model_server import ModelServer, ModelServerError
+from prefrag.components.generators.model_server import ModelServerError
 
 # The HTTP statuses with which servers refuse a parameter that they do not know.
 _BAD_REQUEST = (400, 422)
@@ -24,18 +24,6 @@ _ADVICE = {
 }
 # Some servers refuse this parameter without naming it, so it is left out if an error names no parameter.
 _SUSPECT = "response_format"
-
-_refused: dict[ModelServer, frozenset[str]] = {}
-
-
-def refused_by(server: ModelServer) -> frozenset[str]:
-    """Return the parameters that a server has named and refused since this process started."""
-    return _refused.get(server, frozenset())
-
-
-def remember(server: ModelServer, names: Iterable[str]) -> None:
-    """Remember which parameters had to be left out before a server accepted a call."""
-    _refused[server] = refused_by(server) | frozenset(names)
 
 
 def find_refused(error: ModelServerError, request: dict[str, Any]) -> tuple[list[str], bool]:

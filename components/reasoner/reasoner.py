@@ -327,7 +327,10 @@ class Reasoner:
     def _format(self) -> ReplyFormat:
         name: str = self.reply_format
         if name == "auto":
-            name = "guided" if self._call.is_embedded else "text"
+            name = getattr(self.chat_generator, "reply_format", None) or (
+                "guided" if self._call.is_embedded else "text"
+            )
+            name = name if name in FORMATS else "guided"
         if self.must_answer and self.prompt is not None and name == "tools":
             # A custom prompt for the final answer already contains the passages, which `tools` would add once more.
             name = "text"

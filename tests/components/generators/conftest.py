@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from prefrag.components.generators import context_window, refused_parameters
+from prefrag.components.generators import model_record
 from tests.components.generators.fake_model_server import FakeModelServer
 
 
@@ -15,8 +15,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeModelServer]:
     monkeypatch.setenv("PREFRAG_LLM_MODEL", "tiny")
     monkeypatch.setenv("PREFRAG_LLM_API_KEY", "sk-secret")
     # A later server may get the same port, so what was learnt about this one must be forgotten.
-    monkeypatch.setattr(refused_parameters, "_refused", {})
-    monkeypatch.setattr(context_window, "_stated", {})
-    monkeypatch.setattr(context_window, "_silent_until", {})
+    monkeypatch.setattr(model_record, "_records", {})
     yield running
     running.close()

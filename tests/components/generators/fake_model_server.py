@@ -41,6 +41,7 @@ class FakeModelServer:
         self.connections: set[Any] = set()
         self.health = 200
         self.listed: Any = {}
+        self.pages: dict[str, Any] = {}  # what is listed at other paths
         self.looked_up: list[str] = []
         self.called = threading.Event()
         self.released = threading.Event()
@@ -89,7 +90,7 @@ class FakeModelServer:
                     self.keep_waiting(b"HTTP/1.1 200 OK\r\nserver: a")
                     return
                 self.send_response(outer.health)
-                payload = json.dumps(outer.listed).encode()
+                payload = json.dumps(outer.pages.get(self.path, outer.listed)).encode()
                 self.send_header("content-length", str(len(payload)))
                 self.end_headers()
                 self.wfile.write(payload)

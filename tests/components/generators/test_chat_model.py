@@ -12,7 +12,7 @@ from haystack import Document
 from haystack.dataclasses import ChatMessage, ToolCall
 from haystack.tools import Tool
 
-from prefrag.components.generators import chat_model, context_window
+from prefrag.components.generators import chat_model, context_window, model_record
 from prefrag.components.generators.chat_model import ChatModel, ModelMissing
 from prefrag.components.generators.embedded_chat_generator import CONTEXT_WINDOW, EmbeddedChatGenerator
 from prefrag.components.generators.model_call import ModelCall
@@ -338,8 +338,7 @@ class TestWindow:
         ([], 8_192),
     )
     def test_is_read_from_the_server_where_it_states_one(self, server: FakeModelServer, listed: Any, window: int):
-        context_window._stated.clear()
-        context_window._silent_until.clear()
+        model_record._records.clear()
         server.listed = listed
         model = ChatModel()
         model.warm_up()
@@ -390,12 +389,12 @@ class TestWindow:
             asked.append(threading.current_thread())
             raise TimeoutError
 
-        monkeypatch.setattr(context_window, "_find_window", hang)
+        monkeypatch.setattr(context_window, "_find_facts", hang)
         model = ChatModel()
         for _ in range(2):
             asyncio.run(model.run_async(QUESTION))
         assert [one is threading.current_thread() for one in asked] == [False]
-        context_window._silent_until = dict.fromkeys(context_window._silent_until, 0.0)
+        model.record.silent_until = 0.5
         model.warm_up()
         assert len(asked) == 1, "an engine warms up in its event loop"
         model.run(QUESTION)

@@ -1,0 +1,133 @@
+"""What is known of a model: its window, what its server refuses, its size, and whether it can do what a run asks."""
+
+import re
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+
+from prefrag.components.document_stores.tantivy.index_location import data_directory
+from prefrag.components.errors import PrefragError
+from prefrag.components.file_lock import hold_lock
+
+# A model with fewer weights than this counts as small, as long as it has not been tried.
+SMALL = 4_000_000_000
+_LOCK_SECONDS = 5.0
+_SIZE = re.compile(r"(?:(\d{1,3})x)?(\d{1,4}(?:\.\d{1,4})?)([KMBT])", re.IGNORECASE)
+_UNITS = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+# Where a GGUF file states the size of its model: the name, the number of the type (text or count), and the value.
+_LABEL = re.compile(rb"general\.size_label\x08\0\0\0[\x01-\x14]\0{7}([\w.]{1,20})")
+_COUNT = re.compile(rb"general\.parameter_count\x0a\0\0\0(.{8})", re.DOTALL)
+_HEAD_BYTES = 1_000_000
+
+
+class _Kept(BaseModel):
+    """What the data folder stores of a model."""
+
+    build: str = ""
+    parameters: int | None = None
+    reply_format: str = ""
+    reason: str = ""
+    verdicts: tuple[int, int] | None = None
+
+
+_FILE = TypeAdapter(dict[str, _Kept])
+
+
+@dataclass
+class ModelRecord:
+    """What is known of one model on one server, or of one file. All callers of the model share it."""
+
+    name: str  # the server's address and the model's name, or the path of the file
+    build: str = ""  # the version of the server's program, or of the file; empty if it is unknown
+    window: int | None = None  # the tokens of prompt and reply together, as the server states them
+    has_answered: bool = False  # whether the server was asked for these facts, and answered
+    silent_until: float = 0.0  # the time from which a server that did not answer may be asked again
+    refused: frozenset[str] = frozenset()  # the parameters of calls that the server has named and refused
+    parameters: int | None = None  # the number of weights
+    reply_format: str = ""  # the format for which a trial found the model able; empty before the trial
+    reason: str = ""  # why this format, in one sentence
+    verdicts: tuple[int, int] | None = None  # how many verdicts of the model were right, of how many
+
+    def keep(self, **changes: Any) -> None:
+        """Change the record. What stays true in other processes is stored in the data folder, if that is possible."""
+        for name, value in changes.items():
+            setattr(self, name, value)
+        if "build" in changes:
+            self._recall()
+        if changes.keys() & _Kept.model_fields.keys() - {"build", "parameters"}:
+            self._store()
+
+    def _recall(self) -> None:
+        kept = _read_file().get(self.name)
+        if kept is not None and kept.build == self.build:
+            for name in _Kept.model_fields:
+                setattr(self, name, getattr(kept, name) or getattr(self, name))
+
+    def _store(self) -> None:
+        path = _path()
+        try:
+            with hold_lock(path.with_name(f"{path.name}.lock"), _LOCK_SECONDS, "storing what it knows of a model"):
+                own = _Kept(**{field.name: getattr(self, field.name) for field in fields(self)})
+                draft = path.with_name(f"{path.name}.new")
+                draft.write_bytes(_FILE.dump_json({**_read_file(), self.name: own}, indent=2))
+                draft.replace(path)
+        except (OSError, PrefragError):
+            # The model is then tried again in the next process.
+            return
+
+
+_records: dict[str, ModelRecord] = {}
+
+
+def find_record(name: str, build: str | None = None, parameters: int | None = None) -> ModelRecord:
+    """Find the record of a model. If ``build`` is another than that of the record, a new record is begun."""
+    record = _records.get(name)
+    if record is None or build not in (None, record.build):
+        record = _records[name] = ModelRecord(name)
+        record.keep(build=build or "", parameters=parameters)
+    return record
+
+
+def find_record_of_file(path: str) -> ModelRecord:
+    """Find the record of a GGUF file."""
+    file = Path(path).absolute()
+    try:
+        status = file.stat()
+    except OSError:
+        return find_record(str(file))
+    build = f"{status.st_size} bytes of {status.st_mtime_ns}"
+    known = _records.get(str(file))
+    return known if known is not None and known.build == build else find_record(str(file), build, _weigh(file))
+
+
+def read_size(text: Any) -> int | None:
+    """Read the number of weights from a label such as 1.5B or 8x7B; None if there is none."""
+    if not isinstance(text, str) or not (label := _SIZE.fullmatch(text.strip())):
+        return None
+    return int(int(label[1] or 1) * float(label[2]) * _UNITS[label[3].upper()])
+
+
+def _weigh(file: Path) -> int | None:
+    """Count the weights in a GGUF file, from what the file states, else from its size: about a byte for each weight."""
+    try:
+        with file.open("rb") as opened:
+            head = opened.read(_HEAD_BYTES)
+        if count := _COUNT.search(head):
+            return int.from_bytes(count[1], "little")
+        label = _LABEL.search(head)
+        return (read_size(label[1].decode()) if label else None) or file.stat().st_size or None
+    except OSError:
+        return None
+
+
+def _path() -> Path:
+    return data_directory() / "models.json"
+
+
+def _read_file() -> dict[str, _Kept]:
+    try:
+        return _FILE.validate_json(_path().read_bytes())
+    except (OSError, ValueError):
+        return {}
