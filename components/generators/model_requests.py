@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import random
 import ssl
 import time
@@ -41,7 +42,7 @@ class NoReply(ConnectionError):
 
 
 class RefusedByServer(Exception):
-    """The error for a reply whose status is not 2xx. Its message is the reply's text. Header names are lower case."""
+    """The error for a reply that is not 2xx or holds an error. The message is its text, header names are lower case."""
 
     attempts = 1
 
@@ -203,9 +204,23 @@ def _check_length(body: bytearray) -> None:
 
 
 def _accept(status: int, headers: Mapping[str, str], body: bytearray) -> bytes:
-    if not 200 <= status < 300:
-        raise RefusedByServer(status, headers, body.decode("utf-8", "replace"))
+    failed = _find_error(body) if 200 <= status < 300 else status
+    if failed is not None:
+        raise RefusedByServer(failed, headers, body.decode("utf-8", "replace"))
     return bytes(body)
+
+
+def _find_error(body: bytearray) -> int | None:
+    """Find an error in a reply with status 200: the HTTP status that its ``code`` names, else 200; None without one."""
+    if b'"error"' not in body:
+        return None
+    try:
+        reply = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    error = reply.get("error") if isinstance(reply, dict) and not reply.get("choices") else None
+    code = str(error.get("code")) if isinstance(error, dict) else ""
+    return (int(code) if code.isdecimal() and len(code) == 3 and code >= "400" else 200) if error else None
 
 
 @lru_cache(maxsize=64)

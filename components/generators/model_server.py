@@ -172,6 +172,8 @@ class ModelServer:
             )
         if status == 429:
             return f"refused the call with status 429, {attempts}: send fewer at once, or check your quota ({text})."
+        if status < 300:
+            return f"sent an error in place of a completion: {text}"
         if status < 400:
             return f"sent a redirect, which is not followed: set {self.prefix}BASE_URL to the server's new address."
         if status >= 500:
@@ -196,7 +198,12 @@ _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens"
 
 def read_completion(body: bytes) -> list[ChatMessage]:
     """Read the replies of a chat completion. Reasoning in a separate field is left out."""
-    completion = json.loads(body.decode("utf-8", "replace"))
+    text = body.decode("utf-8", "replace")
+    try:
+        completion = json.loads(text)
+    except ValueError as error:
+        # The caller cuts this further, after it has removed the secrets.
+        raise ValueError(f"it begins with {' '.join(text[:10_000].split())}") from error
     usage = completion.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     usage = {**usage, **(details if isinstance(details := usage.get("prompt_tokens_details"), dict) else {})}

@@ -20,7 +20,7 @@ from prefrag.components.state.state import RunError, State, Verdict, identity
 
 OnDoubt = Literal["keep", "end", "switch"]
 _PROMPT = "source_switch_judge"
-_SCHEMA = object_schema(analysis={"type": "string"}, status={"enum": ["True", "False"]})
+_SCHEMA = object_schema(analysis={"type": "string", "maxLength": 240}, status={"enum": ["True", "False"]})
 # The model scores from 0 to this number. It is not asked for -1 to 1: models write whole numbers more reliably.
 _BEST_SCORE = 10
 # The number of tokens that the reply needs for each score: for the passage's number, the score and punctuation.

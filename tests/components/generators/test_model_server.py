@@ -220,7 +220,7 @@ class TestFailure:
             (200, {**completion("Paris"), "choices": []}, "without choices"),
             (200, {**completion("Paris"), "choices": None}, "not a chat completion"),
             (200, {"hello": "world"}, "not a chat completion"),
-            (200, "<html>Sign in</html>", "PREFRAG_LLM_BASE_URL"),
+            (200, "<html>Sign in</html>", "it begins with <html>Sign in</html>.*PREFRAG_LLM_BASE_URL"),
         ],
     )
     def test_the_message_names_server_and_model_and_states_what_to_do(
@@ -236,6 +236,42 @@ class TestFailure:
         assert caught.value.status == (status if status != 200 else None)
         if answer != {**completion("Paris"), "choices": []}:
             assert caught.value.__cause__ is not None
+
+    @both_ways
+    @pytest.mark.parametrize(
+        ("error", "status", "advice"),
+        [
+            (
+                {"message": "overloaded, sk-secret", "code": 503},
+                503,
+                r"status 503, after one attempt.*overloaded, \*\*\*",
+            ),
+            ({"message": "quota", "code": "429"}, 429, "check your quota"),
+            (
+                {"message": "bad template", "code": "invalid_template"},
+                200,
+                "an error in place of a completion.*bad temp",
+            ),
+            ("no slot", 200, "an error in place of a completion.*no slot"),
+        ],
+    )
+    def test_an_error_in_a_reply_with_status_200_is_explained_like_any_other(
+        self, server: FakeModelServer, how: str, error: Any, status: int, advice: str
+    ):
+        server.answers = [(200, {"error": error})]
+
+        with pytest.raises(ModelServerError, match=advice) as caught:
+            call(connection(server), how)
+
+        assert caught.value.status == status
+        assert "sk-secret" not in str(caught.value)
+
+    @both_ways
+    def test_one_that_says_that_the_server_is_busy_is_repeated(self, server: FakeModelServer, how: str):
+        server.headers = {"retry-after-ms": "1"}
+        server.answers = [(200, {"error": {"message": "overloaded", "code": 503}}), (200, completion("Paris"))]
+
+        assert call(connection(server, max_retries=1), how).text == "Paris"
 
     @both_ways
     def test_an_unknown_parameter_is_the_callers_mistake_and_a_server_where_nobody_listens_is_named(
