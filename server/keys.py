@@ -56,11 +56,13 @@ class Access:
     writes: bool = False
     web: bool = True
     deploys: bool = False
+    is_owner: bool = False  # whether errors may name the servers on which this one depends
 
 
 ANYONE = Access(deploys=True)  # what requests without a key may do, while the server needs no key
+OWNER = Access(deploys=True, is_owner=True)  # the same for whoever sits at this machine
 # What a request with the page's cookie may do. No stored key is called page:token, as names of keys have no colon.
-AT_TERMINAL = Access("page:token", writes=True)
+AT_TERMINAL = Access("page:token", writes=True, is_owner=True)
 # What the current request may do. `ApiKeys` sets this before other code reads it, and the request's tasks inherit it.
 current_access: ContextVar[Access] = ContextVar("current_access", default=ANYONE)
 
@@ -328,7 +330,8 @@ class ApiKeys:
         elif access is not None and not access.deploys and DEPLOY_PATHS.fullmatch(path):
             await refuse(scope, receive, send, 403, "Only the keys of PREFRAG_API_KEYS may deploy pipelines.")
         else:
-            access = access or ANYONE
+            # Behind a chat request from this machine there may be a front end with users elsewhere.
+            access = access or (ANYONE if path.endswith("/chat/completions") else OWNER)
             current_access.set(access)
             # If the key rules out web search, switch it off here, where the requests of all routes pass.
             web_closed_by.set("" if access.web else CLOSED_BY_KEY)

@@ -9,7 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from prefrag.components.settings import models, read_secrets
+from prefrag.components.text.addresses import without_userinfo
 from prefrag.pipelines.sent_to_models import hide_model_hosts
+from prefrag.server.keys import current_access
 
 WITHHELD = "(withheld)"
 _URL = re.compile(r"\b[a-z]{2,10}://[^\s'\"<>()\[\],;]+", re.IGNORECASE)
@@ -34,17 +36,15 @@ class Installation:
             parts = pipeline.to_dict()
         variables = {name: value for name, value in os.environ.items() if name.startswith("PREFRAG_")}
         names = {name for value in _texts([parts, variables]) if (name := _host(value))}
-        names |= {models["llm"].model, models["judge"].model, *read_secrets()} - {""}
-        longest_first = sorted(names, key=len, reverse=True)
-        found = "|".join(map(re.escape, longest_first))
-        self._names = re.compile(rf"(?<![\w.-])(?:{found})(?::\d+)?(?![\w-])") if found else None
+        secrets = set(read_secrets())
+        self._secrets = _any_of(secrets)
+        self._names = _any_of(names | secrets | {models["llm"].model, models["judge"].model} - {""})
 
     def withhold(self, text: str) -> str:
-        """Remove from an error message what clients must not see."""
-        text = _hide_hosts(text)
-        if self._names is not None:
-            text = self._names.sub(WITHHELD, text)
-        return hide_folders(text)
+        """Remove from an error message what clients must not see. The owner sees the servers and models in it."""
+        if current_access.get().is_owner:
+            return hide_folders(self._secrets.sub(WITHHELD, without_userinfo(text)))
+        return hide_folders(self._names.sub(WITHHELD, _hide_hosts(text)))
 
     def publish(self, result: Mapping[str, Any]) -> dict[str, Any]:
         """Remove from a result what clients must not see."""
@@ -61,6 +61,13 @@ class Installation:
         """Remove from an event of the trace what clients must not see."""
         errors = {key: self.withhold(text) for key in _PARTS_OF_ERRORS if isinstance(text := event.get(key), str)}
         return {**event, **errors}
+
+
+def _any_of(names: set[str]) -> re.Pattern[str]:
+    longest_first = sorted(names, key=len, reverse=True)
+    found = "|".join(map(re.escape, longest_first))
+    # Without names, the pattern matches nothing.
+    return re.compile(rf"(?<![\w.-])(?:{found})(?::\d+)?(?![\w-])" if found else r"(?!)")
 
 
 def hide_addresses(text: str) -> str:

@@ -332,20 +332,30 @@ class TestInstallation:
         monkeypatch.setenv("PREFRAG_LLM_MODEL", "Qwen/Qwen3-8B")
         monkeypatch.setenv("PREFRAG_LLM_API_KEY", "sk-live-1")
 
-    @for_each("path", "/prefrag/run", "/v1/chat/completions")
     @for_each("stream", False, True)
     def test_stays_out_of_failures_and_the_log_has_the_address_without_the_password(
-        self, served: Served, path: str, stream: bool, caplog: pytest.LogCaptureFixture
+        self, served: Served, stream: bool, caplog: pytest.LogCaptureFixture
     ):
         client = served(search("alpha"), f"!{self.REASON}", errors={"local": self.REASON})
-        body = {"question": "Who built alpha?"} if path == "/prefrag/run" else chat()
-        response = client.post(path, json={**body, "stream": stream})
+        response = client.post("/v1/chat/completions", json={**chat(), "stream": stream})
         assert response.status_code == (200 if stream else 502)
         assert "No server answers at (withheld)" in response.text
         for part in ("SECRETPW", "elastic:", "search.internal", "10.1.2.3", "Qwen", "sk-live-1", "/srv", "/index/"):
             assert part not in response.text
         assert "search.internal" in caplog.text
         assert "elastic:SECRETPW" not in caplog.text.partition("Traceback")[0]
+
+    @for_each("stream", False, True)
+    def test_reaches_whoever_sits_at_this_machine_but_for_passwords_keys_and_folders(
+        self, served: Served, stream: bool
+    ):
+        client = served(search("alpha"), f"!{self.REASON}", errors={"local": self.REASON})
+
+        response = client.post("/prefrag/run", json={"question": "Who built alpha?", "stream": stream})
+
+        assert "No server answers at http://search.internal:9200/x" in response.text
+        for part in ("SECRETPW", "elastic:", "sk-live-1", "/srv", "/index/"):
+            assert part not in response.text
 
     def test_stays_out_if_a_reason_is_cut_within_it(self, served: Served, caplog: pytest.LogCaptureFixture):
         client = served(search("alpha"), errors={"local": f"{'It failed. ' * 14}Now. {self.REASON}"})

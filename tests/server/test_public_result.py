@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from prefrag.components.generators.chat_model import ChatModel
+from prefrag.server.keys import ANYONE, AT_TERMINAL, OWNER, Access, current_access
 from prefrag.server.public_result import Installation
 
 
@@ -42,6 +43,27 @@ def installation() -> Installation:
 )
 def test_an_error_names_neither_addresses_nor_folders(installation: Installation, text: str, shown: str):
     assert installation.withhold(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("access", "shown"),
+    [
+        (OWNER, "http://archive.internal:9201/v1 (model 'tiny', key (withheld)) in default"),
+        (AT_TERMINAL, "http://archive.internal:9201/v1 (model 'tiny', key (withheld)) in default"),
+        (Access("ada"), "(withheld) (model '(withheld)', key (withheld)) in default"),
+        (ANYONE, "(withheld) (model '(withheld)', key (withheld)) in default"),
+    ],
+)
+def test_only_the_owner_learns_which_server_failed(monkeypatch: pytest.MonkeyPatch, access: Access, shown: str):
+    monkeypatch.setenv("PREFRAG_LLM_MODEL", "tiny")
+    monkeypatch.setenv("PREFRAG_LLM_API_KEY", "sk-live-1")
+    error = "http://u:p@archive.internal:9201/v1 (model 'tiny', key sk-live-1) in /srv/data/default"
+
+    token = current_access.set(access)
+    try:
+        assert Installation(Pipeline()).withhold(error) == shown
+    finally:
+        current_access.reset(token)
 
 
 def test_a_file_goes_by_its_name(installation: Installation):
