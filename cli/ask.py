@@ -6,8 +6,9 @@ import gc
 import json
 import os
 import sys
+import time
 from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from prefrag.pipelines import RunFailed
 
 T = TypeVar("T")
+_TRIAL_SECONDS = 60.0  # how long the trial of a model may take, after the answer
 DEMO_QUESTION = "Which architect drew the customs house in which the Plover Suite was written?"
 
 
@@ -98,13 +100,30 @@ def ask(
         loaded = load(pipeline)
     printer = RunPrinter(console(stderr=as_json), quiet)
     printer.print_question(question, is_extractive(loaded))
+    began = time.monotonic()
     result, failure = _await_or_exit(run(loaded, question, options, printer))
+    seconds = time.monotonic() - began
     if as_json:
         shown = result if trace else {key: value for key, value in result.items() if key != "trace"}
         print_json(shown)
     else:
         printer.print_result(result, trace, None if failure is None else str(failure))
     check_result(result, failure)
+    if not as_json and not quiet:
+        try_models_once(loaded, result, seconds)
+
+
+def try_models_once(pipeline: Any, result: dict[str, Any], seconds: float) -> None:
+    """Try a model that was never tried, unless the calls of the last run show that it would take over a minute."""
+    from prefrag.components.generators.ability_probe import find_untried, try_models
+
+    calls = result["usage"]["llm_calls"]
+    if not calls or seconds / calls * 4 > _TRIAL_SECONDS or not find_untried(pipeline):
+        return
+    terminal = console(stderr=True)
+    terminal.print("Trying once what this model can do (Ctrl-C skips it) ...", style="dim")
+    with suppress(KeyboardInterrupt):
+        try_models(pipeline, _TRIAL_SECONDS / 4, wait=0.0)
 
 
 def read_options(

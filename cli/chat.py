@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -109,6 +110,7 @@ class Conversation:
             # Print the question, because there was no prompt that shows it.
             printer.print_question(question, without_model=False)
         options = {**self._options, "history": self._history or None}
+        began, is_first = time.monotonic(), not self._history
         result, failure = self._runner.run(ask.run(self.pipeline, question, options, printer))
         printer.print_result(result, trace=False, failure=None if failure is None else str(failure))
         ask.check_result(result, failure)
@@ -116,6 +118,8 @@ class Conversation:
             {"role": "user", "content": question},
             {"role": "assistant", "content": result["answer"] or result["asked_back"] or NOT_ANSWERED},
         ]
+        if is_first and not self._quiet:
+            ask.try_models_once(self.pipeline, result, time.monotonic() - began)
 
     def _obey(self, command: str = "help", *words: str) -> None:
         if command == "new":

@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import httpx
 from dotenv import dotenv_values, find_dotenv
-from haystack.dataclasses import ChatMessage
 
 from prefrag import pipelines
 from prefrag.cli.env_file import find_unknown_settings
@@ -31,6 +30,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
     suggest_indexes,
 )
 from prefrag.components.errors import Missing
+from prefrag.components.generators.ability_probe import AbilityProbe
 from prefrag.components.generators.chat_model import ChatModel
 from prefrag.components.generators.context_window import OLLAMA, get_json, read_facts
 from prefrag.components.generators.json_reply import read_object
@@ -187,8 +187,22 @@ async def _check_models(pipeline: Any) -> list[Finding]:
     if model.is_absent:
         return [await asyncio.to_thread(_report_absence, pipeline)]
     if model.is_embedded:
-        return [Finding("model", "ok", f"{models['llm'].gguf} runs in this process")]
-    return await _check_model("model", model)
+        findings = [Finding("model", "ok", f"{models['llm'].gguf} runs in this process")]
+    else:
+        findings = await _check_model("model", model)
+    return findings if any(one.status == "problem" for one in findings) else [*findings, await _check_format(model)]
+
+
+async def _check_format(model: ChatModel) -> Finding:
+    """Say in which format the model replies and why, after trying a model that was never tried."""
+    failure = ""
+    if model.is_format_guessed:
+        try:
+            await AbilityProbe(model).try_async()
+        except Exception as error:
+            failure = f". It could not be tried: {error}"
+    text = f"Format {model.reply_format}: {model.format_reason}{failure}"
+    return Finding("model", "note" if failure else "ok", text)
 
 
 def _find_models(pipeline: Any) -> list[ChatModel]:
@@ -212,10 +226,10 @@ async def _check_model(part: str, model: ChatModel) -> list[Finding]:
     try:
         server = model.server
         assert server is not None
-        probe = _Probe(model)
+        probe = AbilityProbe(model, _CALL_SECONDS)
         listed = await _list_models(server)
         began = time.monotonic()
-        await probe.ask("Reply with OK.", max_tokens=1)
+        await probe.ask_async("Reply with OK.", max_tokens=1)
         seconds = time.monotonic() - began
         # Ollama states its window only now, when the model is loaded.
         server.record.silent_until = 0.0
@@ -235,8 +249,8 @@ async def _check_model(part: str, model: ChatModel) -> list[Finding]:
         return [_explain(part, str(error) or f"No reply within {_CALL_SECONDS:g} s", error)]
 
 
-async def _check_replies(part: str, model: ChatModel, probe: _Probe) -> list[Finding]:
-    reply = await probe.ask(
+async def _check_replies(part: str, model: ChatModel, probe: AbilityProbe) -> list[Finding]:
+    reply = await probe.ask_async(
         "Is water wet? Answer in one short English sentence.",
         max_tokens=64,
         response_format={"type": "json_schema", "json_schema": {"name": "wet", "schema": _SCHEMA, "strict": True}},
@@ -268,25 +282,6 @@ def _explain_window(model: ChatModel, server: ModelServer) -> str:
         return f"its server states no context window, so {used:,} tokens are {how}"
     why = f", as {setting} says" if used < stated else ""
     return f"it may use {used:,} of the {stated:,} tokens of context that its server states{why}"
-
-
-class _Probe(ChatModel):
-    """Calls the model as a run does, but without retries and with a short deadline."""
-
-    retries = 0
-
-    def __init__(self, model: ChatModel):
-        super().__init__(model.role, timeout=min(model.timeout, _CALL_SECONDS))
-
-    @property
-    def reply_limit(self) -> int | None:
-        """None, because each call here sets its own limit."""
-        return None
-
-    async def ask(self, question: str, **settings: Any) -> ChatMessage:
-        output = await self.run_async([ChatMessage.from_user(question)], {"temperature": 0.0, **settings})
-        reply: ChatMessage = output["replies"][0]
-        return reply
 
 
 async def _list_models(server: ModelServer) -> list[str]:

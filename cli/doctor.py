@@ -34,7 +34,7 @@ def examine_installation(
     """Check the index, model, judge, web and server: what is there, what is missing, and what to do about it.
 
     The exit code is 0 if `prefrag ask` will work, and otherwise the exit code that `prefrag ask` would have. If a model
-    server is set, it gets two questions that say nothing about your documents.
+    server is set, it gets two questions, and once four short tasks. They say nothing about your documents.
     """
     # Heavy modules are imported where they are used, so that --help is instant.
     import asyncio

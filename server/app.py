@@ -26,6 +26,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.middleware import Middleware
 
 from prefrag.components.audit_log import check_audit_log
+from prefrag.components.generators.ability_probe import try_models
 from prefrag.components.settings import settings
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
@@ -136,6 +137,8 @@ def create_app() -> FastAPI:
                 page_token.show()
                 if followed:
                     followed.start()
+                # In a thread, because this calls the model four times. Questions are answered meanwhile.
+                threading.Thread(target=try_models, args=(list(served().values()),), daemon=True).start()
                 yield
         finally:
             if followed:

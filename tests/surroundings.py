@@ -63,5 +63,7 @@ def _own_surroundings(monkeypatch: pytest.MonkeyPatch, _data_directories: Iterat
             monkeypatch.delenv(name)
     # The web of the tests is a script, so it is open. Tests of a web without consent set this themselves.
     monkeypatch.setenv("PREFRAG_WEB", "on")
+    # A scripted model is not tried: that would use up its replies. Tests of the trial unset this.
+    monkeypatch.setenv("PREFRAG_LLM_FORMAT", "text")
     monkeypatch.setenv("PREFRAG_DATA_DIR", str(next(_data_directories)))
     fakes.CALLS.clear()

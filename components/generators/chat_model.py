@@ -186,6 +186,11 @@ class ChatModel:
         return self._settings.format or self.record.reply_format or guess
 
     @property
+    def is_format_guessed(self) -> bool:
+        """Whether neither a setting nor a trial of the model says in which format it replies."""
+        return not (self._settings.format or self.record.reply_format)
+
+    @property
     def format_reason(self) -> str:
         """Why :attr:`reply_format` is what it is."""
         if self._settings.format:

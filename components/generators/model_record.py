@@ -55,11 +55,12 @@ class ModelRecord:
         for name, value in changes.items():
             setattr(self, name, value)
         if "build" in changes:
-            self._recall()
+            self.recall()
         if changes.keys() & _Kept.model_fields.keys() - {"build", "parameters"}:
             self._store()
 
-    def _recall(self) -> None:
+    def recall(self) -> None:
+        """Read what another process has stored of this build."""
         kept = _read_file().get(self.name)
         if kept is not None and kept.build == self.build:
             for name in _Kept.model_fields:

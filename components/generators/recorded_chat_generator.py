@@ -93,6 +93,11 @@ class RecordedChatGenerator(Block):
         return self._facts().get("reply_limit")
 
     @property
+    def reply_format(self) -> str | None:
+        """The format that suits the model; None if the model does not report it or the recording is too old."""
+        return self._facts().get("reply_format")
+
+    @property
     def limit_setting(self) -> str | None:
         """The name of the setting that limits the length of a reply; None if the model does not report it."""
         return getattr(self.chat_generator, "limit_setting", None)
@@ -156,6 +161,10 @@ class RecordedChatGenerator(Block):
             facts["generation_kwargs"] = dict(own)
         if (limit := getattr(inner, "reply_limit", None)) is not None:
             facts["reply_limit"] = limit
+        # The format may change when the model is tried, but a recording keeps to the one with which it was begun.
+        known = kept.facts if kept is not None and kept.facts is not None else None
+        if form := getattr(inner, "reply_format", None) if known is None else known.get("reply_format"):
+            facts["reply_format"] = form
         before = dict(kept.facts) if kept is not None and kept.facts is not None else facts
         if {"served_by": facts.get("served_by"), **before} != {"served_by": None, **facts}:
             raise ValueError(

@@ -102,11 +102,23 @@ class TestModel:
         code, found = examined()
 
         assert code == 0
-        assert [one["status"] for one in found["model"]] == ["ok"]
+        assert [one["status"] for one in found["model"]] == ["ok", "ok"]
         assert "served at " in found["model"][0]["text"]
+        assert found["model"][1]["text"] == "Format text: PREFRAG_LLM_FORMAT says so"
         assert found["judge"][0]["text"] == "Decision trees judge, and no model, as none has passed its trial"
         assert [request["max_tokens"] for request in model.requests] == [1, 64]
         assert "Tidewright" not in json.dumps(model.requests), "nothing of the documents goes there"
+
+    def test_one_that_was_never_tried_is_tried_once_and_what_it_did_is_named(
+        self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.delenv("PREFRAG_LLM_FORMAT")
+
+        texts = [examined()[1]["model"][1]["text"] for _ in range(2)]
+
+        assert texts[0] == texts[1]
+        assert texts[0].startswith("Format steps: 0 of 4 tasks right (it did not search for the next fact, nor")
+        assert len(model.requests) == 2 + 4 + 2
 
     def test_one_that_is_not_listed_is_named(self, model: FakeModelServer):
         model.listed = {"data": [{"id": "other"}]}

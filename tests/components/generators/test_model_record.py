@@ -17,6 +17,7 @@ from tests.for_each import for_each
 @pytest.fixture(autouse=True)
 def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_record, "_records", {})
+    monkeypatch.delenv("PREFRAG_LLM_FORMAT")
 
 
 def restart() -> None:

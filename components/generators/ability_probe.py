@@ -1,0 +1,207 @@
+"""Try once, with four short tasks, whether a model can do what a run in the text format asks of it."""
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from haystack.dataclasses import ChatMessage
+
+from prefrag.components.audit_log import audit
+from prefrag.components.both_ways import as_blocking
+from prefrag.components.document_stores.tantivy.index_location import data_directory
+from prefrag.components.file_lock import hold_lock
+from prefrag.components.generators.chat_model import ChatModel
+from prefrag.components.generators.json_reply import object_schema, read_object, response_format
+from prefrag.components.generators.model_host import find_host, is_local, refuse_remote_models
+from prefrag.components.generators.reasoning_blocks import has_open_reasoning, strip_reasoning
+from prefrag.components.parts import walk_parts
+
+logger = logging.getLogger(__name__)
+
+CALL_SECONDS = 60.0
+_REPLY_TOKENS = 80
+_WAIT_SECONDS = 300.0
+_LAYOUT = """\
+Answer the question from the passages below, not from memory. Write one step, a line for each field, and stop.
+
+To search for a missing fact:
+Thought: one sentence of your own
+Action: Search_Engine
+Action Input: the words to search for
+
+When nothing is missing:
+Thought: one sentence of your own
+Final Answer: nothing but the answer, or NOT FOUND if the passages do not state it
+
+Question: {question}
+Thought: I look for passages about the question.
+Action: Search_Engine
+Action Input: {query}
+Observation: {passages}
+"""
+_VERDICT = """\
+Question: In which year did the Tarn Mill burn down?
+
+Passages that were shown before:
+[1] The Tarn Mill was built by the weaver Ada Roke. It stood beside the bridge at Hollin.
+
+Passages that were found now:
+[1] The Tarn Mill was built by the weaver Ada Roke. It stood beside the bridge at Hollin.
+
+Do the passages found now state anything that was not shown before? Reply with one JSON object: "analysis", one short \
+sentence, and "status", "True" or "False".
+"""
+_SCHEMA = object_schema(analysis={"type": "string", "maxLength": 120}, status={"enum": ["True", "False"]})
+# Signs around a field, such as Markdown's asterisks, do not make it unreadable.
+_FIELD = re.compile(
+    r"^\W*(Action Input|Action|Final Answer|Observation)\W*?:[*_ \t]*(.*)$", re.IGNORECASE | re.MULTILINE
+)
+_DESCRIBED = re.compile(r"the words to search for|search for a missing fact|nothing but the answer", re.IGNORECASE)
+
+
+class _Task(NamedTuple):
+    aim: str  # what the model shows by it
+    prompt: str
+    is_right: Callable[[str], bool]
+    parameters: dict[str, Any] = {}
+
+
+def _read_fields(reply: str) -> dict[str, str]:
+    """Read the fields up to an observation, which only the model can have invented. The first of a name counts."""
+    read: dict[str, str] = {}
+    for field in _FIELD.finditer(reply):
+        if (name := field[1].lower()) == "observation":
+            break
+        read.setdefault(name, field[2].strip())
+    return read
+
+
+def _searches(reply: str, name: str = "") -> bool:
+    fields = _read_fields(reply)
+    is_search = re.sub(r"[\W_]", "", fields.get("action", "")).lower() == "searchengine"
+    query = fields.get("action input", "") if is_search and not fields.get("final answer") else ""
+    return len(query) > 2 and not _DESCRIBED.search(query) and name in query.lower()
+
+
+def _answers(reply: str, right: str, wrong: str) -> bool:
+    answer = _read_fields(reply).get("final answer", "").lower()
+    return right in answer and wrong not in answer and not _searches(reply)
+
+
+def _admits_gap(reply: str) -> bool:
+    answer = _read_fields(reply).get("final answer")
+    # A price would have a number. How a model says that there is none does not matter.
+    return _searches(reply) if answer is None else bool(answer) and not re.search(r"\d|million|crown", answer)
+
+
+_TASKS = (
+    _Task(
+        "search for the next fact",
+        _LAYOUT.format(
+            question="In which town was the engineer born who built the Marlow Lift?",
+            query="Marlow Lift engineer",
+            passages="[1] The Marlow Lift is a boat lift on a canal. Hedda Brink, an engineer, built it in 1911.",
+        ),
+        lambda reply: _searches(reply, "brink"),
+    ),
+    _Task(
+        "answer from a passage",
+        _LAYOUT.format(
+            question="Who designed the lighthouse of Skarn?",
+            query="lighthouse of Skarn",
+            passages="[1] The lighthouse of Vell was designed by Tomas Reike.\n"
+            "[2] Ilse Norrby designed the lighthouse of Skarn, which was lit in 1887.",
+        ),
+        lambda reply: _answers(reply, "norrby", "reike"),
+    ),
+    _Task(
+        "admit what no passage states",
+        _LAYOUT.format(
+            question="How much did the ferry Kestrel cost?",
+            query="ferry Kestrel cost",
+            passages="[1] The ferry Kestrel carries 85 cars and entered service in 1974.\n"
+            "[2] The ferry Harrier cost 24 million crowns.",
+        ),
+        _admits_gap,
+    ),
+    _Task(
+        "see that nothing is new",
+        _VERDICT,
+        lambda reply: str((read_object(reply) or {}).get("status")).lower() == "false",
+        {"response_format": response_format("verdict", _SCHEMA)},
+    ),
+)
+
+
+class AbilityProbe(ChatModel):
+    """Tries a model as a run would call it, but without retries and with a short deadline.
+
+    A model that does all four tasks gets the format ``text``, any other ``steps``. The passages in them are invented,
+    so nothing of the documents leaves this machine. The result is stored, so that each model is tried only once.
+    """
+
+    retries = 0
+
+    def __init__(self, model: ChatModel, seconds: float = CALL_SECONDS):
+        super().__init__(model.role, timeout=min(model.timeout, seconds))
+
+    @property
+    def reply_limit(self) -> int | None:
+        """None, because each call here sets its own limit."""
+        return None
+
+    async def ask_async(self, question: str, **parameters: Any) -> ChatMessage:
+        """Ask one question. If the model is on another machine, the audit log gets a line first."""
+        refuse_remote_models(self)
+        if not is_local(host := find_host(self)):
+            audit("model_call", role=self.role, caller="ability_probe", host=host)
+        output = await self.run_async([ChatMessage.from_user(question)], {"temperature": 0.0, **parameters})
+        reply: ChatMessage = output["replies"][0]
+        return reply
+
+    ask = as_blocking(ask_async)
+
+    async def try_async(self) -> str:
+        """Try the model, keep the result, and return the reason in one sentence. Raises if a call fails."""
+        failed = []
+        for task in _TASKS:
+            reply = await self.ask_async(task.prompt, max_tokens=_REPLY_TOKENS, **task.parameters)
+            text = reply.text or ""
+            if reply.meta.get("finish_reason") == "length" and (has_open_reasoning(text) or not text.strip()):
+                reason = "It thinks before it replies, so it was not tried, and its size decided"
+                self.keep(reply_format=self.reply_format, reason=reason)
+                return reason
+            if not task.is_right(strip_reasoning(text)):
+                failed.append(task.aim)
+        missing = f" (it did not {', nor '.join(failed)})" if failed else ""
+        reason = f"{len(_TASKS) - len(failed)} of {len(_TASKS)} tasks right{missing}"
+        self.keep(reply_format="steps" if failed else "text", reason=reason)
+        return reason
+
+
+def find_untried(whole: Any) -> list[ChatModel]:
+    """Find the models of a pipeline whose reply format is still a guess, and matters."""
+    asking = [part for _, part in walk_parts(whole) if getattr(part, "reply_format", None) == "auto"]
+    found = {}
+    for _, model in walk_parts(asking):
+        if isinstance(model, ChatModel) and not model.is_absent and model.is_format_guessed:
+            found[model.record.name] = model
+    return list(found.values())
+
+
+def try_models(whole: Any, seconds: float = CALL_SECONDS, wait: float = _WAIT_SECONDS) -> None:
+    """Try the untried models of a pipeline. A failure is only logged. Of several processes, one tries them.
+
+    ``seconds`` is the limit of each call. ``wait`` is how long to wait for another process that tries a model.
+    """
+    for model in find_untried(whole):
+        try:
+            with hold_lock(data_directory() / "models.trial.lock", wait, "trying the model"):
+                model.record.recall()
+                if model.is_format_guessed:
+                    reason = asyncio.run(AbilityProbe(model, seconds).try_async())
+                    logger.info("The model replies in the format %s: %s.", model.reply_format, reason)
+        except Exception as error:
+            logger.warning("The model could not be tried: %s", error)
