@@ -65,7 +65,7 @@ class _Task(NamedTuple):
     aim: str  # what the model shows by it
     prompt: str
     is_right: Callable[[str], bool]
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Any] = {"stop": ["\nObservation:"]}
 
 
 def _read_fields(reply: str) -> dict[str, str]:
@@ -78,11 +78,11 @@ def _read_fields(reply: str) -> dict[str, str]:
     return read
 
 
-def _searches(reply: str, name: str = "") -> bool:
+def _searches(reply: str, name: str = "", earlier: str = "") -> bool:
     fields = _read_fields(reply)
     is_search = re.sub(r"[\W_]", "", fields.get("action", "")).lower() == "searchengine"
     query = fields.get("action input", "") if is_search and not fields.get("final answer") else ""
-    return len(query) > 2 and not _DESCRIBED.search(query) and name in query.lower()
+    return len(query) > 2 and not _DESCRIBED.search(query) and name in query.lower() != earlier
 
 
 def _answers(reply: str, right: str, wrong: str) -> bool:
@@ -93,7 +93,11 @@ def _answers(reply: str, right: str, wrong: str) -> bool:
 def _admits_gap(reply: str) -> bool:
     answer = _read_fields(reply).get("final answer")
     # A price would have a number. How a model says that there is none does not matter.
-    return _searches(reply) if answer is None else bool(answer) and not re.search(r"\d|million|crown", answer)
+    return (
+        _searches(reply, earlier="ferry kestrel cost")
+        if answer is None
+        else bool(answer) and not re.search(r"\d|million|crown", answer)
+    )
 
 
 _TASKS = (

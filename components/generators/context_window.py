@@ -109,6 +109,9 @@ def get_json(url: str, api_key: str = "", seconds: float = _SECONDS, uses_proxy:
     If ``uses_proxy`` is false, the environment's proxy is ignored. Raises httpx.HTTPError if the server is unreachable
     or sends an error status, TimeoutError if the reply is too slow or too long, and ValueError if it is not JSON.
     """
+    # Import this first: on a machine that is busy with a model, the import alone may take longer than `seconds`.
+    import httpx  # noqa: F401
+
     # Use an event loop, because it can break off a slow reply. Run it in a thread, as the caller may have a loop too.
     body = call_in_thread(lambda: asyncio.run(_get(url, api_key, seconds, uses_proxy))).result(seconds)
     found = json.loads(body)

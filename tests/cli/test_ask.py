@@ -4,13 +4,14 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.running import prefrag
+from tests.components.generators.fake_model_server import FakeModelServer, completion
 from tests.fakes import CALLS
 from tests.for_each import for_each
 from tests.pipelines.scripted import answer, scripted_yaml, search
@@ -264,3 +265,31 @@ class TestCorpus:
         assert result.exit_code == 2
         assert "line 1" in result.stderr
         assert list(Path(os.environ["PREFRAG_DATA_DIR"]).rglob("corpus-*")) == []
+
+
+class TestTrial:
+    @pytest.fixture
+    def model(self, script_pipeline: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeModelServer]:
+        """A model that always gives the same answer, and that was never tried."""
+        script_pipeline("unused", replace={"ChatModel": {"type": "prefrag.components.generators.chat_model.ChatModel"}})
+        model = FakeModelServer()
+        model.answers = [(200, completion("Thought: I see.\nFinal Answer: 1974\nSelf-Evaluation: CORRECT"))]
+        monkeypatch.setenv("PREFRAG_LLM_BASE_URL", model.url)
+        monkeypatch.setenv("PREFRAG_LLM_MODEL", "served")
+        monkeypatch.delenv("PREFRAG_LLM_FORMAT")
+        yield model
+        model.close()
+
+    def test_of_a_model_follows_its_first_answer_and_scripts_do_not_wait_for_it(self, model: FakeModelServer):
+        for words, said in (("-q", False), ("--json", False), ("--no-web", True), ("--no-web", False)):
+            result = prefrag("ask", QUESTION, words)
+            assert result.exit_code == 0
+            assert ("Trying once what this model can do" in result.stderr) is said
+
+        prompts = [one["messages"][0]["content"] for one in model.requests]
+        assert sum("Marlow Lift" in prompt for prompt in prompts) == 1
+
+    def test_is_left_out_where_the_model_is_slow(self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr("prefrag.cli.ask._TRIAL_SECONDS", 0.0)
+
+        assert "Trying" not in prefrag("ask", QUESTION).stderr

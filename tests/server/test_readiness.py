@@ -17,7 +17,7 @@ from prefrag.pipelines.loading import YAML_PIPELINES, Pipeline, find, read, read
 from prefrag.server import readiness, served_pipelines
 from prefrag.server.readiness import find_outages
 from tests.components.document_stores.tantivy.passages import damage, passage
-from tests.components.generators.fake_model_server import FakeModelServer
+from tests.components.generators.fake_model_server import HANG, FakeModelServer
 from tests.for_each import for_each
 from tests.indexes import index_of
 from tests.pipelines.scripted import answer, scripted_block, search, write_yaml
@@ -169,8 +169,21 @@ class TestModel:
             for asked_for, code in (("index", 200), ("all", 503)):
                 monkeypatch.setenv("PREFRAG_READY", asked_for)
                 assert httpx.get(f"{address}/ready", timeout=30).status_code == code
-        assert set(model.looked_up) == {"/v1/models"}
+        assert set(model.looked_up) == {"/v1/models", "/api/version"}
         assert model.requests == [], "it costs no tokens"
+
+    def test_that_was_never_tried_is_tried_while_questions_can_be_asked(
+        self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.delenv("PREFRAG_LLM_FORMAT")
+        model.answers = [(200, HANG)]
+
+        with listening() as (_, address):
+            assert model.called.wait(30)
+            assert httpx.get(f"{address}/ready", timeout=30).status_code == 200
+
+        assert "Marlow Lift" in model.requests[0]["messages"][0]["content"]
+        assert len(model.requests) == 1
 
     def test_that_is_down_is_named_neither_by_its_address_nor_its_key(
         self, model: FakeModelServer, capfd: pytest.CaptureFixture[str]

@@ -45,6 +45,7 @@ def test_a_model_that_does_all_four_tasks_is_able_and_each_call_is_short(server:
 
     assert reason == model.format_reason == "4 of 4 tasks right"
     assert model.reply_format == "text"
+    assert [one.get("stop") for one in server.requests] == [["\nObservation:"]] * 3 + [None], "as in a run"
     assert {(one["max_tokens"], one["temperature"]) for one in server.requests} == {(80, 0.0)}
     assert max(len(one["messages"][0]["content"]) for one in server.requests) < 1_000, "about 250 tokens"
 
@@ -60,6 +61,7 @@ def test_a_model_that_does_all_four_tasks_is_able_and_each_call_is_short(server:
     (1, SEARCH),
     (2, "Final Answer: 24 million crowns"),
     (2, "Final Answer: It carries 85 cars."),
+    (2, "Action: Search_Engine\nAction Input: ferry Kestrel cost"),
     (2, ""),
     (3, VERDICT.replace("False", "True")),
     (3, "No, nothing is new."),

@@ -157,3 +157,15 @@ class TestFacts:
         recorded(path, "Paris", context_window=999).warm_up()
         with pytest.raises(ValueError, match=r"replies of another model .*context_window 999; now .*8192"):
             recorded(path, "Paris").warm_up()
+
+
+def test_the_format_of_the_model_stays_that_with_which_the_recording_was_begun(path: Path):
+    begun = recorded(path, "Paris")
+    begun.chat_generator.reply_format = "steps"
+    begun.run(ASKED)
+    assert begun.reply_format == "steps"
+
+    later = recorded(path, "Paris")
+    later.chat_generator.reply_format = "text"
+
+    assert later.reply_format == recorded(path, mode="replay").reply_format == "steps"
