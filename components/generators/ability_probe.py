@@ -16,7 +16,7 @@ from prefrag.components.generators.chat_model import ChatModel
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
 from prefrag.components.generators.model_host import find_host, is_local, refuse_remote_models
 from prefrag.components.generators.reasoning_blocks import has_open_reasoning, strip_reasoning
-from prefrag.components.parts import walk_parts
+from prefrag.components.parts import read_attribute, walk_parts
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ def _searches(reply: str, name: str = "", earlier: str = "") -> bool:
     fields = _read_fields(reply)
     is_search = re.sub(r"[\W_]", "", fields.get("action", "")).lower() == "searchengine"
     query = fields.get("action input", "") if is_search and not fields.get("final answer") else ""
-    return len(query) > 2 and not _DESCRIBED.search(query) and name in query.lower() != earlier
+    return len(query) > 2 and not _DESCRIBED.search(query) and query.lower() != earlier and name in query.lower()
 
 
 def _answers(reply: str, right: str, wrong: str) -> bool:
@@ -93,11 +93,9 @@ def _answers(reply: str, right: str, wrong: str) -> bool:
 def _admits_gap(reply: str) -> bool:
     answer = _read_fields(reply).get("final answer")
     # A price would have a number. How a model says that there is none does not matter.
-    return (
-        _searches(reply, earlier="ferry kestrel cost")
-        if answer is None
-        else bool(answer) and not re.search(r"\d|million|crown", answer)
-    )
+    if answer is None:
+        return _searches(reply, earlier="ferry kestrel cost")
+    return bool(answer) and not re.search(r"\d|million|crown", answer)
 
 
 _TASKS = (
@@ -187,7 +185,7 @@ class AbilityProbe(ChatModel):
 
 def find_untried(whole: Any) -> list[ChatModel]:
     """Find the models of a pipeline whose reply format is still a guess, and matters."""
-    asking = [part for _, part in walk_parts(whole) if getattr(part, "reply_format", None) == "auto"]
+    asking = [part for _, part in walk_parts(whole) if read_attribute(part, "reply_format") == "auto"]
     found = {}
     for _, model in walk_parts(asking):
         if isinstance(model, ChatModel) and not model.is_absent and model.is_format_guessed:
