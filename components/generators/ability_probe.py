@@ -4,6 +4,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
 
 from haystack.dataclasses import ChatMessage
@@ -200,7 +201,10 @@ def try_models(whole: Any, seconds: float = CALL_SECONDS, wait: float = _WAIT_SE
     """
     for model in find_untried(whole):
         try:
-            with hold_lock(data_directory() / "models.trial.lock", wait, "trying the model"):
+            with ExitStack() as stack:
+                # Without a data folder that can be written to, there is no lock, and other processes learn nothing.
+                with suppress(OSError):
+                    stack.enter_context(hold_lock(data_directory() / "models.trial.lock", wait, "trying the model"))
                 model.record.recall()
                 if model.is_format_guessed:
                     reason = asyncio.run(AbilityProbe(model, seconds).try_async())

@@ -140,6 +140,18 @@ def test_a_failure_leaves_the_guess_and_the_model_is_tried_again(server: FakeMod
     assert ChatModel().reply_format == "steps"
 
 
+def test_a_data_folder_that_cannot_be_written_to_does_not_prevent_it(
+    server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "file"))
+    reply(server, *ABLE)
+
+    try_models(pipeline())
+
+    assert ChatModel().format_reason == "4 of 4 tasks right"
+
+
 def test_a_call_to_another_machine_is_audited_and_not_made_where_that_is_forbidden(
     server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
