@@ -330,8 +330,8 @@ class ApiKeys:
         elif access is not None and not access.deploys and DEPLOY_PATHS.fullmatch(path):
             await refuse(scope, receive, send, 403, "Only the keys of PREFRAG_API_KEYS may deploy pipelines.")
         else:
-            # Behind a chat request from this machine there may be a front end with users elsewhere.
-            access = access or (ANYONE if path.endswith("/chat/completions") else OWNER)
+            # Behind a chat or MCP request from this machine there may be users or a model elsewhere.
+            access = access or (ANYONE if path.endswith(("/chat/completions", "/mcp")) else OWNER)
             current_access.set(access)
             # If the key rules out web search, switch it off here, where the requests of all routes pass.
             web_closed_by.set("" if access.web else CLOSED_BY_KEY)
