@@ -163,7 +163,9 @@ class Reasoner:
         if self._reader is not None or (self.reader is not None and state.model_failed):
             return {"state": await self._read_on(state)}
         if self._searches_question_first(state):
-            return {"state": add_search(state, self._format, self._choose_tools(state)[0], state.question)}
+            return {
+                "state": add_search(state, self._choose_format(state), self._choose_tools(state)[0], state.question)
+            }
         try:
             return {"state": await self._ask(state)}
         except RunError as error:
@@ -177,7 +179,7 @@ class Reasoner:
     def _searches_question_first(self, state: State) -> bool:
         settings = state.settings
         is_first = not state.steps and settings.first_query == "question" and settings.prompts == "product"
-        return is_first and not self.must_answer and self._format.searches and bool(settings.sources)
+        return is_first and not self.must_answer and self._choose_format(state).searches and bool(settings.sources)
 
     async def _ask(self, state: State) -> State:
         """Have the model take the step. In a run with the product's prompts, its rules then apply to the step."""
@@ -190,11 +192,11 @@ class Reasoner:
                 after = await self._send(replace(after, steps=state.steps), AGAIN)
             if is_second and after.step.action in _UNUSABLE:
                 return await self._read_on(replace(after, steps=state.steps).with_event("model_failed", message=UNREAD))
-        form, tools = self._format, self._choose_tools(state)
+        form, tools = self._choose_format(state), self._choose_tools(state)
         is_searched = bool(state.searches) or not state.settings.sources or not form.searches or self.must_answer
         if after.step.action in (Action.ANSWER, Action.NONE) and not is_searched:
             return add_search(replace(after, steps=state.steps), form, tools[0], state.question)
-        if after.step.action is Action.ANSWER and state.observed:
+        if after.step.action is Action.ANSWER and (state.observed or state.searches):
             return await self._settle_answer(state, after)
         return replace_repeated(after, form, tools)
 
@@ -204,7 +206,7 @@ class Reasoner:
 
     async def _settle_answer(self, state: State, after: State) -> State:
         """Decide how sure an answer is. A weak one becomes a search, if this is not the end and a query is left."""
-        if self._format.asks_narrowly:
+        if self._choose_format(state).asks_narrowly:
             return await self._settle_narrowly(state, after)
         after = self._take_over(after, await self._check(after, state.observed))
         if after.step.answer or self.must_answer:
@@ -265,8 +267,8 @@ class Reasoner:
     def _search_instead(self, state: State, after: State, query: str) -> State:
         """Replace the last step by a search, which keeps the weak answer as a proposal."""
         tools, before = self._choose_tools(state), replace(after, steps=state.steps)
-        searched = add_search(before, self._format, tools[0], query, after.step)
-        return replace_repeated(searched, self._format, tools)
+        searched = add_search(before, self._choose_format(state), tools[0], query, after.step)
+        return replace_repeated(searched, self._choose_format(state), tools)
 
     async def _ask_for_query(self, state: State, after: State) -> tuple[State, str]:
         call = self._prepare(replace(after, steps=state.steps), ASK_QUERY)
@@ -295,7 +297,7 @@ class Reasoner:
 
     def _choose_shown(self, state: State) -> Sequence[Document]:
         """Choose the passages that the model is shown: all, or the few that belong together for a small model."""
-        if not self._format.asks_narrowly:
+        if not self._choose_format(state).asks_narrowly:
             return state.observed
         wanted = choose_documents(state.question, state.retrieved, _MOST_SHOWN)
         chosen = {identity(document) for document in (*state.attached, *wanted)}
@@ -321,20 +323,20 @@ class Reasoner:
     @property
     def asks_to_cite(self) -> bool:
         """Whether the model is asked to cite the passages that support its answer."""
-        return self._answer.cite and self._format.cites
+        return self._answer.cite and self._choose_format().cites
 
-    @property
-    def _format(self) -> ReplyFormat:
+    def _choose_format(self, state: State | None = None) -> ReplyFormat:
         name: str = self.reply_format
+        prompts = "product" if state is None else state.settings.prompts
         if name == "auto":
-            name = getattr(self.chat_generator, "reply_format", None) or (
-                "guided" if self._call.is_embedded else "text"
-            )
-            name = name if name in FORMATS else "guided"
+            unknown = "steps" if self._call.is_embedded else "text"
+            name = getattr(self.chat_generator, "reply_format", None) or unknown
+            # The papers' methods keep their forms: measurements, tools that name a source, and other prompts.
+            fits = prompts == "product" and self.reader is not None and not any(tool.source for tool in self._tools)
+            if name == "steps" and not (fits and self.prompt in (None, "answer_once")):
+                name = "guided" if self._call.is_embedded else "text"
         if self.must_answer and self.prompt is not None and name == "tools":
             # A custom prompt for the final answer already contains the passages, which `tools` would add once more.
-            name = "text"
-        if name == "steps" and self.prompt not in (None, "answer_once"):
             name = "text"
         kind = FORMATS[name]
         return kind(self.self_evaluation) if issubclass(kind, JsonFormat) else kind()
@@ -345,18 +347,19 @@ class Reasoner:
         Returns the arguments of :meth:`ModelCall.prepare`. Returns None if this component has a custom prompt, if the
         run's ``prompts`` is not ``product``, or if the reply format does not allow citations.
         """
-        if self.prompt is not None or not self._format.cites or state.settings.prompts != "product":
+        can_cite = self._choose_format(state).cites
+        if self.prompt is not None or not can_cite or state.settings.prompts != "product":
             return None
         return self._converse(state, question)
 
     def _prepare(self, state: State, further: str = "") -> PreparedCall:
-        form = self._format
+        form = self._choose_format(state)
         parameters = form.generation_kwargs(self._choose_tools(state), state, self.must_answer)
         return self._call.prepare(state, **self._converse(state, further), **parameters)
 
     def _converse(self, state: State, further: str = "") -> dict[str, Any]:
         """Write the conversation so far. A question in ``further`` replaces the request for the next step."""
-        form, tools, settings = self._format, self._choose_tools(state), state.settings
+        form, tools, settings = self._choose_format(state), self._choose_tools(state), state.settings
         marks = prompt_marks(state) if self.asks_to_cite else {}
         cites = self.asks_to_cite and settings.prompts == "product" and (marks or not self.must_answer)
         answer_format = self._answer.words or ANSWER_FORMATS[settings.answer_type]
@@ -388,7 +391,7 @@ class Reasoner:
                 "answer_format": answer_format
                 + (OR_NOT_FOUND if self._has_way_out(state) else "")
                 + (CITED if cites else ""),
-                "passages": passages(observations[-1]) if narrow else "",
+                "passages": passages(observations[-1]) if narrow and observations[-1] else "(none)",
                 "product": settings.prompts == "product",
                 "commonsense": self.commonsense,
                 "must_answer": self.must_answer,
@@ -434,8 +437,9 @@ class Reasoner:
 
     def _read(self, call: PreparedCall, message: ChatMessage, state: State) -> State:
         # If the prompt ends with "Thought:", the reply begins with a thought. Its answer field contains the answer.
+        form = self._choose_format(state)
         analyses = (call.messages[-1].text or "").endswith("Thought:")
-        step = self._format.read_message(message, self._tools, must_answer=self.must_answer and not analyses)
+        step = form.read_message(message, self._tools, must_answer=self.must_answer and not analyses)
         step = replace(step, mean_logprob=mean_logprob(message.meta))
         if not self.self_evaluation:
             # A model may evaluate its answer without being asked to.
