@@ -12,14 +12,15 @@ from prefrag.components.state.state import Certainty, Evidence, identity
 from prefrag.components.text.sentences import shown_sentences
 
 # From these probabilities on, a small model's answer is given, called stated, and accepted before the last search.
-GIVEN, STATED, ACCEPTED = 0.68, 0.8, 0.75
+GIVEN, STATED, ACCEPTED = 0.6, 0.8, 0.86
 # The share of the question that the sentence of an able model's answer must cover to state it, with those linked to it,
 # or the probability that the reader must give to the answer.
 _LEAST_COVER, _LEAST_JUDGED = 0.5, 0.3
-# The weights of cover, probability, being forced and mean log probability, by logistic regression; then the constant.
+# The weights of the cover, the square root of the reader's probability, being forced and the mean log probability, and
+# the constant, by logistic regression.
 # Fitted on the answers of Qwen2.5-Coder 1.5B (4 bits): docs/numbers.md.
-_WEIGHTS = (0.76, 2.09, -1.77, 1.34, 0.21)
-_WEIGHTS_WITHOUT_TOKENS = (0.86, 2.18, -1.79, -0.13)
+_WEIGHTS = (1.01, 2.38, -1.89, 1.43, -0.15)
+_WEIGHTS_WITHOUT_TOKENS = (1.05, 2.53, -1.94, -0.5)
 # After NOT FOUND, a model is made to answer only if the reader's best answer is at least this likely.
 _READ = 0.75
 _LEAST_LOGPROB = -2.0
@@ -102,7 +103,7 @@ def estimate(answer: str, judged: Judgement, signs: AnswerSigns) -> float:
     if signs.is_forced and is_verdict(answer):
         # A model that is made to answer says yes to nearly everything.
         return 0.0
-    row, weights = [judged.cover, judged.probability, float(signs.is_forced)], _WEIGHTS_WITHOUT_TOKENS
+    row, weights = [judged.cover, math.sqrt(judged.probability), float(signs.is_forced)], _WEIGHTS_WITHOUT_TOKENS
     if signs.mean_logprob is not None:
         row, weights = [*row, max(signs.mean_logprob, _LEAST_LOGPROB)], _WEIGHTS
     total = sum(weight * value for weight, value in zip(weights, [*row, 1.0], strict=True))

@@ -39,7 +39,7 @@ OR_NOT_FOUND = ", or NOT FOUND if the passages do not state it"
 AGAIN = "Your last reply could not be read. Reply with the answer alone, in a few words."
 _UNUSABLE = (Action.UNREADABLE, Action.UNKNOWN_ACTION)
 # A small model answers better from few passages.
-_MOST_SHOWN = 5
+_MOST_SHOWN = 6
 # The number of searches that a small model's run makes, if need be with a query by the model.
 _FEWEST_SEARCHES = 2
 CITED = ", followed by the marks of the passages that it rests on, copied exactly, such as [1ma] or [2un][W1na]"
