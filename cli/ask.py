@@ -51,7 +51,7 @@ WebOption = Annotated[
     bool | None,
     typer.Option("--web/--no-web", help="Whether questions may go to the web; by default, the index's own setting."),
 ]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the answer and its label (CORRECT, ...).")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the answer and how sure it is.")]
 
 
 def ask(

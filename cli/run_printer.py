@@ -39,6 +39,7 @@ class RunPrinter:
         "closed": "yellow",
         "cut": "yellow",
         "without_model": "yellow",
+        "model_failed": "yellow",
         "error": "red",
     }
 
@@ -101,9 +102,16 @@ class RunPrinter:
             strong = (span, "bold") if self.console.is_terminal or not span else f"**{span}**"
             self._print_text(Text.assemble(before, strong, behind, (where, "dim")))
         elif answer := result.get("answer_with_citations") or result.get("answer"):
-            is_sure = result.get("label") == Label.CORRECT and not result.get("forced")
+            word = references.GIVEN.get(result.get("certainty") or "")
+            is_sure = not word and result.get("label") == Label.CORRECT and not result.get("forced")
             # Green shows that the answer can be relied on: it cites passages, and is labelled CORRECT.
-            self._print(f"Answer: {one_line(answer)}", "bold green" if is_sure and result.get("citations") else "bold")
+            style = "bold green" if is_sure and result.get("citations") else "bold"
+            self._print(f"{word or 'Answer'}: {one_line(answer)}", style)
+            for text in references.evidence_texts(result):
+                self._print(text, "dim", indent=2)
+        if result.get("answer") and result.get("answered_by") != "reader":
+            for sentence in result.get("unsupported") or ():
+                self._print(f"{references.UNSUPPORTED} {one_line(sentence)}", "yellow")
             self._print(references.label_text(result))
 
     def _print_evidence(self, result: dict[str, Any]) -> None:
@@ -111,17 +119,17 @@ class RunPrinter:
         if asks := result.get("asked_back"):
             self._print(one_line(asks), "bold")
             return
-        self._print(references.NOT_ANSWERED if evidence else "Not answered.", "bold yellow")
+        head = references.not_answered_text(result)
+        self._print(head if evidence or head != references.NOT_ANSWERED else "Not answered.", "bold yellow")
         for text in evidence:
             self._print(text, indent=2)
-        # A guess with a probability comes from the extractive reader. It stays in the result, but is not shown.
-        if (guess := result.get("guess")) and result.get("probability") is None:
-            self._print(f"A guess: {one_line(guess)}", "dim")
+        if words := references.unconfirmed_words(result):
+            self._print(f"{references.OWN_WORDS.capitalize()} {one_line(words)}", "dim")
 
     def _print_documents(self, result: dict[str, Any]) -> None:
         numbered = references.references(result)
-        if result.get("answer") and not numbered:
-            self._print("No passage was found: the answer is the model's own.", "yellow")
+        if why := references.ungrounded_text(result):
+            self._print(f"{why.capitalize()}: the answer is the model's own.", "yellow")
         if numbered:
             self._print_heading("Documents")
             quoted = references.quoted_marks(result)
@@ -130,7 +138,7 @@ class RunPrinter:
                 self._print_text(_link(line, mark, document), indent=2)
                 if mark not in quoted and (sentence := references.sentence_text(document)):
                     self._print(sentence, "dim", indent=6)
-            if result.get("uncited"):
+            if references.cites_nothing(result):
                 self._print("The answer cites no passage.", "dim", indent=2)
 
     def _choose_style(self, event: Event) -> str:
@@ -140,7 +148,7 @@ class RunPrinter:
             return "green" if event.data.get("action") == "correct" else "yellow"
         if event.kind == "reflection":
             return "yellow" if event.data.get("supplement") else "green"
-        if event.kind == "read":
+        if event.kind in ("read", "checked"):
             return "dim" if event.data.get("certainty") == "not_found" else "bold"
         if event.kind == "found" and event.data.get("error"):
             return "red"

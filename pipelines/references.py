@@ -4,12 +4,19 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from prefrag.components.state.state import Label
 from prefrag.components.text.one_line import one_line
 
 HEADING = "Sources:"
 NOT_ANSWERED = "Found, not answered."
-# The words for how sure the extractive reader is of its answer, by the result's field `certainty`.
+NOT_IN_OWN, NOT_IN_PASSAGES = "Not found in your documents.", "Not in the passages found."
+# All that can stand above the sentences of a result without an answer.
+WITHOUT_ANSWER = (NOT_ANSWERED, NOT_IN_OWN, NOT_IN_PASSAGES)
+OWN_WORDS = "the language model's own words, not confirmed:"
+UNSUPPORTED = "Not in the passages:"
+# The words for how sure an answer is, by the result's field `certainty`, and how code has checked a model's answer.
 GIVEN = {"stated": "Stated", "probably": "Probably"}
+CHECKED = {"stated": "by its words, in a passage", "probably": "compared with the passages"}
 _MOST_CHARACTERS = 200
 _BRACKETS = re.compile(r"\[(\s{0,9}[ADW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[ADW]?\d{1,9})*\s{0,9})\]", re.IGNORECASE)
 
@@ -34,7 +41,7 @@ def sentence_text(document: Mapping[str, Any]) -> str:
 
 
 def evidence_texts(result: Mapping[str, Any]) -> list[str]:
-    """Write the relevant sentences of a result that has no answer."""
+    """Write the sentences that carry a model's answer or, without an answer, those that are relevant."""
     documents, texts = dict(references(result)), list[str]()
     named: set[tuple[str, str | None]] = set()
     for one in result.get("evidence") or ():
@@ -47,13 +54,16 @@ def evidence_texts(result: Mapping[str, Any]) -> list[str]:
 
 
 def answer_parts(result: Mapping[str, Any]) -> list[str]:
-    """Write what the extractive reader found, in four parts: up to the answer, the answer, the rest, the source.
+    """Write an answer as a sentence of a passage, in four parts: up to the answer, the answer, the rest, the source.
 
-    The answer is empty if the reader found only a sentence. The list is empty if nothing was found or a model answered.
+    The answer is empty if the reader found only a sentence. The list is empty if nothing was found, if a model's answer
+    was not checked, or if it stands as a whole in no sentence: then it is shown in the model's own words.
     """
     if (word := GIVEN.get(result.get("certainty") or "")) is None:
         return []
     first = result["evidence"][0]
+    if result.get("answered_by") == "model" and not first.get("answer"):
+        return []
     # The answer to a comparison of dates may be only in the title, and not in the sentence.
     text, span = without_marks(first["sentence"]), first.get("answer") or {"start": 0, "end": 0}
     head = "" if first.get("answer") or not (answer := result.get("answer")) else without_marks(answer)
@@ -84,9 +94,9 @@ def references_text(result: Mapping[str, Any]) -> str:
 
 
 def quoted_marks(result: Mapping[str, Any]) -> set[str]:
-    """Find the citation marks of documents that are quoted above the list. The extractive reader quotes only one."""
+    """Find the citation marks of documents that are quoted above the list."""
     evidence = result.get("evidence") or ()
-    return {one["mark"] for one in (evidence[:1] if result.get("certainty") in GIVEN else evidence)}
+    return {one["mark"] for one in (evidence[:1] if answer_parts(result) else evidence)}
 
 
 def _describe(document: Mapping[str, Any]) -> str:
@@ -108,10 +118,54 @@ def place_text(document: Mapping[str, Any], write_file: Callable[[str], str] = s
     return ", ".join(filter(None, place))
 
 
+def not_answered_text(result: Mapping[str, Any]) -> str:
+    """Say that there is no answer and, if code found none in the passages for a model, where it is not."""
+    checks = [event for event in result.get("trace") or () if event.get("kind") in ("checked", "read")]
+    last = checks[-1] if checks else {}
+    # An answer with a probability stands in a passage, but is not likely enough.
+    if (last.get("kind"), last.get("certainty")) != ("checked", "not_found") or result.get("probability"):
+        return NOT_ANSWERED
+    is_own = not (result.get("counts") or {}).get("total_web")
+    return NOT_IN_OWN if is_own and not any(mark[:1] == "W" for mark, _ in references(result)) else NOT_IN_PASSAGES
+
+
+def unconfirmed_words(result: Mapping[str, Any]) -> str:
+    """Return a model's own words that are not given as an answer. The reader's guess is not for people."""
+    return str(result.get("guess") or "") if result.get("answered_by") == "model" else ""
+
+
+def shown_label(result: Mapping[str, Any]) -> str:
+    """Return the model's own label, but no CORRECT where there is no passage."""
+    label = str(result.get("label") or "")
+    return label if result.get("documents") or label != Label.CORRECT else ""
+
+
 def label_text(result: Mapping[str, Any]) -> str:
-    """Write the label of an answer, which says how far the answer can be trusted."""
-    why = " (forced: the steps were used up)" if result.get("forced") else ""
-    return f"Label: {result.get('label') or 'no label'}{why}"
+    """Write how far a model's answer can be trusted: by what code has checked, else by the model's own label."""
+    label, forced = shown_label(result), forced_text(result)
+    by = CHECKED.get(result.get("certainty") or "")
+    checked = f"Check: {by}{label and f'; the model labels it {label}'}" if by else f"Label: {label or 'no label'}"
+    return f"{checked}{forced and f' (forced: {forced})'}"
+
+
+def forced_text(result: Mapping[str, Any]) -> str:
+    """Say why an answer may be incomplete, if the model did not end by itself and no passage states the answer."""
+    if not result.get("forced") or result.get("certainty") in ("stated", "not_found"):
+        return ""
+    ran_out = any(event.get("kind") == "exhausted" for event in result.get("trace") or ())
+    return "the model ran out of steps and had to answer" if ran_out else "the model did not end by itself"
+
+
+def ungrounded_text(result: Mapping[str, Any]) -> str:
+    """Say why an answer rests on no passage; empty if there are passages."""
+    if not result.get("answer") or result.get("documents"):
+        return ""
+    return "no passage was found" if (result.get("counts") or {}).get("total") else "nothing was searched"
+
+
+def cites_nothing(result: Mapping[str, Any]) -> bool:
+    """Check whether an answer names no passage: it cites none, and is not shown with the sentence that carries it."""
+    return bool(result.get("uncited")) and result.get("certainty") not in GIVEN
 
 
 def title_text(document: Mapping[str, Any]) -> str:

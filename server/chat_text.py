@@ -1,25 +1,26 @@
 """Write a pipeline's result as Markdown for a chat. Untrusted text in the result cannot change the layout."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from prefrag.components.reasoner.reader_step import NOT_READ
 from prefrag.components.state.state import Event, Label
 from prefrag.components.text.addresses import without_userinfo
-from prefrag.pipelines import search_failures
-from prefrag.pipelines.references import HEADING, NOT_ANSWERED, answer_parts, evidence_texts, references_text
+from prefrag.pipelines import references, search_failures
+from prefrag.pipelines.references import GIVEN, HEADING, NOT_ANSWERED, UNSUPPORTED, answer_parts, evidence_texts
 from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.pipelines.trace_text import one_line, trace_text
 
 NOTE = "Note:"
-_OWN_HEADING = re.compile(rf"(?m)^[ \t]{{0,9}}({HEADING}|{NOTE})")
+_OWN_HEADING = re.compile(rf"(?m)^[ \t]{{0,9}}({HEADING}|{NOTE}|{UNSUPPORTED}|(?:{'|'.join(GIVEN.values())}):)")
 # Control characters, and characters that reverse or hide text, but no joiners, because some scripts need joiners.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e0fff]")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 # Finds the answer in a line that begins with "Stated": it is in bold, with its Markdown characters escaped.
-_STATED = re.compile(r"(?m)^Stated: [^\n]*?(?<!\\)\*\*((?:[^*\\\n]|\\.)+)\*\*")
+_STATED = re.compile(rf"(?m)^(?:{'|'.join(GIVEN.values())}): " r"[^\n]*?(?<!\\)\*\*((?:[^*\\\n]|\\.)+)\*\*")
+_GIVEN = re.compile(rf"(?m)^(?:{'|'.join(GIVEN.values())}):\s*")
 _DRAWN_CODE = re.compile(
     r"((?<!`)`{3,}+|(?<!~)~{3,}+)(?:[^\S\n]*+(?:html|svg|xml|css|js|javascript|jsx|tsx|mermaid|vega)\b|(?=[^\n`]{0,200}&))",
     re.IGNORECASE,
@@ -51,12 +52,15 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
         parts = [rename_marks(f"{before}{span and f'**{span}**'}{behind}{where}", marks)]
     elif answer := result.get("answer_with_citations") or result.get("answer"):
         # Put headings like ours in brackets, because a passage may have made the model write a false list of sources.
-        parts = [_OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))]
+        own = _OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))
+        if word := GIVEN.get(result.get("certainty") or ""):
+            own = f"{word}: {own}" if "\n" not in own else f"{word}:\n\n{own}"
+        parts = [own, _quote(evidence_texts(result), marks)]
     elif evidence := evidence_texts(result):
-        # Each text is one line that begins with a mark, so no text can start a heading or a list.
-        parts = [NOT_ANSWERED, "\n>\n".join(f"> {rename_marks(disarm(text), marks)}" for text in evidence)]
+        parts = [references.not_answered_text(result), _quote(evidence, marks)]
     else:
         parts = [disarm(one_line(result.get("asked_back") or "No answer was found."))]
+    parts += [f"{UNSUPPORTED} {_without_emphasis(one_line(one))}" for one in result.get("unsupported") or ()]
     # If the extractive reader did not run, the evidence only shares words with the question. So put the note first.
     is_not_read = NOT_READ in (result.get("without_model") or ())
     parts.insert(0 if is_not_read else len(parts), write_note(result, cites))
@@ -64,10 +68,15 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
         rests = "" if result.get("documents") else ", so this answer rests on no document"
         parts.insert(0, f"{NOTE} no source could be searched{rests}.")
     if lists_sources:
-        sources = rename_marks(disarm(references_text(result)), marks).splitlines()
+        sources = rename_marks(disarm(references.references_text(result)), marks).splitlines()
         # All passages of an attached file give the same line. Show the line once.
         parts.append("\n".join(dict.fromkeys(sources)))
     return "\n\n".join(filter(None, parts))
+
+
+def _quote(sentences: Sequence[str], marks: Mapping[str, str]) -> str:
+    # Each sentence is one line that begins with a mark, so no text can start a heading or a list.
+    return "\n>\n".join(f"> {rename_marks(disarm(sentence), marks)}" for sentence in sentences)
 
 
 def write_step(event: Event, marks: Mapping[str, str]) -> str:
@@ -105,12 +114,17 @@ class TextChat:
 def strip_notes(content: str) -> str:
     """Remove from an earlier answer what :func:`write_content` added to it."""
     paragraphs = content.partition(f"\n\n{HEADING}\n")[0].split("\n\n")
-    if NOT_ANSWERED in paragraphs or any(one.startswith("Probably: ") for one in paragraphs):
+    if any(one in references.WITHOUT_ANSWER for one in paragraphs):
         # Everything else in such an answer is quoted from passages.
         return NOT_ANSWERED
-    if stated := _STATED.search(content):
+    # A model's own words stand above the sentences that carry them; a sentence of a passage stands alone.
+    is_own = any(one.startswith("> ") for one in paragraphs)
+    if not is_own and (stated := _STATED.search(content)):
         return re.sub(r"\\(.)", r"\1", stated[1])
-    return "\n\n".join(paragraph for paragraph in paragraphs if not paragraph.startswith(NOTE))
+    if not is_own and any(one.startswith("Probably: ") for one in paragraphs):
+        return NOT_ANSWERED
+    kept = [one for one in paragraphs if not one.startswith((NOTE, UNSUPPORTED, "> "))]
+    return _GIVEN.sub("", "\n\n".join(kept))
 
 
 def rename_marks(text: str, marks: Mapping[str, str]) -> str:
@@ -135,17 +149,17 @@ def write_note(result: Mapping[str, Any], cites: bool) -> str:
     says = []
     if (read := result.get("question")) and read != result.get("asked", read):
         says.append(f"the question was read as \u201c{disarm(one_line(read))}\u201d")
-    if answer_parts(result):
+    if result.get("answered_by") == "reader" and answer_parts(result):
         says.append("the extractive reader found this without a language model")
-    elif (guess := result.get("guess")) and result.get("probability") is None:
-        says.append(f"*a guess: {_without_emphasis(one_line(guess))}*")
+    elif words := references.unconfirmed_words(result):
+        says.append(f"{references.OWN_WORDS} *{_without_emphasis(one_line(words))}*")
     elif result.get("label") == Label.INCORRECT:
         says.append("the model's own check calls this answer incorrect")
-    if result.get("forced") and not result.get("not_found"):
-        says.append("the model ran out of steps and had to answer")
-    if result.get("answer") and not result.get("documents"):
-        says.append("no passage was found, so the answer is the model's own")
-    elif result.get("uncited") and cites:
+    if forced := references.forced_text(result):
+        says.append(forced)
+    if why := references.ungrounded_text(result):
+        says.append(f"{why}, so the answer is the model's own")
+    elif cites and references.cites_nothing(result):
         says.append("the answer cites none of the passages")
     says += [text.removesuffix(".") for text in result.get("without_model") or ()]
     if (failed := _failed_sources(result)) and not search_failures(result):

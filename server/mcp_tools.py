@@ -25,10 +25,19 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from prefrag.components.prompts.quotation import QUOTED, defuse_tokens, quote_text, quote_title
+from prefrag.components.prompts.quotation import QUOTED, defuse_tokens, quote_line, quote_text, quote_title
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.unicode_form import is_text
-from prefrag.pipelines.references import HEADING, NOT_ANSWERED, label_text, place_text, references, title_text
+from prefrag.pipelines.references import (
+    GIVEN,
+    HEADING,
+    UNSUPPORTED,
+    label_text,
+    not_answered_text,
+    place_text,
+    references,
+    title_text,
+)
 from prefrag.server.chat_text import disarm, write_note
 from prefrag.server.served_pipelines import keep_modules_apart, prepare_pipeline
 from prefrag.server.wrapper import ServedPipeline
@@ -133,22 +142,24 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
     """Write a result for the model that called the tool. Untrusted text is quoted, as in every prompt."""
     evidence = result.get("evidence") or ()
     certainty = result.get("certainty")
-    if certainty == "stated":
-        parts = [f"Stated: {disarm(defuse_tokens(result['answer_with_citations']))}"]
-    elif answer := result.get("answer_with_citations") or result.get("answer"):
+    answer = result.get("answer_with_citations") or result.get("answer")
+    if answer:
         # Disarm the answer: it may repeat parts of a passage, which the client may render as Markdown.
-        parts = [f"Answer: {disarm(defuse_tokens(answer))}\n{label_text(result)}"]
+        parts = [f"{GIVEN.get(certainty or '', 'Answer')}: {disarm(defuse_tokens(answer))}"]
+        if result.get("answered_by") != "reader":
+            parts[0] += f"\n{label_text(result)}"
+        parts += [f"{UNSUPPORTED} {disarm(quote_line(one))}" for one in result.get("unsupported") or ()]
     elif evidence:
-        head = f"{NOT_ANSWERED} There is no answer; these sentences were found:"
+        head = f"{not_answered_text(result)} There is no answer; these sentences were found:"
         found = [f"[{one['mark']}]\n{quote_text(one['sentence'])}" for one in evidence]
         parts = ["Probably the first of these sentences answers it:" if certainty == "probably" else head, *found]
     else:
         parts = ["No answer was found."]
     parts.append(defuse_tokens(write_note(result, cites)))
-    cited = {citation["mark"] for citation in result.get("citations") or ()}
+    cited = {one["mark"] for one in (*(result.get("citations") or ()), *evidence)}
     # Quote the best sentence of each cited source (of all sources if none is cited), unless it is shown above already.
     sources = [
-        _write_source(mark, document, quotes=(not evidence or certainty == "stated") and (mark in cited or not cited))
+        _write_source(mark, document, quotes=bool(answer or not evidence) and (mark in cited or not cited))
         for mark, document in references(result)
     ]
     if sources:

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from prefrag.components.state.state import Event
 from prefrag.components.text.one_line import one_line
-from prefrag.pipelines.references import GIVEN, title_text
+from prefrag.pipelines.references import CHECKED, GIVEN, not_answered_text, shown_label, title_text
 from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.server import chat_text
 from prefrag.server.security import path_of
@@ -163,11 +163,13 @@ def _write_passage(document: Mapping[str, Any]) -> str:
 def _judge_answer(result: Mapping[str, Any]) -> str:
     if result.get("asked_back"):
         return "Asked you a question"
-    if word := GIVEN.get(result.get("certainty") or ""):
-        return f"{word}, read without a language model"
+    label, certainty = shown_label(result), result.get("certainty") or ""
+    if word := GIVEN.get(certainty):
+        is_read = result.get("answered_by") == "reader"
+        labelled = f", {label.lower()} by the model's own check" if label else ""
+        return f"{word}, {'read without a language model' if is_read else CHECKED[certainty]}{labelled}"
     if result.get("not_found"):
-        return "Found, not answered"
+        return not_answered_text(result).removesuffix(".")
     if not result.get("answered"):
         return "No answer"
-    label = result.get("label")
-    return f"{str(label).capitalize()} by the model's own check" if label else "Not checked"
+    return f"{label.capitalize()} by the model's own check" if label else "Not checked"

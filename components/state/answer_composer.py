@@ -101,7 +101,7 @@ def compose(
         "not_found": not_found,
         "guess": answer if answer and not answered and not unknown else None,
         "evidence": [_evidence(one, marks, answer if answered else "") for one in shown],
-        "answered_by": None if not answer or asks else "model" if last.reply else "reader",
+        "answered_by": None if not answer or asks else "reader" if last.certainty and not last.reply else "model",
         "unsupported": list(last.unsupported) if answered else [],
         "label": label.value if label else None,
         "explanation": without_codes(last.explanation, known),
@@ -185,7 +185,7 @@ def _sentence(state: State, document: Document, answer: str) -> dict[str, int] |
 
 def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) -> dict[str, Any]:
     document = evidence.document
-    place = find_whole(answer, evidence.sentence)
+    place = find_whole(answer.rstrip(". "), evidence.sentence)
     return {
         "mark": marks[identity(document)],
         "id": document.id,

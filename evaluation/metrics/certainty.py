@@ -13,8 +13,8 @@ SAME = 0.6
 
 
 def is_withheld(result: Mapping[str, Any]) -> bool:
-    """Check whether the answer was withheld on purpose, because the reader or the pipeline was not sure."""
-    return bool(result.get("not_found")) or result.get("certainty") == "probably"
+    """Check whether the answer was withheld on purpose. Of what is probable, only the reader withholds its words."""
+    return bool(result.get("not_found")) or (result.get("certainty") == "probably" and not result.get("answered"))
 
 
 def is_right(question: Question, answer: str) -> bool:

@@ -106,7 +106,7 @@ class TestAsk:
     def test_a_forced_answer_is_marked(self, ask: Ask):
         result = ask("--max-steps", 0, script=(search("alpha"), answer("Perhaps 1974", label=None)))
 
-        assert "Label: no label (forced: the steps were used up)" in result.stdout
+        assert "Label: no label (forced: the model ran out of steps and had to answer)" in result.stdout
 
     def test_options_narrow_the_run(self, ask: Ask):
         filters = {"field": "meta.year", "operator": ">", "value": 1990}

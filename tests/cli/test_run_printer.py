@@ -68,7 +68,8 @@ class TestAReadersAnswer:
 
     PLACE = {"mark": "1", "title": "Beta", "source": "local", "file": "b.pdf", "page": 3, "date": "1975-02-01"}
     EVIDENCE = {"mark": "1", "title": "Beta", "sentence": "Beta won in\n1974 [2].", "answer": {"start": 12, "end": 16}}
-    STATED = {**CITED, "label": None, "certainty": "stated", "probability": 0.9, "documents": [PLACE]}
+    READ = {"answered_by": "reader", "probability": 0.9}
+    STATED = {**CITED, **READ, "label": None, "certainty": "stated", "documents": [PLACE]}
 
     @for_each(
         "changes, written",
@@ -96,6 +97,82 @@ class TestAReadersAnswer:
         assert "\x1b[1;32m" not in printed
 
 
+class TestAModelsAnswer:
+    """Code decides how sure it is; the model's own label is only added, and makes nothing green."""
+
+    PLACE, EVIDENCE = TestAReadersAnswer.PLACE, TestAReadersAnswer.EVIDENCE
+    STATED = {**CITED, "certainty": "stated", "answered_by": "model", "documents": [PLACE], "evidence": [EVIDENCE]}
+    LONG = {"answer_with_citations": "It won [1].\nIt sank.", "evidence": [{**EVIDENCE, "answer": None}]}
+
+    @for_each(
+        "changes, written",
+        (
+            {},
+            [
+                "Stated: Beta won in **1974** (2). [1] (Beta, local, b.pdf, page 3, 1975-02-01)",
+                "Check: by its words, in a passage; the model labels it CORRECT",
+            ],
+        ),
+        (
+            {**LONG, "certainty": "probably", "label": None, "unsupported": ["It sank."]},
+            [
+                "Probably: It won [1]. It sank.",
+                "  [1] Beta: Beta won in 1974 (2).",
+                "Not in the passages: It sank.",
+                "Check: compared with the passages",
+            ],
+        ),
+    )
+    def test_has_its_sentence_what_is_in_no_passage_and_how_it_was_checked(
+        self, changes: dict[str, Any], written: list[str]
+    ):
+        assert result_lines(**{**self.STATED, **changes})[: len(written) + 1] == [*written, "Documents"]
+
+    def test_is_never_green_and_names_its_passage_even_if_it_cites_none(self):
+        assert "\x1b[1;32m" not in coloured(**self.STATED)
+        assert "cites no passage" not in coloured(**{**self.STATED, "uncited": True})
+
+    @for_each(
+        "counts, heading",
+        ({"total_web": 0}, "Not found in your documents."),
+        ({"total_web": 1}, "Not in the passages found."),
+    )
+    def test_that_is_in_no_passage_is_no_answer_and_stands_apart(self, counts: dict[str, int], heading: str):
+        counts = {"total": 1, "sources": {}, **counts}
+        trace = [{"kind": "read", "certainty": "probably"}, {"kind": "checked", "certainty": "not_found"}]
+        missed = {**NOT_ANSWERED, "certainty": "not_found", "answered_by": "model", "guess": "1812", "trace": trace}
+
+        shown = result_lines(**missed, counts=counts, usage=COUNTED["usage"], evidence=[self.EVIDENCE])
+
+        assert shown[:3] == [
+            heading,
+            "  [1] Beta: Beta won in 1974 (2).",
+            "The language model's own words, not confirmed: 1812",
+        ]
+
+    @for_each(
+        "changes, heading",
+        # What stands in a passage is not likely enough. Then the reader went on.
+        ({"probability": 0.4}, "Found, not answered."),
+        ({"trace": [{"kind": "checked", "certainty": "not_found"}, {"kind": "read"}]}, "Found, not answered."),
+        # A doubtful answer is withheld by the setting `when_unsure`, although passages state it.
+        ({"trace": [{"kind": "checked", "certainty": "stated"}]}, "Found, not answered."),
+    )
+    def test_is_only_said_to_be_in_no_passage_if_code_found_it_in_none(self, changes: dict[str, Any], heading: str):
+        missed = {**NOT_ANSWERED, "trace": [{"kind": "checked", "certainty": "not_found"}], **changes}
+
+        assert result_lines(**missed, evidence=[self.EVIDENCE])[0] == heading
+
+    @for_each(
+        "changes, words",
+        ({}, "(forced: the model did not end by itself)"),
+        ({"trace": [{"kind": "exhausted"}]}, "(forced: the model ran out of steps and had to answer)"),
+    )
+    def test_ran_out_of_steps_only_if_it_did(self, changes: dict[str, Any], words: str):
+        assert words in coloured(True, forced=True, certainty="probably", answered_by="model", **self.LONG, **changes)
+        assert "forced" not in coloured(**{**self.STATED, "forced": True})
+
+
 class TestNoAnswer:
     EVIDENCE = (
         {"mark": "1", "title": "Beta", "sentence": "Beta won in 1974."},
@@ -103,17 +180,18 @@ class TestNoAnswer:
     )
 
     def test_shows_the_sentences_first_and_then_dim_the_guess_of_a_model(self):
-        assert result_lines(**NOT_ANSWERED, evidence=self.EVIDENCE, guess="1974") == [
+        proposed = {"guess": "1974", "answered_by": "model", "evidence": self.EVIDENCE}
+        assert result_lines(**NOT_ANSWERED, **proposed) == [
             "Found, not answered.",
             "  [1] Beta: Beta won in 1974.",
             "  [W1] Delta is (2) red. [31mAnswer: 1",
-            "A guess: 1974",
+            "The language model's own words, not confirmed: 1974",
         ]
-        assert "\x1b[2mA guess: 1974\x1b[0m" in coloured(**NOT_ANSWERED, guess="1974", evidence=self.EVIDENCE)
+        assert "\x1b[2mThe language model's own words" in coloured(**NOT_ANSWERED, **proposed)
         assert result_lines(**NOT_ANSWERED, asked_back="Which?\nOf two.")[0] == "Which? Of two."
 
     def test_has_no_guess_of_a_reader_and_found_nothing_where_there_is_no_sentence(self):
-        assert result_lines(**NOT_ANSWERED, evidence=self.EVIDENCE[:1], probability=0.2, guess="1974") == [
+        assert result_lines(**NOT_ANSWERED, evidence=self.EVIDENCE[:1], answered_by="reader", guess="1974") == [
             "Found, not answered.",
             "  [1] Beta: Beta won in 1974.",
         ]
@@ -164,9 +242,11 @@ class TestDocuments:
 def test_a_guess_is_dim_among_the_steps(certainty: str, style: str):
     used = printer(force_terminal=True, color_system="standard")
 
-    used.print_event(Event("read", 1, {"text": "1974", "probability": 0.5, "certainty": certainty}))
+    for kind in ("read", "checked"):
+        used.print_event(Event(kind, 1, {"text": "1974", "probability": 0.5, "certainty": certainty}))
 
     assert f"{style}Read: 1974" in written(used)
+    assert f"{style}Checked: 1974" in written(used)
 
 
 def test_that_there_is_no_model_is_one_line_of_notice_and_no_tokens_are_counted():
@@ -181,8 +261,14 @@ def test_that_there_is_no_model_is_one_line_of_notice_and_no_tokens_are_counted(
 
 def test_what_failed_on_the_way_is_a_problem_but_not_why_the_run_broke_off_and_an_answer_may_be_the_models_own():
     assert result_lines("down", answer="", errors=["web is slow", "down"]) == ["Problem: web is slow"]
-    own = "No passage was found: the answer is the model's own."
-    assert result_lines() == ["Answer: 1974", "Label: CORRECT", own]
+    own = "Nothing was searched: the answer is the model's own."
+    assert result_lines() == ["Answer: 1974", "Label: no label", own], "no CORRECT without a passage"
+    searched = result_lines(**{**COUNTED, "label": "INCORRECT"})
+    assert searched[:3] == [
+        "Answer: 1974",
+        "Label: INCORRECT",
+        own.replace("Nothing was searched", "No passage was found"),
+    ]
 
 
 def test_on_a_terminal_a_long_line_is_folded_within_its_indentation():

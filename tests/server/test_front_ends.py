@@ -210,7 +210,7 @@ class TestNotes:
             {},
             f"1912 [1]\n\nNote: the model's own check calls this answer incorrect.\n\nSources:\n{ALPHA}",
         ),
-        ((answer("1974"),), {}, "1974\n\nNote: no passage was found, so the answer is the model's own."),
+        ((answer("1974"),), {}, "1974\n\nNote: nothing was searched, so the answer is the model's own."),
         # The note about missing citations appears only if citations were asked for.
         ((search("alpha"), answer("Beta")), {"Reasoner.answer_format": {"cite": False}}, f"Beta\n\nSources:\n{ALPHA}"),
     )
@@ -221,7 +221,8 @@ class TestNotes:
         client = served(search("alpha"), answer("1912 [[1]]", "INCORRECT"), replace={"answer.when_unsure": "say_so"})
         text = content(client, sources=["local"])
         assert text.startswith(
-            "Found, not answered.\n\n> [1] alpha: Alpha was built by Beta.\n\nNote: *a guess: 1912*.\n\n"
+            "Found, not answered.\n\n> [1] alpha: Alpha was built by Beta.\n\n"
+            "Note: the language model's own words, not confirmed: *1912*.\n\n"
         )
         CALLS.clear()
         client = served(search("alpha"), search("beta"), "1912 [[1]]", verdicts=(verdict(True),))

@@ -269,7 +269,7 @@ def answered(**result: Any) -> str:
     "result, written",
     ({"label": "CORRECT"}, "Answer: Brandt [1]\nLabel: CORRECT\n\n"),
     (
-        {"certainty": "stated", "probability": 0.7, "evidence": [BUILT], "citations": [{"mark": "1"}]},
+        {"certainty": "stated", "answered_by": "reader", "evidence": [BUILT], "citations": [{"mark": "1"}]},
         "Stated: Brandt [1]\n\nNote: the extractive reader found this without a language model.\n\n"
         "Sources:\n[1] Buoy (local)\n| It",
     ),
@@ -277,7 +277,14 @@ def answered(**result: Any) -> str:
         {"certainty": "probably", "answer_with_citations": "", "answer": "", "guess": "Brandt", "evidence": [BUILT]},
         "Probably the first of these sentences answers it:\n\n[1]\n| It was built by Brandt.",
     ),
-    ({"forced": True, "label": "INCORRECT"}, "(forced: the steps were used up)"),
+    # Of a model's answer, the sentence that carries it is quoted, even if the model cites another passage.
+    (
+        {"certainty": "probably", "answered_by": "model", "evidence": [BUILT], "citations": [{"mark": "W1"}]}
+        | {"label": "PARTIALLY CORRECT", "unsupported": ["It sank. <|im_end|>"]},
+        "Probably: Brandt [1]\nCheck: compared with the passages; the model labels it PARTIALLY CORRECT\n\n"
+        "Not in the passages: It sank. < |im_end| >\n\nSources:\n[1] Buoy (local)\n| It floats.",
+    ),
+    ({"forced": True, "label": "INCORRECT"}, "(forced: the model did not end by itself)"),
     # Only cited passages are quoted; without citations, all are.
     ({"citations": [{"mark": "W1"}]}, "[1] Buoy (local)\n[W1] Harbour (web) https://harbour.example/\n| Wet."),
     ({}, "[1] Buoy (local)\n| It floats."),
@@ -297,10 +304,16 @@ def test_an_answer_has_its_label_and_what_is_known_of_its_sources(result: dict[s
 
 
 def test_what_was_found_and_not_answered_is_no_answer():
-    written = text(answer="", guess="Brandt", probability=0.5, evidence=[BUILT], certainty="not_found")
+    missed = {"answer": "", "guess": "Brandt", "evidence": [BUILT], "certainty": "not_found"}
+    written = text(**missed, answered_by="reader", probability=0.5)
 
     assert written.startswith("Found, not answered. There is no answer; these sentences were found:\n\n[1]\n| It was")
     assert "[1] Buoy (local)" in written
     assert "guess" not in written
     assert "Answer:" not in written
     assert text(documents=[]) == "No answer was found."
+
+    own = text(**missed, answered_by="model", trace=[{"kind": "checked", "certainty": "not_found"}])
+
+    assert own.startswith("Not in the passages found. There is no answer; these sentences were found:\n\n[1]\n| It was")
+    assert "Note: the language model's own words, not confirmed: *Brandt*." in own

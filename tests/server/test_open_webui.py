@@ -89,7 +89,7 @@ class TestSteps:
 
     @for_each(
         "script, settings, summary",
-        ((answer("1974"),), {}, "Correct by the model's own check · 0 searches · nothing sent out"),
+        ((answer("1974"),), {}, "Not checked · 0 searches · nothing sent out"),
         (
             (search("alpha"), answer("1912 [[1]]", "INCORRECT")),
             {"fields": {"sources": ["local"]}},

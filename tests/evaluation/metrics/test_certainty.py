@@ -35,6 +35,8 @@ def test_a_withheld_guess_scores_nothing_what_was_found_counts_and_the_run_has_n
     line = {"id": "1", "question": "Where?", "answers": ["Oslo"], "result": withheld()}
 
     assert is_withheld(line["result"])
+    assert is_withheld({"certainty": "probably", "answered": False})
+    assert not is_withheld({"certainty": "probably", "answered": True}), "a model's answer is given"
     assert not has_failed(line)
     assert has_failed({**line, "error": "gone"})
     assert has_failed({**line, "result": compose(state(answer_step("")))})
