@@ -1,5 +1,6 @@
 /** The card of an answer: its text with chips that open passages, its sources, and facts about the run. */
 
+import { GIVEN, OWN_WORDS, checkOf, doubtsOf, isOfModel, notAnswered, nothingFound, splitUnsupported, unconfirmedWords } from "./certainty.js";
 import { count, icon, make, strange } from "./dom.js";
 import { feedbackForm } from "./feedback.js";
 import { kindBadge, kindOf, placeLine, splitAtSentence, titleOf } from "./kinds.js";
@@ -8,9 +9,6 @@ import { openPassage } from "./passage.js";
 const MARKS = /\[([AW]?\d+(?:, ?[AW]?\d+)*)\]/g;
 // The list of sources gets this many characters of a passage: more than fit in the three lines that it shows.
 const SNIPPET = 400;
-// The words for how sure the extractive reader is that a sentence answers the question.
-const GIVEN = { stated: "Stated", probably: "Probably" };
-const BY = { stated: "word for word in a passage", probably: "a sentence that may answer" };
 
 /**
  * Make the card of a result.
@@ -24,7 +22,7 @@ export function answerCard(result, turn, save) {
   const found = GIVEN[result.certainty] || (!result.answer && !result.asked_back && (result.not_found || result.evidence?.length));
   const answer = found ? sentencesFound(result, known) : result.answer ? answerText(result, known) : noAnswer(result);
   // If the extractive reader was not used, the sentences only share words with the question. So first say why not.
-  const isNotRead = result.probability === 0 && result.without_model?.length > 0;
+  const isNotRead = result.probability === 0 && !isOfModel(result) && result.without_model?.length > 0;
   return make("div", { class: "card" },
     make("div", { class: "card-part" }, ...(isNotRead ? [notes(result), answer] : [answer, notes(result)])),
     facts(result),
@@ -37,10 +35,13 @@ export function answerCard(result, turn, save) {
  * @returns {string}
  */
 export function spokenAnswer(result) {
-  if (GIVEN[result.certainty]) return `${GIVEN[result.certainty]}: ${result.evidence[0].sentence}`;
+  if (GIVEN[result.certainty]) {
+    const doubt = result.unsupported?.length ? " A part of it stands in no passage." : "";
+    return `${GIVEN[result.certainty]}: ${isOfModel(result) ? result.answer : result.evidence[0].sentence}${doubt}`;
+  }
   if (result.answer) return `Answer: ${result.answer}. ${checkOf(result).word} ${checkOf(result).by ?? ""}.`;
   if (result.asked_back) return result.asked_back;
-  return result.evidence?.length ? `Found, not answered. ${count(result.evidence.length, "sentence")} found.` : "No answer was found.";
+  return result.evidence?.length ? `${notAnswered(result)}. ${count(result.evidence.length, "sentence")} found.` : "No answer was found.";
 }
 
 /**
@@ -55,7 +56,11 @@ export function foundSoFar(result) {
 }
 
 function answerText(result, known) {
-  return make("div", { class: "answer strange", dir: "auto" }, withChips(result.answer_with_citations || result.answer, known));
+  const parts = splitUnsupported(result.answer_with_citations || result.answer, result.unsupported);
+  return make("div", { class: "answer strange", dir: "auto" }, parts.flatMap(({ text, isUnsupported }) => isUnsupported
+    ? make("span", { class: "unsupported", title: "Stands in no passage" }, withChips(text, known),
+      make("span", { class: "visually-hidden" }, " (stands in no passage)"))
+    : withChips(text, known)));
 }
 
 function withChips(text, known) {
@@ -84,15 +89,24 @@ function chip(mark, known, sentence = "") {
 
 function sentencesFound(result, known) {
   const word = GIVEN[result.certainty];
+  const sentences = givenSentences(result);
+  const isOwn = isInOwnWords(result);
   return make("div", { class: "not-answered" },
-    make("p", { class: "answer-state" }, icon(word ? "found" : "search"), word ?? "Found, not answered"),
-    !word && make("p", {}, "Nothing here is sure enough to be given as an answer. These sentences come nearest to your question:"),
-    make("ul", { class: `evidence ${word ? "is-given" : ""}` }, givenSentences(result).map((one) => evidenceItem(one, known, result.answer))),
+    make("p", { class: "answer-state" }, icon(word ? "found" : "search"), word ?? notAnswered(result)),
+    isOwn && answerText(result, known),
+    !word && sentences.length > 0 && make("p", {}, "Nothing here is sure enough to be given as an answer. These sentences come nearest to your question:"),
+    make("ul", { class: `evidence ${word && !isOwn ? "is-given" : ""}` },
+      sentences.map((one) => evidenceItem(one, known, isOwn ? "" : result.answer))),
     guess(result));
 }
 
+// A model's answer that stands as a whole in no sentence is shown in its own words, above the sentences that carry it.
+function isInOwnWords(result) {
+  return Boolean(GIVEN[result.certainty]) && isOfModel(result) && !result.evidence?.[0]?.answer;
+}
+
 function givenSentences(result) {
-  return (result.evidence ?? []).slice(0, GIVEN[result.certainty] ? 1 : undefined);
+  return (result.evidence ?? []).slice(0, GIVEN[result.certainty] && !isInOwnWords(result) ? 1 : undefined);
 }
 
 function evidenceItem(one, known, answer) {
@@ -106,15 +120,14 @@ function evidenceItem(one, known, answer) {
       document ? placeLine({ ...document, heading: "heading" in one ? one.heading : document.heading }, one.title) : strange("span", one.title)));
 }
 
-// Only the guess of a language model is shown. A guess with a probability is from the extractive reader.
 function guess(result) {
-  return result.guess && typeof result.probability !== "number" && make("p", { class: "guess" },
-    make("strong", {}, "A guess, not an answer: "), strange("span", result.guess));
+  const words = unconfirmedWords(result);
+  return words ? make("p", { class: "guess" }, make("strong", {}, OWN_WORDS), strange("span", words)) : null;
 }
 
 function noAnswer(result) {
   if (result.asked_back) return make("p", { class: "not-answered strange", dir: "auto" }, result.asked_back);
-  const nothing = result.documents?.length ? "The passages that were found do not answer the question." : "No passage was found.";
+  const nothing = result.documents?.length ? "Passages were found, but no answer was given." : `${nothingFound(result)}.`;
   return make("div", { class: "not-answered" },
     make("p", { class: "answer-state" }, icon("search"), "No answer was found"), make("p", {}, nothing),
     guess(result));
@@ -123,10 +136,8 @@ function noAnswer(result) {
 function notes(result) {
   const says = [];
   if (result.question && result.asked && result.question !== result.asked) says.push(["thought", "Your question was understood as: ", result.question]);
-  if (result.forced && !result.not_found) says.push(["warning", "The model reached its limit of searches and had to answer, so this answer may be incomplete."]);
   if (result.label === "INCORRECT" && result.answer) says.push(["warning", "The model's own check calls this answer incorrect. ", result.explanation]);
-  if (result.answer && !result.documents?.length) says.push(["warning", "No passage was found: this answer is the model's own."]);
-  else if (result.uncited) says.push(["warning", "The answer cites none of the passages."]);
+  for (const text of doubtsOf(result)) says.push(["warning", text]);
   for (const reason of new Set((result.queries_held_back ?? []).map((held) => held.reason)))
     says.push(["shield", result.queries_sent_out?.length ? "A query was not sent: " : "The web was not searched: ", `${reason}.`]);
   for (const text of result.without_model ?? []) says.push(["warning", "", text]);
@@ -203,14 +214,4 @@ function whatLeft(result) {
 
 function leftItem(name, className, ...content) {
   return make("li", { class: className }, icon(name), make("span", {}, ...content));
-}
-
-function checkOf(result) {
-  if (GIVEN[result.certainty]) return { word: GIVEN[result.certainty], by: BY[result.certainty], name: "found", className: "label-none" };
-  if (!result.answer) return { word: "Not answered", name: "search", className: "label-none" };
-  const by = "by the model's own check";
-  if (result.label === "CORRECT") return { word: "Correct", by, name: "keep", className: "label-good" };
-  if (result.label === "PARTIALLY CORRECT") return { word: "Partly correct", by, name: "warning", className: "label-doubt" };
-  if (result.label === "INCORRECT") return { word: "Incorrect", by, name: "warning", className: "label-bad" };
-  return { word: "Not checked", name: "dot", className: "label-none" };
 }

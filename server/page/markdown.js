@@ -1,5 +1,6 @@
 /** A conversation as Markdown, with its sources. */
 
+import { GIVEN, OWN_WORDS, checkOf, notAnswered, unconfirmedWords } from "./certainty.js";
 import { placeOf, titleOf } from "./kinds.js";
 import { nameOf } from "./history.js";
 
@@ -12,13 +13,18 @@ export function markdownOf(conversation) {
 }
 
 function turnOf({ question, result }) {
-  const answer = result?.answer_with_citations || result?.answer || result?.asked_back || "No answer was found.";
-  const state = { stated: "Stated, word for word, in a passage.", probably: "Probably: a sentence that may answer the question." }[result?.certainty];
+  const isGiven = Boolean(GIVEN[result?.certainty]);
+  const answer = result?.answer_with_citations || result?.answer || (isGiven && result.evidence?.[0]?.sentence) || result?.asked_back
+    || (result?.evidence?.length ? `${notAnswered(result)}.` : "No answer was found.");
+  const { word, by } = isGiven ? checkOf(result) : {};
+  const state = isGiven && `${word}: ${by}.`;
+  const own = result && unconfirmedWords(result);
+  const unsupported = (result?.unsupported ?? []).map((sentence) => `Not in the passages: ${plain(sentence)}`);
   const sources = (result?.documents ?? []).map((one) =>
     `- \\[${plain(one.mark ?? "")}\\] ${[titleOf(one), placeOf(one), one.url].filter(Boolean).map(plain).join(", ")}`);
   const sent = (result?.queries_sent_out ?? []).map((one) => `- ${plain(one.query ?? "")}`);
   return [
-    `## ${plain(question)}`, plain(answer), state,
+    `## ${plain(question)}`, plain(answer), state, ...unsupported, own && OWN_WORDS + plain(own),
     sources.length && ["Sources:", ...sources].join("\n"),
     sent.length && ["Sent to the web:", ...sent].join("\n"),
   ].filter(Boolean).join("\n\n");

@@ -7,7 +7,7 @@ import { sourceName } from "./kinds.js";
 const LEFT_OUT = new Set(["observation", "answer"]);
 const ICONS = {
   thought: "thought", rewritten: "thought", held_back: "shield", closed: "shield", error: "warning", unreadable: "warning",
-  cut_off: "warning", exhausted: "warning", read: "answer", reflection: "answer", review: "answer", without_model: "warning",
+  cut_off: "warning", exhausted: "warning", read: "answer", checked: "answer", model_failed: "warning", reflection: "answer", review: "answer", without_model: "warning",
 };
 
 /** The list of the steps of one run. */

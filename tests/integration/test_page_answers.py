@@ -165,13 +165,64 @@ class TestAnswer:
             "uncited": True,
             "errors": ["web: timed out"],
             "explanation": "Why.",
+            "trace": [{"kind": "exhausted"}],
         }
         shown = self.show(page, result("1974", [FOUND], **doubts)).inner_text()
 
-        assert "The model reached its limit of searches and had to answer, so this answer may be incomplete." in shown
+        assert "The model ran out of steps and had to answer, so this answer may be incomplete." in shown
         assert "The model's own check calls this answer incorrect. Why." in shown
         assert "The answer cites none of the passages." in shown
         assert "web: timed out" in shown
+
+    CARRIER = {"mark": "1", "title": "A title", "sentence": "It won in 1974."}
+    CHECKED = {"answered_by": "model", "certainty": "stated", "documents": [FOUND]}
+
+    def test_a_models_answer_that_a_sentence_states_is_bold_in_it_and_the_models_label_is_only_added(
+        self, open_page: Open
+    ):
+        page = open_page(scripted=True)
+        span = {**self.CARRIER, "answer": {"start": 10, "end": 14}}
+        card = self.show(page, result("1974 [1]", evidence=[span], forced=True, uncited=True, **self.CHECKED))
+
+        assert card.locator(".answer-state").inner_text() == "Stated"
+        assert card.locator(".evidence strong").inner_text() == "1974"
+        assert "by its words, in a passage; correct by the model's own check" in card.locator(".facts").inner_text()
+        assert card.locator(".label-good, .notes").count() == 0
+        assert page.locator("#announcer").inner_text() == "Stated: 1974"
+
+    def test_a_longer_answer_is_in_the_models_words_and_what_stands_in_no_passage_is_marked(self, open_page: Open):
+        page = open_page(scripted=True)
+        text = "It won in 1974 [1]. It sank (twice) [1] in 1980."
+        checked = {**self.CHECKED, "certainty": "probably", "label": None, "unsupported": ["It sank (twice) in 1980."]}
+        card = self.show(page, result(text, evidence=[{**self.CARRIER, "answer": None}], **checked))
+
+        marked = card.locator(".answer .unsupported")
+        assert card.locator(".answer-state").inner_text() == "Probably"
+        assert marked.get_attribute("title") == "Stands in no passage"
+        assert marked.text_content() == "It sank (twice) 1 in 1980. (stands in no passage)"
+        assert card.locator(".answer .chip").count() == 2
+        assert card.locator(".evidence blockquote").inner_text() == "It won in 1974."
+        assert "What is underlined stands in no passage." in card.locator(".notes").inner_text()
+
+    @pytest.mark.parametrize(
+        ("mark", "heading"), [("1", "Not found in your documents"), ("W1", "Not in the passages found")]
+    )
+    def test_words_that_stand_in_no_passage_are_kept_apart(self, open_page: Open, mark: str, heading: str):
+        page = open_page(scripted=True)
+        missed = {**self.CHECKED, "certainty": "not_found", "guess": "1812", "documents": [document(mark, "a")]}
+        trace = [{"kind": "checked", "certainty": "not_found"}]
+        card = self.show(page, result("", evidence=[{**self.CARRIER, "mark": mark}], trace=trace, **missed))
+
+        assert card.locator(".answer-state").inner_text() == heading
+        assert card.locator(".guess").inner_text() == "The language model's own words, not confirmed: 1812"
+        assert page.locator("#announcer").inner_text() == f"{heading}. 1 sentence found."
+
+    def test_an_answer_without_a_search_is_neither_correct_nor_said_to_have_been_looked_for(self, open_page: Open):
+        page = open_page(scripted=True)
+        card = self.show(page, result("1974", counts={"total": 0}))
+
+        assert "Nothing was searched: this answer is the model's own." in card.inner_text()
+        assert "Not checked" in card.locator(".facts").inner_text()
 
 
 HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script><b>x</b> ![t](https://evil.example/)'
@@ -215,7 +266,7 @@ class TestHostileText:
             links += page.locator("#passage a").evaluate_all("all => all.map((one) => [one.protocol, one.rel])")
             page.keyboard.press("Escape")
         page.runs.begin("Again?")
-        page.runs.end(result("", documents, evidence=[marked], guess=HOSTILE))
+        page.runs.end(result("", documents, evidence=[marked], guess=HOSTILE, answered_by="model"))
         page.locator(".evidence").wait_for()
 
         assert page.evaluate("window.hacked") is None
