@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from prefrag.cli.ask import check_result
+from prefrag.components.errors import PrefragError
 from tests.cli.running import prefrag
 from tests.components.generators.fake_model_server import FakeModelServer, completion
 from tests.fakes import CALLS
@@ -107,6 +109,12 @@ class TestAsk:
         result = ask("--max-steps", 0, script=(search("alpha"), answer("Perhaps 1974", label=None)))
 
         assert "Label: no label (forced: the model ran out of steps and had to answer)" in result.stdout
+
+    def test_that_a_model_finds_no_answer_in_the_passages_is_no_failure(self):
+        check_result({"answered": False, "certainty": "not_found"}, None)
+
+        with pytest.raises(PrefragError, match="The model gave no answer"):
+            check_result({"answered": False, "certainty": None}, None)
 
     def test_options_narrow_the_run(self, ask: Ask):
         filters = {"field": "meta.year", "operator": ">", "value": 1990}

@@ -65,6 +65,25 @@ class TestAnswer:
         assert (result["errors"], [cited["id"] for cited in result["citations"]]) == ([], ["alpha"])
 
     @for_each(
+        "step, by",
+        (answer_step(certainty="probably"), "model"),
+        # The critic of Self-RAG keeps no transcript.
+        (Step(Action.ANSWER, answer="1974", label=Label.CORRECT), "model"),
+        (Step(Action.ANSWER, answer="1974", certainty="stated"), "reader"),
+        (Step(Action.ANSWER, certainty="not_found"), None),
+    )
+    def test_says_who_proposed_it(self, step: Step, by: str | None):
+        assert compose(state(observed_step(LOCAL), step))["answered_by"] == by
+
+    def test_has_its_place_in_the_sentence_that_carries_it_even_if_it_ends_with_a_full_stop(self):
+        carrier = Evidence(LOCAL, "It won in 1974", "alpha")
+        step = answer_step("1974.", certainty="stated", evidence=(carrier,))
+
+        (shown,) = compose(state(observed_step(LOCAL), step))["evidence"]
+
+        assert shown["answer"] == {"start": 10, "end": 14}
+
+    @for_each(
         "reached, broken_off, errors",
         (
             state(observed_step(LOCAL), Step(Action.UNREADABLE, forced=True)),
