@@ -12,13 +12,11 @@ from prefrag.components.text.one_line import one_line
 
 # A sentence for each kind of event. `<field?words>` shows the words if the field has a value, `<!field?words>` if not.
 SENTENCES = {
-    "answer": "<forced?Forced answer><!forced?Answer>: {text}<label? [{label}]>",
+    "answer": "<forced?Forced answer><!forced?Answer>: {text}<label? [the model's label: {label}]>",
     "asked_back": "Asked back: {text}",
     "calls_dropped": "Of several tool calls in one reply only the first is used, {number} dropped",
-    "checked": (
-        "Checked: <text?{text} (><certainty?{certainty}><probability?, {probability:.0%} likely><text?)>"
-        "<!text?; the passages do not state it>"
-    ),
+    "checked": "Checked: {text} ({certainty}<probability?, {probability:.0%} likely>)",
+    "checked nothing": "Checked: the model gives no answer from the passages",
     "closed": "Not searched: {sources} ({reason})",
     "critique": (
         "From {document}: {answer} (<relevant?relevant><!relevant?irrelevant>, {support}, usefulness {usefulness}, "
@@ -182,7 +180,10 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
             values["masked"] = ", ".join(map(str, data.get("masked") or ())) or "nothing"
             return "written again" if data.get("again") else kind if data.get("query") else "kept"
         case "checked":
-            values["certainty"] = _CHECKED.get(str(data.get("certainty")), data.get("certainty"))
+            # An answer with a probability stands in a passage.
+            is_doubtful = data.get("certainty") == "not_found" and data.get("probability")
+            values["certainty"] = "doubtful" if is_doubtful else _CHECKED.get(str(data.get("certainty")), "not checked")
+            return kind if data.get("text") else "checked nothing"
         case "read":
             values["given"] = _GIVEN.get(str(data.get("certainty")), "not given")
             return kind if data.get("text") else "read nothing"

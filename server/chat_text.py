@@ -152,7 +152,7 @@ def write_note(result: Mapping[str, Any], cites: bool) -> str:
     if result.get("answered_by") == "reader" and answer_parts(result):
         says.append("the extractive reader found this without a language model")
     elif words := references.unconfirmed_words(result):
-        says.append(f"{references.OWN_WORDS} *{_without_emphasis(one_line(words))}*")
+        says.append(f"{references.OWN_WORDS} *{_without_emphasis(one_line(words).removesuffix('.'))}*")
     elif result.get("label") == Label.INCORRECT:
         says.append("the model's own check calls this answer incorrect")
     if forced := references.forced_text(result):
@@ -162,6 +162,8 @@ def write_note(result: Mapping[str, Any], cites: bool) -> str:
     elif cites and references.cites_nothing(result):
         says.append("the answer cites none of the passages")
     says += [text.removesuffix(".") for text in result.get("without_model") or ()]
+    failures = [str(event["message"]) for event in result.get("trace") or () if event.get("kind") == "model_failed"]
+    says += [disarm(one_line(text)).removesuffix(".") for text in dict.fromkeys(failures)]
     if (failed := _failed_sources(result)) and not search_failures(result):
         says.append(f"{' and '.join(failed)} could not be searched")
     if held := dict.fromkeys(query["reason"] for query in result.get("queries_held_back") or ()):

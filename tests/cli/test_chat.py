@@ -37,7 +37,7 @@ def prompts() -> list[str]:
 def test_each_line_is_a_question(chat: Callable[..., Any]):
     result = chat("Who built alpha?", "", "And beta?")
 
-    assert (result.exit_code, result.stdout.count("Answer: 1974\nLabel: CORRECT")) == (0, 2)
+    assert (result.exit_code, result.stdout.count("Answer: 1974\nLabel: no label")) == (0, 2)
     assert "Question: Who built alpha?\n" in result.stdout
     assert "Question: And beta?\n" in result.stdout
 
@@ -68,7 +68,7 @@ def test_steps_are_shown_unless_it_is_quiet(chat: Callable[..., Any]):
     script = (search("alpha"), answer("Beta"))
 
     assert "Search local: alpha" in chat(QUESTION, script=script).stdout
-    assert chat(QUESTION, script=script, options=("--quiet",)).stdout == "Answer: Beta\nLabel: CORRECT\n"
+    assert chat(QUESTION, script=script, options=("--quiet",)).stdout == "Answer: Beta\nLabel: no label\n"
 
 
 class TestCommands:

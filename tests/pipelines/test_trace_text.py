@@ -101,7 +101,15 @@ from tests.for_each import for_each
         {"source": "local", "documents": ["A", "B"], "left_out": ["A (Care)"]},
         "Observed from local: all of them but A (Care)",
     ),
-    ("answer", {"text": "1974", "label": "CORRECT", "forced": False}, "Answer: 1974 [CORRECT]"),
+    ("answer", {"text": "1974", "label": "CORRECT", "forced": False}, "Answer: 1974 [the model's label: CORRECT]"),
+    ("checked", {"text": "1974 [1]", "certainty": "stated", "probability": None}, "Checked: 1974 [1] (stated)"),
+    ("checked", {"text": "1974", "certainty": "probably", "probability": 0.8}, "Checked: 1974 (probably, 80% likely)"),
+    ("checked", {"text": "1974", "certainty": "not_found", "probability": 0.0}, "Checked: 1974 (not in the passages)"),
+    # What has a probability stands in a passage.
+    ("checked", {"text": "1974", "certainty": "not_found", "probability": 0.4}, "Checked: 1974 (doubtful, 40% likely)"),
+    ("checked", {"text": "", "certainty": "not_found"}, "Checked: the model gives no answer from the passages"),
+    ("repeated", {"query": "alpha"}, "Asked already: alpha. Another query is searched instead"),
+    ("model_failed", {"message": "It is down."}, "Goes on without the language model: It is down."),
     ("answer", {"text": "1974", "label": None, "forced": True}, "Forced answer: 1974"),
     (
         "reflection",

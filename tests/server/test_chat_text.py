@@ -78,6 +78,10 @@ def test_a_model_cannot_write_our_headings_itself(words: str):
     "changes, note",
     ({"forced": True, "trace": [{"kind": "exhausted"}], **LIST}, "the model ran out of steps and had to answer"),
     ({"forced": True, **LIST}, "the model did not end by itself"),
+    (
+        {"answered_by": "reader", "trace": [{"kind": "model_failed", "message": "The model is\ndown."}]},
+        "the extractive reader found this without a language model; The model is down",
+    ),
     ({"certainty": None, "evidence": [], "uncited": True}, "the answer cites none of the passages"),
     (
         {"certainty": None, "evidence": [], "documents": [], "counts": {"total": 1}},
