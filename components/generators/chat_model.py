@@ -164,7 +164,11 @@ class ChatModel:
         """What is known of the model. All generators that call the same model share it."""
         if self.is_absent:
             return ModelRecord("")
-        chosen = self._choose()
+        try:
+            chosen = self._choose()
+        except ValueError:
+            # A wrong setting is reported where the model is warmed up or called.
+            return ModelRecord("")
         return chosen.record if isinstance(chosen, ModelServer) else find_record_of_file(chosen.model_path)
 
     def keep(self, **changes: Any) -> None:

@@ -6,12 +6,13 @@ from haystack import Document
 
 from prefrag.components.block import Block
 from prefrag.components.both_ways import as_blocking, call_matching
+from prefrag.components.generators.model_call import may_go_on
 from prefrag.components.judge.cascade_judge import CascadeJudge
 from prefrag.components.judge.judge import Relevance, ScoringJudge
 from prefrag.components.judge.judge_trial import is_better_than_chance, read_trial
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.tree_judge import TreeJudge
-from prefrag.components.state.state import State, Verdict
+from prefrag.components.state.state import RunError, State, Verdict
 
 
 class AutoJudge(Block):
@@ -22,7 +23,7 @@ class AutoJudge(Block):
     while it is idle), and then as in :class:`CascadeJudge`. A model that ``PREFRAG_JUDGE_BASE_URL`` or
     ``PREFRAG_JUDGE_GGUF`` names is always asked.
 
-    In a run with ``prompts: plain``, as in the papers, any model on a server judges, and trees only without one.
+    In a run with other ``prompts`` than ``product``, as in the papers, any model on a server judges; trees do without.
     """
 
     def __init__(self, model_judge: ModelJudge, tree_judge: TreeJudge):
@@ -61,7 +62,13 @@ class AutoJudge(Block):
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
         """Judge the passages of the last search."""
         chosen = self._choose(state)
-        return await call_matching(chosen.judge, chosen.judge_async, state)
+        try:
+            return await call_matching(chosen.judge, chosen.judge_async, state)
+        except RunError as error:
+            if chosen is self.tree_judge or not may_go_on(error, state):
+                raise
+            # The trees judge without the model that failed; the trace keeps its error.
+            return await call_matching(self.tree_judge.judge, self.tree_judge.judge_async, error.state)
 
     judge = as_blocking(judge_async)
 
@@ -74,8 +81,8 @@ class AutoJudge(Block):
 
     def _choose(self, state: State) -> ScoringJudge:
         # Chosen anew at each call: the variables that name the model, and what is known of it, may have changed.
-        if self.is_named or (state.settings.prompts == "plain" and self.model_judge.can_judge):
+        if self.is_named or (state.settings.prompts != "product" and self.model_judge.can_judge):
             return self.model_judge
-        if state.settings.prompts != "plain" and self.has_passed:
+        if state.settings.prompts == "product" and self.has_passed:
             return CascadeJudge(self.tree_judge, self.model_judge)
         return self.tree_judge

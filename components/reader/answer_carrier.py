@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from haystack import Document
 
@@ -61,7 +62,7 @@ def is_refusal(question: str, answer: str, documents: Sequence[Document]) -> boo
     own = own_words(question, answer)
     if not own:
         return find_whole(answer.strip(" ."), question) is None or " or " not in f" {question.lower()} "
-    said = set().union(*(_forms(_text(one)) for one in documents))
+    said = frozenset[str]().union(*(_forms(_text(one)) for one in documents))
     # A number or a name is a value even where no passage has it: then the answer is an invention and no refusal.
     return not any(_forms(word) & said or _is_telling(word) for word in own)
 
@@ -95,8 +96,10 @@ def find_carrier(question: str, answer: str, documents: Sequence[Document]) -> C
     return best[1] if best else None
 
 
-def measure_chain(question: str, carrier: Carrier, documents: Sequence[Document], weight: WordWeight) -> float:
-    """Measure how much of a question is covered by a carrier and the sentences that are linked to it, by weight.
+def measure_chain(
+    question: str, carrier: Carrier, documents: Sequence[Document], weight: WordWeight
+) -> tuple[float, float]:
+    """Measure how much of a question is covered by a carrier, and what the sentences that are linked to it add.
 
     A sentence is linked if it names the title of a passage in the chain, or if a sentence in the chain names the title
     of its passage. An answer about another thing of the same kind lacks the words that tell the two things apart.
@@ -105,7 +108,7 @@ def measure_chain(question: str, carrier: Carrier, documents: Sequence[Document]
     :param carrier: The sentence with the answer.
     :param documents: The passages that were shown.
     :param weight: The weight of a word, from 0 (common) to 1 (rare).
-    :returns: The share, from 0 to 1.
+    :returns: Both shares of the question's weight, from 0 to 1.
     """
     asked = question_weights(question, weight)
     titles = [str(document.meta.get("title") or "") for document in documents]
@@ -118,7 +121,7 @@ def measure_chain(question: str, carrier: Carrier, documents: Sequence[Document]
     ]
     chain, said = {own}, [f" {normalize_words(carrier.sentence)} "]
     held = set(stems_of(f"{titles[own]} {carrier.sentence}"))
-    cover = sum_of_weights(asked, held)
+    cover = alone = sum_of_weights(asked, held)
     for _ in range(_LINKS):
         linked = [
             (sum_of_weights(asked, held | stems), place, words, stems)
@@ -133,7 +136,7 @@ def measure_chain(question: str, carrier: Carrier, documents: Sequence[Document]
         chain.add(place)
         said.append(words)
         held |= stems
-    return cover
+    return alone, cover - alone
 
 
 def _is_telling(word: str) -> bool:
@@ -141,12 +144,15 @@ def _is_telling(word: str) -> bool:
     return any(character.isdigit() for character in word) or word[:1].isupper()
 
 
-def _forms(text: str) -> set[str]:
+# Cached, because each sentence of a longer answer is compared with the same sentences of the passages.
+@lru_cache(maxsize=4_096)
+def _forms(text: str) -> frozenset[str]:
     """Return the words of a text in lower case, numbers without separators, and each word's stem."""
     words = [word.lower().replace("\u2019", "'") for word in _TOKEN.findall(text)]
     plain = {re.sub(r"(?<=\d)[,.](?=\d{3}\b)", "", word) for word in words}
     parts = {part for word in words for part in re.split(r"[/:-]", word) if part}
-    return plain | parts | {word[:5].rstrip("s") for word in plain | parts if word.isalpha() and len(word) > 3}
+    stems = {word[:5].rstrip("s") for word in plain | parts if word.isalpha() and len(word) > 3}
+    return frozenset(plain | parts | stems)
 
 
 def _text(document: Document) -> str:

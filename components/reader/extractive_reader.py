@@ -226,16 +226,19 @@ class ExtractiveReader(Block):
         documents = [one for one in documents if (one.content or "").strip()]
         if (carrier := find_carrier(question, answer, documents)) is None:
             return Judgement()
-        cover = measure_chain(question, carrier, documents, self.weight)
-        choice = self._choose_spans(question, choose_documents(question, documents, _MOST_DOCUMENTS))
+        cover, linked = measure_chain(question, carrier, documents, self.weight)
+        documents = choose_documents(question, documents, _MOST_DOCUMENTS)
+        choice = self._choose_spans(question, documents)
         wanted = f" {span_features.answer_key(answer)} "
         keys = [f" {choice.spans.keys[place]} " for place, _, _ in choice.chosen] if choice else []
         alike = [number for number, key in enumerate(keys) if key == wanted]
         alike += [number for number, key in enumerate(keys) if key in wanted or wanted in key]
         if choice is None or not alike:
-            return Judgement(cover=cover)
+            return Judgement(cover=cover, linked=linked)
         choice.chosen.insert(0, choice.chosen.pop(alike[0]))
-        return Judgement(self._estimate(question, choice), cover)
+        best = [(place, score) for place, score, _ in choice.chosen]
+        is_outdated, newer = find_newer_answer(question, best, choice.spans, documents, choice.look)
+        return Judgement(self._estimate(question, choice), cover, linked, is_outdated or newer > 0)
 
     judge_async = in_thread_async(judge)
 

@@ -33,12 +33,16 @@ class Judgement:
     """How well documents support an answer that somebody else proposes.
 
     :param probability: How likely the answer is right, from 0 to 1; 0 if it is none of the reader's own candidates.
-    :param cover: The share of the question, by weight, that the answer's sentence covers together with the sentences
-        that are linked to it, from 0 to 1; 0 if no sentence carries the answer.
+    :param cover: The share of the question, by weight, that the answer's sentence covers, from 0 to 1; 0 if no sentence
+        carries the answer.
+    :param linked: The share that sentences which are linked to it add, as in a chain of facts.
+    :param is_outdated: Whether a newer document gives another answer.
     """
 
     probability: float = 0.0
     cover: float = 0.0
+    linked: float = 0.0
+    is_outdated: bool = False
 
 
 class Reader(Protocol):

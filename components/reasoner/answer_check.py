@@ -12,15 +12,15 @@ from prefrag.components.state.state import Certainty, Evidence, identity
 from prefrag.components.text.sentences import shown_sentences
 
 # From these probabilities on, a small model's answer is given, called stated, and accepted before the last search.
-GIVEN, STATED, ACCEPTED = 0.6, 0.8, 0.86
+GIVEN, STATED, ACCEPTED = 0.75, 0.85, 0.86
 # The share of the question that the sentence of an able model's answer must cover to state it, with those linked to it,
 # or the probability that the reader must give to the answer.
 _LEAST_COVER, _LEAST_JUDGED = 0.5, 0.3
-# The weights of the cover, the square root of the reader's probability, being forced and the mean log probability, and
-# the constant, by logistic regression.
+# The weights of the sentence's cover, of what linked sentences add, of the square root of the reader's probability, of
+# being forced and of the mean log probability, and the constant, by logistic regression.
 # Fitted on the answers of Qwen2.5-Coder 1.5B (4 bits): docs/numbers.md.
-_WEIGHTS = (1.01, 2.38, -1.89, 1.43, -0.15)
-_WEIGHTS_WITHOUT_TOKENS = (1.05, 2.53, -1.94, -0.5)
+_WEIGHTS = (0.49, 1.47, 2.47, -1.96, 1.41, 0.06)
+_WEIGHTS_WITHOUT_TOKENS = (0.55, 2.23, 3.06, -2.25, -0.38)
 # After NOT FOUND, a model is made to answer only if the reader's best answer is at least this likely.
 _READ = 0.75
 _LEAST_LOGPROB = -2.0
@@ -56,7 +56,7 @@ class AnswerCheck:
 
 
 def check_answer(
-    question: str, answer: str, documents: Sequence[Document], judged: float, signs: AnswerSigns | None = None
+    question: str, answer: str, documents: Sequence[Document], judged: Judgement, signs: AnswerSigns | None = None
 ) -> AnswerCheck:
     """Check an answer against the passages that were shown. A label that the model has written does not count.
 
@@ -78,7 +78,11 @@ def check_answer(
     evidence = tuple(Evidence(one.document, one.sentence, question) for one in sources.values())
     if signs is None:
         is_stated = not unsupported and all(one.is_whole for one in carried) and not is_verdict(answer)
-        is_stated = is_stated and (judged.probability >= _LEAST_JUDGED or judged.cover >= _LEAST_COVER)
+        is_stated = (
+            is_stated
+            and not judged.is_outdated
+            and (judged.probability >= _LEAST_JUDGED or judged.cover + judged.linked >= _LEAST_COVER)
+        )
         return AnswerCheck("stated" if is_stated else "probably", None, evidence, tuple(unsupported))
     probability = estimate(answer, judged, signs)
     certainty: Certainty = "not_found"
@@ -100,10 +104,11 @@ def estimate(answer: str, judged: Judgement, signs: AnswerSigns) -> float:
     :param signs: How the model wrote it.
     :returns: The probability, from 0 to 1.
     """
-    if signs.is_forced and is_verdict(answer):
-        # A model that is made to answer says yes to nearly everything.
+    if is_verdict(answer) or judged.is_outdated:
+        # No sentence states a yes or a no, and a small model says yes to nearly everything.
         return 0.0
-    row, weights = [judged.cover, math.sqrt(judged.probability), float(signs.is_forced)], _WEIGHTS_WITHOUT_TOKENS
+    weights: tuple[float, ...] = _WEIGHTS_WITHOUT_TOKENS
+    row = [judged.cover, judged.linked, math.sqrt(judged.probability), float(signs.is_forced)]
     if signs.mean_logprob is not None:
         row, weights = [*row, max(signs.mean_logprob, _LEAST_LOGPROB)], _WEIGHTS
     total = sum(weight * value for weight, value in zip(weights, [*row, 1.0], strict=True))

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 from prefrag.components.reasoner.reader_step import next_query
 from prefrag.components.reasoner.reply_formats import ReplyFormat, Tool
@@ -23,8 +24,9 @@ def add_search(state: State, form: ReplyFormat, tool: Tool, query: str, step: St
     """
     step = step or Step(Action.SEARCH)
     reply = form.write_search(tool, query, step.thought)
-    changes = {"action": Action.SEARCH, "tool": tool.name, "query": query, "named_source": tool.source, "reply": reply}
-    return state.with_step(replace(step, **changes))
+    changes: dict[str, Any] = {"tool": tool.name, "query": query, "named_source": tool.source, "reply": reply}
+    changes |= {"label": None, "explanation": "", "suggestions": ""}
+    return state.with_step(replace(step, action=Action.SEARCH, by_code=True, **changes))
 
 
 def replace_repeated(state: State, form: ReplyFormat, tools: list[Tool]) -> State:

@@ -29,7 +29,7 @@ def take_reader_step(
     best = candidates[0] if candidates else None
     is_sure = best is not None and best.probability >= threshold
     if not must_answer and not is_sure and (query := next_query(state)):
-        return state.with_step(Step(Action.SEARCH, tool=tool, query=query))
+        return state.with_step(Step(Action.SEARCH, tool=tool, query=query, by_code=True))
     if not must_answer and not is_sure:
         return state.with_step(Step(Action.NONE))
     if must_answer and not state.observed and not state.searches:

@@ -1,7 +1,7 @@
 """The component that takes the next step, a search or an answer, with a language model or an extractive reader."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, Literal
 
 from haystack import Document, component
@@ -17,6 +17,7 @@ from prefrag.components.reader.answer_carrier import is_refusal
 from prefrag.components.reader.extractive_reader import choose_documents
 from prefrag.components.reader.reader import Candidate, Reader
 from prefrag.components.reasoner.answer_check import ACCEPTED, AnswerCheck, AnswerSigns, check_answer, is_worth_asking
+from prefrag.components.reasoner.answer_format import ANSWER_FORMATS, CITED, OR_NOT_FOUND, AnswerFormat
 from prefrag.components.reasoner.product_rules import UNREAD, add_search, replace_repeated, says_not_found
 from prefrag.components.reasoner.reader_step import mark_of, next_query, take_reader_step
 from prefrag.components.reasoner.reply_formats import FORMATS, JsonFormat, ReplyFormat, Tool, Turn
@@ -26,42 +27,21 @@ from prefrag.components.reasoner.reply_formats.steps_format import ASK_QUERY, MU
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations, without_codes
 from prefrag.components.state.passages import passages
 from prefrag.components.state.plain_marks import add_codes
-from prefrag.components.state.run_options import AnswerType
 from prefrag.components.state.state import Action, RunError, State, Step, identity
+from prefrag.components.text.sentences import shown_sentences
 
 SEARCH_ENGINE = Tool(
     "Search_Engine",
     "A search engine over a knowledge base, "
     "for looking up facts about people, places, works, events and anything else.",
 )
-# No real mark contains the letters ma, un or na. So a model that copies these example marks cites no passage.
-OR_NOT_FOUND = ", or NOT FOUND if the passages do not state it"
+SOURCE_NOT_CHOSEN = "There is no language model to choose a source, so the preferred source is searched first."
 AGAIN = "Your last reply could not be read. Reply with the answer alone, in a few words."
 _UNUSABLE = (Action.UNREADABLE, Action.UNKNOWN_ACTION)
 # A small model answers better from few passages.
 _MOST_SHOWN = 6
 # The number of searches that a small model's run makes, if need be with a query by the model.
 _FEWEST_SEARCHES = 2
-CITED = ", followed by the marks of the passages that it rests on, copied exactly, such as [1ma] or [2un][W1na]"
-SOURCE_NOT_CHOSEN = "There is no language model to choose a source, so the preferred source is searched first."
-ANSWER_FORMATS: dict[AnswerType, str] = {
-    "short": "the most concise answer to the original question, nothing but the answer itself",
-    "yes_no": "only yes or no, whichever is more likely",
-    "multiple_choice": "only the option that answers the original question, as the question writes it",
-}
-
-
-@dataclass(frozen=True)
-class AnswerFormat:
-    """What a final answer looks like.
-
-    :param words: How the prompt describes the answer; by default the run's ``answer_type`` decides (PrefRAG, table 19).
-    :param cite: Ask the model to cite the passages that support its answer, if the run's setting ``prompts`` is
-        ``product``. With the reply formats ``cot`` and ``guided``, the model is never asked to cite.
-    """
-
-    words: str | None = None
-    cite: bool = True
 
 
 @component
@@ -163,9 +143,7 @@ class Reasoner:
         if self._reader is not None or (self.reader is not None and state.model_failed):
             return {"state": await self._read_on(state)}
         if self._searches_question_first(state):
-            return {
-                "state": add_search(state, self._choose_format(state), self._choose_tools(state)[0], state.question)
-            }
+            return {"state": add_search(state, self._choose_format(state), self._find_tool(state), state.question)}
         try:
             return {"state": await self._ask(state)}
         except RunError as error:
@@ -195,7 +173,7 @@ class Reasoner:
         form, tools = self._choose_format(state), self._choose_tools(state)
         is_searched = bool(state.searches) or not state.settings.sources or not form.searches or self.must_answer
         if after.step.action in (Action.ANSWER, Action.NONE) and not is_searched:
-            return add_search(replace(after, steps=state.steps), form, tools[0], state.question)
+            return add_search(replace(after, steps=state.steps), form, self._find_tool(state), state.question)
         if after.step.action is Action.ANSWER and (state.observed or state.searches):
             return await self._settle_answer(state, after)
         return replace_repeated(after, form, tools)
@@ -237,7 +215,9 @@ class Reasoner:
 
     def _gives_nothing(self, state: State, documents: Sequence[Document]) -> bool:
         answer = read_citations(state.step.answer, known_marks(state))[0]
-        return not answer or says_not_found(answer) or is_refusal(state.question, answer, documents)
+        # An answer that is one of the question's options has no words of its own.
+        is_free = state.settings.answer_type == "short"
+        return not answer or says_not_found(answer) or (is_free and is_refusal(state.question, answer, documents))
 
     async def _check(
         self, state: State, documents: Sequence[Document], signs: AnswerSigns | None = None
@@ -259,16 +239,18 @@ class Reasoner:
             return state.with_event("checked", text="", certainty="not_found")
         known, answer = known_marks(state), state.step.answer
         if check.evidence and self._answer.cite and not read_citations(answer, known)[1]:
-            answer += mark_of(check.evidence[0].document, state)
+            supported = [one for one in shown_sentences(answer) if one not in check.unsupported] or [answer]
+            mark = mark_of(check.evidence[0].document, state)
+            answer = answer.replace(supported[0], f"{supported[0]}{mark}", 1)
         shown = {"certainty": check.certainty, "probability": check.probability}
         state = state.with_last(answer=answer, evidence=check.evidence, unsupported=check.unsupported, **shown)
         return state.with_event("checked", text=cite_plainly(answer, known), **shown)
 
     def _search_instead(self, state: State, after: State, query: str) -> State:
         """Replace the last step by a search, which keeps the weak answer as a proposal."""
-        tools, before = self._choose_tools(state), replace(after, steps=state.steps)
-        searched = add_search(before, self._choose_format(state), tools[0], query, after.step)
-        return replace_repeated(searched, self._choose_format(state), tools)
+        form, before = self._choose_format(state), replace(after, steps=state.steps)
+        searched = add_search(before, form, self._find_tool(state), query, after.step)
+        return replace_repeated(searched, form, self._choose_tools(state))
 
     async def _ask_for_query(self, state: State, after: State) -> tuple[State, str]:
         call = self._prepare(replace(after, steps=state.steps), ASK_QUERY)
@@ -276,8 +258,13 @@ class Reasoner:
         return replace(reached, steps=after.steps), StepsFormat.read_query(message.text or "")
 
     def _choose_likeliest(self, state: State) -> State:
-        """Answer with the likeliest of the proposals, if an earlier step had a likelier one."""
+        """Answer with the likeliest of the proposals, if an earlier step had a likelier one.
+
+        A model that no longer finds the answer in more passages takes its earlier proposals back.
+        """
         earlier = [step for step in state.steps[:-1] if step.answer and step.probability is not None]
+        if state.step.probability is None:
+            return state
         best = max(earlier, key=lambda step: step.probability or 0.0, default=None)
         if best is None or (best.probability or 0.0) <= (state.step.probability or 0.0):
             return state
@@ -333,6 +320,7 @@ class Reasoner:
             name = getattr(self.chat_generator, "reply_format", None) or unknown
             # The papers' methods keep their forms: measurements, tools that name a source, and other prompts.
             fits = prompts == "product" and self.reader is not None and not any(tool.source for tool in self._tools)
+            fits = fits and (state is None or self._can_read(state))
             if name == "steps" and not (fits and self.prompt in (None, "answer_once")):
                 name = "guided" if self._call.is_embedded else "text"
         if self.must_answer and self.prompt is not None and name == "tools":
@@ -420,10 +408,13 @@ class Reasoner:
             "tools": form.callable_tools(tools),
         }
 
-    @staticmethod
-    def _has_way_out(state: State) -> bool:
-        settings, can_read = state.settings, bool(state.settings.sources or state.attached)
-        return settings.prompts == "product" and settings.answer_type == "short" and can_read
+    def _can_read(self, state: State) -> bool:
+        """Check whether there are passages or there may be some: not if a method answers from the model's memory."""
+        return bool(state.searches or state.attached) or not self.must_answer
+
+    def _has_way_out(self, state: State) -> bool:
+        settings = state.settings
+        return settings.prompts == "product" and settings.answer_type == "short" and self._can_read(state)
 
     def _show(self, step: Step) -> Step:
         """Make chat control tokens in a step harmless: the model may have copied them from a passage."""
@@ -434,6 +425,11 @@ class Reasoner:
         """List the tools whose sources this run may search. If there is none, offer all tools."""
         allowed = [tool for tool in self._tools if tool.source is None or tool.source in state.settings.sources]
         return allowed or self._tools
+
+    def _find_tool(self, state: State) -> Tool:
+        """Find the tool of the preferred source; by default the first tool."""
+        tools = self._choose_tools(state)
+        return next((tool for tool in tools if tool.source == state.settings.preferred), tools[0])
 
     def _read(self, call: PreparedCall, message: ChatMessage, state: State) -> State:
         # If the prompt ends with "Thought:", the reply begins with a thought. Its answer field contains the answer.

@@ -17,7 +17,7 @@ from prefrag.components.generators.json_reply import object_schema, read_object,
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall
 from prefrag.components.judge.model_judge import read_boolean, read_verdict
 from prefrag.components.prompts.render_prompt import prompt_path, put_instructions
-from prefrag.components.reasoner.reasoner import ANSWER_FORMATS
+from prefrag.components.reasoner.answer_format import ANSWER_FORMATS
 from prefrag.components.reasoner.reply_formats.fields import one_answer
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations
 from prefrag.components.state.evidence import rank_sentences

@@ -83,7 +83,8 @@ def compose(
     # No label of the model says that an answer is right if no passage carries it.
     label = None if last.label is Label.CORRECT and last.certainty and not last.evidence else last.label
     # The evidence for an answer is the sentence that carries it. An answer that was not checked has only citations.
-    shown = list(read if last.certainty else ()) if answered else find_evidence(state)
+    carrying = last.evidence if last.reply else read
+    shown = list(carrying if last.certainty else ()) if answered else find_evidence(state)
     if last.certainty == "probably" and not answered:
         shown = [*read, *(one for one in shown if one.sentence != read[0].sentence)]
     return {

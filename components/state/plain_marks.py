@@ -42,7 +42,8 @@ def add_codes(answer: str, state: State) -> str:
     written, end, claim = "", 0, ""
     for match in marks:
         segment = answer[end : match.start()]
-        claim = plain_sentences(segment)[-1] if _WORD.search(segment) else claim
+        words = _NUMBERED.sub(" ", segment)
+        claim = plain_sentences(words)[-1] if _WORD.search(words) else claim
         written, end = written + segment, match.end()
         names = [name.upper() for name in re.split(r"[\s,;]+", match["bracketed"] or match["ending"])]
         # A passage's own [1] is shown to models as (1), so they did not copy a single number in brackets.

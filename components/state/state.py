@@ -178,6 +178,7 @@ class Step(_Value):
     :param thought: The reasoning in words.
     :param tool: The name of the action as the model wrote it.
     :param query: The query of a search.
+    :param by_code: Whether code, and not the model, chose the search and its query.
     :param named_source: The source that the chosen action searches; None if the router chooses the source.
     :param answer: The answer, if the action is to answer.
     :param label: The model's own evaluation of that answer; None if the model gave no evaluation.
@@ -208,6 +209,7 @@ class Step(_Value):
     thought: str = ""
     tool: str = ""
     query: str = ""
+    by_code: bool = False
     named_source: str | None = None
     answer: str = ""
     label: Label | None = None
@@ -355,8 +357,9 @@ class State(_Value):
         return self.step.query if self.step.action is Action.SEARCH else self.question
 
     def takes_question(self, source: str) -> bool:
-        """Check whether a ``typed_only`` source gets the question as typed: no component but a judge called a model."""
-        return source in self.settings.typed_only and self.usage.llm_calls.keys() <= {"judge"}
+        """Check whether a ``typed_only`` source gets the question as typed, because no model wrote the query."""
+        is_made = bool(self.steps) and self.step.action is Action.SEARCH and self.step.by_code
+        return source in self.settings.typed_only and (is_made or self.usage.llm_calls.keys() <= {"judge"})
 
     def is_done(self, source: str) -> bool:
         """Check whether a source that gets only the question as typed has been searched: it needs no second search."""

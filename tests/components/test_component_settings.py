@@ -45,7 +45,8 @@ from prefrag.components.pair_classifier.transformer_pair_scorer import Transform
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.parts import walk_parts
 from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
-from prefrag.components.reasoner.reasoner import AnswerFormat, Reasoner
+from prefrag.components.reasoner.answer_format import AnswerFormat
+from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.reasoner.reply_formats import Tool
 from prefrag.components.recording import Recording
 from prefrag.components.retrievers.hybrid_retriever import HybridRetriever

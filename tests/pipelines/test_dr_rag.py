@@ -69,6 +69,8 @@ def scripted(
         "second_stage.source.retriever": retriever(documents, "local", second_error),
         "local.ranker": None,
         "RetrievalSource.retry_policy": retry_policy(),
+        # Without a reader, the scripted answer is not checked against the passages.
+        "Reasoner.reader": None,
     }
     if positive is not None:
         parts["TreePairScorer"] = KnownPairs(positive)

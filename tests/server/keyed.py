@@ -65,8 +65,10 @@ def make_index(name: str, *texts: str) -> None:
 def write_pipeline(folder: Path, *replies: str, local: str = "prefrag", **settings: Any) -> Path:
     """Write the pipeline `prefrag` with a scripted model and web, whose local source searches as a shipped one does."""
     block = scripted_block(*(replies or (search("tower"), answer("Ada"))), **settings)
-    shipped = read_block(YAML_PIPELINES / f"{local}.yaml")["components"]["local"]["init_parameters"]
-    block["components"]["local"]["init_parameters"]["retriever"] = shipped["retriever"]
+    shipped = read_block(YAML_PIPELINES / f"{local}.yaml")["components"]
+    block["components"]["local"]["init_parameters"]["retriever"] = shipped["local"]["init_parameters"]["retriever"]
+    # The script makes up its answers, but the reader of a forced answer also chooses the suggested questions.
+    block["components"]["forced"]["init_parameters"]["reader"] = shipped["forced"]["init_parameters"]["reader"]
     folder.mkdir(exist_ok=True)
     (folder / "prefrag.yaml").write_text(write_yaml(block), encoding="utf-8")
     return folder / "prefrag.yaml"

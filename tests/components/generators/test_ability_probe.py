@@ -11,6 +11,7 @@ from haystack.dataclasses import ChatMessage
 
 from prefrag.components.generators.ability_probe import AbilityProbe, find_untried, try_models
 from prefrag.components.generators.chat_model import ChatModel
+from prefrag.components.reader.extractive_reader import ExtractiveReader
 from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.reasoner.reply_formats import FORMATS
 from tests.components.generators.fake_model_server import FakeModelServer, completion
@@ -176,13 +177,13 @@ class TestReasoner:
         model = ChatModel()
         model.keep(reply_format="steps")
 
-        small = Reasoner(model)._format
+        small = Reasoner(model, reader=ExtractiveReader())._choose_format()
 
-        assert type(small) is FORMATS.get("steps", FORMATS["guided"])
-        assert type(Reasoner(model, reply_format="text")._format) is FORMATS["text"]
+        assert type(small) is FORMATS["steps"]
+        assert type(Reasoner(model, reply_format="text")._choose_format()) is FORMATS["text"]
 
     def test_gives_a_generator_that_says_nothing_of_itself_the_text_format(self):
-        assert type(Reasoner(Silent())._format) is FORMATS["text"]
+        assert type(Reasoner(Silent())._choose_format()) is FORMATS["text"]
 
 
 @component

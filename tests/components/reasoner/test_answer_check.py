@@ -71,10 +71,10 @@ class TestOfASmallModel:
     def test_words_that_no_passage_has_have_no_chance(self):
         assert check("1972", judged=1.0, cover=1.0, signs=AnswerSigns()).probability == 0.0
 
-    def test_a_yes_that_it_was_made_to_say_has_no_chance(self):
+    def test_its_yes_or_no_is_never_given(self):
         question = "Did the yard win the Halvard Prize?"
 
-        assert check("Yes", question, cover=1.0, signs=AnswerSigns(is_forced=True)).probability == 0.0
+        assert check("Yes", question, cover=1.0, signs=AnswerSigns(mean_logprob=-0.01)).probability == 0.0
 
     @given(st.floats(0, 1), st.floats(0, 1), st.one_of(st.none(), st.floats(-50, 0)), st.booleans())
     def test_the_estimate_is_a_probability_that_rises_with_support(self, judged, cover, logprob, is_forced):
