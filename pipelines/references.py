@@ -120,8 +120,12 @@ def place_text(document: Mapping[str, Any], write_file: Callable[[str], str] = s
 
 def not_answered_text(result: Mapping[str, Any]) -> str:
     """Say that there is no answer and, if code found none in the passages for a model, where it is not."""
-    checks = [event for event in result.get("trace") or () if event.get("kind") in ("checked", "read")]
+    trace = result.get("trace") or ()
+    checks = [event for event in trace if event.get("kind") in ("checked", "read")]
     last = checks[-1] if checks else {}
+    searches = [event for event in trace if event.get("kind") == "found"]
+    if searches and all(event.get("error") for event in searches):
+        return NOT_ANSWERED
     # An answer with a probability stands in a passage, but is not likely enough.
     if (last.get("kind"), last.get("certainty")) != ("checked", "not_found") or result.get("probability"):
         return NOT_ANSWERED

@@ -7,7 +7,6 @@ from typing import Any
 
 from hayhooks.server.logger import log
 
-from prefrag.components.errors import PrefragError
 from prefrag.components.judge.auto_judge import AutoJudge
 from prefrag.components.judge.judge_trial import (
     is_better_than_chance,
@@ -41,11 +40,11 @@ async def trying_judges(served: Callable[[], Mapping[str, Any]], requests: Colle
 async def _try_all(served: Callable[[], Mapping[str, Any]], requests: Collection[Any]) -> None:
     while True:
         await asyncio.sleep(_LOOK_SECONDS)
-        judges = [part for pipeline in served().values() for _, part in walk_parts(pipeline) if _is_untried(part)]
         try:
+            judges = [part for pipeline in served().values() for _, part in walk_parts(pipeline) if _is_untried(part)]
             for judge in judges:
                 await _try(judge, requests)
-        except PrefragError as error:
+        except Exception as error:
             log.warning("The model could not be tried as a judge: {}", one_line(str(error)))
             await asyncio.sleep(_PAUSE_SECONDS)
 

@@ -173,7 +173,7 @@ class AbilityProbe(ChatModel):
             reply = await self.ask_async(task.prompt, max_tokens=_REPLY_TOKENS, **task.parameters)
             text = reply.text or ""
             if reply.meta.get("finish_reason") == "length" and (has_open_reasoning(text) or not text.strip()):
-                reason = "It thinks before it replies, so it was not tried, and its size decided"
+                reason = "It thinks before it replies, so it was not tried; its size decides, if it is known"
                 self.keep(reply_format=self.reply_format, reason=reason)
                 return reason
             if not task.is_right(strip_reasoning(text)):

@@ -70,9 +70,14 @@ class ModelRecord:
         path = _path()
         try:
             with hold_lock(path.with_name(f"{path.name}.lock"), _LOCK_SECONDS, "storing what it knows of a model"):
-                own = _Kept(**{field.name: getattr(self, field.name) for field in fields(self)})
+                known, own = _read_file(), {field.name: getattr(self, field.name) for field in fields(self)}
+                # What another process has found out of the same build stays.
+                if (kept := known.get(self.name)) is not None and kept.build == self.build:
+                    own |= {
+                        name: value for name in _Kept.model_fields if (value := getattr(kept, name)) and not own[name]
+                    }
                 draft = path.with_name(f"{path.name}.new")
-                draft.write_bytes(_FILE.dump_json({**_read_file(), self.name: own}, indent=2))
+                draft.write_bytes(_FILE.dump_json({**known, self.name: _Kept(**own)}, indent=2))
                 draft.replace(path)
         except (OSError, PrefragError):
             # The model is then tried again in the next process.

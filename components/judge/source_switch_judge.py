@@ -38,6 +38,7 @@ class SourceSwitchJudge:
         switch_at: Literal["this_step", "next_step"] = "this_step",
         enabled: bool = True,
         patience: int = 0,
+        judge_repeated: bool = False,
     ):
         """Set up the component and its outputs.
 
@@ -48,6 +49,8 @@ class SourceSwitchJudge:
             ``next_step``: only the next step's query goes to another source, as in MSPR.
         :param enabled: False keeps all passages without asking the judge, which serves for ablation studies.
         :param patience: The number of False verdicts in a row that are tolerated: only the next one switches.
+        :param judge_repeated: Ask the judge also about passages that were all shown before, with the prompts
+            ``product`` too.
         :raises ValueError: When the settings contradict each other.
         """
         if not sources:
@@ -64,6 +67,7 @@ class SourceSwitchJudge:
         self.switch_at = switch_at
         self.enabled = enabled
         self.patience = patience
+        self.judge_repeated = judge_repeated
         # With `next_step`, a verdict never switches the source of this step, so the `switch_` outputs are left out.
         switches = self.sources if switch_at == "this_step" else []
         outputs: dict[str, Any] = {f"switch_{source}": State for source in switches}
@@ -116,7 +120,7 @@ class SourceSwitchJudge:
 
     def _brings_nothing_new(self, state: State) -> bool:
         # Not with the papers' prompts, under which measurements run, and not for MSPR, whose judge decides everything.
-        if state.settings.prompts != "product" or self.switch_at == "next_step":
+        if state.settings.prompts != "product" or self.switch_at == "next_step" or self.judge_repeated:
             return False
         shown = {identity(document) for document in state.observed}
         return all(identity(document) in shown for document in state.step.searches[-1].documents)

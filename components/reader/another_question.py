@@ -27,7 +27,7 @@ _IDIOMS = re.compile(r"\b(?:how old|years?[ -]old|last names?|next to|present at
 _NOT = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 # A condition or a reason. A "not" in it does not count: "What helps if it does not start?" denies nothing.
 _CONDITION = re.compile(r"\s(?:if|when|because|although|though)\s.*", re.DOTALL)
-_ANY_NEGATION = re.compile(rf"{_NOT.pattern}|\b(?:no|none|nobody|nothing|neither|nor|without)\b", re.IGNORECASE)
+ANY_NEGATION = re.compile(rf"{_NOT.pattern}|\b(?:no|none|nobody|nothing|neither|nor|without)\b", re.IGNORECASE)
 _CLAUSE_ENDS = re.compile(r"[,;](?!\d)|[()]|\s(?:but|while|whereas|and (?:in|on))\s")
 # Brackets in a question say which thing is meant, as in "(1932 film)", so a year in them is not compared.
 _ASIDE = re.compile(r"\([^)]*\)")
@@ -52,7 +52,7 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
 
 def ignores_negation(question: str, said: str) -> bool:
     """Check whether a question has a negation, as in "Who never signed?", but an answer's text (``said``) has none."""
-    return bool(_NOT.search(_CONDITION.sub("", question))) and not _ANY_NEGATION.search(said)
+    return bool(_NOT.search(_CONDITION.sub("", question))) and not ANY_NEGATION.search(said)
 
 
 def _values(pattern: re.Pattern[str], text: str) -> set[str]:

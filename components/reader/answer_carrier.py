@@ -4,20 +4,28 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from haystack import Document
 
+from prefrag.components.reader.another_question import ANY_NEGATION
+from prefrag.components.reader.question_form import looks_english
 from prefrag.components.reader.span_features import WordWeight, question_weights, stems_of
 from prefrag.components.state.evidence import find_whole
 from prefrag.components.text.sentences import shown_sentences
 from prefrag.components.text.term_statistics import PLAIN_WORDS, sum_of_weights
 from prefrag.components.text.title_mentions import normalize_words, title_key
 
-# The smallest share of an answer's own words that its sentence must hold, besides all its numbers and names.
-_LEAST_SHARE = 0.5
+# The smallest share of an answer's own words that its sentence must hold: with all its numbers and names, or without.
+_LEAST_SHARE, _LEAST_SHARE_OF_WORDS = 1 / 3, 0.6
 _TOKEN = re.compile(r"[^\W_]+(?:['\u2019.,:/-][^\W_]+)*")
-_VERDICT = re.compile(r"\W*(?P<word>yes|no)\b", re.IGNORECASE)
+# Not "No. 10", "No Way Home" or "No price is mentioned".
+_VERDICT = re.compile(r"\W*(?:yes|no)\b(?:\W*$|\s?[,;:!\u2013\u2014-]|\.(?!\s*\d))", re.IGNORECASE)
+# Thai, Lao, Burmese, Khmer, Japanese and Chinese have no blanks between words.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _MAX_READ = 60_000  # characters of a passage
+# So few words may be a name alone: its language does not show, and it is no sentence that begins with a capital.
+_FEW_WORDS = 3
 # How many further sentences a chain has: the answer to "who founded the school that trained the designer of X?" stands
 # two passages away from X.
 _LINKS = 2
@@ -30,13 +38,11 @@ class Carrier:
     :param document: The passage.
     :param sentence: The sentence.
     :param is_whole: Whether the answer stands in the sentence, or in the title of its passage, word for word.
-    :param cover: The share of the question's words in the sentence and its title, from 0 to 1.
     """
 
     document: Document
     sentence: str
     is_whole: bool
-    cover: float
 
 
 def is_verdict(answer: str) -> bool:
@@ -46,53 +52,67 @@ def is_verdict(answer: str) -> bool:
 
 def own_words(question: str, answer: str) -> list[str]:
     """List the words of an answer that say more than its question: neither words of the question nor plain words."""
-    asked = _forms(question) | PLAIN_WORDS
-    return [word for word in _TOKEN.findall(answer) if not _forms(word) <= asked]
+    asked = _forms(question)
+    known = asked.words | asked.stems | PLAIN_WORDS
+    # A script without blanks has whole sentences for words.
+    return [
+        word
+        for word in _TOKEN.findall(answer)
+        if not _forms(word).words & known and not (_UNSPACED.search(word) and word in question)
+    ]
 
 
 def is_refusal(question: str, answer: str, documents: Sequence[Document]) -> bool:
     """Check whether a reply gives no value: it has no words of its own, or none of them stands in a passage.
 
     A refusal in prose, such as "The passages do not mention the price", is recognised by this, not by its wording. A
-    yes or no is no refusal. For "Which is older, A or B?", the words of the question are the answer: a short answer
-    that stands in the question as a whole, like one of its alternatives, is no refusal either.
+    yes or no is no refusal. An answer such as one of two alternatives has only words of the question: it is none if a
+    passage has it as a whole.
     """
     if is_verdict(answer):
         return False
+    texts = [_text(document) for document in documents]
     own = own_words(question, answer)
     if not own:
-        return find_whole(answer.strip(" ."), question) is None or " or " not in f" {question.lower()} "
-    said = frozenset[str]().union(*(_forms(_text(one)) for one in documents))
+        wanted = answer.strip(" .")
+        return not any(_has_whole(wanted, question) and _has_whole(wanted, text) for text in texts)
     # A number or a name is a value even where no passage has it: then the answer is an invention and no refusal.
-    return not any(_forms(word) & said or _is_telling(word) for word in own)
+    telling = _telling_words(answer, own, texts)
+    return not any(word in telling or any(_stands(word, text) for text in texts) for word in own)
 
 
-def find_carrier(question: str, answer: str, documents: Sequence[Document]) -> Carrier | None:
+def find_carrier(question: str, answer: str, documents: Sequence[Document], is_yes_no: bool = False) -> Carrier | None:
     """Find the sentence that carries an answer, the nearest to the question if there are several.
 
     :param question: The question.
-    :param answer: The answer without citations. A yes or no is carried by the sentence that is nearest to the question.
+    :param answer: The answer without citations.
     :param documents: The passages that were shown.
-    :returns: The carrier; None if no sentence has all numbers and names of the answer and most of its own words.
+    :param is_yes_no: Whether the answer is a yes or no, in any language, which the sentence nearest to the question
+        carries.
+    :returns: The carrier; None if no sentence has all numbers and names of the answer and enough of its own words.
     """
     wanted = answer.strip().rstrip(".").strip()
-    asked = stems_of(question)
+    is_yes_no = is_yes_no or is_verdict(answer)
+    asked, texts = stems_of(question), [_text(document) for document in documents]
     own = own_words(question, wanted) or _TOKEN.findall(wanted)
-    forms = [_forms(word) for word in own]
-    telling = [form for word, form in zip(own, forms, strict=True) if _is_telling(word)]
+    telling = _telling_words(wanted, own, texts)
+    is_denied = ANY_NEGATION.search(wanted) is not None
     best: tuple[tuple[bool, float, float], Carrier] | None = None
     for document in documents:
         title = str(document.meta.get("title") or "")
         for sentence in shown_sentences((document.content or "")[:_MAX_READ]):
-            cover = len(asked & stems_of(f"{title} {sentence}")) / max(1, len(asked))
-            is_whole = find_whole(wanted, sentence) is not None or find_whole(wanted, title) is not None
-            said = _forms(f"{title} {sentence}")
-            share = sum(bool(form & said) for form in forms) / max(1, len(forms))
-            is_carried = is_whole or (share >= _LEAST_SHARE and all(form & said for form in telling))
-            if is_carried or is_verdict(wanted):
-                rank = (is_whole, round(share, 6) if not is_verdict(wanted) else 0.0, cover)
+            said = f"{title} {sentence}"
+            cover = len(asked & stems_of(said)) / max(1, len(asked))
+            is_whole = _has_whole(wanted, sentence) or _has_whole(wanted, title)
+            share = sum(_stands(word, said) for word in own) / max(1, len(own))
+            least = _LEAST_SHARE if telling else _LEAST_SHARE_OF_WORDS
+            is_carried = share >= least and all(_stands(word, said, whole=True) for word in telling)
+            # What denies something is not carried by a sentence that affirms it.
+            is_carried = is_carried and (not is_denied or ANY_NEGATION.search(sentence) is not None)
+            if is_whole or is_carried or is_yes_no:
+                rank = (is_whole, 0.0 if is_yes_no else round(share, 6), cover)
                 if best is None or rank > best[0]:
-                    best = rank, Carrier(document, sentence, is_whole, cover)
+                    best = rank, Carrier(document, sentence, is_whole)
     return best[1] if best else None
 
 
@@ -139,20 +159,53 @@ def measure_chain(
     return alone, cover - alone
 
 
-def _is_telling(word: str) -> bool:
-    """Check whether a word is a number or a name, which another word cannot stand for."""
-    return any(character.isdigit() for character in word) or word[:1].isupper()
+def _telling_words(answer: str, own: Sequence[str], texts: Sequence[str]) -> set[str]:
+    """Find the numbers and names of an answer, which no other words can stand for.
+
+    The first word of a sentence is a name only if a passage also writes it with a capital. Where an answer is not in
+    English, capitals need not mean names: only its numbers are telling.
+    """
+    tokens = [_TOKEN.findall(sentence) for sentence in shown_sentences(answer)]
+    firsts = {words[0] for words in tokens if len(words) > _FEW_WORDS}
+    is_english = looks_english(answer) or sum(map(len, tokens)) <= _FEW_WORDS
+    return {
+        word
+        for word in own
+        if any(character.isdigit() for character in word)
+        or (is_english and word[:1].isupper() and (word not in firsts or any(word in text for text in texts)))
+    }
+
+
+def _stands(word: str, text: str, whole: bool = False) -> bool:
+    """Check whether a word stands in a text, by its stem or, with ``whole``, as it is."""
+    if _UNSPACED.search(word):
+        return word in text
+    own, said = _forms(word), _forms(text)
+    if whole:
+        return not own.words.isdisjoint(said.words)
+    return not (own.words | own.stems).isdisjoint(said.words | said.stems)
+
+
+def _has_whole(answer: str, text: str) -> bool:
+    if _UNSPACED.search(answer):
+        return bool(answer) and answer in text
+    return find_whole(answer, text) is not None
+
+
+class _Forms(NamedTuple):
+    words: frozenset[str]  # in lower case, numbers without separators of thousands
+    stems: frozenset[str]  # and the parts of joined words
 
 
 # Cached, because each sentence of a longer answer is compared with the same sentences of the passages.
 @lru_cache(maxsize=4_096)
-def _forms(text: str) -> frozenset[str]:
-    """Return the words of a text in lower case, numbers without separators, and each word's stem."""
-    words = [word.lower().replace("\u2019", "'") for word in _TOKEN.findall(text)]
+def _forms(text: str) -> _Forms:
+    words = {word.lower().replace("\u2019", "'") for word in _TOKEN.findall(text)}
     plain = {re.sub(r"(?<=\d)[,.](?=\d{3}\b)", "", word) for word in words}
-    parts = {part for word in words for part in re.split(r"[/:-]", word) if part}
-    stems = {word[:5].rstrip("s") for word in plain | parts if word.isalpha() and len(word) > 3}
-    return frozenset(plain | parts | stems)
+    parts = {part for word in words for part in re.split(r"[/:-]", word) if not part.isdigit()} - {""}
+    long = (word for word in plain | parts if word.isalpha() and len(word) > 3)
+    names = {word.removesuffix("'s") for word in words}
+    return _Forms(frozenset(plain | words | names), frozenset(parts | {word[:5].rstrip("s") for word in long}))
 
 
 def _text(document: Document) -> str:

@@ -56,7 +56,12 @@ class AnswerCheck:
 
 
 def check_answer(
-    question: str, answer: str, documents: Sequence[Document], judged: Judgement, signs: AnswerSigns | None = None
+    question: str,
+    answer: str,
+    documents: Sequence[Document],
+    judged: Judgement,
+    signs: AnswerSigns | None = None,
+    is_yes_no: bool = False,
 ) -> AnswerCheck:
     """Check an answer against the passages that were shown. A label that the model has written does not count.
 
@@ -65,26 +70,24 @@ def check_answer(
     :param documents: The passages that were shown, or that the answer cites.
     :param judged: How well the passages support the answer, as the extractive reader judges it.
     :param signs: The signs of a small model, whose answers are given only if they are likely; None for other models.
+    :param is_yes_no: Whether the answer is a yes or no, in any language.
     :returns: The check.
     """
     sentences = shown_sentences(answer) or [answer]
-    carriers = [find_carrier(question, sentence, documents) for sentence in sentences]
+    carriers = [find_carrier(question, sentence, documents, is_yes_no) for sentence in sentences]
     carried = [carrier for carrier in carriers if carrier is not None]
     if not carried:
         return AnswerCheck("not_found", None if signs is None else 0.0)
     unsupported = [sentence for sentence, carrier in zip(sentences, carriers, strict=True) if carrier is None]
     best = carried[0]
-    sources = {(identity(one.document), one.sentence): one for one in carried}
-    evidence = tuple(Evidence(one.document, one.sentence, question) for one in sources.values())
+    sources = {(identity(carrier.document), carrier.sentence): carrier for carrier in carried}
+    evidence = tuple(Evidence(carrier.document, carrier.sentence, question) for carrier in sources.values())
     if signs is None:
-        is_stated = not unsupported and all(one.is_whole for one in carried) and not is_verdict(answer)
-        is_stated = (
-            is_stated
-            and not judged.is_outdated
-            and (judged.probability >= _LEAST_JUDGED or judged.cover + judged.linked >= _LEAST_COVER)
-        )
+        is_whole = not unsupported and all(carrier.is_whole for carrier in carried) and not is_yes_no
+        is_agreed = judged.probability >= _LEAST_JUDGED or judged.cover + judged.linked >= _LEAST_COVER
+        is_stated = is_whole and is_agreed and not judged.is_outdated
         return AnswerCheck("stated" if is_stated else "probably", None, evidence, tuple(unsupported))
-    probability = estimate(answer, judged, signs)
+    probability = 0.0 if is_yes_no else estimate(answer, judged, signs)
     certainty: Certainty = "not_found"
     if probability >= GIVEN:
         certainty = "stated" if probability >= STATED and best.is_whole else "probably"
@@ -104,7 +107,7 @@ def estimate(answer: str, judged: Judgement, signs: AnswerSigns) -> float:
     :param signs: How the model wrote it.
     :returns: The probability, from 0 to 1.
     """
-    if is_verdict(answer) or judged.is_outdated:
+    if (is_verdict(answer) and not judged.probability) or judged.is_outdated:
         # No sentence states a yes or a no, and a small model says yes to nearly everything.
         return 0.0
     weights: tuple[float, ...] = _WEIGHTS_WITHOUT_TOKENS

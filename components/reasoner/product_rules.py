@@ -9,7 +9,7 @@ from prefrag.components.reasoner.reply_formats import ReplyFormat, Tool
 from prefrag.components.state.state import Action, State, Step
 
 _NOT_FOUND = re.compile(r"\W*not[\s_-]*found\b", re.IGNORECASE)
-UNREAD = "Two replies of the language model could not be read, so the passages were read without it."
+UNREAD = "Two replies of the language model could not be used, so the passages were read without it."
 
 
 def says_not_found(answer: str) -> bool:
@@ -17,16 +17,19 @@ def says_not_found(answer: str) -> bool:
     return _NOT_FOUND.match(answer) is not None
 
 
-def add_search(state: State, form: ReplyFormat, tool: Tool, query: str, step: Step | None = None) -> State:
+def add_search(
+    state: State, form: ReplyFormat, tool: Tool, query: str, step: Step | None = None, by_code: bool = True
+) -> State:
     """Add a search that the model has not chosen. The transcript holds it as if the model had.
 
-    ``step`` is the model's step that the search replaces: its thought and its proposed answer are kept.
+    ``step`` is the model's step that the search replaces: its thought and its proposed answer are kept. ``by_code`` is
+    false if the model wrote the query.
     """
     step = step or Step(Action.SEARCH)
     reply = form.write_search(tool, query, step.thought)
     changes: dict[str, Any] = {"tool": tool.name, "query": query, "named_source": tool.source, "reply": reply}
     changes |= {"label": None, "explanation": "", "suggestions": ""}
-    return state.with_step(replace(step, action=Action.SEARCH, by_code=True, **changes))
+    return state.with_step(replace(step, action=Action.SEARCH, by_code=by_code, **changes))
 
 
 def replace_repeated(state: State, form: ReplyFormat, tools: list[Tool]) -> State:

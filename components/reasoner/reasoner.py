@@ -13,13 +13,14 @@ from prefrag.components.generators.token_budget import Observations
 from prefrag.components.generators.token_probabilities import mean_logprob
 from prefrag.components.prompts.quotation import defuse_tokens
 from prefrag.components.prompts.render_prompt import prompt_path, put_instructions
-from prefrag.components.reader.answer_carrier import is_refusal
+from prefrag.components.reader.answer_carrier import is_refusal, is_verdict
 from prefrag.components.reader.extractive_reader import choose_documents
 from prefrag.components.reader.reader import Candidate, Reader
 from prefrag.components.reasoner.answer_check import ACCEPTED, AnswerCheck, AnswerSigns, check_answer, is_worth_asking
 from prefrag.components.reasoner.answer_format import ANSWER_FORMATS, CITED, OR_NOT_FOUND, AnswerFormat
 from prefrag.components.reasoner.product_rules import UNREAD, add_search, replace_repeated, says_not_found
-from prefrag.components.reasoner.reader_step import mark_of, next_query, take_reader_step
+from prefrag.components.reasoner.proposals import choose_given, choose_likeliest, keep_after, write_check
+from prefrag.components.reasoner.reader_step import next_query, take_reader_step
 from prefrag.components.reasoner.reply_formats import FORMATS, JsonFormat, ReplyFormat, Tool, Turn
 from prefrag.components.reasoner.reply_formats.fields import shorten
 from prefrag.components.reasoner.reply_formats.reply_format import add_from_user
@@ -28,7 +29,6 @@ from prefrag.components.state.citations import cite_plainly, known_marks, prompt
 from prefrag.components.state.passages import passages
 from prefrag.components.state.plain_marks import add_codes
 from prefrag.components.state.state import Action, RunError, State, Step, identity
-from prefrag.components.text.sentences import shown_sentences
 
 SEARCH_ENGINE = Tool(
     "Search_Engine",
@@ -105,6 +105,8 @@ class Reasoner:
         offered = [tool if isinstance(tool, Tool) else Tool(**tool) for tool in tools or [SEARCH_ENGINE]]
         if len({tool.name for tool in offered}) < len(offered):
             raise ValueError("Two tools have the same name: give each tool a different name.")
+        if reply_format == "steps" and reader is None:
+            raise ValueError("reply_format is 'steps', in which a reader checks the answers: set `reader`.")
         if prompt is not None:
             prompt_path(prompt)
         if not isinstance(answer_format, AnswerFormat):
@@ -142,6 +144,8 @@ class Reasoner:
         """
         if self._reader is not None or (self.reader is not None and state.model_failed):
             return {"state": await self._read_on(state)}
+        # Chosen once for a run: what is known of the model may change while the run goes on.
+        state = replace(state, reply_format=state.reply_format or self._suited_format)
         if self._searches_question_first(state):
             return {"state": add_search(state, self._choose_format(state), self._find_tool(state), state.question)}
         try:
@@ -150,7 +154,7 @@ class Reasoner:
             if self.reader is None or not may_go_on(error, state):
                 raise
             failed = replace(error.state, steps=state.steps).with_event("model_failed", message=str(error))
-            return {"state": await self._read_on(failed)}
+            return {"state": choose_given(await self._read_on(failed))}
 
     run = as_blocking(run_async)
 
@@ -161,11 +165,13 @@ class Reasoner:
 
     async def _ask(self, state: State) -> State:
         """Have the model take the step. In a run with the product's prompts, its rules then apply to the step."""
-        after = await self._send(state)
+        is_again = bool(state.steps) and state.step.action in _UNUSABLE
+        # Without a transcript, the model does not see the router's note on its last reply.
+        after = await self._send(state, AGAIN if is_again and self._choose_format(state).asks_narrowly else "")
         if state.settings.prompts != "product" or self.reader is None:
             return after
         if after.step.action in _UNUSABLE:
-            is_second = self.must_answer or (bool(state.steps) and state.step.action in _UNUSABLE)
+            is_second = self.must_answer or is_again
             if self.must_answer:
                 after = await self._send(replace(after, steps=state.steps), AGAIN)
             if is_second and after.step.action in _UNUSABLE:
@@ -186,8 +192,9 @@ class Reasoner:
         """Decide how sure an answer is. A weak one becomes a search, if this is not the end and a query is left."""
         if self._choose_format(state).asks_narrowly:
             return await self._settle_narrowly(state, after)
-        after = self._take_over(after, await self._check(after, state.observed))
-        if after.step.answer or self.must_answer:
+        check = await self._check(after, state.observed)
+        after = write_check(after, check, self._answer.cite)
+        if check is not None or self.must_answer:
             return after
         query = next_query(state)
         return after if query is None else self._search_instead(state, after, query)
@@ -195,23 +202,28 @@ class Reasoner:
     async def _settle_narrowly(self, state: State, after: State) -> State:
         """Settle the answer of a small model. A weak answer is kept as a proposal while a search is left."""
         documents = self._choose_shown(state)
-        after = self._take_over(after, await self._check(after, documents, _read_signs(after)))
+        after = write_check(after, await self._check(after, documents, _read_signs(after)), self._answer.cite)
         if (after.step.probability or 0.0) >= ACCEPTED:
             return after
         left = state.settings.max_steps + state.supplements - state.replies
         if not self.must_answer and left > 0:
             query, reached = next_query(state), after
-            if query is None and state.replies < _FEWEST_SEARCHES:
+            if by_code := query is not None or state.replies >= _FEWEST_SEARCHES:
+                query = query or ""
+            else:
                 reached, query = await self._ask_for_query(state, after)
             if query:
-                searched = self._search_instead(state, reached, query)
+                searched = self._search_instead(state, reached, query, by_code)
                 if searched.step.action is Action.SEARCH:
                     return searched
         if after.step.probability is None and is_worth_asking(await self._read_candidates(state)):
-            forced = await self._send(replace(after, steps=state.steps), MUST_ANSWER)
+            try:
+                forced = await self._send(replace(after, steps=state.steps), MUST_ANSWER)
+            except RunError as error:
+                return keep_after(after, error, state)
             signs = replace(_read_signs(forced), is_forced=True)
-            after = self._take_over(forced, await self._check(forced, documents, signs))
-        return self._choose_likeliest(after)
+            after = write_check(forced, await self._check(forced, documents, signs), self._answer.cite)
+        return choose_likeliest(after)
 
     def _gives_nothing(self, state: State, documents: Sequence[Document]) -> bool:
         answer = read_citations(state.step.answer, known_marks(state))[0]
@@ -228,49 +240,22 @@ class Reasoner:
         reader, answer = self.reader, read_citations(state.step.answer, known_marks(state))[0]
         assert reader is not None
         judged = await call_matching(reader.judge, reader.judge_async, state.question, documents, answer)
-        return check_answer(state.question, answer, documents, judged, signs)
+        is_yes_no = is_verdict(answer) or state.settings.answer_type == "yes_no"
+        return check_answer(state.question, answer, documents, judged, signs, is_yes_no)
 
-    def _take_over(self, state: State, check: AnswerCheck | None) -> State:
-        """Write a check into the last step. Code adds the mark that a model forgot."""
-        if check is None:
-            # A refusal in the model's own words is kept as these.
-            words = "" if says_not_found(state.step.answer) else state.step.answer
-            state = state.with_last(answer=words, label=None, certainty="not_found", probability=None)
-            return state.with_event("checked", text="", certainty="not_found")
-        known, answer = known_marks(state), state.step.answer
-        if check.evidence and self._answer.cite and not read_citations(answer, known)[1]:
-            supported = [one for one in shown_sentences(answer) if one not in check.unsupported] or [answer]
-            mark = mark_of(check.evidence[0].document, state)
-            answer = answer.replace(supported[0], f"{supported[0]}{mark}", 1)
-        shown = {"certainty": check.certainty, "probability": check.probability}
-        state = state.with_last(answer=answer, evidence=check.evidence, unsupported=check.unsupported, **shown)
-        return state.with_event("checked", text=cite_plainly(answer, known), **shown)
-
-    def _search_instead(self, state: State, after: State, query: str) -> State:
+    def _search_instead(self, state: State, after: State, query: str, by_code: bool = True) -> State:
         """Replace the last step by a search, which keeps the weak answer as a proposal."""
         form, before = self._choose_format(state), replace(after, steps=state.steps)
-        searched = add_search(before, form, self._find_tool(state), query, after.step)
+        searched = add_search(before, form, self._find_tool(state), query, after.step, by_code)
         return replace_repeated(searched, form, self._choose_tools(state))
 
     async def _ask_for_query(self, state: State, after: State) -> tuple[State, str]:
         call = self._prepare(replace(after, steps=state.steps), ASK_QUERY)
-        message, reached = await self._call.send_for_message_async(call)
+        try:
+            message, reached = await self._call.send_for_message_async(call)
+        except RunError as error:
+            return keep_after(after, error, state), ""
         return replace(reached, steps=after.steps), StepsFormat.read_query(message.text or "")
-
-    def _choose_likeliest(self, state: State) -> State:
-        """Answer with the likeliest of the proposals, if an earlier step had a likelier one.
-
-        A model that no longer finds the answer in more passages takes its earlier proposals back.
-        """
-        earlier = [step for step in state.steps[:-1] if step.answer and step.probability is not None]
-        if state.step.probability is None:
-            return state
-        best = max(earlier, key=lambda step: step.probability or 0.0, default=None)
-        if best is None or (best.probability or 0.0) <= (state.step.probability or 0.0):
-            return state
-        return state.with_last(
-            answer=best.answer, certainty=best.certainty, probability=best.probability, evidence=best.evidence
-        )
 
     async def _read_on(self, state: State) -> State:
         """Have the extractive reader take the step."""
@@ -312,15 +297,19 @@ class Reasoner:
         """Whether the model is asked to cite the passages that support its answer."""
         return self._answer.cite and self._choose_format().cites
 
+    @property
+    def _suited_format(self) -> str:
+        unknown = "steps" if self._call.is_embedded else "text"
+        return getattr(self.chat_generator, "reply_format", None) or unknown
+
     def _choose_format(self, state: State | None = None) -> ReplyFormat:
         name: str = self.reply_format
         prompts = "product" if state is None else state.settings.prompts
         if name == "auto":
-            unknown = "steps" if self._call.is_embedded else "text"
-            name = getattr(self.chat_generator, "reply_format", None) or unknown
+            name = (state.reply_format if state is not None else "") or self._suited_format
             # The papers' methods keep their forms: measurements, tools that name a source, and other prompts.
             fits = prompts == "product" and self.reader is not None and not any(tool.source for tool in self._tools)
-            fits = fits and (state is None or self._can_read(state))
+            fits = fits and self._answer.words is None and (state is None or self._can_read(state))
             if name == "steps" and not (fits and self.prompt in (None, "answer_once")):
                 name = "guided" if self._call.is_embedded else "text"
         if self.must_answer and self.prompt is not None and name == "tools":
@@ -413,8 +402,8 @@ class Reasoner:
         return bool(state.searches or state.attached) or not self.must_answer
 
     def _has_way_out(self, state: State) -> bool:
-        settings = state.settings
-        return settings.prompts == "product" and settings.answer_type == "short" and self._can_read(state)
+        is_product = state.settings.prompts == "product" and self.reader is not None
+        return is_product and state.settings.answer_type == "short" and self._can_read(state)
 
     def _show(self, step: Step) -> Step:
         """Make chat control tokens in a step harmless: the model may have copied them from a passage."""

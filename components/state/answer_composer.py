@@ -103,6 +103,7 @@ def compose(
         "guess": answer if answer and not answered and not unknown else None,
         "evidence": [_evidence(one, marks, answer if answered else "") for one in shown],
         "answered_by": None if not answer or asks else "reader" if last.certainty and not last.reply else "model",
+        "reply_format": state.reply_format or None,
         "unsupported": list(last.unsupported) if answered else [],
         "label": label.value if label else None,
         "explanation": without_codes(last.explanation, known),

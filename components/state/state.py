@@ -320,6 +320,7 @@ class State(_Value):
     :param usage: The model calls and tokens so far.
     :param events: The trace.
     :param started: ``time.perf_counter()`` at the start, in seconds.
+    :param reply_format: The format that suits the model of this run, for a Reasoner with ``reply_format: auto``.
     :param conversation: The conversation with the model that took the last step; None if no model took it.
     """
 
@@ -333,6 +334,7 @@ class State(_Value):
     usage: Usage = field(default_factory=Usage)
     events: tuple[Event, ...] = ()
     started: float = 0.0
+    reply_format: str = field(default="", compare=False)
     conversation: Conversation | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:

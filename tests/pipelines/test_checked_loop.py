@@ -110,7 +110,7 @@ class TestAReplyThatCannotBeRead:
 
         assert result["usage"]["calls"] == {"reasoner": 2}
         assert (result["answer"], result["answered_by"]) == (FOUND, "reader")
-        assert any("could not be read" in error for error in result["errors"])
+        assert any("could not be used" in error for error in result["errors"])
         assert result["counts"]["total_local"] >= 1
 
 
@@ -149,3 +149,25 @@ class TestASmallModel:
         result = await ask("Marten{0.99} Tull", reply_format="steps")
 
         assert (result["answered"], result["guess"]) == (False, "Marten Tull")
+
+    async def test_reads_what_came_with_the_question(self):
+        attached = [{"title": "Note", "content": "The lock keeper of Vessel Lock is now Piet Holm."}]
+        await run(checked("Piet{0.95} Holm", reply_format="steps"), QUESTION, documents=attached)
+
+        assert "Piet Holm" in CALLS["model"][0]["prompt"]
+
+    async def test_whose_reply_was_empty_is_told_so_and_then_the_reader_goes_on(self):
+        result = await ask("", reply_format="steps")
+
+        first, second = (call["prompt"] for call in CALLS["model"])
+        assert "could not be read" in second
+        assert "could not be read" not in first
+        assert (result["answer"], result["answered_by"]) == (FOUND, "reader")
+
+    async def test_that_fails_at_a_further_call_keeps_what_it_had(self):
+        result = await ask(
+            "NOT FOUND", "!the server is on fire", question=f"{QUESTION[:-1]} now?", reply_format="steps"
+        )
+
+        assert "on fire" in "".join(result["errors"])
+        assert result["counts"]["total_local"] >= 1

@@ -163,6 +163,8 @@ class _Sampling:
     def build(self) -> dict[str, str]:
         """Build the pipeline. Return two names: of the model that is sampled, and of the source of gold verdicts."""
         self.pipeline = self.setup.build()
+        # The model writes each query, as in the paper: a search for the question itself has nothing to judge.
+        self.pipeline.get_component("start").first_query = "model"
         judge, labels = _install_sampling_judge(
             self.pipeline, self.plan, self.dataset, self.questions, self.small, self.gold, self.concurrency
         )
@@ -272,6 +274,8 @@ def _install_sampling_judge(
             judge = ModelJudge(gold, own.prompt, stronger)  # type: ignore[arg-type]
             judge.warm_up()
             labels = GoldModel(judge)
+        # A verdict is also learnt from passages that were all shown before, although the product asks no judge then.
+        part.judge_repeated = True
         part.judge = SamplingJudge(
             found, labels, passages, plan.seed, concurrency, goes_on_with=plan.trajectory, bound=plan.schema
         )

@@ -23,6 +23,8 @@ PASSAGES = [
     ("what weighs 85 to 95 kg?", "the Osprey", "The Osprey weighs 85 to 95 kg."),
     ("at what depth did it open", "1,974 meters", "It was built by Marten and Sons in 1974."),
     ("is a hotel in London paid?", "Yes", "Hotels in London are paid up to 160 pounds."),
+    ("when was the Osprey built", "Construction ended in 1974.", "It was built by Marten and Sons in 1974."),
+    ("whom to ask abroad", "Staff ask the office first", "Abroad, ask the office first."),
 )
 def test_the_sentence_that_holds_an_answers_numbers_names_and_words_carries_it(question, answer, sentence):
     assert find_carrier(question, answer, PASSAGES).sentence == sentence
@@ -35,6 +37,10 @@ def test_the_sentence_that_holds_an_answers_numbers_names_and_words_carries_it(q
     ("who built the Osprey", "Marten and Sons in 1975"),
     ("when was the Osprey built", "in the spring after the flood"),
     ("was kostet der Osprey", "Das steht in keinem der Texte."),
+    ("who built the Osprey", "Marten and Daughters"),
+    ("who built the Osprey", "Martha and Sons"),
+    ("which film is it", "No Way Home"),
+    ("is a hotel abroad paid?", "A hotel abroad is not paid up to 160 pounds."),
 )
 def test_no_sentence_carries_another_number_or_name_or_words_that_stand_nowhere(question, answer):
     assert find_carrier(question, answer, PASSAGES) is None
@@ -52,6 +58,7 @@ def test_of_two_sentences_the_one_nearer_to_the_question_carries_the_answer():
     ("what did the Osprey cost", "The passages do not mention the cost."),
     ("what did the Osprey cost", "It is not stated what the Osprey did cost."),
     ("Who is the owner of the Osprey?", "the owner of the Osprey"),
+    ("What did the Osprey cost?", "No price is mentioned anywhere"),
 )
 def test_a_reply_without_a_value_of_its_own_is_a_refusal_whatever_its_wording(question, answer):
     assert is_refusal(question, answer, PASSAGES)
@@ -76,4 +83,26 @@ def test_an_answers_own_words_are_those_that_its_question_lacks():
 def test_yes_and_no_are_verdicts_and_words_that_begin_like_them_are_not():
     assert is_verdict("No, it is not.")
     assert is_verdict("**Yes**")
-    assert not is_verdict("Nobody")
+    assert is_verdict("Yes - since 1974")
+    for title in ("Nobody", "No Way Home", "No. 10 Downing Street", "No price is given"):
+        assert not is_verdict(title), title
+
+
+def test_scripts_without_blanks_between_words_are_compared_as_they_stand():
+    passages = [Document(content="灯塔由王小明设计。", meta={"title": "灯塔"})]
+
+    assert find_carrier("谁设计了灯塔?", "王小明", passages).is_whole
+    assert find_carrier("谁设计了灯塔?", "李大", passages) is None
+
+
+def test_with_yes_no_any_short_word_is_carried_by_the_nearest_sentence():
+    passages = [Document(content="Die Halle ist zu. Die Fähre ist offen.", meta={"title": "Hafen"})]
+
+    assert find_carrier("Ist die Fähre offen?", "Ja", passages, is_yes_no=True).sentence == "Die Fähre ist offen."
+
+
+def test_one_of_two_alternatives_is_no_refusal_if_a_passage_has_it():
+    question = "Between the Osprey and the Heron, which weighs more?"
+
+    assert not is_refusal(question, "the Osprey", PASSAGES)
+    assert is_refusal(question, "the Heron", PASSAGES)

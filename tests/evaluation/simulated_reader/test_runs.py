@@ -185,10 +185,12 @@ def test_mspr_is_steered_for_the_first_search_and_after_one_that_brought_nothing
 
 
 def test_a_question_that_is_remembered_is_answered_without_a_search(build: Build):
-    result = pipelines.ask(QUESTIONS[0]["question"], build("prefrag", memory=1.0))
+    result = pipelines.ask(QUESTIONS[0]["question"], build("prefrag", {"start.prompts": "plain"}, memory=1.0))
     assert (result["answer"], result["counts"]["total"]) == ("Dora Stern", 0)
 
-    once = pipelines.ask(QUESTIONS[0]["question"], build("vanilla_local", memory=1.0), top_k=1)
+    once = pipelines.ask(
+        QUESTIONS[0]["question"], build("vanilla_local", {"start.prompts": "plain"}, memory=1.0), top_k=1
+    )
     assert (once["answer"], once["counts"]["total"]) == ("Dora Stern", 1)
 
 
@@ -203,7 +205,8 @@ def test_from_an_empty_index_nothing_is_answered_and_nothing_leaks(empty: Build,
     for item in load_questions(tmp_path / "dev.jsonl"):
         result = pipelines.ask(item.question, pipeline)
 
-        assert result["answer"]
+        # What a model knows by heart is kept apart, because no passage has it.
+        assert result["answer"] or result["guess"]
         scores = score(item, result)
         assert not any(scores[measure] for measure in ("acc", "acc_word", "em", "f1"))
         assert list(leaks(item, [title for _, title, _ in LOCAL + WEB], result)) == []

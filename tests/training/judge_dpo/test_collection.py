@@ -93,6 +93,7 @@ def test_the_prompt_is_the_one_that_is_served(tmp_path: Path, collected: Collect
         judge = next(part for _, part in pipeline.walk() if isinstance(part, SourceSwitchJudge))
         own = judge.judge.model_judge
         judge.judge = ModelJudge(served, own.prompt, own.generation_kwargs)
+        judge.judge_repeated, pipeline.get_component("start").first_query = True, "model"
         for run in runs:
             ask(run["question"], pipeline, top_k=2)
 

@@ -13,6 +13,7 @@ from prefrag.components.reasoner.reply_formats import FORMATS, Tool, read_label
 from prefrag.components.reasoner.reply_formats.fields import one_answer, plain_query
 from prefrag.components.state.state import Action
 from tests.components.samples import state
+from tests.fakes import ScriptedReader
 from tests.for_each import for_each
 from tests.pipelines.replies import ReplyingChatGenerator
 
@@ -67,7 +68,7 @@ LONG = {
 @for_each("form", *FORMATS)
 @for_each("reply", *LONG.values())
 def test_a_reply_that_is_too_long_leaves_room_for_the_next_prompt(form: str, reply: str):
-    reasoner = Reasoner(ReplyingChatGenerator([{"text": reply}]), reply_format=form)  # type: ignore[arg-type]
+    reasoner = Reasoner(ReplyingChatGenerator([{"text": reply}]), reader=ScriptedReader([[]]), reply_format=form)  # type: ignore[arg-type]
 
     step = reasoner.run(state())["state"].step
 
@@ -81,7 +82,11 @@ def test_a_reply_that_is_too_long_leaves_room_for_the_next_prompt(form: str, rep
 def test_any_text_gives_a_step_without_half_a_character(form: str, start: str, text: str, must_answer: bool):
     model = ReplyingChatGenerator([{"text": f"{start}{text}\ud800"}])
 
-    step = Reasoner(model, reply_format=form, must_answer=must_answer).run(state())["state"].step  # type: ignore[arg-type]
+    step = (
+        Reasoner(model, reader=ScriptedReader([[]]), reply_format=form, must_answer=must_answer)
+        .run(state())["state"]
+        .step
+    )  # type: ignore[arg-type]
 
     for written in (step.reply, step.thought, step.answer, step.query, step.tool):
         written.encode("utf-8")
