@@ -12,7 +12,7 @@ from prefrag.components.state.state import Certainty, Evidence, identity
 from prefrag.components.text.sentences import shown_sentences
 
 # From these probabilities on, a small model's answer is given, called stated, and accepted before the last search.
-GIVEN, STATED, ACCEPTED = 0.75, 0.85, 0.86
+GIVEN, STATED, ACCEPTED = 0.6, 0.85, 0.86
 # The share of the question that the sentence of an able model's answer must cover to state it, with those linked to it,
 # or the probability that the reader must give to the answer.
 _LEAST_COVER, _LEAST_JUDGED = 0.5, 0.3
