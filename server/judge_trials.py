@@ -18,7 +18,7 @@ from prefrag.components.judge.judge_trial import (
 from prefrag.components.parts import walk_parts
 from prefrag.components.text.one_line import one_line
 
-_LOOK_SECONDS = 10.0  # between two checks whether the server is idle, and after a request has interrupted a trial
+_LOOK_SECONDS = 60.0  # between two checks whether the server is idle, and after a request has interrupted a trial
 _NOTICE_SECONDS = 0.2  # until a new request interrupts a trial
 _PAUSE_SECONDS = 600.0  # after a model has failed
 

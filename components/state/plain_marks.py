@@ -17,6 +17,8 @@ _PLAIN = re.compile(
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(rf"\({_MARK}\)", re.IGNORECASE)
+# Marks are no words of a sentence.
+_NO_WORDS = re.compile(rf"{_NUMBERED.pattern}|[\[\u3010\uff3b][^\]\u3011\uff3d]{{0,80}}[\]\u3011\uff3d]", re.IGNORECASE)
 _CODED = re.compile(rf"(?<![^\W_]){_MARK}[{CODE_LETTERS}]{{2}}(?![^\W_])", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 _MOST_MARKS = 100
@@ -42,7 +44,7 @@ def add_codes(answer: str, state: State) -> str:
     written, end, claim = "", 0, ""
     for match in marks:
         segment = answer[end : match.start()]
-        words = _NUMBERED.sub(" ", segment)
+        words = _NO_WORDS.sub(" ", segment)
         claim = plain_sentences(words)[-1] if _WORD.search(words) else claim
         written, end = written + segment, match.end()
         names = [name.upper() for name in re.split(r"[\s,;]+", match["bracketed"] or match["ending"])]

@@ -40,6 +40,8 @@ def test_answers_its_clients_and_leaves_the_model_alone(
         "PREFRAG_LLM_BASE_URL": model.url,
         "PREFRAG_LLM_MODEL": "served",
         "PREFRAG_DRAIN_SECONDS": "1",
+        # Otherwise the server would try the model when it starts.
+        "PREFRAG_LLM_FORMAT": "text",
     }
     command = ("-m", "prefrag.cli.main", "serve", "--demo", "--workers", workers)
     with ThreadPoolExecutor() as threads:

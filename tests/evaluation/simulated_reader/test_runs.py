@@ -224,7 +224,7 @@ def test_every_reply_format_gives_the_same_trace(build: Build, name: str):
         pipeline = build(name, replace, judge_error=0.3, reflection_error=0.3, distraction=0.1, seed=1)
         results.append([everything(pipelines.ask(one["question"], pipeline, top_k=1)) for one in QUESTIONS])
 
-    assert all(result["answer"] for result in results[0])
+    assert all(result["answer"] or result["guess"] for result in results[0])
     assert all(result == results[0] for result in results[1:])
 
 
