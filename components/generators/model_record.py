@@ -61,10 +61,10 @@ class ModelRecord:
 
     def recall(self) -> None:
         """Read what another process has stored of this build."""
-        kept = _read_file().get(self.name)
-        if kept is not None and kept.build == self.build:
+        stored = _read_file().get(self.name)
+        if stored is not None and stored.build == self.build:
             for name in _Kept.model_fields:
-                setattr(self, name, getattr(kept, name) or getattr(self, name))
+                setattr(self, name, getattr(stored, name) or getattr(self, name))
 
     def _store(self) -> None:
         path = _path()
@@ -72,9 +72,9 @@ class ModelRecord:
             with hold_lock(path.with_name(f"{path.name}.lock"), _LOCK_SECONDS, "storing what it knows of a model"):
                 known, own = _read_file(), {field.name: getattr(self, field.name) for field in fields(self)}
                 # What another process has found out of the same build stays.
-                if (kept := known.get(self.name)) is not None and kept.build == self.build:
+                if (stored := known.get(self.name)) is not None and stored.build == self.build:
                     own |= {
-                        name: value for name in _Kept.model_fields if (value := getattr(kept, name)) and not own[name]
+                        name: value for name in _Kept.model_fields if (value := getattr(stored, name)) and not own[name]
                     }
                 draft = path.with_name(f"{path.name}.new")
                 draft.write_bytes(_FILE.dump_json({**known, self.name: _Kept(**own)}, indent=2))

@@ -140,11 +140,11 @@ def measure_chain(
         for sentence in shown_sentences((document.content or "")[:_MAX_READ])
     ]
     chain, said = {own}, [f" {normalize_words(carrier.sentence)} "]
-    held = set(stems_of(f"{titles[own]} {carrier.sentence}"))
-    cover = alone = sum_of_weights(asked, held)
+    covered = set(stems_of(f"{titles[own]} {carrier.sentence}"))
+    cover = alone = sum_of_weights(asked, covered)
     for _ in range(_LINKS):
         linked = [
-            (sum_of_weights(asked, held | stems), place, words, stems)
+            (sum_of_weights(asked, covered | stems), place, words, stems)
             for place, words, stems in sentences
             if any(keys[other] and f" {keys[other]} " in words for other in chain - {place})
             or (place not in chain and keys[place] and any(f" {keys[place]} " in text for text in said))
@@ -155,7 +155,7 @@ def measure_chain(
         cover, place, words, stems = best
         chain.add(place)
         said.append(words)
-        held |= stems
+        covered |= stems
     return alone, cover - alone
 
 

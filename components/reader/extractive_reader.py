@@ -223,7 +223,7 @@ class ExtractiveReader(Block):
 
     def judge(self, question: str, documents: Sequence[Document], answer: str) -> Judgement:
         """Judge an answer that somebody else proposes; see :meth:`Reader.judge`."""
-        documents = [one for one in documents if (one.content or "").strip()]
+        documents = [document for document in documents if (document.content or "").strip()]
         if (carrier := find_carrier(question, answer, documents)) is None:
             return Judgement()
         cover, linked = measure_chain(question, carrier, documents, self.weight)

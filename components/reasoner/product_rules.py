@@ -35,10 +35,11 @@ def add_search(
 def replace_repeated(state: State, form: ReplyFormat, tools: list[Tool]) -> State:
     """Replace a query that was already asked by the extractive reader's next query; without one, end the searches."""
     step, before = state.step, replace(state, steps=state.steps[:-1])
-    asked = {(one.named_source, _key(one.query)) for one in before.steps if one.action is Action.SEARCH}
+    searches = [earlier for earlier in before.steps if earlier.action is Action.SEARCH]
+    asked = {(search.named_source, _key(search.query)) for search in searches}
     if step.action is not Action.SEARCH or (step.named_source, _key(step.query)) not in asked:
         return state
-    tool = next((one for one in tools if one.name == step.tool), tools[0])
+    tool = next((offered for offered in tools if offered.name == step.tool), tools[0])
     query = next_query(before)
     if query is None or (tool.source, _key(query)) in asked:
         return before.with_step(replace(step, action=Action.NONE, query=""))

@@ -20,7 +20,7 @@ def write_check(state: State, check: AnswerCheck | None, cites: bool) -> State:
         return state.with_event("checked", text="", certainty="not_found")
     known, answer = known_marks(state), state.step.answer
     if check.evidence and cites and not read_citations(answer, known)[1]:
-        supported = [one for one in shown_sentences(answer) if one not in check.unsupported] or [answer]
+        supported = [sentence for sentence in shown_sentences(answer) if sentence not in check.unsupported] or [answer]
         mark = mark_of(check.evidence[0].document, state)
         answer = answer.replace(supported[0], f"{supported[0]}{mark}", 1)
     shown = {"certainty": check.certainty, "probability": check.probability}
@@ -46,10 +46,10 @@ def choose_likeliest(state: State) -> State:
 
 def choose_given(state: State) -> State:
     """After the model has failed, give its likely proposal where the reader's answer is not sure."""
-    given = [step for step in state.steps[:-1] if (step.probability or 0.0) >= GIVEN and step.answer]
-    if state.step.action is not Action.ANSWER or state.step.certainty == "stated" or not given:
+    likely = [step for step in state.steps[:-1] if (step.probability or 0.0) >= GIVEN and step.answer]
+    if state.step.action is not Action.ANSWER or state.step.certainty == "stated" or not likely:
         return state
-    best = max(given, key=lambda step: step.probability or 0.0)
+    best = max(likely, key=lambda step: step.probability or 0.0)
     return replace(state, steps=(*state.steps[:-1], replace(best, action=Action.ANSWER, searches=(), documents=())))
 
 

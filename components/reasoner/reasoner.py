@@ -36,7 +36,7 @@ SEARCH_ENGINE = Tool(
     "for looking up facts about people, places, works, events and anything else.",
 )
 SOURCE_NOT_CHOSEN = "There is no language model to choose a source, so the preferred source is searched first."
-AGAIN = "Your last reply could not be read. Reply with the answer alone, in a few words."
+AGAIN = "Your last reply could not be read. Reply with the answer alone, in a few words, or NOT FOUND."
 _UNUSABLE = (Action.UNREADABLE, Action.UNKNOWN_ACTION)
 # A small model answers better from few passages.
 _MOST_SHOWN = 6
@@ -202,15 +202,15 @@ class Reasoner:
     async def _settle_narrowly(self, state: State, after: State) -> State:
         """Settle the answer of a small model. A weak answer is kept as a proposal while a search is left."""
         documents = self._choose_shown(state)
-        after = write_check(after, await self._check(after, documents, _read_signs(after)), self._answer.cite)
+        signs = AnswerSigns(mean_logprob=after.step.mean_logprob)
+        after = write_check(after, await self._check(after, documents, signs), self._answer.cite)
         if (after.step.probability or 0.0) >= ACCEPTED:
             return after
         left = state.settings.max_steps + state.supplements - state.replies
         if not self.must_answer and left > 0:
-            query, reached = next_query(state), after
-            if by_code := query is not None or state.replies >= _FEWEST_SEARCHES:
-                query = query or ""
-            else:
+            query, reached, by_code = next_query(state), after, True
+            if query is None and state.replies < _FEWEST_SEARCHES:
+                by_code = False
                 reached, query = await self._ask_for_query(state, after)
             if query:
                 searched = self._search_instead(state, reached, query, by_code)
@@ -221,7 +221,7 @@ class Reasoner:
                 forced = await self._send(replace(after, steps=state.steps), MUST_ANSWER)
             except RunError as error:
                 return keep_after(after, error, state)
-            signs = replace(_read_signs(forced), is_forced=True)
+            signs = AnswerSigns(is_forced=True, mean_logprob=forced.step.mean_logprob)
             after = write_check(forced, await self._check(forced, documents, signs), self._answer.cite)
         return choose_likeliest(after)
 
@@ -341,7 +341,8 @@ class Reasoner:
         cites = self.asks_to_cite and settings.prompts == "product" and (marks or not self.must_answer)
         answer_format = self._answer.words or ANSWER_FORMATS[settings.answer_type]
         narrow = form.asks_narrowly
-        chosen = [one for one in self._choose_shown(state) if one not in state.attached] if narrow else []
+        shown = self._choose_shown(state) if narrow else ()
+        chosen = [document for document in shown if document not in state.attached]
 
         def turns(observations: Observations) -> list[Turn]:
             if narrow:
@@ -451,7 +452,3 @@ class Reasoner:
             label = step.label.value if step.label else None
             state = state.with_event("answer", text=cite_plainly(step.answer, known), label=label, forced=forced)
         return state
-
-
-def _read_signs(state: State) -> AnswerSigns:
-    return AnswerSigns(mean_logprob=state.step.mean_logprob)
