@@ -29,6 +29,7 @@ from prefrag.components.web.web_retriever import WebRetriever
 from prefrag.pipelines.blocks import Block, Change, blocks, class_of, parameters_of
 from prefrag.pipelines.replacing import replace_parts
 from prefrag.pipelines.run_labels import name_index
+from prefrag.pipelines.wiring import check_wiring
 
 YAML_PIPELINES = prefrag.ROOT / "yaml_pipelines"
 
@@ -172,6 +173,7 @@ def build(block: Block, name: str) -> Any:
         raise PipelineMissing(f"The pipeline {name} has no component {' and no '.join(sorted(missing))}: add it.")
     try:
         guard_web(pipeline)
+        check_wiring(pipeline)
     except ValueError as error:
         raise PipelineMissing(f"The pipeline {name} cannot be loaded: {error}") from error
     refuse_remote_models(pipeline)

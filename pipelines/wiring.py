@@ -1,0 +1,105 @@
+"""Check how the components of a pipeline are connected, before a question goes the wrong way."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import networkx
+
+from prefrag.components.parts import walk_parts
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.state.state import State
+
+START, ANSWER = "start", "answer"
+# The outputs of a component that name the source which has to be searched next.
+_NAMING = ("search_", "switch_")
+
+
+def check_wiring(pipeline: Any) -> None:
+    """Check that each state finds a way from `start` to `answer`, over the source that it is meant for.
+
+    A pipeline of Haystack accepts an output that leads nowhere, and a query for one's own documents that is sent to
+    the web instead.
+
+    :param pipeline: The Haystack pipeline, with the components `start` and `answer`.
+    :raises ValueError: When a connection is missing or leads to another source. The message has a line per fault.
+    """
+    faults = [*_find_open_ends(pipeline), *_find_missing_sources(pipeline), *_find_wrong_sources(pipeline)]
+    # A missing connection cuts parts off too, and is the better explanation.
+    faults = faults or list(_find_closed_circles(pipeline))
+    if faults:
+        raise ValueError("\n".join(["its connections are wrong:", *(f"  {fault}" for fault in faults)]))
+
+
+def _find_open_ends(pipeline: Any) -> Iterator[str]:
+    """Name the inputs that nothing feeds, and the outputs whose state is lost."""
+    for name, node in pipeline.graph.nodes(data=True):
+        for socket in node["input_sockets"].values():
+            # The caller gives the question to `start`.
+            if socket.is_mandatory and not socket.senders and name != START:
+                yield (
+                    f"{name}.{socket.name} gets nothing: add `- {{sender: ..., receiver: {name}.{socket.name}}}` "
+                    f"under `connections`, or take {name} out."
+                )
+        for socket in node["output_sockets"].values():
+            if socket.type is State and not socket.receivers:
+                yield (
+                    f"{name}.{socket.name} leads nowhere: add `- {{sender: {name}.{socket.name}, receiver: ...}}` "
+                    "under `connections`."
+                )
+
+
+def _find_missing_sources(pipeline: Any) -> Iterator[str]:
+    """Name the sources that a component chooses from, and that no component searches."""
+    searched = {part.name for _, part in walk_parts(pipeline) if isinstance(part, RetrievalSource)}
+    for name, node in pipeline.graph.nodes(data=True):
+        for source in _sources_of(node):
+            if source not in searched:
+                yield (
+                    f"{name} names the source '{source}', and no component searches it: add a RetrievalSource with "
+                    f"`name: {source}`, or take '{source}' out of the sources."
+                )
+
+
+def _find_wrong_sources(pipeline: Any) -> Iterator[str]:
+    """Name the outputs whose state arrives at another source first than the one in the output's name."""
+    for name, node in pipeline.graph.nodes(data=True):
+        for socket in node["output_sockets"].values():
+            prefix = next((prefix for prefix in _NAMING if socket.name.startswith(prefix)), None)
+            source = socket.name.removeprefix(prefix or "")
+            if prefix is None or source not in _sources_of(node):
+                continue
+            for wrong in sorted(_first_sources(pipeline, socket.receivers) - {source}):
+                yield (
+                    f"{name}.{socket.name} leads to the source '{wrong}': connect it to the component that searches "
+                    f"'{source}'."
+                )
+
+
+def _sources_of(node: dict[str, Any]) -> Sequence[str]:
+    return getattr(node["instance"], "sources", None) or ()
+
+
+def _first_sources(pipeline: Any, receivers: list[str]) -> set[str]:
+    """Return the names of the sources that are reached from these components without passing another source."""
+    waiting, passed, reached = list(receivers), set(), set()
+    while waiting:
+        if (name := waiting.pop()) in passed:
+            continue
+        passed.add(name)
+        part = pipeline.graph.nodes[name]["instance"]
+        if isinstance(part, RetrievalSource):
+            reached.add(part.name)
+        else:
+            waiting += pipeline.graph.successors(name)
+    return reached
+
+
+def _find_closed_circles(pipeline: Any) -> Iterator[str]:
+    """Name the components that no state reaches, and those from which no state reaches the answer."""
+    after_start = networkx.descendants(pipeline.graph, START) | {START}
+    before_answer = networkx.ancestors(pipeline.graph, ANSWER) | {ANSWER}
+    for name, node in pipeline.graph.nodes(data=True):
+        if name not in after_start:
+            yield f"{name} is not reached from {START}: connect it, or take it out."
+        elif name not in before_answer and any(socket.type is State for socket in node["output_sockets"].values()):
+            yield f"{name} does not lead to {ANSWER}: connect one of its outputs with a component that does."
