@@ -26,6 +26,7 @@ from prefrag.components.settings import export_secrets, settings
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.web_switch import explain_closed
 from prefrag.components.web.web_retriever import WebRetriever
+from prefrag.pipelines.advice import explain_error, explain_keys, explain_yaml
 from prefrag.pipelines.blocks import Block, Change, blocks, class_of, parameters_of
 from prefrag.pipelines.replacing import replace_parts
 from prefrag.pipelines.run_labels import name_index
@@ -55,6 +56,18 @@ class PipelineMissing(Missing, ValueError):
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """A YAML loader that also reads the tuples that Haystack writes."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        """Refuse a key that stands twice, of which YAML would silently keep the second."""
+        keys: set[str] = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                continue
+            if key.value in keys:
+                raise yaml.constructor.ConstructorError(None, None, f"'{key.value}' stands here twice", key.start_mark)
+            keys.add(key.value)
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep=deep)
+        return mapping
 
 
 _Loader.add_constructor(
@@ -143,12 +156,19 @@ def read_block(path: Path) -> Block:
     try:
         block = copy.deepcopy(_parse(text))
     except yaml.YAMLError as error:
-        raise PipelineMissing(f"The pipeline {path} cannot be loaded: {error}") from error
-    if not isinstance(block, dict) or not isinstance(block.get("components"), dict):
+        raise PipelineMissing(f"The pipeline {path} cannot be loaded: {explain_yaml(error, text)}") from error
+    if not isinstance(block, dict) or not isinstance(block.get("components", {}), dict):
         raise PipelineMissing(f"The pipeline {path} cannot be loaded: it has no `components`.")
+    if missing := explain_keys(block):
+        raise PipelineMissing(f"The pipeline {path} cannot be loaded: {missing}")
     if own := settings.pipelines_dir:
         make_importable(own, (part["type"] for part in blocks(block)))
     return block
+
+
+def _shipped_types() -> set[str]:
+    files = sorted(YAML_PIPELINES.glob("*.yaml"))
+    return {name for file in files for name in re.findall(r"\btype: ([\w.]+)", file.read_text(encoding="utf-8"))}
 
 
 @lru_cache(maxsize=64)
@@ -168,7 +188,9 @@ def build(block: Block, name: str) -> Any:
     try:
         pipeline = Pipeline.from_dict(block)
     except Exception as error:
-        raise PipelineMissing(f"The pipeline {name} cannot be loaded: {_explain(error)}") from error
+        text = read(Path(name)) if name.endswith((".yaml", ".yml")) and Path(name).is_file() else ""
+        reason = explain_error(error, block, text, _shipped_types())
+        raise PipelineMissing(f"The pipeline {name} cannot be loaded: {reason}") from error
     if missing := {"start", "answer"} - set(pipeline.graph.nodes):
         raise PipelineMissing(f"The pipeline {name} has no component {' and no '.join(sorted(missing))}: add it.")
     try:
@@ -180,12 +202,6 @@ def build(block: Block, name: str) -> Any:
     # The audit log and the spans show this name.
     pipeline.name = Path(name).stem
     return pipeline
-
-
-def _explain(error: Exception) -> str:
-    # Haystack's message contains all settings of the component. Keep only its name and what is wrong with it.
-    match = re.search(r"component '(?P<name>[^']+)'.*Original error: (?P<reason>.*)", str(error), re.DOTALL)
-    return f"component '{match['name']}': {match['reason'].strip()}" if match else str(error)
 
 
 def guard_web(pipeline: Any) -> None:
