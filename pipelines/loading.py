@@ -41,13 +41,11 @@ _VARIABLE = re.compile(r"\$\{(?P<name>[A-Z][A-Z0-9_]*)(?::-(?P<default>[^}]*))?\
 ALLOWLIST_VARIABLE = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
 
 
-def trust_modules(*names: str) -> None:
-    """Add modules to Haystack's allowlist, because Haystack 3 builds components only from the modules listed there."""
-    listed = [name for name in os.environ.get(ALLOWLIST_VARIABLE, "").split(",") if name]
-    os.environ[ALLOWLIST_VARIABLE] = ",".join(dict.fromkeys([*listed, *names]))
-
-
-trust_modules("prefrag", "duckduckgo_api_haystack")
+def trust_module(name: str) -> None:
+    """Add a module to Haystack's allowlist, because Haystack 3 builds components only from the modules listed there."""
+    # `prefrag` itself is listed when it is imported.
+    listed = os.environ[ALLOWLIST_VARIABLE].split(",")
+    os.environ[ALLOWLIST_VARIABLE] = ",".join(dict.fromkeys([*listed, name]))
 
 
 class PipelineMissing(Missing, ValueError):
@@ -276,7 +274,7 @@ def make_importable(folder: Path, types: Iterable[str]) -> None:
     for name, file in sorted(modules.items()):
         found = _find_module_file(name)
         if found == file.resolve():
-            trust_modules(name)
+            trust_module(name)
         elif name in used:
             raise BadInput(f"{file} has the name of a module that is imported instead ({found or name}): rename it.")
 

@@ -32,3 +32,8 @@ os.environ.setdefault("OTEL_PYTHON_INSTRUMENTATION_ELASTICSEARCH_ENABLED", "fals
 # The threads of OpenBLAS wait for each other by running, which doubles the processor time of a question over a million
 # passages: several questions at once use the cores better. It reads this when numpy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Haystack 3 builds components only from the modules listed here. So a program that imports this package can load its
+# pipelines with plain Haystack too.
+_listed = [name for name in os.environ.get("HAYSTACK_DESERIALIZATION_ALLOWLIST", "").split(",") if name]
+_listed = [*_listed, *(name for name in ("prefrag", "duckduckgo_api_haystack") if name not in _listed)]
+os.environ["HAYSTACK_DESERIALIZATION_ALLOWLIST"] = ",".join(_listed)

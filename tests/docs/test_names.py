@@ -2,7 +2,10 @@
 
 import ast
 import inspect
+import os
 import re
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -83,7 +86,7 @@ def test_each_file_between_backticks_exists(file: Path):
 
 def test_the_examples_of_load_run(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    (code,) = fenced(PIPELINES.read_text(encoding="utf-8"), "python")
+    code, _ = fenced(PIPELINES.read_text(encoding="utf-8"), "python")
     loaded: list[object] = []
     names: dict[str, object] = {}
     for statement in ast.parse(code).body:
@@ -98,6 +101,17 @@ def test_the_examples_of_load_run(monkeypatch: pytest.MonkeyPatch):
     assert not retriever.get_component("web").retriever.demo_stand_in
     assert settings.get_component("local").retriever.document_store.index == "mine"
     assert settings.get_component("judge").judge.tree_judge.cost_of_leaving == 5
+
+
+def test_the_example_in_plain_haystack_runs(tmp_path: Path):
+    _, code = fenced(PIPELINES.read_text(encoding="utf-8"), "python")
+    listed = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
+    environment = {name: value for name, value in os.environ.items() if name != listed}
+    environment |= {"PREFRAG_DATA_DIR": str(tmp_path), "PYTHONPATH": str(CHECKOUT)}
+
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
+
+    assert done.stdout.startswith("Tobias Greaves [1"), done.stderr
 
 
 def test_the_picture_is_that_of_the_pipeline():
