@@ -207,8 +207,11 @@ class Commit:
             document_id, content, meta = known
             return Document(id=document_id, content=content, meta=meta.copy(), score=score)
         document = read_document(self.searcher, address, score)
-        # Documents with lists or dictionaries in their metadata are not cached: copies would share the same lists.
-        if all(isinstance(value, str | int | float | None) for value in document.meta.values()):
+        # Documents with lists or dictionaries in their metadata are not cached: copies would share the same lists. Nor
+        # are those with an embedding, which take too much memory.
+        if document.embedding is None and all(
+            isinstance(value, str | int | float | None) for value in document.meta.values()
+        ):
             if len(self._documents) >= _MAX_DOCUMENTS:
                 self._documents.clear()
             self._documents[key] = document.id, document.content, document.meta.copy()

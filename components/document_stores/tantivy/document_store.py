@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from haystack.document_stores.types import DuplicatePolicy
 from tantivy import Query
 
 from prefrag.components.block import Block, check_range
+from prefrag.components.both_ways import in_thread_async
 from prefrag.components.document_stores.tantivy import analysis
 from prefrag.components.document_stores.tantivy.damage import report_damage
 from prefrag.components.document_stores.tantivy.filters import check_filters
@@ -28,6 +30,8 @@ from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.settings import settings
 
 _CHECKED_CHARACTERS = 200
+# How Haystack's stores call the types of metadata.
+_TYPE_NAMES = {bool: "boolean", int: "int", float: "float"}
 
 
 class TantivyDocumentStore(Block):
@@ -37,8 +41,8 @@ class TantivyDocumentStore(Block):
     the latest commit. `write_documents` returns once the documents are on disk. The title is `meta["title"]` and weighs
     1.25 times as much as the text. Words are lower-cased and stemmed, and stop words are left out.
 
-    Documents are stored with their id, content and metadata, but without embeddings and blobs. Metadata may contain
-    JSON values and dates.
+    Documents are stored with their id, content, metadata and embedding. Metadata may contain JSON values and dates. The
+    store keeps an embedding, but searches by words only: vectors are searched by :class:`VectorRetriever`.
 
     Objects of this class are cheap: in one process, all stores of the same folder share the opened index. A store may
     be used from several threads.
@@ -208,7 +212,8 @@ class TantivyDocumentStore(Block):
         :param policy: What to do if an id exists already, or occurs twice among the documents: FAIL and NONE raise an
             error, SKIP keeps the first document, OVERWRITE keeps the last.
         :returns: The number of documents written; with OVERWRITE, the length of `documents`.
-        :raises ValueError: When an element is not a Document, or its metadata cannot be stored unchanged.
+        :raises ValueError: When an element is not a Document, its metadata cannot be stored unchanged, or it has a blob
+            or a sparse embedding.
         :raises DuplicateDocumentError: When the policy is FAIL or NONE and an id is not new.
         :raises DocumentStoreError: When another process writes for too long, or the disk cannot be written.
         """
@@ -216,6 +221,9 @@ class TantivyDocumentStore(Block):
         for document in documents:
             if not isinstance(document, Document):
                 raise ValueError(f"write_documents takes a list of haystack Documents, not of {type(document)}.")
+            if document.blob is not None or document.sparse_embedding is not None:
+                part = "blob" if document.blob is not None else "sparse embedding"
+                raise ValueError(f"Document '{document.id}' has a {part}, which this store does not keep: remove it.")
         return self._open_for_writing().write(documents, policy, self.lock_timeout) if documents else 0
 
     @report_damage
@@ -237,6 +245,91 @@ class TantivyDocumentStore(Block):
         """Delete every document; the index keeps its language."""
         if self._open():
             self._open_for_writing().delete_all(self.lock_timeout)
+
+    def delete_by_filter(self, filters: dict[str, Any]) -> int:
+        """Delete the documents that match filters, and return their number."""
+        matching = [document.id for document in self.iterate_documents(filters)]
+        self.delete_documents(matching)
+        return len(matching)
+
+    def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
+        """Set these metadata fields of the documents that match filters, and return the number of these documents."""
+        matching = [replace(document, meta={**document.meta, **meta}) for document in self.iterate_documents(filters)]
+        self.write_documents(matching, DuplicatePolicy.OVERWRITE)
+        return len(matching)
+
+    def count_documents_by_filter(self, filters: dict[str, Any]) -> int:
+        """Count the documents that match filters."""
+        return sum(1 for _ in self.iterate_documents(filters)) if filters else self.count_documents()
+
+    def get_metadata_fields_info(self) -> dict[str, dict[str, str]]:
+        """Return the type of each metadata field: `boolean`, `int`, `float` or `keyword`. All documents are read."""
+        types: dict[str, dict[str, str]] = {}
+        for document in self.iterate_documents():
+            for name, value in document.meta.items():
+                if value is not None:
+                    types[name] = {"type": _TYPE_NAMES.get(type(value), "keyword")}
+        return types
+
+    def get_metadata_field_min_max(self, metadata_field: str) -> dict[str, Any]:
+        """Return the lowest and highest value of a metadata field as ``min`` and ``max``. All documents are read.
+
+        Both are None if no document has a value, or if the values cannot be compared.
+        """
+        values = self._values_of(metadata_field)
+        try:
+            return {"min": min(values, default=None), "max": max(values, default=None)}
+        except TypeError:
+            return {"min": None, "max": None}
+
+    def get_metadata_field_unique_values(
+        self,
+        metadata_field: str,
+        search_term: str | None = None,
+        from_: int = 0,
+        size: int = 10,
+        filters: dict[str, Any] | None = None,
+    ) -> tuple[list[Any], int]:
+        """List the different values of a metadata field, ordered by their texts. All documents are read.
+
+        :param metadata_field: The name of the field, with or without `meta.`.
+        :param search_term: List only values with this text, in any case.
+        :param from_: The number of values to leave out at the beginning.
+        :param size: The maximum number of values to return.
+        :param filters: Read only documents that match these filters.
+        :returns: The values, and the number of all different values.
+        """
+        values = self._values_of(metadata_field, filters)
+        wanted = (search_term or "").casefold()
+        # 1 and "1" are two values, and so are 1 and 1.0.
+        different = {_as_json(value): value for value in values if wanted in str(value).casefold()}
+        ordered = sorted(different, key=lambda text: (str(different[text]), text))
+        return [different[text] for text in ordered[from_ : from_ + size]], len(ordered)
+
+    def count_unique_metadata_by_filter(self, filters: dict[str, Any], metadata_fields: list[str]) -> dict[str, int]:
+        """Count the different values of each of these metadata fields in the documents that match filters."""
+        return {
+            name.removeprefix("meta."): len(set(map(_as_json, self._values_of(name, filters))))
+            for name in metadata_fields
+        }
+
+    def _values_of(self, name: str, filters: dict[str, Any] | None = None) -> list[Any]:
+        field = name.removeprefix("meta.")
+        values = (document.meta.get(field) for document in self.iterate_documents(filters))
+        return [value for value in values if value is not None]
+
+    count_documents_async = in_thread_async(count_documents)
+    filter_documents_async = in_thread_async(filter_documents)
+    write_documents_async = in_thread_async(write_documents)
+    delete_documents_async = in_thread_async(delete_documents)
+    delete_all_documents_async = in_thread_async(delete_all_documents)
+    delete_by_filter_async = in_thread_async(delete_by_filter)
+    update_by_filter_async = in_thread_async(update_by_filter)
+    count_documents_by_filter_async = in_thread_async(count_documents_by_filter)
+    get_metadata_fields_info_async = in_thread_async(get_metadata_fields_info)
+    get_metadata_field_min_max_async = in_thread_async(get_metadata_field_min_max)
+    get_metadata_field_unique_values_async = in_thread_async(get_metadata_field_unique_values)
+    count_unique_metadata_by_filter_async = in_thread_async(count_unique_metadata_by_filter)
 
     @report_damage
     def check(self) -> None:
@@ -281,6 +374,10 @@ class TantivyDocumentStore(Block):
             )
         self._latest = index
         return index
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, default=str, sort_keys=True)
 
 
 # The user's answer about the web has its own file. If it were in the settings file, each answer would reopen the index.

@@ -69,8 +69,11 @@ def to_tantivy(document: Document) -> tantivy.Document:
 def read_document(searcher: tantivy.Searcher, address: tantivy.DocAddress, score: float | None = None) -> Document:
     """Read a document that a search found."""
     stored: Any = searcher.doc(address).get_first("stored")
-    document_id, content, meta = _decode(stored.decode("utf-8"))
-    return Document(id=document_id, content=content, meta=meta, score=score)
+    # Only documents that were written with an embedding have a fourth part.
+    document_id, content, meta, *embedding = _decode(stored.decode("utf-8"))
+    return Document(
+        id=document_id, content=content, meta=meta, score=score, embedding=embedding[0] if embedding else None
+    )
 
 
 def all_names(meta: dict[str, Any], parents: str = "") -> Iterator[str]:
@@ -90,16 +93,17 @@ def _metadata_terms(meta: dict[str, Any], parents: str = "") -> Iterator[str]:
 
 
 def _encode(document: Document) -> bytes:
-    meta = document.meta
+    meta, embedding = document.meta, document.embedding
+    parts = [document.id, document.content, meta, *([] if embedding is None else [embedding])]
     try:
-        stored = _ENCODER.encode([document.id, document.content, meta])
-        plain = all(isinstance(value, str | int | None) for value in meta.values())
-        if not plain and _decode(stored) != [document.id, document.content, meta]:
+        stored = _ENCODER.encode(parts)
+        plain = embedding is None and all(isinstance(value, str | int | None) for value in meta.values())
+        if not plain and _decode(stored) != parts:
             raise ValueError("a tuple, a key that is not a string, or NaN")
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"The metadata of document '{document.id}' cannot be stored unchanged ({error}). Use strings, numbers, "
-            "booleans, None, dates, and lists and dictionaries of them."
+            f"The metadata or embedding of document '{document.id}' cannot be stored unchanged ({error}). Use strings, "
+            "numbers, booleans, None, dates, and lists and dictionaries of them."
         ) from error
     try:
         return stored.encode("utf-8")
