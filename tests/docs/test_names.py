@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from haystack.components.agents import Agent
 
 from prefrag import pipelines
 from prefrag.components.judge.judge import Judge
@@ -114,6 +115,27 @@ def test_the_example_in_plain_haystack_runs(tmp_path: Path):
     assert done.stdout.startswith("Tobias Greaves [1"), done.stderr
 
 
+def test_the_examples_of_parts_and_agents_run(tmp_path: Path):
+    parts, concat, tool, agent = fenced((CHECKOUT / "docs" / "agents.md").read_text(encoding="utf-8"), "python")
+    has_hooks = "hooks" in inspect.signature(Agent.__init__).parameters
+    code = "\n".join([parts, concat, tool, agent if has_hooks else ""])
+    environment = os.environ | {
+        "PREFRAG_DATA_DIR": str(tmp_path),
+        "PYTHONPATH": str(CHECKOUT),
+        "OPENAI_API_KEY": "none",
+    }
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+
+    found, query, pairs, answer = done.stdout.splitlines() or [done.stderr] * 4
+    assert found == "meter-0001", done.stderr
+    assert query.startswith("Who designed the Shearwater Current Meter?")
+    assert int(pairs) >= 1
+    assert answer == "Tobias Greaves [1]"
+
+
 def test_the_picture_is_that_of_the_pipeline():
     from prefrag.pipelines.drawing import mermaid
 
@@ -124,7 +146,7 @@ def test_the_picture_is_that_of_the_pipeline():
 
 def test_contributing_lists_the_rooms_of_components_in_their_order():
     blocks = fenced((CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
-    (order,) = [block for block in blocks if block.startswith("dr_rag")]
+    (order,) = [block for block in blocks if block.startswith("agent_hooks")]
     components = CHECKOUT / "components"
     present = [room for room in ROOMS if (components / room).is_dir() or (components / f"{room}.py").exists()]
 

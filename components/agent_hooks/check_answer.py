@@ -1,0 +1,84 @@
+"""The hook that checks the answer of an Agent against the passages that its tools found."""
+
+import re
+from typing import Any
+
+from haystack import Document
+from haystack.dataclasses import ChatMessage, ChatRole
+
+from prefrag.components.agent_hooks.conversation import find_documents, find_question
+from prefrag.components.block import Block
+from prefrag.components.reader.extractive_reader import ExtractiveReader
+from prefrag.components.reader.reader import Judgement, Reader
+from prefrag.components.reasoner.answer_check import AnswerCheck, check_answer
+
+_MARK = re.compile(r"[ \t]*\[doc ([^\[\]\n]{1,64})\]")
+_MARK_CHARACTERS = 8  # of a document's id
+
+
+class CheckAnswer(Block):
+    """Say of an Agent's answer whether a passage states it, and correct its marks. Register it under ``after_run``.
+
+    A mark such as ``[doc 1a2b3c4d]`` holds the first characters of a document's id. Marks of no document are taken out,
+    and the document that carries the answer is marked. An answer whose words stand in no passage is shown as the
+    model's own words. The metadata of the message has all of it under ``prefrag``.
+
+    ```python
+    from prefrag.components.agent_hooks.check_answer import CheckAnswer
+
+    hooks = {"after_run": [CheckAnswer()]}
+    ```
+    """
+
+    allowed_hook_points = ("after_run",)
+
+    def __init__(self, reader: Reader | None = None, documents_key: str = "documents"):
+        """Set up the hook.
+
+        :param reader: What judges the answer; by default the shipped reader.
+        :param documents_key: The key of the Agent's state to which its tools write the documents that they find.
+        """
+        self.reader = ExtractiveReader() if reader is None else reader
+        self.documents_key = documents_key
+
+    def warm_up(self) -> None:
+        """Load the reader."""
+        if callable(warm_up := getattr(self.reader, "warm_up", None)):
+            warm_up()
+
+    def run(self, state: Any) -> None:
+        """Check the last message, if it is an answer.
+
+        :param state: The Agent's state, which is changed in place.
+        """
+        messages = state.data["messages"]
+        if not messages or not messages[-1].is_from(ChatRole.ASSISTANT) or not messages[-1].text:
+            return
+        *earlier, last = messages
+        question, documents = find_question(earlier), find_documents(state, self.documents_key)
+        answer = _MARK.sub("", last.text).strip()
+        judged = self.reader.judge(question, documents, answer) if documents else Judgement()
+        check = check_answer(question, answer, documents, judged)
+        found = {
+            "certainty": check.certainty,
+            "evidence": [
+                {"id": evidence.document.id, "sentence": evidence.sentence, "meta": evidence.document.meta}
+                for evidence in check.evidence
+            ],
+            "unsupported": list(check.unsupported),
+        }
+        text = _show(last.text, answer, documents, check)
+        checked = ChatMessage.from_assistant(text, meta={**last.meta, "prefrag": found})
+        state.set("messages", [*earlier, checked], handler_override=lambda before, after: after)
+
+
+def _show(text: str, answer: str, documents: list[Document], check: AnswerCheck) -> str:
+    if check.certainty == "not_found":
+        return f"Not found in the documents. In the model's own words: {answer}"
+    marks = {document.id[:_MARK_CHARACTERS] for document in documents}
+    shown = _MARK.sub(lambda match: match[0] if match[1] in marks else "", text).strip()
+    for sentence in check.unsupported:
+        shown = shown.replace(sentence, f"{sentence} [in no passage]")
+    if not any(match[1] in marks for match in _MARK.finditer(shown)):
+        shown += f" [doc {check.evidence[0].document.id[:_MARK_CHARACTERS]}]"
+    return shown if check.certainty == "stated" else f"Probably: {shown}"

@@ -1,0 +1,41 @@
+"""Read the conversation of an Agent."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from haystack import Document
+from haystack.dataclasses import ChatMessage, ChatRole
+
+from prefrag.components.state.state import Action, RunSettings, Search, State, Step
+
+# The key in the metadata of a message that a hook has written in the user's name.
+BY_CODE = "prefrag_hook"
+
+
+def find_question(messages: Sequence[ChatMessage]) -> str:
+    """Return the last message that the user has written; an empty text without one."""
+    asked = (
+        message.text for message in reversed(messages) if message.is_from(ChatRole.USER) and BY_CODE not in message.meta
+    )
+    return next(filter(None, asked), "")
+
+
+def find_documents(state: Any, key: str) -> list[Document]:
+    """Return the documents that the Agent's tools have written to a key of its state."""
+    return list(state.data.get(key) or ())
+
+
+def make_state(messages: Sequence[ChatMessage], tool: str, documents: Sequence[Document]) -> State:
+    """Describe an Agent's searches with one tool as a run, so that a judge can judge them.
+
+    :param messages: The conversation.
+    :param tool: The name of the tool that searches the documents.
+    :param documents: All that it found.
+    :returns: The state of a run that has found these documents with the last query.
+    """
+    question = find_question(messages)
+    calls = [call for message in messages for call in message.tool_calls if call.tool_name == tool]
+    query = str(calls[-1].arguments.get("query") or question) if calls else question
+    search = Search(source=tool, query=query, documents=tuple(documents))
+    step = Step(Action.SEARCH, query=query, searches=(search,), source=tool)
+    return State(question, RunSettings(sources=(tool,), preferred=tool), steps=(step,))
