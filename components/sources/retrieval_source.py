@@ -32,6 +32,7 @@ from prefrag.components.state.places import name_documents, standing_of
 from prefrag.components.state.state import RESERVED_META, ModelTraffic, RunError, Search, State, identity
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
+from prefrag.components.text.unicode_form import normalize_unicode
 from prefrag.components.tracing import measure
 from prefrag.components.web.domain_filter import document_url
 from prefrag.components.web.web_gate import HeldBack, WebGate
@@ -286,15 +287,17 @@ class RetrievalSource(Block):
         return sorted(kept, key=lambda one: standing_of(one.meta) is not None) if is_ordered else kept
 
     def _stamp(self, documents: Sequence[Document]) -> tuple[Document, ...]:
-        """Add this source's name to each document, and remove what cannot be sent to models and clients."""
+        """Add this source's name to each document, give it the question's form, and remove what cannot be sent."""
         stamped = []
         for document in documents:
             kept = {name: value for name, value in document.meta.items() if name not in RESERVED_META}
             meta = {**kept, "source": self.name}
             if url := document_url(document):
                 meta["url"] = url
+            if "title" in meta:
+                meta["title"] = _plain(meta["title"])
             # Models and clients accept neither lone surrogates in a text nor a score that is infinite or NaN.
-            texts = {"id": repair(document.id), "content": repair(document.content)}
+            texts = {"id": repair(document.id), "content": _plain(document.content)}
             score = document.score if math.isfinite(document.score or 0) else None
             # Drop the vectors, which may have thousands of numbers: every later component would copy them.
             no_vectors: dict[str, Any] = {"embedding": None, "sparse_embedding": None}
@@ -349,3 +352,7 @@ class RetrievalSource(Block):
 
 def _name(provider: Retriever) -> str:
     return str(getattr(provider, "provider", None) or type(provider).__name__)
+
+
+def _plain(text: Any) -> Any:
+    return normalize_unicode(repair(text)) if isinstance(text, str) else text

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from haystack import Document
 
 from prefrag.components.state.state import ATTACHED
+from prefrag.components.text.unicode_form import normalize_unicode
 
 # 60,000 characters are some 15,000 tokens, more than most models' context windows leave for passages.
 MAX_ATTACHED, MAX_ATTACHED_CHARACTERS = 50, 60_000
@@ -26,8 +27,8 @@ def attach(documents: Sequence[Mapping[str, str]]) -> tuple[Document, ...]:
         )
     attached: list[Document] = []
     for number, one in enumerate(documents, start=1):
-        content = (one.get("content") or "").encode(errors="replace").decode()
-        meta = {"title": one.get("title") or f"Document {number}", "source": ATTACHED, "attachment": number}
+        content = normalize_unicode((one.get("content") or "").encode(errors="replace").decode())
+        meta = {"title": normalize_unicode(one.get("title") or f"Document {number}"), "source": ATTACHED, "attachment": number}
         for start in range(0, len(content), PIECE_CHARACTERS):
             piece = content[start : start + PIECE_CHARACTERS]
             attached.append(Document(id=f"{ATTACHED}-{len(attached) + 1}", content=piece, meta=meta))

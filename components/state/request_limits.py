@@ -9,7 +9,7 @@ from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
 from prefrag.components.errors import BadInput
-from prefrag.components.text.unicode_form import is_text
+from prefrag.components.text.unicode_form import is_text, normalize_unicode
 
 MAX_QUESTION_CHARACTERS = 4_000
 # The number of tokens depends on the bytes: 4,000 Chinese characters would fill a context window of 8,192 tokens.
@@ -25,10 +25,13 @@ _INTEGERS = range(-(2**63), 2**63)
 
 
 def check_question(question: str) -> str:
-    """Return the question without blanks at its ends; raise BadInput if it is empty, too long or not text."""
+    """Return the question in the form of the passages, without blanks at its ends.
+
+    Raises BadInput if it is empty, too long or not text.
+    """
     if not isinstance(question, str):
         raise BadInput(f"The question is not text but {type(question).__name__}: send text.")
-    question = question.strip()
+    question = normalize_unicode(question.strip())
     if not question:
         raise BadInput("The question is empty: ask something.")
     if len(question) > MAX_QUESTION_CHARACTERS:
@@ -63,7 +66,8 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
         role, content = (turn.get("role"), turn.get("content") or "") if isinstance(turn, Mapping) else (None, None)
         if not isinstance(role, str) or not role or not isinstance(content, str):
             raise BadInput('Each turn of the history must be {"role": ..., "content": ...}, both as text.')
-        content = content[-room:]
+        # Two letters may take the place of one sign, so the end is taken once more.
+        content = normalize_unicode(content[-room:])[-room:]
         if not is_text(role) or not is_text(content):
             raise BadInput("The history holds half of a surrogate pair, which is not a character: send it as UTF-8.")
         if content:

@@ -20,6 +20,7 @@ from markdown_it import MarkdownIt
 from prefrag import pipelines
 from prefrag.components.generators.json_reply import repair
 from prefrag.components.state.state import Event
+from prefrag.components.text.unicode_form import normalize_unicode
 from prefrag.server.chat_text import write_content, write_step
 from prefrag.server.open_webui import EventChat
 from prefrag.server.public_result import Installation
@@ -132,7 +133,7 @@ def run_hostile(way: str, source: str, model: str, passages: Sequence[Passage], 
     if any(token in prompt for prompt in prompts for token in CONTROL_TOKENS):
         reached.add("prompt")
     if model == "believes":
-        own = [repair(str(one.text)) for one in passages]
+        own = [normalize_unicode(repair(str(one.text))) for one in passages]
         cited = {citation["mark"] for citation in result["citations"]}
         found = [each for each in result["documents"] if each["mark"] in cited]
         if any(each["source"] != source or each["content"] not in own for each in found):

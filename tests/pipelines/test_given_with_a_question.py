@@ -46,6 +46,15 @@ async def test_the_reasoner_reads_both_and_instructions_stand_before_a_prompt_th
         assert prompt.count(f" jn_board.txt\n| {KNOWN}") == 1
 
 
+async def test_documents_have_the_form_of_the_question():
+    attached = [{"title": "Jo\u0308rg.txt", "content": "Jo\u0308rg keeps the \ufb01sh crane."}]
+
+    await run(scripted("J\u00f6rg", pipeline="no_retrieval"), documents=attached)
+
+    [prompt] = prompts()
+    assert " J\u00f6rg.txt\n| J\u00f6rg keeps the fish crane." in prompt
+
+
 async def test_so_do_a_forced_answer_and_a_method_of_one_call():
     await run(replying(Search("alpha"), Search("beta"), Forced("Ada Quill"), form="text"), max_steps=1)
     await run(scripted("Ada Quill", pipeline="no_retrieval"))

@@ -472,6 +472,14 @@ class TestObservedLast:
         second = searching.run(state(observed_step(found), search_step()))
         assert [one.id for one in last_search(second).documents] == ["c", "a?"]
 
+    def test_has_the_form_of_the_question_whatever_the_store_holds(self):
+        meta = {"title": "Jo\u0308rg", "url": "https://example.org/Jo\u0308rg"}
+        stored = Document(id="Jo\u0308rg", content="Jo\u0308rg runs the \ufb01sh hall.", meta=meta)
+        found = source(Giving(stored, Document(id="n"))).run("J\u00f6rg")["documents"]
+        assert (found[0].content, found[0].meta["title"]) == ("J\u00f6rg runs the fish hall.", "J\u00f6rg")
+        assert (found[0].id, found[0].meta["url"]) == (stored.id, meta["url"]), "both name something outside"
+        assert found[1].content is None
+
     def test_of_an_external_source_tells_its_provider_nothing(self):
         provider = Aware(document("a"), document("c"))
         reached = source(provider, name="web", external=True, observed_last=True).run(self.SECOND_STEP)

@@ -25,6 +25,16 @@ class TestAQuestion:
         assert check_question(question) == question.strip()
 
     @for_each(
+        "question, form",
+        ("Wer ist Jo\u0308rg Mu\u0308ller?", "Wer ist J\u00f6rg M\u00fcller?"),
+        ("Who runs the \ufb01sh o\ufb03ce?", "Who runs the fish office?"),
+        ("e\u0301" * 2_001 + "?", "\u00e9" * 2_001 + "?"),
+        ("Who measured 10\u00b2 m?", "Who measured 10\u00b2 m?"),
+    )
+    def test_has_the_form_that_keyboards_write_before_it_is_measured(self, question: str, form: str):
+        assert check_question(question) == form
+
+    @for_each(
         "question, reason",
         (" \n", "is empty"),
         ("x" * 4_001, "4001 characters"),
@@ -44,6 +54,11 @@ class TestTurns:
         assert [kept["content"] for kept in keep_newest_turns(history)] == [str(number) for number in range(11, 30)]
         kept = keep_newest_turns([turn("a" * 30_000), turn("b" * 30_000), turn("c" * 20_000)])
         assert [(each["content"][0], len(each["content"])) for each in kept] == [("b", 20_000), ("c", 20_000)]
+
+    def test_have_the_form_that_keyboards_write_within_the_limit(self):
+        kept = keep_newest_turns([turn("\ufb03" * 15_000), turn("Jo\u0308rg")])
+        assert kept[1] == turn("J\u00f6rg")
+        assert (kept[0]["content"][-6:], len(kept[0]["content"])) == ("ffiffi", 40_000 - 4)
 
     @for_each(
         "wrong, reason",
