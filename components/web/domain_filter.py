@@ -2,13 +2,17 @@
 
 import re
 from collections.abc import Sequence
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
+import idna
 from haystack import Document
 
 from prefrag.components.block import Block
 
-_WITH_HOST = re.compile(r"([a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
+# What stands before the host. Browsers take any number of slashes after "https:", and a backslash for a slash.
+_BEFORE_HOST = re.compile(r"(?:https?:[/\\]*|(?:[a-z][a-z0-9+.-]*:)?[/\\]{2,})?", re.IGNORECASE)
+_FORBIDDEN = re.compile(r"[\0-\x20\x7f#%/<>?@\\^|]")
+_IGNORED = re.compile(r"[\t\r\n]")
 
 
 class DomainFilter(Block):
@@ -34,10 +38,15 @@ class DomainFilter(Block):
         self.denied = [_domain(domain) for domain in denied]
 
     def allows(self, document: Document) -> bool:
-        """Check whether a document may be shown. If only some domains are allowed, it must have an address."""
+        """Check whether a document may be shown.
+
+        If only some domains are allowed, it must have an address. An address that cannot be read is not shown.
+        """
         if not self.allowed and not self.denied:
             return True
         host = _host(document_url(document))
+        if host is None:
+            return False
         return (not self.allowed or _is_within(host, self.allowed)) and not _is_within(host, self.denied)
 
 
@@ -46,18 +55,27 @@ def document_url(document: Document) -> str:
     return str(document.meta.get("url") or document.meta.get("link") or "")
 
 
-def _host(url: str) -> str:
-    # Without a scheme or slashes in front, urlsplit would read the host as part of the path.
+def _host(url: str) -> str | None:
+    """Read the host of an address as a browser looks it up, or None if it cannot be read.
+
+    International names are written in ASCII: "bücher.example" is "xn--bcher-kva.example".
+    """
+    rest = _BEFORE_HOST.sub("", _IGNORED.sub("", url.strip()), count=1)
     try:
-        return (urlsplit(url if _WITH_HOST.match(url) else f"//{url}").hostname or "").rstrip(".")
+        host = unquote(urlsplit("//" + rest.replace("\\", "/")).hostname or "", errors="strict")
+        labels = idna.uts46_remap(host, std3_rules=False).strip(".").split(".")
+        # Names in ASCII stay as they are: hosts with a "_" exist, but `alabel` would refuse them.
+        host = ".".join(label if label.isascii() else idna.alabel(label).decode() for label in labels)
     except ValueError:
-        return ""
+        return None
+    return None if _FORBIDDEN.search(host) else host
 
 
 def _domain(written: str) -> str:
     """Extract the domain from an address, or from a domain with or without a wildcard in front."""
-    domain = _host(written.strip()).removeprefix("*").strip(".") if isinstance(written, str) else ""
-    if not domain or re.search(r"[*\s]", domain):
+    host = _host(written) if isinstance(written, str) else None
+    domain = (host or "").removeprefix("*").strip(".")
+    if not domain or "*" in domain:
         raise ValueError(f"'{written}' is not a domain: give one such as example.org.")
     return domain
 

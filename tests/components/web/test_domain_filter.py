@@ -37,7 +37,7 @@ def test_denied_domains_drop_those_and_what_is_below_them_and_allowed_ones_keep_
     assert kept(allowed=[domain]) == [0, 1]
 
 
-@for_each("written", "", "https://", "*", "example.*", "two words", False)
+@for_each("written", "", "https://", "*", "example.*", "two words", "i\u2764.ws", "%ff.example", False)
 def test_what_is_no_domain_is_refused(written: Any):
     with pytest.raises(ValueError, match=r"is not a domain: give one such as example\.org"):
         DomainFilter(denied=[written])
@@ -51,11 +51,47 @@ def test_domains_are_found_in_addresses_of_either_name_without_a_scheme_or_with_
     assert not DomainFilter(denied=["example.org"]).allows(page)
 
 
-def test_an_address_that_is_none_belongs_to_no_domain():
-    broken = document("a", url="http://[broken")
+@for_each(
+    "domain",
+    *("b\u00fccher.example", "bu\u0308cher.example", "xn--bcher-kva.example", "XN--BCHER-KVA.example."),
+    *("B\u00dcCHER\uff0eexample", "*.b\u00fccher.example", "https://b\u00fccher.example/a"),
+)
+@for_each(
+    "url",
+    *("https://xn--bcher-kva.example/a", "https://www.b\u00fccher.example/", "bu\u0308cher.example/a"),
+    *("https://B\u00dcCHER.EXAMPLE.:443", "https://b\u00fccher\u3002example", "//ann@b%C3%BCcher.example"),
+)
+def test_every_spelling_of_an_international_name_is_one_domain(domain: str, url: str):
+    assert not DomainFilter(denied=[domain]).allows(document("a", url=url))
+    assert DomainFilter(allowed=[domain]).allows(document("a", url=url))
+
+
+@for_each(
+    "url",
+    *("https://\uff45xample.org/", "https://exa\u00admple.org/", "https://ex%61mple.org/", "ht\ttps://example.org"),
+    *(" https://example.org/", "https:example.org", "https:/example.org", "\\\\example.org\\a", "HTTPS:///example.org"),
+    "https://example.org\\@other.net/",
+)
+def test_a_page_belongs_to_the_domain_that_a_browser_opens(url: str):
+    assert not DomainFilter(denied=["example.org"]).allows(document("a", url=url))
+    assert not DomainFilter(allowed=["other.net"]).allows(document("a", url=url))
+
+
+@for_each("host", "my_shop.example.org", "r3---sn.example.org", "-a.example.org")
+def test_a_host_that_is_no_strict_name_is_below_its_domain(host: str):
+    assert DomainFilter(allowed=["example.org"]).allows(document("a", url=f"https://{host}/"))
+
+
+@for_each(
+    "url",
+    *("http://[broken", "https://i\u2764.ws/", "https://other.net%2Fexample.org/", "https://example.org%20.net/"),
+    *("https://\ufffd.net", "https://%ff.net", "https://a b/", "https://\u00fc_.net"),
+)
+def test_an_address_that_cannot_be_read_is_shut_out_by_any_list(url: str):
+    broken = document("a", url=url)
 
     assert DomainFilter().allows(broken)
-    assert DomainFilter(denied=["example.org"]).allows(broken)
+    assert not DomainFilter(denied=["example.org"]).allows(broken)
     assert not DomainFilter(allowed=["example.org"]).allows(broken)
 
 
