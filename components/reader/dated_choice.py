@@ -2,24 +2,23 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prefrag.components.reader.span_candidates import short_title
-from prefrag.components.text.title_mentions import normalize_words, title_key
+from prefrag.components.text.dates import WrittenDate, find_dates
+from prefrag.components.text.title_mentions import FUNCTION_WORDS, normalize_words, title_key
 
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
-)  # fmt: skip
-_MONTH = "|".join(_MONTHS)
-_DATE = re.compile(
-    rf"\b(?:(?P<day>\d{{1,2}})\s+(?P<month>{_MONTH})\s+|(?P<month2>{_MONTH})\s+(?P<day2>\d{{1,2}}),?\s+)?"
-    r"(?P<year>1[0-9]{3}|20[0-9]{2})\b",
-    re.IGNORECASE,
-)
 _BRACKET = re.compile(r"\([^()]*\)")
-_BORN = re.compile(r"\bborn\b", re.IGNORECASE)
-_DIED = re.compile(r"\b(?:died|death|passed away|killed)\b", re.IGNORECASE)
+# The words for an event. Those of one line name the same event: "Which film came out first?", "released in 1931".
+_BIRTH = r"born"
+_DEATH = r"died|passed away|killed|(?:his|her|their) death"
+_RELEASE = r"released?|c[ao]me out|premiered?|published|issued|debuted|aired"
+_EVENTS = (
+    _RELEASE,
+    r"founded|established|started|began|begun|created|formed|launched|incorporated|set up",
+    r"built|build|constructed|erected|completed",
+    r"opene?d?|opens|inaugurated",
+)
 _EARLIER = frozenset(("first", "earlier", "earliest", "older", "oldest", "before"))
 _LATER = frozenset(("later", "latest", "last", "recently", "recent", "younger", "youngest", "newer", "newest", "after"))
 _OF_ANOTHER = frozenset(
@@ -29,6 +28,28 @@ _BIRTHS = frozenset(("born", "older", "younger", "oldest", "youngest", "birth"))
 _DEATHS = frozenset(("died", "die", "death"))
 # Questions with a negation are not answered here, because the "not" may or may not apply to a word such as "older".
 _NEGATION = re.compile(r"\b(?:not|never|neither|nor|cannot|except)\b|n['\u2019]t\b", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[.;:!?]\s|[,()\n]|\b(?:and|but)\b")
+# Before the word for the event: it is not the thing of the title, it did not happen, or it had not happened yet.
+_OF_SOMETHING_ELSE = re.compile(
+    r"\b(?:which|that|who|whose|where|when|while|not|never|will|would|should|to|after|before|(?i:his|her|their|its))\b"
+)
+_PASSIVE = re.compile(r"\b(?:is|was|were|been)(?:\s(?:first|\w+ly))*$")
+_ANOTHER_THING = re.compile(r"\b[a-z]+ed\b|(?<!\bis )(?<!\bwas )\b(?:a|an|the)\b")
+# Between the word for the event and the date there is something else that the date may be of.
+_BREAK = re.compile(
+    r"(?<![A-Z])[.;:!?]\s|[()]|\b[a-z]+ed\b|\b(?:which|that|who|whose|where|when|while|not|never|after|before|burnt)\b"
+)
+_BEFORE_DATE = re.compile(
+    r"^\s*$|(?:\b(?:in|on|on\sthe|since|from|during|year|early|late|mid|spring|summer|autumn|fall|winter)|,)[\s-]$"
+)
+# A number before a small word of its own is no year: "in 1500 days". A year before another number begins a time.
+_COUNTS = re.compile(rf"\s(?!(?:{'|'.join(FUNCTION_WORDS)})\b)[^\W\dA-Z]|\s(?:of|more|other|BCE?)\b")
+_LASTED = re.compile(r"(?:\s?[-\u2013\u2014]|\s(?:to|until|and))\s?\d")
+# A work is often dated by what it is: "is a 1931 silent film". A number before a unit is no year: "a 1200 page novel".
+_DATED_WORK = re.compile(
+    r"\b(?:is|was)\s(?:a|an|the)\s(?=\d{4}\s(?!page|minute|second|hour|year|word|line|vers|seat|met|kilo|mile|f[eo]|ton)[a-z])",
+    re.IGNORECASE,
+)
 # A person's dates must be in brackets in the first 400 characters, or at most 60 characters after a word like "born".
 _BEGINNING = 400
 _NEAR = 60
@@ -46,24 +67,13 @@ class DatedChoice:
     begin: int  # the index of the date's first character in the text of the passage `dated`
 
 
-@dataclass(frozen=True)
-class _Date:
-    years: float
-    begin: int
-
-
-@dataclass(frozen=True)
-class _Dates:
-    first: _Date | None
-    birth: _Date | None
-    death: _Date | None
-
-
 def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | None:
     """Choose one of the two things that an English question names, as in "Who is older, A or B?", by their dates.
 
-    Returns None if the question does not offer the titles of two passages, contains a negation, or does not ask which
-    is earlier or later. Also returns None if a date is missing or if both dates are the same.
+    Only a date that stands with the event of the question counts: "built" in "Which was built first, A or B?". Returns
+    None if the question does not offer the titles of two passages, contains a negation, or does not ask which is
+    earlier or later. Also returns None if a date is missing, or if one thing may have been both earlier and later than
+    the other, as with "1950" and "12 March 1950".
     """
     places = find_alternatives(question, passages)
     if places is None:
@@ -76,12 +86,17 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
     if _NEGATION.search(outside):
         return None
     direction = bool(asked & _EARLIER) - bool(asked & _LATER)
-    dates = [_find_date(place, places, passages, asked) for place in places]
-    if not direction or dates[0] is None or dates[1] is None or dates[0][1].years == dates[1][1].years:
+    event = _asked_event(outside, asked)
+    if not direction or not event:
         return None
-    first_is_earlier = dates[0][1].years < dates[1][1].years
-    chosen = 0 if first_is_earlier == (direction > 0) else 1
-    dated, date = dates[chosen] or (0, _Date(0, 0))
+    dates = [_find_date(place, places, passages, event, asked) for place in places]
+    if dates[0] is None or dates[1] is None:
+        return None
+    (_, first), (_, second) = dates
+    if first.last >= second.first and second.last >= first.first:
+        return None
+    chosen = 0 if (first.last < second.first) == (direction > 0) else 1
+    dated, date = dates[chosen]
     return DatedChoice(names[chosen], places[chosen], dated, date.begin)
 
 
@@ -105,14 +120,26 @@ def find_alternatives(question: str, passages: Sequence[Passage]) -> tuple[int, 
     return None
 
 
+def _asked_event(question: str, asked: set[str]) -> str:
+    """Return the pattern of the words for the event that the question asks about, or "" if it is not clear."""
+    if asked & _DEATHS:
+        return _DEATH
+    if asked & _BIRTHS:
+        return _BIRTH
+    if event := next((event for event in _EVENTS if _find_cues(event, question)), ""):
+        return event
+    verb = re.search(r"\b[a-z]{3,}ed\b", question)
+    return verb[0] if verb else ""
+
+
 def _find_date(
-    place: int, offered: tuple[int, int], passages: Sequence[Passage], asked: set[str]
-) -> tuple[int, _Date] | None:
+    place: int, offered: tuple[int, int], passages: Sequence[Passage], event: str, asked: set[str]
+) -> tuple[int, WrittenDate] | None:
     """Find the date of a thing or, if asked for, of its director or author. Return the passage's index and the date."""
-    for other in _find_mentioned(place, offered, passages) if asked & _OF_ANOTHER else [place]:
-        dates = _read_dates(passages[other][1])
-        date = dates.death if asked & _DEATHS else dates.birth if asked & _BIRTHS else dates.first
-        if date is not None and (dates.birth is not None or not asked & _OF_ANOTHER):
+    of_another = bool(asked & _OF_ANOTHER)
+    for other in _find_mentioned(place, offered, passages) if of_another else [place]:
+        date = _date_of(event, *passages[other])
+        if date is not None and (not of_another or _date_of(_BIRTH, *passages[other]) is not None):
             return other, date
     return None
 
@@ -124,27 +151,53 @@ def _find_mentioned(place: int, offered: tuple[int, int], passages: Sequence[Pas
             yield other
 
 
-def _read_dates(text: str) -> _Dates:
-    found = [_read_date(match) for match in _DATE.finditer(text)]
-    life: list[_Date] = []
+def _date_of(event: str, title: str, text: str) -> WrittenDate | None:
+    """Find the date of an event. If the text dates the event twice, both dates must be possible together."""
+    dates = find_dates(text)
+    life = _life(text, dates)
+    if event in (_BIRTH, _DEATH) and len(life) > (event == _DEATH):
+        return life[event == _DEATH]
+    stated = [date for cue in _find_cues(event, text) if (date := _date_at(cue, title)) is not None]
+    if stated:
+        best = min(stated, key=lambda date: date.last - date.first)
+        return best if all(date.first <= best.last and best.first <= date.last for date in stated) else None
+    if life and event in _EVENTS:
+        return life[0]
+    works = {match.end() for match in _DATED_WORK.finditer(text)} if event == _RELEASE else ()
+    return next((date for date in dates if date.begin in works), None)
+
+
+def _find_cues(event: str, text: str) -> list[re.Match[str]]:
+    return list(re.finditer(rf"(?<![\w-])(?:{event})(?![\w-])", text, re.IGNORECASE))
+
+
+def _life(text: str, dates: Sequence[WrittenDate]) -> list[WrittenDate]:
+    """Return the dates in the first bracket with a date, if they are of a life: a birth, or a beginning and an end."""
     for bracket in _BRACKET.finditer(text[:_BEGINNING]):
-        life = [one for one in found if bracket.start() < one.begin < bracket.end()]
-        if life:
-            is_life = len(life) > 1 or _BORN.search(bracket[0])
-            life = life if is_life else []
-            break
-    birth = life[0] if life else _find_after(_BORN, text)
-    death = life[1] if len(life) > 1 else _find_after(_DIED, text)
-    return _Dates(found[0] if found else None, birth, death)
+        inside = [date for date in dates if bracket.start() < date.begin < bracket.end()]
+        if inside:
+            is_range = re.search("[-\u2013\u2014]", bracket[0]) or not any(date.is_number for date in inside)
+            is_life = (len(inside) > 1 and is_range) or re.search(r"\bborn\b", bracket[0])
+            return inside if is_life else []
+    return []
 
 
-def _find_after(cue: re.Pattern[str], text: str) -> _Date | None:
-    near = (_DATE.search(text, match.end(), match.end() + _NEAR) for match in cue.finditer(text))
-    return next((_read_date(date) for date in near if date is not None), None)
-
-
-def _read_date(match: re.Match[str]) -> _Date:
-    month, day = match["month"] or match["month2"], match["day"] or match["day2"]
-    # A year without a month counts as the middle of that year.
-    months = _MONTHS.index(month.lower()) + int(day) / 32 if month else 6
-    return _Date(int(match["year"]) + months / 12, match.start())
+def _date_at(cue: re.Match[str], title: str) -> WrittenDate | None:
+    """Find the date behind a word for an event, unless it may be the date of something else."""
+    text = cue.string
+    clause = _CLAUSE_END.split(text[max(0, cue.start() - 2 * _NEAR) : cue.start()])[-1].strip()
+    names = [word for word in re.findall(r"\b[A-Z]\w+", clause) if word.lower() not in FUNCTION_WORDS]
+    is_another = len(names) > 1 and normalize_words(names[0]) not in normalize_words(title).split()
+    # A participle without "was" is of the title in "is a film released in 1931", and not in "replaced a hall built in
+    # 1931".
+    is_participle = clause and not cue[0].endswith("death") and not _PASSIVE.search(clause)
+    if is_another or _OF_SOMETHING_ELSE.search(clause) or (is_participle and _ANOTHER_THING.search(clause, 1)):
+        return None
+    after = text[cue.end() : cue.end() + 2 * _NEAR]
+    for date in find_dates(after):
+        between = after[: date.begin]
+        if len(between) > _NEAR or _BREAK.search(between) or _LASTED.match(after, date.end):
+            return None
+        if _BEFORE_DATE.search(between) and not (date.is_number and _COUNTS.match(after, date.end)):
+            return replace(date, begin=cue.end() + date.begin)
+    return None

@@ -28,7 +28,8 @@ def attach(documents: Sequence[Mapping[str, str]]) -> tuple[Document, ...]:
     attached: list[Document] = []
     for number, one in enumerate(documents, start=1):
         content = normalize_unicode((one.get("content") or "").encode(errors="replace").decode())
-        meta = {"title": normalize_unicode(one.get("title") or f"Document {number}"), "source": ATTACHED, "attachment": number}
+        title = normalize_unicode(one.get("title") or f"Document {number}")
+        meta = {"title": title, "source": ATTACHED, "attachment": number}
         for start in range(0, len(content), PIECE_CHARACTERS):
             piece = content[start : start + PIECE_CHARACTERS]
             attached.append(Document(id=f"{ATTACHED}-{len(attached) + 1}", content=piece, meta=meta))
