@@ -5,26 +5,30 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-_MONTHS = (
-    *("january", "february", "march", "april", "may", "june"),
-    *("july", "august", "september", "october", "november", "december"),
+from prefrag.components.text.dates import find_dates
+
+# The words that may stand between the beginning of a line and the date of the document. A date after other words, as in
+# "Valid until 3 May 2026", is about something else.
+_DATED = re.compile(
+    r"(?:(?:(?:last|zuletzt|date|datum)\s)?(?:date|datum|dated|stand|as\s(?:of|at)|version|edition|ausgabe|fassung|issued"
+    r"|published|ver\u00f6ffentlicht|written|posted|created|erstellt|updated|aktualisiert|modified|changed|ge\u00e4ndert"
+    r"|revised|revision|minutes|protokoll|report|bericht)(?:\s(?:on|of|am|vom))?[:,.]?\s)?"
+    # The place where a letter was written, the day of the week, or what the document is.
+    r"(?:(?:(?-i:[A-Z\u00c4\u00d6\u00dc])[\w'-]+\s?){1,3},\s(?:den\s)?|(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mittwoch"
+    r"|(?:mon|diens|donners|frei|sams|sonn)tag),?\s|(?:minutes|protokoll|report|bericht)\b[^,]*,\s)?",
+    re.IGNORECASE,
 )
-_MONTH = "|".join(f"{month[:3]}(?:{month[3:]})?" for month in _MONTHS)
-_YEAR = r"(?P<y>(?:19|20)\d\d)"
-# Dates with slashes are not read, because 3/4/2026 may mean 3 April or 4 March.
-_WRITTEN = (
-    rf"{_YEAR}-(?P<m>\d\d)-(?P<d>\d\d)",
-    rf"(?P<d>\d{{1,2}})\. ?(?P<m>\d{{1,2}})\. ?{_YEAR}",
-    rf"(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\.? (?P<n>{_MONTH})\.?,? {_YEAR}",
-    rf"(?P<n>{_MONTH})\.? (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? {_YEAR}",
-)
-# Match a line that holds only a date and up to three words before it, such as "Stand:", "Cork," or "Last updated on".
-_LINES = tuple(re.compile(rf"(?:[^\W\d]+[:,.]? ){{0,3}}{each}\.?", re.IGNORECASE) for each in _WRITTEN)
+_YEAR, _MONTH, _DAY = r"(?P<y>(?:19|20)\d\d)", r"(?P<m>\d\d)", r"(?P<d>\d\d)"
+# Above 12, it can only be a day: 03-04-2026 may mean 3 April or 4 March.
+_SURELY_DAY = r"(?P<d>1[3-9]|[23]\d)"
 _IN_FILE_NAMES = (
-    re.compile(rf"(?<!\d){_YEAR}(?P<s>[-_.]?)(?P<m>\d\d)(?P=s)(?P<d>\d\d)(?!\d)"),
-    re.compile(rf"(?<!\d)(?P<d>\d\d)[-_.](?P<m>\d\d)[-_.]{_YEAR}(?!\d)"),
-    re.compile(rf"(?<!\d){_YEAR}[-_](?P<m>\d\d)(?!\d)"),
+    re.compile(rf"(?<!\d){_YEAR}(?P<s>[-_.]?){_MONTH}(?P=s){_DAY}(?!\d)"),
+    re.compile(rf"(?<!\d){_DAY}\.{_MONTH}\.{_YEAR}(?!\d)"),
+    re.compile(rf"(?<!\d){_SURELY_DAY}[-_]{_MONTH}[-_]{_YEAR}(?!\d)"),
+    re.compile(rf"(?<!\d){_MONTH}[-_]{_SURELY_DAY}[-_]{_YEAR}(?!\d)"),
+    re.compile(rf"(?<!\d){_YEAR}[-_]{_MONTH}(?![-_.]?\d|\s\d{{3}})"),
 )
+_EARLIEST = date(1900, 1, 1)
 _FIRST_LINES, _LONGEST = 12, 80
 IN_DOCUMENT, IN_NAME = "document", "name"
 
@@ -36,10 +40,9 @@ def find_date(meta: Mapping[str, Any], text: str, name: str) -> dict[str, str]:
     date in a file name may have no day, as in 2026-03. Returns an empty dictionary if no date is found.
     """
     stated = " ".join(str(meta.get("date") or "").split())
-    if found := _parse(_LINES, stated[:_LONGEST]) or _parse(_LINES, stated[:10]):
-        return {"date": found, "date_in": IN_DOCUMENT}
-    for line in text[: _FIRST_LINES * _LONGEST].splitlines()[:_FIRST_LINES]:
-        if len(line) <= _LONGEST and (found := _parse(_LINES, line.strip())):
+    lines = text[: _FIRST_LINES * _LONGEST].splitlines()[:_FIRST_LINES]
+    for line in (stated, stated[:10], *map(str.strip, lines)):
+        if len(line) <= _LONGEST and (found := _read_line(line)):
             return {"date": found, "date_in": IN_DOCUMENT}
     for pattern in _IN_FILE_NAMES:
         for match in pattern.finditer(name):
@@ -48,16 +51,20 @@ def find_date(meta: Mapping[str, Any], text: str, name: str) -> dict[str, str]:
     return {}
 
 
-def _parse(patterns: tuple[re.Pattern[str], ...], text: str) -> str:
-    return next((found for each in patterns if (match := each.fullmatch(text)) and (found := _to_iso(match))), "")
+def _read_line(line: str) -> str:
+    for written in find_dates(line)[:1]:
+        is_alone = _DATED.fullmatch(line, 0, written.begin) and line[written.end :] in ("", ".")
+        if is_alone and written.first == written.last and _EARLIEST <= written.first <= date.today():
+            return written.first.isoformat()
+    return ""
 
 
 def _to_iso(match: re.Match[str]) -> str:
-    parts = match.groupdict()
-    name = parts.get("n")
-    month = _MONTHS.index(next(each for each in _MONTHS if each.startswith(name.lower()[:3]))) + 1 if name else 0
+    year, month, day = (int(match.groupdict().get(part) or 0) for part in "ymd")
     try:
-        found = date(int(parts["y"]), month or int(parts["m"]), int(parts.get("d") or 1)).isoformat()
+        found = date(year, month, day or 1)
     except ValueError:
         return ""
-    return found if parts.get("d") else found[:7]
+    # "Budget 2010-11" may be of November 2010, or of the years 2010 and 2011.
+    is_span = not day and month == year % 100 + 1
+    return "" if is_span or found > date.today() else found.isoformat()[: 10 if day else 7]

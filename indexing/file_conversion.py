@@ -181,7 +181,8 @@ class FileConverter:
                 refused[f"mail: {mail}"] += 1
                 continue
             title = normalize_unicode(_one_line(mail.subject)) or path.stem
-            of_the_mail = {**mail.fields, **find_date(mail.fields, "", path.name), "title": title}
+            fields = {name: value for name, value in mail.fields.items() if name != "date"}
+            of_the_mail = {**fields, **find_date(mail.fields, "", path.name), "title": title}
             for text in split_into_passages(f"{mail.head}\n\n{self._body(mail)}"):
                 if text := _plain(text):
                     is_empty = False

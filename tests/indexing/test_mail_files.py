@@ -38,6 +38,15 @@ def test_a_mail_is_its_head_and_its_words_under_its_subject(converter: FileConve
     assert (meta["from"], meta["file_name"]) == ("Ada <ada@example.org>", "a.eml")
 
 
+def test_a_mail_of_a_day_to_come_has_no_date(converter: FileConverter) -> None:
+    mail = make_mail()
+    mail.replace_header("Date", "Mon, 06 Nov 2098 10:00:00 +0100")
+
+    [passage] = converter.passages(Path("/a.eml"), bytes(mail))
+
+    assert "date" not in passage.meta
+
+
 def test_what_is_attached_is_a_document_of_its_own(converter: FileConverter) -> None:
     mail = make_mail()
     mail.add_attachment(b"name,city\nAda,London\n", maintype="text", subtype="csv", filename="../../people.csv")
