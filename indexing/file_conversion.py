@@ -41,7 +41,7 @@ from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst
 from prefrag.indexing.wrapped_lines import unwrap_lines
 
 # Increase this number whenever you change how passages are made. Then all files count as changed and are read again.
-_RECIPE = 9
+_RECIPE = 10
 # Maps each form of file to the class name of Haystack's converter and its settings.
 _CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
     forms.TEXT: ("TextFileToDocument", {}),

@@ -88,9 +88,12 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
             # Ignore the size that the file states for the sheet, because it is often wrong.
             sheet.reset_dimensions()
             rows = sheet.iter_rows(max_col=MOST_COLUMNS, values_only=True)
+            cells = ([cell for cell in row if cell.value is not None] for row in sheet.iter_rows(max_col=MOST_COLUMNS))
+            is_bold = all(cell.font.b for cell in next(filter(None, cells), ()))
             # Leave out empty rows, because there can be a million of them between two other rows.
             held = (row for row in rows if row.count(None) < len(row))
-            if lines := list(write_rows([_cell(value) for value in row] for row in held)):
+            values = ([_cell(value) for value in row] for row in held)
+            if lines := list(write_rows(values, has_header=is_bold)):
                 sheets.append("\n".join([outline.mark(1, sheet.title) + sheet.title, *lines]))
         return OfficeText(book.properties.title or "", "\n\n".join(sheets))
     finally:
@@ -176,7 +179,8 @@ def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
                 [_word_text(cell) for cell in row.iterchildren(f"{_WORD}tc")]
                 for row in element.iterchildren(f"{_WORD}tr")
             ]
-            if lines := list(write_rows(rows)):
+            is_header = element.find(f"{_WORD}tr[1]/{_WORD}trPr/{_WORD}tblHeader") is not None
+            if lines := list(write_rows(rows, has_header=is_header)):
                 yield "\n".join(lines)
         elif text := _word_text(element).strip():
             properties = element.find(f"{_WORD}pPr")

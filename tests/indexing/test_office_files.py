@@ -58,6 +58,23 @@ class TestWord:
         ]
         assert passage.meta["kind"] == "docx"
 
+    def test_a_row_that_is_repeated_on_every_page_holds_names(self, converter: FileConverter) -> None:
+        from docx.oxml import OxmlElement
+
+        def write(document: Any) -> None:
+            for is_header in (True, False):
+                table = document.add_table(rows=2, cols=2)
+                for cell, value in zip(table._cells, ("Size", "7", "Price", "900"), strict=True):
+                    cell.text = value
+                if is_header:
+                    table.rows[0]._tr.get_or_add_trPr().append(OxmlElement("w:tblHeader"))
+                document.add_paragraph("Then go on.")
+
+        [passage] = converter.passages(Path("/a.docx"), make_docx(write))
+
+        lines = ["Size: Price; 7: 900", "Then go on.", "Size; 7", "Price; 900", "Then go on."]
+        assert (passage.content or "").split("\n") == lines
+
     def test_passages_know_their_headings(self, converter: FileConverter) -> None:
         def write(document: Any) -> None:
             for level, heading in ((0, "Manual"), (1, "Installation"), (2, "On ships")):
@@ -153,6 +170,24 @@ class TestExcel:
         ]
         assert people.meta["heading"] == "People"
         assert towns.content == "Towns\nCork"
+
+    def test_months_and_bold_cells_of_the_first_row_are_names(self, converter: FileConverter) -> None:
+        from openpyxl import load_workbook
+        from openpyxl.styles import Font
+
+        months = [("Cost", datetime(2026, 1, 1), datetime(2026, 2, 1)), ("Rent", 900, 1020)]
+        sizes = [(), ("Size", 1, 2), ("Price", 900, 1020)]
+        book = load_workbook(io.BytesIO(make_xlsx({"Months": months, "Bold": sizes, "Thin": sizes})))
+        for cell in book["Bold"][2]:
+            cell.font = Font(bold=True)
+        made = io.BytesIO()
+        book.save(made)
+
+        assert _whole(converter.passages(Path("/a.xlsx"), made.getvalue())).split("\n") == [
+            *("Months", "Cost: Rent; 2026-01-01: 900; 2026-02-01: 1020"),
+            *("Bold", "Size: Price; 1: 900; 2: 1020"),
+            *("Thin", "Size; 1; 2", "Price; 900; 1020"),
+        ]
 
     def test_a_cell_far_away_from_the_others_costs_little(self, converter: FileConverter) -> None:
         from openpyxl import load_workbook

@@ -32,6 +32,32 @@ from tests.for_each import for_each
     ("name,name\nAda,Bob\n", ["name; name", "Ada; Bob"]),
     ("name,city\n", ["name; city"]),
     ("name,city\nAda,London,England\n", ["name: Ada; city: London; England"]),
+    # Years, months and days above columns name them, unless the next row has some in the same columns.
+    ("Cost;2023;2024\nRent;900;1020\n", ["Cost: Rent; 2023: 900; 2024: 1020"]),
+    ("Cost;2024;2023\nRent;900;\n", ["Cost: Rent; 2024: 900"]),
+    (";2023;2024\nRent;900;1020\n", ["Rent; 2023: 900; 2024: 1020"]),
+    ("2023;2024\n900;1020\n", ["2023: 900; 2024: 1020"]),
+    ("Office;2023;2024\nChair;Ada;Bob\n", ["Office: Chair; 2023: Ada; 2024: Bob"]),
+    ("Cost;2023/24;2024/25\nRent;900;1020\n", ["Cost: Rent; 2023/24: 900; 2024/25: 1020"]),
+    ("Cost;2026-01;2026-02;Sum\nRent;9;8;17\n", ["Cost: Rent; 2026-01: 9; 2026-02: 8; Sum: 17"]),
+    ("Cost;2026-01-01;2026-02-01\nRent;9;8\n", ["Cost: Rent; 2026-01-01: 9; 2026-02-01: 8"]),
+    ("Cost;2024\nRent;1020\n", ["Cost: Rent; 2024: 1020"]),
+    ("Ada;1990;1995\nBob;1985;2001\n", ["Ada; 1990; 1995", "Bob; 1985; 2001"]),
+    ("Ada;1999;London\nBob;1987;Paris\n", ["Ada; 1999; London", "Bob; 1987; Paris"]),
+    ("Ada;1999\nBob;unknown\n", ["Ada; 1999", "Bob; unknown"]),
+    ("Ada;2024;2024\nBob;1;2\n", ["Ada; 2024; 2024", "Bob; 1; 2"]),
+    ("Cost;2020;2023;2021\nRent;1;2;3\n", ["Cost; 2020; 2023; 2021", "Rent; 1; 2; 3"]),
+    ("Tern,12.5,A4\nSkua,9.8,B2\n", ["Tern; 12.5; A4", "Skua; 9.8; B2"]),
+    ("Rope;2023;12\nSail;9;8\n", ["Rope; 2023; 12", "Sail; 9; 8"]),
+    ("Cost;2023;2024\n", ["Cost; 2023; 2024"]),
+    ("name,,city\nAda,x,London\n", ["name: Ada; x; city: London"]),
+    # Names that stand twice are numbered.
+    ("Name,Phone,phone\nAda,111,222\n", ["Name: Ada; Phone: 111; phone 2: 222"]),
+    ("Name,Phone,Phone,Phone\nAda,1,,3\n", ["Name: Ada; Phone: 1; Phone 3: 3"]),
+    # Excel names the separator in a line of its own, and people write blanks behind it.
+    ("sep=;\nName;Price, net\nRope;12,50\n", ["Name: Rope; Price, net: 12,50"]),
+    ("SEP=\t\r\nName\tPrice\r\nRope\t12\r\n", ["Name: Rope; Price: 12"]),
+    ('Name, Note\nAda, "a, b"\n', ["Name: Ada; Note: a, b"]),
     ("\n\n , \n", []),
     ("", []),
 )
@@ -47,6 +73,11 @@ def test_each_row_has_the_names_of_its_columns_and_values_as_meant(text: str, ro
     ("| Port | /dev/jjy |", "Port: /dev/jjy"),
     ("ls | sort\ncat | wc", "ls | sort\ncat | wc"),
     ("a\n----\n  b", "a\n----\n  b"),
+    ("| Cost | 2023 | 2024 |\n|---|---|---|\n| Rent | 900 | 1020 |", "Cost: Rent; 2023: 900; 2024: 1020"),
+    ("| Size | 1 | 2 |\n|---|---|---|\n| Price | 900 | 1020 |", "Size: Price; 1: 900; 2: 1020"),
+    ("| Size | 1 | 1 |\n|---|---|---|\n| Price | 900 | 1020 |", "Size: Price; 1: 900; 1 2: 1020"),
+    ("+---+---+\n| 5 | 7 |\n+---+---+\n| 6 | 8 |\n+---+---+", "5: 6; 7: 8"),
+    ("+---+---+\n| 5 | 7 |\n+---+---+\n| 6 | 8 |\n+---+---+\n| 1 | 2 |\n+---+---+", "5; 7\n6; 8\n1; 2"),
     ("| | |\n|--|--|", ""),
 )
 def test_the_rows_of_a_table_drawn_with_bars_have_the_names_of_its_columns(text: str, written: str) -> None:
@@ -65,6 +96,16 @@ def test_passages_are_of_whole_rows() -> None:
     assert [row for passage in passages for row in passage.splitlines()] == rows
     assert all(len(passage.split()) <= 140 for passage in passages)
     assert len(passages) < len(rows) / 5
+
+
+def test_many_names_cost_nothing_in_rows_of_few_values() -> None:
+    before = time.process_time()
+    rows = [[f"name {number}" for number in range(20_000)], *([["a", "b"]] * 20_000)]
+
+    first, *_ = write_rows(rows)
+
+    assert first == "name 0: a; name 1: b"
+    assert time.process_time() - before < 5
 
 
 def test_only_a_row_longer_than_a_passage_is_split() -> None:
@@ -157,11 +198,11 @@ Installation
 screw
    A thing that turns.
 
-==== ======
-Name City
-==== ======
-Ada  London
-==== ======
+==== ====
+Name 7
+==== ====
+Ada  12
+==== ====
 
 .. code-block:: python
 
@@ -188,7 +229,7 @@ def test_marks_go_and_words_stay() -> None:
         "Installation",
         "- one\n- two",
         "screw: A thing that turns.",
-        "Name: Ada; City: London",
+        "Name: Ada; 7: 12",
         "print(1)",
         ".. versionadded:: 3.1\n   Only Sphinx knows this directive.",
         "A footnote.",
