@@ -53,7 +53,7 @@ def add_uploads(collection: str, incoming: Path, language: str | None = None, sh
 
 def _collect(pending: PendingChanges, incoming: Path, folder: Path, report: IndexReport) -> list[FoundFile]:
     """Read the files of a folder, and collect the changes to the index. Returns the files to keep."""
-    arrived = find_files(list_arrived(incoming), report)
+    arrived = find_files([_name_as_in(folder, uploaded) for uploaded in list_arrived(incoming)], report)
     found = [replace(each, path=folder / each.path.name, source=each.path) for each in arrived]
     tally = Tally(report, 0, None)
     index_files([each for each in found if not each.is_corpus], pending, tally)
@@ -69,6 +69,19 @@ def _collect(pending: PendingChanges, incoming: Path, folder: Path, report: Inde
             report.deleted += deleted
             taken.append(file)
     return taken
+
+
+def _name_as_in(folder: Path, uploaded: Path) -> Path:
+    """Give an uploaded file the name of the file that it replaces.
+
+    The file systems of macOS and Windows take "a.txt" for "A.TXT". The index would hold both names of the one file.
+    """
+    earlier = folder / uploaded.name
+    there = list(folder.iterdir()) if earlier.exists() else []
+    if not there or earlier in there:
+        return uploaded
+    name = next((entry.name for entry in there if entry.samefile(earlier)), uploaded.name)
+    return uploaded.rename(uploaded.with_name(name))
 
 
 class PendingChanges(PassageStore):

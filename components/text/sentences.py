@@ -86,8 +86,16 @@ def sentence_at(text: str, place: int) -> str:
 
 
 def with_list(text: str, sentence: str) -> str:
-    """Return a sentence of a text together with the list that follows the sentence, such as the steps in a manual."""
-    rest = text[text.find(sentence) + len(sentence) :][:_MAX_LIST].split("\n")
+    """Return a sentence of a text together with the list that follows the sentence, such as the steps in a manual.
+
+    If the sentence stands several times with different lists, nothing tells which one is meant, so none is returned.
+    """
+    lists = {_list_at(text, match.end()) for match in re.finditer(re.escape(sentence), text)} - {""}
+    return sentence + lists.pop() if len(lists) == 1 else sentence
+
+
+def _list_at(text: str, begin: int) -> str:
+    rest = text[begin : begin + _MAX_LIST].split("\n")
     last = 0
     for number, line in enumerate(rest[1:] if not rest[0].strip() else (), start=1):
         # A line directly below an item continues the item.
@@ -95,7 +103,7 @@ def with_list(text: str, sentence: str) -> str:
             last = number
         elif line.strip():
             break
-    return sentence + "\n".join(rest[: last + 1]).rstrip() if last else sentence
+    return "\n".join(rest[: last + 1]).rstrip() if last else ""
 
 
 def plain_sentences(text: str) -> list[str]:

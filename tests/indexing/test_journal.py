@@ -66,6 +66,27 @@ def held() -> dict[str, str]:
     return files
 
 
+def test_where_case_does_not_tell_files_apart_a_file_replaces_the_one_of_its_name(monkeypatch: pytest.MonkeyPatch):
+    def name_on_disk(path: Path) -> str | None:
+        names = os.listdir(path.parent) if os.path.isdir(path.parent) else []
+        return next((name for name in names if name.casefold() == path.name.casefold()), None)
+
+    upload({"Board.TXT": "The old board.", "m\u00fcll.txt": "Bins."})
+    with monkeypatch.context() as folding:
+        folding.setattr(Path, "exists", lambda path, **_: name_on_disk(path) is not None)
+        folding.setattr(Path, "samefile", lambda path, other: name_on_disk(other) == path.name)
+        upload({"board.txt": "The new board.", "M\u00dcLL.txt": "New bins.", "boards.txt": "More."})
+
+    assert held() == {"Board.TXT": "The new board.", "m\u00fcll.txt": "New bins.", "boards.txt": "More."}
+
+
+def test_where_case_tells_files_apart_both_are_kept():
+    upload({"Board.TXT": "The old board."})
+    upload({"board.txt": "The new board."})
+
+    assert held() == {"Board.TXT": "The old board.", "board.txt": "The new board."}
+
+
 @contextmanager
 def dying(step: int) -> Iterator[list[str]]:
     """Cut the process off before one of its steps on the disk, so that it makes no further ones."""

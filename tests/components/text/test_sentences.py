@@ -103,6 +103,12 @@ class TestStrips:
     (" Then rest.\n1. Sleep.", ""),
     ("\nThen rest.\n1. Sleep.", ""),
     ("", ""),
+    # A sentence that stands twice, as in a table of contents, has the list of one place, or of none if both have one.
+    ("\n\nGuests. To sign:\n1. Call.", "\n1. Call."),
+    ("\n1. Show.\n\nGuests. To sign:\nThen rest.", "\n1. Show."),
+    ("\n1. Show.\n\nGuests. To sign:\n1. Show.\n\nMore.", "\n1. Show."),
+    ("\n1. Show.\n\nGuests. To sign:\n1. Call.", ""),
+    ("\n- Show.\n\nTo sign:\n- Call.\n\nTo sign:", ""),
 )
 def test_the_items_of_a_list_go_with_the_sentence_before_it(behind, items):
     assert with_list(f"First. To sign:{behind}", "To sign:") == f"To sign:{items}"
