@@ -89,14 +89,13 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
     event = _asked_event(outside, asked)
     if not direction or not event:
         return None
-    dates = [_find_date(place, places, passages, event, asked) for place in places]
-    if dates[0] is None or dates[1] is None:
+    first, second = (_find_date(place, places, passages, event, asked) for place in places)
+    if first is None or second is None:
         return None
-    (_, first), (_, second) = dates
-    if first.last >= second.first and second.last >= first.first:
+    if first[1].last >= second[1].first and second[1].last >= first[1].first:
         return None
-    chosen = 0 if (first.last < second.first) == (direction > 0) else 1
-    dated, date = dates[chosen]
+    chosen = 0 if (first[1].last < second[1].first) == (direction > 0) else 1
+    dated, date = second if chosen else first
     return DatedChoice(names[chosen], places[chosen], dated, date.begin)
 
 
