@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help ask serve install test test-slow test-all test-haystack3 test-train test-vllm test-model peers coverage lint format variants docs docs-serve \
-  lock release clean
+  lock release release-check clean
 
 help:  ## show these commands
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -85,11 +85,18 @@ lock: | $(BIN)/python  ## rewrite the lock files
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
 	    $${part#*:} pyproject.toml -o $${part%%:*} || exit 1; done
 
+# With the time of the commit, two builds of a commit give the same wheel. The sources have the time of their packing.
 release: | $(BIN)/python  ## write the wheel, the sources and their hashes into dist/
-	@rm -rf "$(DIST)" && $(BIN)/$(PIP_INSTALL) 'build>=1.2' && $(BIN)/python -m build --quiet --outdir "$(DIST)" .
+	@rm -rf "$(DIST)" && $(BIN)/$(PIP_INSTALL) 'build>=1.2' && \
+	  SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || echo 1577836800) $(BIN)/python -m build --quiet --outdir "$(DIST)" .
 	@cd "$(DIST)" && "$(abspath $(BIN)/python)" -c "import hashlib, pathlib; \
 	  print(*(f'{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}' for file in sorted(pathlib.Path().glob('prefrag-*'))), sep='\n')" \
 	  > .sums && mv .sums SHA256SUMS && cat SHA256SUMS
+
+release-check:  ## say what stands between this checkout and a release
+	@! grep -rn 'github.com/OWNER/' .github || { echo "Replace OWNER by the project's place on GitHub." >&2; exit 1; }
+	@version=$$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml); grep -q "^## \[$$version\] - 20" CHANGELOG.md || \
+	  { echo "CHANGELOG.md has no dated section for $$version." >&2; exit 1; }
 
 clean:  ## remove what make has set up
 	rm -rf .venv .venv-haystack3 .venv-train .venv-vllm .venv-peers .mypy_cache .ruff_cache .pytest_cache .coverage* build dist *.egg-info
