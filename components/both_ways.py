@@ -55,14 +55,25 @@ async def call_matching(
 
 
 async def gather(*bodies: Coroutine[Any, Any, R]) -> list[R]:
-    """Run bodies at the same time, or one by one in the blocking form. The results are in the order of the bodies."""
-    if not _blocks():
-        return await asyncio.gather(*bodies)
+    """Run bodies at the same time, or one by one in the blocking form. The results are in the order of the bodies.
+
+    If a body raises an error, the others are ended, and the error is raised as it is.
+    """
+    if _blocks():
+        try:
+            return [await body for body in bodies]
+        finally:
+            for body in bodies:
+                body.close()
     try:
-        return [await body for body in bodies]
-    finally:
-        for body in bodies:
-            body.close()
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(body) for body in bodies]
+    except BaseExceptionGroup as failed:
+        failure = failed.exceptions[0]
+    else:
+        return [task.result() for task in tasks]
+    # Raised here and not in the handler, where the error would get the group as its context.
+    raise failure
 
 
 def as_async(method: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
@@ -82,11 +93,15 @@ def in_thread_async(
     async def run_async(*args: P.args, **options: P.kwargs) -> R:
         if not when(*args, **options):
             return method(*args, **options)
-        return await call_matching(
-            partial(method, *args, **options), partial(asyncio.to_thread, method, *args, **options)
-        )
+        call = partial(method, *args, **options)
+        return await call_matching(call, partial(_wait_for_thread, call))
 
     return _named(run_async, f"{method.__name__}_async")
+
+
+async def _wait_for_thread(call: Callable[[], R]) -> R:
+    # A pool of the event loop would be used by all runs: calls that hang would leave no thread to the others.
+    return await asyncio.wrap_future(call_in_thread(call))
 
 
 async def call_component(part: Any, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -99,7 +114,7 @@ async def _run_async(part: Any, **arguments: Any) -> dict[str, Any]:
     # A nested pipeline of Haystack 2 always has a `run_async`, which fails if the pipeline is no AsyncPipeline.
     if run_async is not None and hasattr(getattr(part, "pipeline", part), "run_async"):
         return await run_async(**arguments)
-    return await asyncio.wrap_future(call_in_thread(partial(part.run, **arguments)))
+    return await _wait_for_thread(partial(part.run, **arguments))
 
 
 def call_in_thread(call: Callable[[], R]) -> Future[R]:

@@ -1,17 +1,17 @@
 """The component that runs DR-RAG's second retrieval stage and selects documents."""
 
-import asyncio
 import math
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import wait
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from haystack import Document, component
 
 from prefrag.components.block import Block, check_whole_number
-from prefrag.components.both_ways import as_blocking, call_matching
+from prefrag.components.both_ways import as_blocking, call_in_thread, call_matching, gather
 from prefrag.components.dr_rag.query_doc_concat import QueryDocConcat
 from prefrag.components.pair_classifier.fill_by_rank import fill_by_rank
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier
@@ -147,12 +147,14 @@ async def search_all(calls: Sequence[SourceCall]) -> list[State]:
 def _search_in_threads(calls: Sequence[SourceCall]) -> list[State]:
     if all(source.embedded for source, _ in calls):
         return [source.run(state)["state"] for source, state in calls]
-    with ThreadPoolExecutor(max_workers=len(calls)) as pool:
-        return list(pool.map(lambda call: call[0].run(call[1])["state"], calls))
+    running = [call_in_thread(partial(source.run, state)) for source, state in calls]
+    # Also after a failure, wait for all: each ends by its own deadline, and none may outlive the run.
+    wait(running)
+    return [search.result()["state"] for search in running]
 
 
 async def _search_async(calls: Sequence[SourceCall]) -> list[State]:
-    outputs = await asyncio.gather(*(source.run_async(state) for source, state in calls))
+    outputs = await gather(*(source.run_async(state) for source, state in calls))
     return [output["state"] for output in outputs]
 
 

@@ -1,5 +1,7 @@
 import asyncio
 import json
+import threading
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -8,6 +10,7 @@ import pytest
 from haystack import Document, component
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
+from haystack.errors import FilterError
 
 from prefrag.components.dr_rag.query_doc_concat import QueryDocConcat
 from prefrag.components.dr_rag.second_stage import SecondStage
@@ -229,6 +232,64 @@ async def test_the_retrievals_are_made_at_the_same_time():
     reached = await stage(Meeting()).run_async(after_first_stage(*ABC))
 
     assert [search.error for search in reached["state"].step.searches] == [None] * 4
+
+
+class TestParallelSearches:
+    async def test_have_the_context_of_their_run_in_both_forms(self):
+        label: ContextVar[str] = ContextVar("label", default="")
+
+        @component
+        class Reading:
+            @component.output_types(documents=list[Document])
+            def run(self, query: str) -> dict[str, Any]:
+                return {"documents": [document(label.get() or "none")]}
+
+        label.set("RUN-1")
+        reached = after_first_stage(*ABC)
+        for ended in (stage(Reading()).run(reached)["state"], (await stage(Reading()).run_async(reached))["state"]):
+            assert [search.documents[0].id for search in ended.step.searches[1:]] == ["RUN-1"] * 3
+
+    async def test_end_together_if_one_ends_the_run(self):
+        begun, ended = [], []
+
+        @component
+        class Refusing:
+            @component.output_types(documents=list[Document])
+            def run(self, query: str) -> dict[str, Any]:
+                raise NotImplementedError
+
+            @component.output_types(documents=list[Document])
+            async def run_async(self, query: str) -> dict[str, Any]:
+                begun.append(query)
+                if len(begun) == 3:
+                    raise FilterError("no such field")
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    ended.append(query)
+
+        with pytest.raises(RunError, match="no such field"):
+            await stage(Refusing()).run_async(after_first_stage(*ABC))
+
+        assert (ended, asyncio.all_tasks()) == (begun[:2], {asyncio.current_task()})
+
+    def test_have_all_ended_when_the_blocking_form_fails(self):
+        ended = []
+
+        @component
+        class Refusing:
+            @component.output_types(documents=list[Document])
+            def run(self, query: str) -> dict[str, Any]:
+                if query == "q ax":
+                    raise FilterError("no such field")
+                threading.Event().wait(0.05)
+                ended.append(query)
+                return {"documents": []}
+
+        with pytest.raises(RunError, match="no such field"):
+            stage(Refusing()).run(after_first_stage(*ABC))
+
+        assert sorted(ended) == ["q by", "q cz"]
 
 
 def test_the_stages_may_have_different_retrievers():
