@@ -2,15 +2,16 @@
 
 import asyncio
 import atexit
+import os
+import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import aclosing
 from contextvars import Context, ContextVar, copy_context
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from anyio.from_thread import start_blocking_portal
 from haystack.components.joiners import BranchJoiner
 from haystack.core.errors import PipelineError, PipelineRuntimeError
 from haystack.errors import FilterError
@@ -25,7 +26,7 @@ from prefrag.components.state.request_limits import check_filters, keep_newest_t
 from prefrag.components.state.state import AskBack, Event, RunError, State
 from prefrag.components.state.web_switch import CLOSED_BY_REQUEST, web_closed_by
 from prefrag.components.tracing import measure_run, sent_to_tracing
-from prefrag.pipelines.loading import load
+from prefrag.pipelines.loading import find, load, read
 from prefrag.pipelines.run_labels import label_run
 
 # Seconds between two checks for Ctrl-C during a wait.
@@ -322,9 +323,16 @@ def refuse_unsearched(result: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-@cache
 def _load_once(pipeline: str | Path) -> Any:
-    return load(pipeline)
+    path, here = find(pipeline).resolve(), Path.cwd()
+    variables = tuple(sorted(item for item in os.environ.items() if item[0].startswith("PREFRAG_")))
+    return _load(path, os.getpid(), here, read(path), variables)
+
+
+@lru_cache(maxsize=16)
+def _load(path: Path, *depends_on: Any) -> Any:
+    """Load a pipeline again only if something has changed on which it depends, such as the text of its file."""
+    return load(path)
 
 
 def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -349,13 +357,27 @@ def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         raise
 
 
-@cache
 def event_loop() -> asyncio.AbstractEventLoop:
     """Start the event loop that all calls share, because an HTTP client works only in the loop that made it."""
-    context = start_blocking_portal()
-    loop = context.__enter__().call(asyncio.get_running_loop)
-    # When the program ends, cancel all calls that are still running.
-    atexit.register(context.__exit__, None, None, None)
+    # In a forked process, the thread that runs the loop of its parent does not exist.
+    return _start_loop(os.getpid())
+
+
+@cache
+def _start_loop(process: int) -> asyncio.AbstractEventLoop:
+    runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+    loop = runner.get_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+
+    def close() -> None:
+        """Cancel all calls that are still running when the program ends."""
+        if process == os.getpid():
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            runner.close()
+
+    atexit.register(close)
     return loop
 
 
