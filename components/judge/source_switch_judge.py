@@ -21,7 +21,7 @@ class SourceSwitchJudge:
     The verdict comes from a judge: :class:`ModelJudge`, :class:`TreeJudge`, :class:`CascadeJudge` or
     :class:`AutoJudge`. The judge is not called in four cases: at the first search, after a search that found nothing,
     when there is no other source and, with ``prompts: product``, if the model has been shown every passage before:
-    by equation 3 the verdict is then False.
+    by equation 3 the verdict is then False. If the other source finds nothing or fails, the next one is asked.
 
     With ``switch_at="next_step"``, all passages are kept, and the verdict decides only which source a
     :class:`PreferenceSelector` searches next. MSPR calls this verdict the retrieval adjustment label (section III.C).
@@ -85,6 +85,10 @@ class SourceSwitchJudge:
         :returns: The state under ``kept`` or ``switch_<source>``.
         :raises RunError: When the judge's model fails. The error holds the state.
         """
+        # If this step has switched to a source that found nothing or failed, the verdict stands for the next source.
+        has_nothing, alternative = not state.step.searches[-1].documents, self._alternative(state)
+        if state.step.verdict is not None and has_nothing and alternative is not None:
+            return self._switch(state, alternative)
         if self._needs_no_verdict(state):
             return {"kept": state}
         verdict = self._verdict_without_judge(state)
@@ -152,5 +156,8 @@ class SourceSwitchJudge:
         )
         if verdict.status or alternative is None or again or self.switch_at == "next_step":
             return {"kept": state}
+        return self._switch(state, alternative)
+
+    def _switch(self, state: State, alternative: str) -> dict[str, State]:
         query = state.query_for(alternative)
         return {f"switch_{alternative}": state.with_event("search", source=alternative, query=query)}

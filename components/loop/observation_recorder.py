@@ -39,10 +39,12 @@ class ObservationRecorder:
         :param states: The states after the searches that ran at the same time, one for each source.
         :returns: ``state`` with the observation.
         """
-        state = reduce(State.merge, states)
+        # Sources reply in any order, but the trace and the observation must be the same in every run.
+        sources = states[0].settings.sources
+        ordered = sorted(states, key=lambda state: [sources.index(search.source) for search in state.step.searches])
+        state = reduce(State.merge, ordered)
         searches = [search for search in state.step.searches if not search.skipped]
         if self.merge:
-            # Sources reply in any order, but the observation must be the same in every run.
             order = (state.settings.preferred, *state.settings.sources)
             shown = sorted(searches, key=lambda search: order.index(search.source))
         else:

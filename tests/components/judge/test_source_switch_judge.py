@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
-from prefrag.components.state.state import Action, State, Step, Verdict
+from prefrag.components.state.state import Action, Search, State, Step, Verdict
 from tests.components.judge.judges import FixedJudge
 from tests.components.samples import answer_step, document, found, kinds, observed_step, search_step, state
 from tests.fakes import CALLS
@@ -119,6 +119,30 @@ class TestAlternative:
         assert self.after("web") == "switch_web"
         assert self.after("local") == "switch_archive"
         assert self.after("archive", sources=("local", "web")) == "switch_web"
+
+
+class TestASourceThatBringsNothing:
+    def switched(self, *after: Search, **changes: Any) -> tuple[str, State]:
+        """What follows in a step that has switched and searched these sources."""
+        verdict = Verdict(False, "model", "Nothing new.")
+        step = search_step("beta", found(document("beta")), *after, verdict=verdict)
+        reached = state(FIRST, step, **{"sources": tuple(SOURCES), **changes})
+        return next(iter(switch(True, sources=SOURCES).run(reached).items()))
+
+    @for_each("nothing", found(source="archive"), found(source="archive", error="down"))
+    def test_is_followed_by_the_next_one_and_the_verdict_stands(self, nothing: Search):
+        output, after = self.switched(nothing)
+
+        assert output == "switch_web"
+        assert [event.to_dict() for event in after.events] == [
+            {"kind": "search", "step": 2, "source": "web", "query": "beta"}
+        ]
+        assert "judge" not in CALLS
+
+    def test_is_not_followed_if_none_is_left_or_allowed_and_one_that_found_something_is_kept(self):
+        assert self.switched(found(source="archive"), found(source="web"))[0] == "kept"
+        assert self.switched(found(source="archive"), sources=("local", "archive"))[0] == "kept"
+        assert self.switched(found(document("a"), source="archive"))[0] == "kept"
 
 
 class TestPatience:

@@ -76,6 +76,13 @@ class TestSupplement:
 
         assert [shown.content for shown in reached.step.documents] == [ALPHA.content, other.content]
 
+    @for_each("order", ("web", "archive", "local"), ("archive", "web", "local"))
+    def test_is_recorded_in_one_order_in_whatever_order_they_answer(self, order: tuple[str, ...]):
+        reached = recorded(*(self.way(source, document(source)) for source in order), merge=True)
+
+        assert [search.source for search in reached.step.searches] == ["local", "archive", "web"]
+        assert [event.data["source"] for event in reached.events[1:4]] == ["local", "archive", "web"]
+
     def test_reports_what_happened_before_once_and_then_each_source(self):
         reached = recorded(self.way("local", ALPHA), self.way("web", BETA), merge=True)
 
