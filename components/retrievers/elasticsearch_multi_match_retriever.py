@@ -15,7 +15,7 @@ from prefrag.components.block import Block
 from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.document_stores.elasticsearch.fields import TITLE_FIELD, KnownFields
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
-from prefrag.components.document_stores.elasticsearch.requests import explain_failures, read_hits, send
+from prefrag.components.document_stores.elasticsearch.requests import check_whole, explain_failures, read_hits, send
 from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import normalize_unicode
@@ -152,9 +152,9 @@ class ElasticsearchMultiMatchRetriever(Block):
             searches += [{}, {"size": 0, "track_total_hits": True, "query": query}]
         if not searches:
             return {}
-        replies = self.document_store.client.msearch(
-            index=self._index, searches=searches, filter_path="responses.hits.total,responses.error"
-        )["responses"]
+        parts = "responses.hits.total,responses.error,responses.timed_out,responses._shards.failed"
+        reply = self.document_store.client.msearch(index=self._index, searches=searches, filter_path=parts)
+        replies = reply["responses"]
         return {word: self._count(reply) for word, reply in zip(queries, replies, strict=True)}
 
     def _analyze(self, texts: list[str]) -> list[list[str]]:
@@ -196,6 +196,7 @@ class ElasticsearchMultiMatchRetriever(Block):
     def _count(self, reply: Any) -> int:
         if "error" in reply:
             raise DocumentStoreError(f"Elasticsearch could not count words in '{self._index}': {reply['error']}")
+        check_whole(self.document_store, reply)
         return reply["hits"]["total"]["value"]
 
 

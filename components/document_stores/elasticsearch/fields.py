@@ -6,7 +6,7 @@ from haystack_integrations.document_stores.elasticsearch import ElasticsearchDoc
 
 from prefrag.components.both_ways import as_blocking
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
-from prefrag.components.document_stores.elasticsearch.requests import explain_failures, send
+from prefrag.components.document_stores.elasticsearch.requests import check_whole, explain_failures, send
 from prefrag.components.document_stores.filter_fields import named_fields, unknown_field
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 
@@ -50,4 +50,5 @@ def count_values(store: ElasticsearchDocumentStore, name: str, filters: dict[str
     with explain_failures(store):
         query = filter_clause(filters) if filters else None
         reply = store.client.search(index=store._index, size=0, query=query, aggs=counted)
+        check_whole(store, reply)
     return {str(one["key"]): one["doc_count"] for one in reply["aggregations"]["values"]["buckets"]}

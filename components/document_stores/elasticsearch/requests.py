@@ -1,9 +1,12 @@
 """Send requests to Elasticsearch, and turn its failures into errors that say what to do."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from elastic_transport import ConnectionError as ServerUnreachable
 from elastic_transport import ConnectionTimeout
@@ -14,9 +17,12 @@ from haystack_integrations.document_stores.elasticsearch import ElasticsearchDoc
 from prefrag.components.both_ways import call_matching
 from prefrag.components.text.addresses import without_userinfo
 
+_clients: WeakKeyDictionary[Any, dict[asyncio.AbstractEventLoop, AsyncElasticsearch]] = WeakKeyDictionary()
+_one_at_a_time = Lock()
+
 
 async def send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any]) -> Any:
-    """Call ``request`` with the store's client. If the event loop of that client is closed, use a new client."""
+    """Call ``request`` with the store's client. Each event loop has a client of its own."""
     return await call_matching(partial(_send, store, request), partial(_send_async, store, request))
 
 
@@ -27,18 +33,16 @@ def _send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any]) -> A
 async def _send_async(
     store: ElasticsearchDocumentStore, request: Callable[[AsyncElasticsearch], Awaitable[Any]]
 ) -> Any:
-    client = store.async_client
-    try:
-        return await request(client)
-    except RuntimeError as error:
-        if "loop is closed" not in str(error):
-            raise
-    # The store keeps the client of its first event loop, but a second `asyncio.run` has a new loop.
-    if store._async_client is client:
-        store._async_client = None
+    clients, loop = _clients.setdefault(store, {}), asyncio.get_running_loop()
+    for ended in [other for other in clients if other.is_closed()]:
         with suppress(RuntimeError):
-            await client.close()
-    return await request(store.async_client)
+            await clients.pop(ended).close()
+    with _one_at_a_time:
+        # The store has a single client, which works only in the loop that opened its connections.
+        if loop in clients or store._async_client in clients.values():
+            store._async_client = clients.get(loop)
+        clients[loop] = store.async_client
+    return await request(clients[loop])
 
 
 @contextmanager
@@ -71,13 +75,17 @@ def read_hits(store: ElasticsearchDocumentStore, reply: Any) -> list[dict[str, A
     """Read the hits from the server's reply to a search; raises DocumentStoreError if the search was not complete."""
     index = store._index
     try:
-        failed = reply.get("timed_out") or reply.get("_shards", {}).get("failed")
+        check_whole(store, reply)
         hits = list(reply["hits"]["hits"])
     except (AttributeError, KeyError, TypeError) as error:
         raise DocumentStoreError(
             f"The server of index '{index}' did not send a search result: check that "
             "PREFRAG_ELASTICSEARCH_URL is the address of an Elasticsearch server."
         ) from error
-    if failed:
-        raise DocumentStoreError(f"Elasticsearch searched only part of the index '{index}': check its health.")
     return hits
+
+
+def check_whole(store: ElasticsearchDocumentStore, reply: Any) -> None:
+    """Raise a DocumentStoreError if the server has searched or counted only part of the index."""
+    if reply.get("timed_out") or reply.get("_shards", {}).get("failed"):
+        raise DocumentStoreError(f"Elasticsearch searched only part of the index '{store._index}': check its health.")

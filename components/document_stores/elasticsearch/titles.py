@@ -10,7 +10,7 @@ from haystack_integrations.document_stores.elasticsearch import ElasticsearchDoc
 from prefrag.components.both_ways import as_blocking
 from prefrag.components.document_stores.elasticsearch.fields import TITLE_FIELD
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
-from prefrag.components.document_stores.elasticsearch.requests import explain_failures, send
+from prefrag.components.document_stores.elasticsearch.requests import check_whole, explain_failures, send
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import normalize_unicode
 
@@ -100,6 +100,7 @@ class ElasticsearchTitles:
         for one in reply["responses"]:
             if "error" in one:
                 raise DocumentStoreError(f"Elasticsearch could not look up titles in '{self._index}': {one['error']}")
+            check_whole(self._store, one)
         return list(reply["responses"])
 
     def _check_keys(self, reply: Any) -> None:
