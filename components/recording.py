@@ -21,7 +21,7 @@ from prefrag.components.errors import PrefragError
 # The provider's name in the trace when the documents come from a recording.
 RECORDING = "recording"
 Mode = Literal["record", "replay", "reuse"]
-Kind = Literal["search", "reply", "model"]
+Kind = Literal["search", "source", "reply", "model"]
 # A message about a missing request shows only this many characters, from the request's end: prompts begin alike.
 _REPORTED_CHARACTERS = 200
 
@@ -36,7 +36,7 @@ class Entry:
 
     documents: tuple[Document, ...] = ()  # the documents that a source found, best first
     replies: tuple[ChatMessage, ...] = ()
-    facts: Mapping[str, Any] | None = None  # the properties of a model: plain values by name
+    facts: Mapping[str, Any] | None = None  # the properties of a model or a source: plain values by name
     error: str | None = None  # why the request failed; if set, the other fields are empty
 
     def to_dict(self) -> dict[str, Any]:

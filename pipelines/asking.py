@@ -413,18 +413,4 @@ def _find_status(error: Exception) -> dict[str, Any]:
 def _make_failure(message: str, state: State | None, local: str, **answer: Any) -> RunFailed:
     if state is None:
         return RunFailed(message, {"errors": [message]}, **answer)
-    result = compose(state, local, error=message)
-    result["queries_sent_out"] += _list_unanswered(state)
-    return RunFailed(message, result, **answer)
-
-
-def _list_unanswered(state: State) -> list[dict[str, Any]]:
-    """List the queries to external sources that had no reply yet when the run ended early."""
-    answered = {(event.step, event.data["source"]) for event in state.events if event.kind in ("found", "held_back")}
-    return [
-        {"source": event.data["source"], "query": event.data["query"], "provider": "unknown"}
-        for event in state.events
-        if event.kind == "search"
-        and event.data["source"] in state.settings.external
-        and (event.step, event.data["source"]) not in answered
-    ]
+    return RunFailed(message, compose(state, local, error=message), **answer)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
@@ -36,7 +36,7 @@ SENTENCES = {
     "exhausted": "Out of steps: the next reply must be an answer (replies so far: {replies})",
     "found": (
         "Found in {source} ({number} in {took}<sent_out?, the query was sent out>): {titles}"
-        "<error?; part of it failed: {error}>"
+        "<error?; part of it failed: {error}><before?; failed before: {before}>"
     ),
     "found nothing": "Search of {source} failed: {error}",
     "held_back": "Held back from {source}: {query} ({reason})",
@@ -141,6 +141,8 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
             values["number"] = len(titles)
             values["took"] = f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
             values["titles"] = _join_documents(data, "titles")
+            failures = Counter(attempt["error"] for attempt in data.get("attempts") or () if attempt["error"])
+            values["before"] = " · ".join(f"{times} x {error}" for error, times in failures.items())
             return "found nothing" if data.get("error") and not titles else kind
         case "held_back":
             query = str(data.get("query"))

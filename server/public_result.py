@@ -51,8 +51,8 @@ class Installation:
         public = hide_model_hosts(result)
         if "errors" in public:
             public["errors"] = [self.withhold(error) for error in public["errors"]]
-        if "trace" in public:
-            public["trace"] = [self.publish_event(event) for event in public["trace"]]
+        for name in {"trace", "queries_sent_out"} & public.keys():
+            public[name] = [self.publish_event(event) for event in public[name]]
         if "documents" in public:
             public["documents"] = [_name_file(document) for document in public["documents"]]
         return public
@@ -60,7 +60,8 @@ class Installation:
     def publish_event(self, event: Mapping[str, Any]) -> dict[str, Any]:
         """Remove from an event of the trace what clients must not see."""
         errors = {key: self.withhold(text) for key in _PARTS_OF_ERRORS if isinstance(text := event.get(key), str)}
-        return {**event, **errors}
+        attempts = [self.publish_event(attempt) for attempt in event.get("attempts") or ()]
+        return {**event, **errors, **({"attempts": attempts} if attempts else {})}
 
 
 def _any_of(names: set[str]) -> re.Pattern[str]:

@@ -19,6 +19,7 @@ from prefrag.components.block import Block, check_above_zero, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_component, call_in_thread, call_matching
 from prefrag.components.retrievers.provider import (
     Retriever,
+    apply_filters,
     count_lookups,
     describe_failure,
     select_arguments,
@@ -110,7 +111,7 @@ class HybridRetriever(Block):
 
         :param query: Any text.
         :param top_k: The maximum number of documents to return, by default the `top_k` of the constructor.
-        :param filters: Haystack's filters, for the retrievers that take them.
+        :param filters: Haystack's filters. They are applied here to the documents of a retriever that takes none.
         :returns: `documents` with the fused score, best first; `errors`: a line for each retriever that failed;
             `lookups`: the number of queries that all retrievers sent.
         :raises ValueError: When top_k is under 1.
@@ -121,7 +122,7 @@ class HybridRetriever(Block):
         wanted = {"query": query, "top_k": max(self.candidates, top_k), "filters": filters}
         supported = zip(self.retrievers, self._supported, strict=True)
         calls = [(part, select_arguments(arguments, **wanted)) for part, arguments in supported]
-        return self._fuse(await call_matching(self._call_all, self._call_all_async, calls), top_k)
+        return self._fuse(await call_matching(self._call_all, self._call_all_async, calls), top_k, filters)
 
     run = as_blocking(run_async)
 
@@ -137,9 +138,10 @@ class HybridRetriever(Block):
 
     async def _call_all_async(self, calls: Sequence[_Call]) -> list[dict[str, Any] | BaseException]:
         running = [asyncio.wait_for(call_component(*one), self.timeout) for one in calls]
-        return await asyncio.gather(*running, return_exceptions=True)
+        # All have ended when this returns, so none goes on after a failure.
+        return await asyncio.gather(*running, return_exceptions=True)  # noqa: TID251
 
-    def _fuse(self, replies: Sequence[dict[str, Any] | BaseException], top_k: int) -> dict[str, Any]:
+    def _fuse(self, replies: Sequence[dict[str, Any] | BaseException], top_k: int, filters: Any) -> dict[str, Any]:
         lists: list[list[Document]] = []
         errors = []
         for retriever, reply in zip(self.retrievers, replies, strict=True):
@@ -151,7 +153,7 @@ class HybridRetriever(Block):
                 # The weights are assigned by position, so an empty list stands for the failed retriever.
                 lists.append([])
             else:
-                lists.append(list(reply["documents"]))
+                lists.append(apply_filters(retriever, reply["documents"], filters))
         if len(errors) == len(self.retrievers):
             raise RuntimeError("; ".join(errors))
         for error in errors:

@@ -13,7 +13,13 @@ from prefrag.components.block import Block, check_range, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_component, gather, in_thread_async
 from prefrag.components.pair_classifier.pair_scorer import PairScorer
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
-from prefrag.components.retrievers.provider import Retriever, count_lookups, select_arguments, supported_arguments
+from prefrag.components.retrievers.provider import (
+    Retriever,
+    apply_filters,
+    count_lookups,
+    select_arguments,
+    supported_arguments,
+)
 from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.state.state import Identity, identity
 from prefrag.components.text.term_statistics import TermStatistics
@@ -144,7 +150,7 @@ class LinkedRetriever(Block):
 
         :param query: Any text.
         :param top_k: The maximum number of documents to return, by default the `top_k` of the constructor.
-        :param filters: Haystack's filters, for the components that take them.
+        :param filters: Haystack's filters. They are applied here to the documents of a retriever that takes none.
         :param question: The question of the user; by default the query.
         :param observed: The documents of earlier steps, from any source. Only those found again are returned.
         :returns: `documents` with their scores, best first. `errors`: the error messages if `links` failed. `lookups`:
@@ -155,10 +161,12 @@ class LinkedRetriever(Block):
         """
         top_k, observed = wanted_top_k(self.top_k, top_k), observed or []
         errors: list[str] = []
+        wanted = {"query": query, "top_k": max(self.candidates, top_k), "filters": filters}
         outputs = await gather(
-            call_component(self.retriever, self._arguments(query, top_k, filters)),
+            call_component(self.retriever, select_arguments(self._supported, **wanted)),
             self._call_links(errors, query=query, top_k=self.first_stage_depth, filters=filters),
         )
+        outputs[0] |= {"documents": apply_filters(self.retriever, outputs[0]["documents"], filters)}
         leading = self._choose_leading(outputs, observed)
         if not errors:
             outputs.append(await self._call_links(errors, documents=leading, top_k=self.link_depth, filters=filters))
@@ -166,9 +174,6 @@ class LinkedRetriever(Block):
         return {"documents": documents[:top_k], "errors": errors, "lookups": sum(map(count_lookups, outputs))}
 
     run = as_blocking(run_async)
-
-    def _arguments(self, query: str, top_k: int, filters: dict[str, Any] | None) -> dict[str, Any]:
-        return select_arguments(self._supported, query=query, top_k=max(self.candidates, top_k), filters=filters)
 
     async def _call_links(self, errors: list[str], **arguments: Any) -> dict[str, Any]:
         try:

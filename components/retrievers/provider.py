@@ -1,13 +1,14 @@
 """The interfaces of retrievers and rankers, and helpers for calling them."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from textwrap import shorten
 from typing import Any, Protocol
 
 from haystack import Document
+from haystack.utils.filters import document_matches_filter
 
-from prefrag.components.parts import walk_parts
+from prefrag.components.parts import read_attribute, walk_parts
 from prefrag.components.text.addresses import without_userinfo
 
 # A component of Haystack searches the web or fetches web pages if the name of its module contains one of these texts.
@@ -50,6 +51,21 @@ def supported_arguments(part: Retriever | Ranker) -> set[str]:
 def select_arguments(supported: set[str], **arguments: Any) -> dict[str, Any]:
     """Drop the arguments that a component does not take or whose value is None."""
     return {name: value for name, value in arguments.items() if name in supported and value is not None}
+
+
+def apply_filters(part: Retriever, documents: Sequence[Document], filters: Mapping[str, Any] | None) -> list[Document]:
+    """Keep the documents that match the filters, if the retriever that found them does not take filters itself."""
+    # A nested pipeline takes any argument, and drops those for which it declares no input.
+    sockets = getattr(read_attribute(part, "__haystack_input__"), "_sockets_dict", {})
+    takes_filters = "filters" in {*inspect.signature(part.run).parameters, *sockets}
+    if not filters or takes_filters:
+        return list(documents)
+    return [document for document in documents if document_matches_filter(dict(filters), document)]
+
+
+def name_provider(part: Retriever | Ranker) -> str:
+    """Name a component in the trace: by its attribute ``provider``, else by its class."""
+    return str(getattr(part, "provider", None) or type(part).__name__)
 
 
 def count_lookups(output: Mapping[str, Any] | None) -> int:

@@ -1,26 +1,31 @@
 """The component that searches a named source."""
 
+import json
 import math
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from haystack import Document, component
+from haystack.core.serialization import component_to_dict
 from haystack.errors import FilterError
 
+from prefrag.components.audit_log import AuditLogFailed, audit
 from prefrag.components.block import Block, check_whole_number
 from prefrag.components.both_ways import as_blocking, in_thread_async
 from prefrag.components.generators.json_reply import repair
-from prefrag.components.generators.model_host import find_models, is_local
+from prefrag.components.generators.model_host import Model, find_models, is_local
 from prefrag.components.recording import RECORDING, Entry, Recording
 from prefrag.components.retrievers.provider import (
     Ranker,
     Retriever,
+    apply_filters,
     count_lookups,
-    describe_failure,
     is_web_search,
+    name_provider,
     select_arguments,
     supported_arguments,
 )
@@ -29,13 +34,16 @@ from prefrag.components.sources.newest_first import newest_first
 from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
 from prefrag.components.sources.search_request import SearchRequest
 from prefrag.components.state.places import name_documents, standing_of
-from prefrag.components.state.state import RESERVED_META, ModelTraffic, RunError, Search, State, identity
+from prefrag.components.state.state import RESERVED_META, Attempt, ModelTraffic, RunError, Search, State, identity
 from prefrag.components.state.web_switch import web_is_off
+from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.unicode_form import normalize_unicode
 from prefrag.components.tracing import measure
 from prefrag.components.web.domain_filter import document_url
 from prefrag.components.web.web_gate import HeldBack, WebGate
+
+_RANDOM_NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @component
@@ -128,10 +136,9 @@ class RetrievalSource(Block):
         return bool(getattr(self.retriever, "embedded", False))
 
     @cached_property
-    def _models_used(self) -> tuple[ModelTraffic, ...]:
-        """The models that a search calls: embedders get the query, and rankers get the query and the documents."""
-        models = find_models([self.retriever, self.ranker])
-        return tuple(ModelTraffic(model.host, not is_local(model.host), model.role) for model in models)
+    def _models(self) -> dict[int, list[Model]]:
+        """The models that each part calls: embedders get the query, and rankers get the query and the documents."""
+        return {id(part): find_models(part) for part in self._parts}
 
     @property
     def leaves_machine(self) -> bool:
@@ -156,10 +163,12 @@ class RetrievalSource(Block):
 
         :param query: A query, or a state that contains the query.
         :param top_k: The number of documents to return. Ignored for a state, whose settings decide.
-        :param filters: Haystack metadata filters, for retrievers that take them. Also ignored for a state.
+        :param filters: Haystack metadata filters. They are applied here to the documents of a local retriever that
+            takes none. Also ignored for a state.
         :returns: For a query, ``documents``. For a state, ``state`` with this search added.
         :raises RuntimeError: For a query, when every attempt has failed.
         :raises NotRecorded: When the replayed recording does not contain this search.
+        :raises ValueError: When the recording is of a source of the same name with other parts or settings.
         :raises FilterError: For a query, when the filters do not fit the documents.
         :raises RunError: For a state, when the filters do not fit, when the audit log cannot be written, or when the
             query must not leave this machine because an earlier search of a local source failed.
@@ -177,6 +186,8 @@ class RetrievalSource(Block):
                     await self.retry_policy.call_async(call)
             except FilterError as error:
                 raise self._filter_error(request, error) from error
+            except AuditLogFailed as error:
+                raise request.refuse_unaudited(self.name, error) from error
             search = request.search
             assert search is not None
             measured.tags |= {"prefrag.hits": len(search.documents), "prefrag.held_back": search.skipped}
@@ -207,14 +218,13 @@ class RetrievalSource(Block):
         return {name: value for name, value in known.items() if name in supported}
 
     def _admit(self, request: SearchRequest) -> None:
-        """Replay the search if it is recorded. Else, if its query would leave this machine, check and log the query."""
+        """Replay the search if it is recorded. Else, if its query would leave this machine, check the query."""
         try:
             if request.leaves_machine:
                 request.query = one_line(request.query)
             request.search = self._play_recording(request)
             if request.leaves_machine and request.search is None:
                 self.gate.check(self.name, request.query, request.state)
-                request.audit("query", self.name)
         except HeldBack as reason:
             request.hold_back(self.name, str(reason))
             request.search = Search(self.name, request.query, skipped=True, lookups=0)
@@ -223,40 +233,66 @@ class RetrievalSource(Block):
     _admit_async = in_thread_async(_admit, when=lambda self, request: request.leaves_machine)
 
     def _calls(self, request: SearchRequest) -> Iterator[ProviderCall]:
-        """Yield the calls to the providers one by one until a call succeeds, then set ``request.search``."""
+        """Yield the calls to the providers until one succeeds, then that to the ranker. Then set ``request.search``."""
         if request.search is not None:
             return
-        for sent in self._models_used:
-            if sent.remote:
-                request.audit("model_call", self.name, role=sent.role, host=sent.host)
         started = time.perf_counter()
+        attempts: list[Attempt] = []
         failures: list[str] = []
-        lookups = 0
         providers = [(self.retriever, True)]
         # Do not call the second provider while an index is searched instead of the web: queries must stay local then.
         fallback = self.retry_policy.fallback
         if fallback is not None and (request.leaves_machine or not self.external):
             providers.append((fallback, False))
         for provider, retry in providers:
-            call = ProviderCall(provider, self._arguments(provider, request), retry)
+            call = self._prepare(request, provider, self._arguments(provider, request), retry)
             yield call
-            try:
-                documents = self._stamp(self._rank(request, call.documents()))
-                # A retriever that combines several retrievers reports which of them failed.
-                failed_parts = "; ".join((call.output or {}).get("errors") or ()) or None
-                found = Search(self.name, request.query, documents, _name(provider), error=failed_parts)
-                search = self._record(request, found)
-                lookups += count_lookups(call.output)
+            attempts += call.attempts
+            if call.error is None:
                 break
-            except FilterError:
-                raise
-            except Exception as error:
-                failures.append(describe_failure(_name(provider), error, self.retry_policy.timeout))
-                lookups += 1
-        else:
-            search = self._record(request, Search(self.name, request.query, error="; ".join(failures)))
-        seconds, sent_out = round(time.perf_counter() - started, 4), request.leaves_machine
-        request.search = replace(search, seconds=seconds, sent_out=sent_out, models=self._models_used, lookups=lookups)
+            failures.append(str(attempts[-1].error))
+        search = Search(self.name, request.query, error="; ".join(failures))
+        if call.error is None:
+            attempts[-1].lookups = count_lookups(call.output)
+            documents = list(call.output["documents"])
+            # Web pages have no metadata to filter by.
+            matching = documents if self.external else apply_filters(provider, documents, request.filters)
+            documents = [document for document in matching if self.gate.domains.allows(document)]
+            # A retriever that combines several retrievers reports which of them failed.
+            errors = list(call.output.get("errors") or ())
+            if self.ranker is not None:
+                ranking = self._prepare(request, self.ranker, self._ranking(request, documents), retry=False)
+                yield ranking
+                attempts += ranking.attempts
+                # If the ranker has failed, the documents are good as they are, and no query is sent again.
+                documents = ranking.output.get("documents", documents)
+                errors += filter(None, [attempts[-1].error])
+            kept, error = self._stamp(self._order(request, documents)), "; ".join(errors) or None
+            search = Search(self.name, request.query, kept, call.attempt.provider, error=error)
+        seconds, lookups = round(time.perf_counter() - started, 4), sum(attempt.lookups for attempt in attempts)
+        search = self._record(request, search)
+        request.search = replace(search, seconds=seconds, lookups=lookups, attempts=tuple(attempts))
+
+    def _prepare(self, request: SearchRequest, part: Any, arguments: dict[str, Any], retry: bool) -> ProviderCall:
+        """Prepare a call whose attempts are written to the audit log and to the list of the run."""
+        is_provider = part is not self.ranker
+        sent_out = request.leaves_machine and is_provider
+        models = [ModelTraffic(model.host, not is_local(model.host), model.role) for model in self._models[id(part)]]
+        name, lookups = name_provider(part), int(is_provider)
+        attempt = Attempt(self.name, request.query, name, sent_out, tuple(models), lookups)
+        return ProviderCall(part, arguments, retry, attempt, partial(self._announce_async, request))
+
+    def _announce(self, request: SearchRequest, attempt: Attempt) -> None:
+        if attempt.sent_out:
+            audit("query", source=self.name, provider=attempt.provider, query=request.query)
+        for model in attempt.models:
+            if model.remote:
+                audit("model_call", source=self.name, role=model.role, host=model.host, query=request.query)
+        if request.state is not None:
+            request.state.attempts.append(attempt)
+
+    # The audit log may wait for another process.
+    _announce_async = in_thread_async(_announce, when=lambda self, request, attempt: attempt.sent_out)
 
     def _arguments(self, provider: Retriever, request: SearchRequest) -> dict[str, Any]:
         return select_arguments(
@@ -267,24 +303,29 @@ class RetrievalSource(Block):
             **request.context,
         )
 
-    def _rank(self, request: SearchRequest, documents: list[Document]) -> list[Document]:
-        kept = [document for document in documents if self.gate.domains.allows(document)]
-        is_ordered = not self.external and environment_settings.current_first
-        has_dates = is_ordered and any(one.meta.get("date") for one in kept)
-        if self.ranker is not None:
-            # Override the ranker's own top_k: it could cut documents that the next lines would move to the front.
-            most = max(len(kept), 1) if request.already_observed or has_dates else request.top_k
-            top_k = {"top_k": most} if "top_k" in self._supported[id(self.ranker)] else {}
-            kept = self.ranker.run(query=request.query, documents=kept, **top_k)["documents"]
-        if has_dates:
-            kept = newest_first(kept)
+    def _ranking(self, request: SearchRequest, documents: list[Document]) -> dict[str, Any]:
+        # Override the ranker's own top_k: it could cut documents that `_order` would move to the front.
+        needs_all = request.already_observed or self._has_dates(documents)
+        top_k = max(len(documents), 1) if needs_all else request.top_k
+        chosen = select_arguments(self._supported[id(self.ranker)], top_k=top_k)
+        return {"query": request.query, "documents": documents, **chosen}
+
+    @property
+    def _is_ordered(self) -> bool:
+        return not self.external and environment_settings.current_first
+
+    def _has_dates(self, documents: Sequence[Document]) -> bool:
+        return self._is_ordered and any(document.meta.get("date") for document in documents)
+
+    def _order(self, request: SearchRequest, documents: list[Document]) -> list[Document]:
+        kept = newest_first(documents) if self._has_dates(documents) else documents
         if request.already_observed:
             observed = {identity(document) for document in request.already_observed}
             # Compare documents after `_stamp`, which can change their text. The observed ones are already stamped.
             kept = sorted(self._stamp(kept), key=lambda document: identity(document) in observed)
         kept = kept[: request.top_k]
         # Move superseded, old and draft documents to the end. If this came before the cut, the cut would remove them.
-        return sorted(kept, key=lambda one: standing_of(one.meta) is not None) if is_ordered else kept
+        return sorted(kept, key=lambda one: standing_of(one.meta) is not None) if self._is_ordered else kept
 
     def _stamp(self, documents: Sequence[Document]) -> tuple[Document, ...]:
         """Add this source's name to each document, give it the question's form, and remove what cannot be sent."""
@@ -304,9 +345,27 @@ class RetrievalSource(Block):
             stamped.append(replace(document, **texts, meta=repair(meta), score=score, **no_vectors))
         return tuple(stamped)
 
+    @cached_property
+    def _facts(self) -> dict[str, Any]:
+        """The classes and settings of the parts, on which a recording depends, without passwords."""
+        try:
+            settings = json.dumps([component_to_dict(part, self.name) for part in self._parts], sort_keys=True)
+        except Exception:
+            # Components of one's own may have settings that cannot be written.
+            settings = json.dumps([type(part).__name__ for part in self._parts])
+        # Haystack gives a store in memory a random name.
+        return {"parts": _RANDOM_NAME.sub("", without_userinfo(settings))}
+
     def _play_recording(self, request: SearchRequest) -> Search | None:
         if self.recording is None:
             return None
+        if self.recording.mode != "replay":
+            kept = self.recording.record(Entry(facts=self._facts), "source", self.name)
+            if kept.facts != self._facts:
+                raise ValueError(
+                    f"The recording {self.recording.path} holds searches of a source '{self.name}' with other parts or "
+                    "settings: record to another file."
+                )
         found = Search(self.name, request.query, provider=RECORDING)
         entry = self.recording.play("search", self.name, *request.content)
         if entry is None:
@@ -337,6 +396,7 @@ class RetrievalSource(Block):
         state = state.with_last(searches=(*state.step.searches, search))
         if search.skipped:
             return {"state": state}
+        attempts = [attempt.to_dict() for attempt in search.attempts]
         state = state.with_event(
             "found",
             source=self.name,
@@ -346,12 +406,9 @@ class RetrievalSource(Block):
             seconds=search.seconds,
             sent_out=search.sent_out,
             error=search.error,
+            **({"attempts": attempts} if any(attempt["error"] for attempt in attempts) else {}),
         )
         return {"state": state}
-
-
-def _name(provider: Retriever) -> str:
-    return str(getattr(provider, "provider", None) or type(provider).__name__)
 
 
 def _plain(text: Any) -> Any:

@@ -1,67 +1,55 @@
 """The deadline, the retries and the second provider for calls to a retriever or a web search."""
 
 import asyncio
-from dataclasses import dataclass
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
-from types import TracebackType
 from typing import Any
 
 from haystack import Document
 from haystack.errors import FilterError
 from tenacity import AsyncRetrying, Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
+from prefrag.components.audit_log import AuditLogFailed
 from prefrag.components.block import Block, check_above_zero, check_range, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_component, call_in_thread, call_matching
-from prefrag.components.retrievers.provider import Retriever
+from prefrag.components.retrievers.provider import Ranker, Retriever, describe_failure
+from prefrag.components.state.state import Attempt
+
+_PASSING = re.compile(r"connect|networkerror|remoteprotocol|gaierror|timed?out|ratelimit", re.IGNORECASE)
 
 
 @dataclass
 class ProviderCall:
-    """A call to a provider (a retriever or a web search), with its output or error.
+    """A call to a provider (a retriever or a web search) or to a ranker, with its output or error."""
 
-    As a context manager, the call stores an exception as its ``error`` instead of raising it. Only a FilterError and
-    the cancellation of the run are still raised.
-    """
-
-    provider: Retriever
+    provider: Retriever | Ranker
     arguments: dict[str, Any]
-    retry: bool = True  # whether to call the provider again after a failure
-    output: dict[str, Any] | None = None
+    retry: bool = True  # whether to call the provider again after a failure that may pass
+    attempt: Attempt = field(default_factory=lambda: Attempt("", "", ""))  # what each attempt looks like at its begin
+    announce: Callable[[Attempt], Awaitable[None]] | None = None  # called before each attempt, as by an audit log
+    attempts: list[Attempt] = field(default_factory=list)  # every attempt that was made
+    output: dict[str, Any] = field(default_factory=dict)  # with ``documents``, if the call succeeded
     error: Exception | None = None  # the error of the last attempt; None if that attempt succeeded
-
-    def __enter__(self) -> None:
-        """Begin the call."""
-
-    def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> bool:
-        """End the call."""
-        if not isinstance(error, Exception) or isinstance(error, FilterError):
-            return False
-        self.error = error
-        return True
-
-    def documents(self) -> list[Document]:
-        """Return the documents of the output, or raise the error of the call."""
-        if self.error is not None:
-            raise self.error
-        if self.output is None or self.output.get("documents") is None:
-            raise ValueError("it gave no `documents`")
-        return list(self.output["documents"])
 
 
 class RetryPolicy(Block):
     """A deadline for each attempt, growing random pauses (full jitter) between attempts, and a second provider.
 
     ```python
+    from haystack import Document
     from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
 
     class Greeter:
         def run(self, query):
-            return {"documents": [f"Hello {query}"]}
+            return {"documents": [Document(content=f"Hello {query}")]}
 
     policy = RetryPolicy(timeout=5.0, retries=1)
     call = ProviderCall(Greeter(), {"query": "world"})
     policy.call(call)
-    print(call.documents())
+    print(call.output["documents"][0].content)
     ```
     """
 
@@ -72,7 +60,8 @@ class RetryPolicy(Block):
 
         :param timeout: The maximum duration of an attempt and of a pause, in seconds. The blocking ``call`` sets no
             deadline if the provider's ``embedded`` is true, which means that it searches an index in this process.
-        :param retries: The number of further attempts after a failure.
+        :param retries: The number of further attempts after a failure that may pass: no connection, no reply in time,
+            or the status 408, 429 or 5xx. No other failure is tried again.
         :param backoff: The maximum length of the first pause in seconds. This maximum doubles with every attempt.
         :param fallback: The second provider. A source calls it once, after all attempts at its own retriever have
             failed. While an index is searched instead of the web, it is not called: queries must stay local.
@@ -87,29 +76,81 @@ class RetryPolicy(Block):
         self.fallback = fallback
 
     async def call_async(self, call: ProviderCall) -> None:
-        """Call a provider, with retries, and store its output or last error in ``call``. A FilterError is raised."""
+        """Call a provider, with retries, and store its output or last error in ``call``.
+
+        A FilterError is raised, and so is an AuditLogFailed, because nothing may then be sent.
+        """
         retry: dict[str, Any] = {
             "stop": stop_after_attempt(self.retries + 1 if call.retry else 1),
             "wait": wait_random_exponential(multiplier=self.backoff, max=self.timeout),
-            "retry": retry_if_exception(_is_worth_retrying),
+            "retry": retry_if_exception(may_pass),
             "reraise": True,
         }
-        with call:
+        try:
             call.output = await call_matching(
                 partial(Retrying(**retry), self._attempt), partial(AsyncRetrying(**retry), self._attempt_async), call
             )
+        except (FilterError, AuditLogFailed):
+            raise
+        except Exception as error:
+            call.error = error
 
     call = as_blocking(call_async)
 
-    def _attempt(self, call: ProviderCall) -> dict[str, Any]:
+    async def _attempt_async(self, call: ProviderCall) -> dict[str, Any]:
+        attempt, began = replace(call.attempt), time.perf_counter()
+        if call.announce is not None:
+            await call.announce(attempt)
+        call.attempts.append(attempt)
+        try:
+            output = await call_matching(self._run, self._run_async, call)
+            documents = output.get("documents")
+            if documents is None or not all(isinstance(document, Document) for document in documents):
+                raise ValueError("it gave no `documents`")
+            attempt.error = None
+            return output
+        except Exception as error:
+            attempt.error = describe_failure(attempt.provider, error, self.timeout)
+            raise
+        finally:
+            attempt.seconds = round(time.perf_counter() - began, 4)
+
+    _attempt = as_blocking(_attempt_async)
+
+    def _run(self, call: ProviderCall) -> dict[str, Any]:
         if getattr(call.provider, "embedded", False):
             return call.provider.run(**call.arguments)
         return call_in_thread(partial(call.provider.run, **call.arguments)).result(timeout=self.timeout)
 
-    async def _attempt_async(self, call: ProviderCall) -> dict[str, Any]:
+    async def _run_async(self, call: ProviderCall) -> dict[str, Any]:
         return await asyncio.wait_for(call_component(call.provider, call.arguments), self.timeout)
 
 
-def _is_worth_retrying(error: BaseException) -> bool:
-    # A retry helps neither a filter that does not fit nor a cancelled run.
-    return isinstance(error, Exception) and not isinstance(error, FilterError)
+def may_pass(error: BaseException) -> bool:
+    """Check whether the failure of a call may pass by itself, so that the same call is worth another attempt.
+
+    The libraries have no common class for such errors. What they share is the form: a status of HTTP, or a class that
+    is named for a connection, a time-out or a limit of the rate. Often it is the cause of the error that has this form.
+    """
+    for cause in _causes(error):
+        status = _status(cause)
+        if status is not None:
+            return status in (408, 429) or status >= 500
+        if any(_PASSING.search(kind.__name__) for kind in type(cause).__mro__):
+            return True
+    return False
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and the errors that led to it. In `ddgs` and `urllib`, they are arguments of the error."""
+    yield error
+    for cause in (error.__cause__ or error.__context__, *error.args):
+        if isinstance(cause, BaseException):
+            yield from _causes(cause)
+
+
+def _status(error: BaseException) -> int | None:
+    """Read the status of HTTP from an error, or from the response that it carries; None if there is none."""
+    holders = (error, getattr(error, "response", None), getattr(error, "meta", None))
+    values = (getattr(holder, name, None) for holder in holders for name in ("status_code", "status", "code"))
+    return next((value for value in values if isinstance(value, int) and 400 <= value <= 599), None)

@@ -6,7 +6,7 @@ from typing import Any
 
 from haystack import Document
 
-from prefrag.components.audit_log import AuditLogFailed, audit, audit_held_back
+from prefrag.components.audit_log import AuditLogFailed, audit_held_back
 from prefrag.components.state.state import RunError, Search, State
 
 
@@ -31,17 +31,13 @@ class SearchRequest:
         if self.state is not None:
             self.state = self.state.with_event("held_back", source=source, query=self.query, reason=reason)
 
-    def audit(self, event: str, source: str, **data: str) -> None:
-        """Write to the audit log that the query is about to leave this machine."""
-        try:
-            audit(event, source=source, **data, query=self.query)
-        except AuditLogFailed as error:
-            if self.state is None:
-                raise
-            state = self.state.with_event(
-                "held_back", source=source, query=self.query, reason="the audit log cannot be written"
-            )
-            raise RunError(str(error), state) from error
+    def refuse_unaudited(self, source: str, error: AuditLogFailed) -> Exception:
+        """Make the error that ends the run if the audit log cannot be written, because nothing may then be sent."""
+        if self.state is None:
+            return error
+        reason = "the audit log cannot be written"
+        state = self.state.with_event("held_back", source=source, query=self.query, reason=reason)
+        return RunError(str(error), state)
 
     @property
     def content(self) -> tuple[Any, ...]:

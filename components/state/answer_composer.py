@@ -14,7 +14,7 @@ from prefrag.components.both_ways import as_async
 from prefrag.components.state.citations import citation_marks, cite_plainly, known_marks, read_citations, without_codes
 from prefrag.components.state.evidence import find_evidence, find_sentence, find_whole
 from prefrag.components.state.places import heading_of, position_of, standing_of
-from prefrag.components.state.state import Action, Evidence, Identity, Label, Search, State, Step, identity
+from prefrag.components.state.state import Action, Evidence, Identity, Label, Search, State, Step, identity, sum_traffic
 from prefrag.components.text.addresses import safe_url
 from prefrag.components.tracing import sent_to_tracing
 
@@ -49,6 +49,9 @@ def compose(
         last = next((replace(step, forced=True) for step in worded), last)
         answer, marks_cited = read_citations(last.answer, known)
     searches = [search for search in state.searches if not search.skipped]
+    # The state of a run that broke off lacks the searches that had not ended.
+    made = state.attempts if error else [attempt for search in searches for attempt in search.attempts]
+    asked = [model for attempt in made for model in attempt.models]
     failed = [search for search in searches if search.error]
     errors = [f"{one.source}{'' if one.provider else ' could not be searched'}: {one.error}" for one in failed]
     asks = next((str(event.data["text"]) for event in state.events if event.kind == "asked_back"), None)
@@ -124,17 +127,13 @@ def compose(
         "asked_back": asks,
         "question_class": next((dict(event.data) for event in state.events if event.kind == "question_class"), None),
         "without_model": [str(event.data["text"]) for event in state.events if event.kind == "without_model"],
-        "queries_sent_out": [
-            {"source": search.source, "query": search.query, "provider": search.provider}
-            for search in searches
-            if search.sent_out
-        ],
+        "queries_sent_out": [attempt.to_dict() for attempt in made if attempt.sent_out],
         "queries_held_back": [
             {key: event.data[key] for key in ("source", "query", "reason")}
             for event in state.events
             if event.kind == "held_back"
         ],
-        "sent_to_models": [asdict(sent) for sent in state.sent_to_models],
+        "sent_to_models": [asdict(sent) for sent in sum_traffic([*state.usage.models, *asked])],
         "sent_to_tracing": sent_to_tracing(),
         "trace": [event.to_dict() for event in state.events],
     }

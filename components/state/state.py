@@ -131,6 +131,34 @@ def sum_traffic(traffic: Iterable[ModelTraffic]) -> tuple[ModelTraffic, ...]:
     return tuple(sums.values())
 
 
+@dataclass
+class Attempt(_Value):
+    """A call to a provider or a ranker during a search. Its last three fields are set when it ends.
+
+    :param source: The source that is searched.
+    :param query: The query.
+    :param provider: The name of what is called.
+    :param sent_out: Whether the query is sent to a service outside this machine.
+    :param models: The models that the call calls: embedders get the query, and rankers also the documents.
+    :param lookups: The number of queries that are sent to an index or the web.
+    :param error: Why the attempt failed; None if it did not fail.
+    :param seconds: How long it took.
+    """
+
+    source: str
+    query: str
+    provider: str
+    sent_out: bool = False
+    models: tuple[ModelTraffic, ...] = ()
+    lookups: int = 1
+    error: str | None = "the run ended before a reply came"
+    seconds: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write what a user needs to know of it as plain JSON values."""
+        return {name: getattr(self, name) for name in ("source", "query", "provider", "error", "seconds")}
+
+
 @dataclass(frozen=True)
 class Search(_Value):
     """A retrieval from one source, such as an index of the user's files or a web search.
@@ -140,11 +168,10 @@ class Search(_Value):
     :param documents: The documents found, best first.
     :param provider: The name of the class that searched.
     :param seconds: How long the search took.
-    :param sent_out: Whether the query was sent to a service outside this machine.
     :param error: Why the search failed; None if it did not fail.
     :param skipped: Whether the source was not searched at all, because it is not allowed.
-    :param models: The calls to models that embedded the query or ranked the documents.
-    :param lookups: The number of queries that the provider sent to an index or the web.
+    :param lookups: The number of queries that were sent to an index or the web, in all attempts.
+    :param attempts: Every call that was made for the search, in order; none if it was played from a recording.
     """
 
     source: str
@@ -152,11 +179,15 @@ class Search(_Value):
     documents: tuple[Document, ...] = ()
     provider: str = ""
     seconds: float = 0.0
-    sent_out: bool = False
     error: str | None = None
     skipped: bool = False
-    models: tuple[ModelTraffic, ...] = ()
     lookups: int = 1
+    attempts: tuple[Attempt, ...] = ()
+
+    @property
+    def sent_out(self) -> bool:
+        """Whether the query was sent to a service outside this machine."""
+        return any(attempt.sent_out for attempt in self.attempts)
 
 
 @dataclass(frozen=True)
@@ -321,6 +352,8 @@ class State(_Value):
     :param events: The trace.
     :param started: ``time.perf_counter()`` at the start, in seconds.
     :param reply_format: The format that suits the model of this run, for a Reasoner with ``reply_format: auto``.
+    :param attempts: The run's own list of the attempts of all its searches, as they begin. All states of a run share
+        it, so that a run that breaks off can tell what it sent.
     :param conversation: The conversation with the model that took the last step; None if no model took it.
     """
 
@@ -335,6 +368,7 @@ class State(_Value):
     events: tuple[Event, ...] = ()
     started: float = 0.0
     reply_format: str = field(default="", compare=False)
+    attempts: list[Attempt] = field(default_factory=list, repr=False, compare=False)
     conversation: Conversation | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -396,11 +430,6 @@ class State(_Value):
     def model_failed(self) -> bool:
         """Whether the language model has failed in this run, so that the extractive reader goes on."""
         return any(event.kind == "model_failed" for event in self.events)
-
-    @property
-    def sent_to_models(self) -> tuple[ModelTraffic, ...]:
-        """The calls to models and their tokens so far, by host and role."""
-        return sum_traffic([*self.usage.models, *(sent for search in self.searches for sent in search.models)])
 
     @property
     def observed(self) -> tuple[Document, ...]:

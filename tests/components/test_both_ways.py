@@ -4,13 +4,15 @@ import asyncio
 import inspect
 import pkgutil
 import threading
+from contextvars import ContextVar
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
 from haystack import component
 
-from prefrag import components
+from prefrag import components, pipelines
 from prefrag.components.both_ways import as_async, as_blocking, call_component, call_matching, gather, in_thread_async
 from tests.for_each import for_each
 
@@ -116,6 +118,84 @@ def test_several_bodies_give_their_results_in_order_and_those_after_one_that_fai
     assert begun == [1]
 
 
+class TestBodiesTogether:
+    async def test_that_fail_end_the_others_and_the_error_is_the_first_as_it_was_raised(self):
+        cause, ended = KeyError("why"), []
+
+        async def fail() -> None:
+            await asyncio.sleep(0)
+            raise LookupError("no number") from cause
+
+        async def wait() -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.append("cancelled")
+
+        with pytest.raises(LookupError, match="no number") as raised:
+            await gather(wait(), fail(), gather(wait(), wait()))
+
+        assert raised.value.__cause__ is cause
+        assert ended == ["cancelled"] * 3
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    async def test_end_with_the_task_that_waits_for_them(self):
+        begun = asyncio.Event()
+
+        async def wait() -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        task = asyncio.create_task(gather(wait(), wait()))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+class TestThreads:
+    async def test_of_calls_that_hang_leave_room_for_the_calls_of_other_runs(self):
+        released = threading.Event()
+
+        class Hanging:
+            def run(self) -> None:
+                released.wait(30)
+
+            run_async = in_thread_async(run)
+
+        hanging = [asyncio.create_task(Hanging().run_async()) for _ in range(50)]
+        await asyncio.sleep(0)
+
+        assert (await asyncio.wait_for(Halver().run_async(5), 20))["number"] == 2
+        assert all(thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread())
+
+        released.set()
+        await asyncio.gather(*hanging)
+
+    async def test_have_the_context_of_the_caller(self):
+        run: ContextVar[str] = ContextVar("run", default="")
+
+        class Reading:
+            def read(self) -> str:
+                return run.get()
+
+            read_async = in_thread_async(read)
+
+        run.set("its own")
+
+        assert await Reading().read_async() == "its own"
+
+    def test_are_never_those_of_an_event_loops_own_pool(self):
+        folders = (Path(components.__path__[0]), Path(pipelines.__path__[0]))
+        pooled = [
+            file.name for folder in folders for file in folder.rglob("*.py") if "run_in_executor" in file.read_text()
+        ]
+
+        assert pooled == []
+
+
 async def test_a_method_that_computes_runs_in_a_thread_where_that_is_worth_one():
     here = threading.get_ident()
 
@@ -159,4 +239,4 @@ def test_each_part_has_one_body_for_both_forms_of_a_method():
 
     assert pairs > 50
     # These methods wait in different ways, so they need two bodies.
-    assert apart == {"EmbeddedChatGenerator._wait", "HybridRetriever._call_all", "RetryPolicy._attempt"}
+    assert apart == {"EmbeddedChatGenerator._wait", "HybridRetriever._call_all", "RetryPolicy._run"}

@@ -57,6 +57,7 @@ class TestALine:
             "collection": "",
             "event": "query",
             "source": "web",
+            "provider": "ScriptedRetriever",
             "query": "delta",
         }
 

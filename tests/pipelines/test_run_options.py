@@ -27,8 +27,10 @@ class TestRunOptions:
         result = await run(scripted(search("delta"), answer("x", "INCORRECT"), answer()), "Of delta?", sources=["web"])
         assert CALLS.get("local") is None
         assert result["steps"][0]["source"] == "web"
-        sent = {"source": "web", "provider": "ScriptedRetriever"}
-        assert result["queries_sent_out"] == [{"query": query, **sent} for query in ("delta", "Of delta?")]
+        sent = {"source": "web", "provider": "ScriptedRetriever", "error": None}
+        assert [{**query, "seconds": 0} for query in result["queries_sent_out"]] == [
+            {"query": query, "seconds": 0, **sent} for query in ("delta", "Of delta?")
+        ]
 
     async def test_top_k_max_steps_and_filters_reach_their_places(self):
         filters = {"field": "meta.year", "operator": ">", "value": 2000}

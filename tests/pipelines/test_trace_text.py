@@ -89,6 +89,17 @@ from tests.for_each import for_each
         "Found in local (3 in 1.0 ms): A (Use; Care, passage 4) · B",
     ),
     ("found", {"source": "web", "titles": ["A", "A"], "seconds": 1.0}, "Found in web (2 in 1.0 s): A (2 passages)"),
+    (
+        "found",
+        {
+            "source": "web",
+            "titles": ["A"],
+            "seconds": 61.0,
+            "sent_out": True,
+            "attempts": [*[{"error": "DDGS: no reply within 20 s"}] * 3, {"error": None}],
+        },
+        "Found in web (1 in 61.0 s, the query was sent out): A; failed before: 3 x DDGS: no reply within 20 s",
+    ),
     ("observation", {"source": "web", "documents": ["A"]}, "Observed from web: A"),
     ("observation", {"source": "web", "documents": ["A"], "same_as": "found"}, "Observed from web: all of them"),
     (

@@ -82,7 +82,10 @@ async def test_a_query_without_a_reply_when_the_run_is_given_up_is_reported(pipe
             pass
 
     assert out.is_set()
-    assert failure.value.result["queries_sent_out"] == [{"source": "web", "query": QUESTION, "provider": "unknown"}]
+    [sent] = failure.value.result["queries_sent_out"]
+    told = {"source": "web", "query": QUESTION, "provider": "ScriptedRetriever"}
+    assert sent == {**told, "error": "the run ended before a reply came", "seconds": sent["seconds"]}
+    assert sent["seconds"] > 0
 
 
 @pytest.mark.parametrize("pipeline", ALL)

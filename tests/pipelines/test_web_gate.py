@@ -1,5 +1,6 @@
 """The gate before every search that leaves this machine, on the shipped YAML."""
 
+import threading
 from typing import Any
 
 import haystack
@@ -208,6 +209,26 @@ class TestAskingBeforeEachQuery:
         assert asked == [("web", "delta"), ("web", QUESTION)]
         assert sent(result) == ["delta"]
         assert result["queries_held_back"] == [{"source": "web", "query": QUESTION, "reason": "you did not allow it"}]
+
+
+async def test_a_query_that_a_person_has_not_allowed_when_the_run_ends_was_not_sent(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_WEB", "ask")
+    asked, answered = threading.Event(), threading.Event()
+
+    def think(source: str, query: str) -> bool:
+        asked.set()
+        return answered.wait(20)
+
+    token = ask_person.set(think)
+    try:
+        with pytest.raises(RunFailed, match="given up") as failure:
+            await run(scripted(search("delta"), answer()), deadline=0.5)
+    finally:
+        ask_person.reset(token)
+        answered.set()
+
+    assert asked.is_set()
+    assert failure.value.result["queries_sent_out"] == []
 
 
 async def test_the_models_own_query_that_is_too_long_is_not_sent_also_not_in_a_run_that_breaks_off():

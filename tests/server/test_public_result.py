@@ -82,6 +82,15 @@ def test_the_trace_keeps_everything_but_the_words_of_failures(installation: Inst
     assert installation.publish({"trace": trace})["trace"] == [{**trace[0], "error": "(withheld) is down"}]
 
 
+def test_so_does_each_attempt_of_a_search(installation: Installation):
+    attempts = [{"query": "archive.internal", "error": "archive.internal is down"}, {"query": "x", "error": None}]
+
+    published = installation.publish({"trace": [{"kind": "found", "attempts": attempts}], "queries_sent_out": attempts})
+
+    shown = [{"query": "archive.internal", "error": "(withheld) is down"}, {"query": "x", "error": None}]
+    assert published == {"trace": [{"kind": "found", "attempts": shown}], "queries_sent_out": shown}
+
+
 def test_a_pipeline_that_cannot_be_written_is_served_too(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://judge.internal/v1")
 

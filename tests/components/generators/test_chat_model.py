@@ -365,7 +365,7 @@ class TestWindow:
         assert [len(one["messages"][0]["content"]) < 2_100 for one in server.requests] == [False, True]
         assert server.requests[1]["response_format"] == FORMAT
         assert reached.events[-1].data["context_window"] == 700
-        assert reached.sent_to_models[0].calls == 2, "what was refused has left as well"
+        assert reached.usage.models[0].calls == 2, "what was refused has left as well"
         with pytest.raises(RunError, match="maximum context length"):
             call.send(prepared)
         assert len(server.requests) == 4, "only once more"

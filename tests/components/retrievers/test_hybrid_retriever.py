@@ -163,3 +163,16 @@ def test_a_web_search_among_the_retrievers_makes_its_source_external(monkeypatch
     assert not RetrievalSource(
         "local", HybridRetriever([ScriptedRetriever({}, "a"), ScriptedRetriever({}, "b")])
     ).external
+
+
+async def test_filters_are_applied_to_what_a_retriever_finds_that_takes_none():
+    @component
+    class Unfiltered:
+        @component.output_types(documents=list[Document])
+        def run(self, query: str) -> dict[str, Any]:
+            return {"documents": [Document(id=key, content=key, meta={"x": x}) for key, x in (("o", 0), ("i", 1))]}
+
+    hybrid = HybridRetriever([Ranked(""), Unfiltered()])
+
+    assert ids(await both(hybrid, query="q")) == "oi"
+    assert ids(await both(hybrid, query="q", filters=FILTERS)) == "i"

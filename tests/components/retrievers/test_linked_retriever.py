@@ -281,3 +281,16 @@ class TestOverAnIndex:
         assert [found(output) for output in asyncio.run(ask_all())] == [
             found(retriever.run("q", observed=letters(one))) for one in "opop"
         ]
+
+
+async def test_filters_are_applied_to_what_a_retriever_by_words_finds_that_takes_none():
+    @component
+    class Unfiltered:
+        @component.output_types(documents=list[Document])
+        def run(self, query: str) -> dict[str, Any]:
+            return {"documents": [document("o", year=1974), document("n", year=2024)]}
+
+    linked = LinkedRetriever(Unfiltered(), Mentions())
+
+    assert found(linked.run("q", filters=YEAR)) == found(await linked.run_async("q", filters=YEAR)) == "n"
+    assert found(linked.run("q")) == "on"

@@ -237,7 +237,7 @@ class TestAReply:
 
         reached = failure.value.state
         assert reached.usage.llm_calls == {"critic": 1}
-        assert sum(sent.calls for sent in reached.sent_to_models) == len(CALLS["critic"]) == 2, "the third is not sent"
+        assert sum(sent.calls for sent in reached.usage.models) == len(CALLS["critic"]) == 2, "the third is not sent"
         assert "error" in kinds(reached)
 
 

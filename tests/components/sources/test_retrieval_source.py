@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from haystack import Document, Pipeline, SuperComponent
+from haystack import Document, Pipeline, SuperComponent, default_to_dict
+from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
 from haystack.dataclasses import SparseEmbedding
+from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
 from prefrag.components.recording import NotRecorded, Recording
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.retry_policy import RetryPolicy
-from prefrag.components.state.state import Search, State
+from prefrag.components.state.answer_composer import compose
+from prefrag.components.state.state import RunError, Search, State
 from prefrag.components.web.domain_filter import DomainFilter
 from prefrag.components.web.web_gate import WebGate
 from tests.components.samples import QUESTION, answer_step, document, observed_step, search_step, state
@@ -154,7 +157,7 @@ class TestCandidates:
 class TestArguments:
     def test_go_only_to_retrievers_that_take_them(self):
         plain = Giving(document("a"))
-        output = source(plain, candidates=50).run("a", filters=YEAR)
+        output = source(plain, candidates=50).run("a")
         assert (plain.queries, len(output["documents"])) == (["a"], 1)
         source(ScriptedRetriever({}, "local")).run(state(search_step(), filters={}))
         assert CALLS["local"][0]["filters"] is None
@@ -230,23 +233,198 @@ class TestFailures:
         def run(self, query: str) -> dict[str, Any]:
             return {"answers": []}
 
+    @for_each(
+        "retriever, error",
+        (Giving(errors=(ConnectionError("the disk is gone"),)), "Giving: the disk is gone"),
+        (Giving(errors=(KeyError(),)), "Giving: KeyError"),
+        (Silent(), "Silent: it gave no `documents`"),
+        (Giving("no document"), "Giving: it gave no `documents`"),
+    )
+    def test_are_an_empty_list_and_a_recorded_error(self, retriever: Any, error: str):
+        output = source(retriever).run(state(search_step()))
+        assert last_search(output).documents == ()
+        assert last_search(output).error == output["state"].events[-1].data["error"] == error
+
+
+class TestRanker:
     class Broken:
         def run(self, query: str, documents: list[Document]) -> dict[str, Any]:
             raise ValueError("no order today")
 
-    @for_each(
-        "retriever, ranker, error",
-        (Giving(errors=(ConnectionError("the disk is gone"),)), None, "Giving: the disk is gone"),
-        (Giving(errors=(KeyError(),)), None, "Giving: KeyError"),
-        (Silent(), None, "Silent: it gave no `documents`"),
-        (Giving(document("a")), Broken(), "Giving: no order today"),
-    )
-    def test_also_those_of_a_ranker_are_an_empty_list_and_a_recorded_error(
-        self, retriever: Any, ranker: Any, error: str
+    class Silent:
+        def run(self, query: str, documents: list[Document]) -> dict[str, Any]:
+            return {"answers": []}
+
+    class Slow:
+        """Blocks the thread that calls it until it is released."""
+
+        def __init__(self) -> None:
+            self.released = threading.Event()
+            self.threads: list[int] = []
+
+        def run(self, query: str, documents: list[Document]) -> dict[str, Any]:
+            self.threads.append(threading.get_ident())
+            self.released.wait(30)
+            return {"documents": documents[::-1]}
+
+    @for_each("ranker, error", (Broken(), "Broken: no order today"), (Silent(), "Silent: it gave no `documents`"))
+    @pytest.mark.parametrize("external", [False, True])
+    def test_that_fails_is_named_and_what_was_found_is_given_in_its_order(
+        self, ranker: Any, error: str, external: bool
     ):
-        output = source(retriever, ranker=ranker).run(state(search_step()))
-        assert last_search(output).documents == ()
-        assert last_search(output).error == output["state"].events[-1].data["error"] == error
+        first, second = Giving(*numbered(3)), Giving(document("other"))
+        searching = source(first, ranker=ranker, external=external, retry_policy=again(2, second), top_k=2)
+
+        search = last_search(searching.run(state(search_step(), top_k=2)))
+
+        assert [found.id for found in search.documents] == ["1", "2"]
+        assert (search.provider, search.error) == ("Giving", error)
+        assert (len(first.queries), second.queries) == (1, []), "no query is sent a second time"
+        assert [attempt.provider for attempt in search.attempts if attempt.sent_out] == ["Giving"] * external
+
+    async def test_that_hangs_ends_by_the_deadline_and_blocks_nobody(self):
+        ranker = self.Slow()
+        searching = source(Giving(*numbered(2)), ranker=ranker, retry_policy=once(DEADLINE))
+
+        ended = [await searching.run_async(state(search_step())), searching.run(state(search_step()))]
+        ranker.released.set()
+
+        for search in map(last_search, ended):
+            assert (search.error, len(search.documents)) == ("Slow: no reply within 0.05 s", 2)
+        assert threading.get_ident() not in ranker.threads
+
+    async def test_has_an_asynchronous_form_that_is_awaited(self):
+        class Waiting(self.Broken):  # type: ignore[name-defined]
+            async def run_async(self, query: str, documents: list[Document]) -> dict[str, Any]:
+                await asyncio.sleep(0)
+                return {"documents": documents[::-1]}
+
+        found = await source(Giving(*numbered(2)), ranker=Waiting()).run_async("a")
+
+        assert [each.id for each in found["documents"]] == ["2", "1"]
+
+
+class Embedding(Giving):
+    """Sends its query to a model on another machine."""
+
+    model_host = "embed.example.org"
+
+    def run(self, query: str, text: str = "") -> dict[str, Any]:
+        return super().run(query)
+
+
+class Second(Giving):
+    """Another provider."""
+
+
+class TestAttempts:
+    @pytest.mark.parametrize("way", ["run", "run_async"])
+    async def test_are_told_one_by_one_also_if_a_later_one_succeeds(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+    ):
+        log = tmp_path / "audit.jsonl"
+        monkeypatch.setenv("PREFRAG_AUDIT_LOG", str(log))
+        policy = again(2, fallback=Second(document("a")))
+        searching = source(Giving(errors=[ConnectionError("down")] * 3), external=True, retry_policy=policy)
+        ended = searching.run(state(search_step())) if way == "run" else await searching.run_async(state(search_step()))
+
+        told = [*[("Giving", "Giving: down")] * 3, ("Second", None)]
+        search, event, result = last_search(ended), ended["state"].events[-1].data, compose(ended["state"])
+        assert [(attempt.provider, attempt.error) for attempt in search.attempts] == told
+        assert [(attempt["provider"], attempt["error"]) for attempt in event["attempts"]] == told
+        assert [(sent["provider"], sent["error"]) for sent in result["queries_sent_out"]] == told
+        assert result["counts"]["lookups"] == 4
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        assert [(line["event"], line["provider"]) for line in lines] == [("query", provider) for provider, _ in told]
+
+    def test_are_not_in_the_trace_if_none_failed(self):
+        ended = source(Giving(document("a"))).run(state(search_step()))["state"]
+
+        assert "attempts" not in ended.events[-1].data
+        assert [attempt.error for attempt in ended.step.searches[-1].attempts] == [None]
+
+    @for_each(
+        "retriever, fallback, calls",
+        (Embedding(), None, 1),
+        (Giving(errors=[TypeError("broken")]), Embedding(), 1),
+        (Embedding(errors=[ConnectionError("down")] * 2), Embedding(), 3),
+        (Giving(), Embedding(), 0),
+    )
+    def test_name_the_models_of_the_providers_that_were_called(self, retriever: Any, fallback: Any, calls: int):
+        ended = source(retriever, retry_policy=again(1, fallback)).run(state(search_step()))["state"]
+
+        sent = compose(ended)["sent_to_models"]
+        assert [(model["host"], model["calls"]) for model in sent] == [("embed.example.org", calls)][:calls]
+
+    def test_are_made_only_if_the_audit_log_can_be_written(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        class Unmounting(Giving):
+            def run(self, query: str) -> dict[str, Any]:
+                monkeypatch.setenv("PREFRAG_AUDIT_LOG", str(tmp_path / "unmounted" / "audit.jsonl"))
+                return super().run(query)
+
+        monkeypatch.setenv("PREFRAG_AUDIT_LOG", str(tmp_path / "audit.jsonl"))
+        first, second = Unmounting(errors=[ConnectionError("down")] * 3), Second()
+
+        with pytest.raises(RunError, match="nothing is sent") as raised:
+            source(first, external=True, retry_policy=again(2, second)).run(state(search_step()))
+
+        assert (len(first.queries), second.queries) == (1, [])
+        assert [sent["provider"] for sent in compose(raised.value.state, error="x")["queries_sent_out"]] == [
+            "Unmounting"
+        ]
+
+    async def test_of_a_run_that_breaks_off_are_kept_also_that_without_a_reply(self, hanging: Hanging):
+        first = Giving(errors=[ConnectionError("down")])
+        reached = state(search_step(), external=("web",))
+        searching = source(first, name="web", external=True, retry_policy=again(0, hanging, timeout=30))
+        task = asyncio.create_task(searching.run_async(reached))
+        while not hanging.calls:
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+        sent = compose(reached, error="The run was given up.")["queries_sent_out"]
+
+        assert [(each["provider"], each["error"]) for each in sent] == [
+            ("Giving", "Giving: down"),
+            ("Hanging", "the run ended before a reply came"),
+        ]
+
+
+class TestFilters:
+    DOCUMENTS = (document("old", year=1974), document("new", year=2024), document("undated"))
+
+    class Nested(Giving):
+        """Takes any argument, as a nested pipeline does, and drops those that it does not know."""
+
+        def run(self, query: str, **arguments: Any) -> dict[str, Any]:
+            return super().run(query)
+
+    @for_each("retriever", Giving(*DOCUMENTS), Nested(*DOCUMENTS))
+    def test_that_a_local_retriever_does_not_take_are_applied_to_what_it_found(self, retriever: Giving):
+        search = last_search(source(retriever).run(state(search_step(), filters=YEAR)))
+
+        assert [found.id for found in search.documents] == ["new"]
+
+    def test_are_applied_to_a_nested_pipeline_without_an_input_for_them(self):
+        store = InMemoryDocumentStore()
+        store.write_documents([document("old", "Alpha.", year=1974), document("new", "Alpha.", year=2024)])
+        inner = Pipeline()
+        inner.add_component("search", InMemoryBM25Retriever(store))
+        for inputs in ({}, {"filters": ["search.filters"]}):
+            nested = SuperComponent(inner, {"query": ["search.query"], **inputs}, {"search.documents": "documents"})
+            found = source(nested).run("alpha", filters=YEAR)["documents"]
+            assert [each.id for each in found] == ["new"]
+
+    def test_that_no_document_can_be_compared_with_end_the_run(self):
+        with pytest.raises(RunError, match="The filters do not fit the documents of 'local'"):
+            source(Giving(document("a", year="soon"))).run(state(search_step(), filters=YEAR))
+
+    def test_are_not_for_pages_of_the_web(self):
+        search = last_search(source(Giving(document("a")), external=True).run(state(search_step(), filters=YEAR)))
+
+        assert len(search.documents) == 1
 
 
 class TestRetries:
@@ -437,6 +615,33 @@ class TestRecording:
             await self.recorded(path, "replay", silent).run_async(state(search_step("aurora")))
         assert silent.queries == []
 
+    def test_is_of_the_parts_and_settings_that_it_was_made_with(self, tmp_path: Path):
+        def searching(year: int, ranker: Any = None, mode: str = "reuse") -> RetrievalSource:
+            retriever = ScriptedRetriever({str(year): "Text."}, f"of {year}")
+            return self.recorded(tmp_path / "kept.jsonl", mode, retriever, name="web", ranker=ranker)
+
+        assert len(searching(1974).run("1974")["documents"]) == 1
+        assert len(searching(1974).run("1974")["documents"]) == 1
+        assert len(CALLS["of 1974"]) == 1, "the second search is played"
+        for other in (searching(2024), searching(1974, TitleMatchRanker())):
+            with pytest.raises(ValueError, match="'web' with other parts or settings: record to another file"):
+                other.run("1974")
+        assert len(searching(2024, mode="replay").run("1974")["documents"]) == 1, "a replay calls nobody"
+        assert searching(2024, mode="record").run("1974")["documents"] == []
+
+    def test_holds_no_password_and_knows_a_store_in_memory_again(self, tmp_path: Path):
+        class Client(ScriptedRetriever):
+            def to_dict(self) -> dict[str, Any]:
+                return default_to_dict(self, hosts="http://user:SECRETPW@search.example:9200")
+
+        path = tmp_path / "kept.jsonl"
+        for retriever in (Client({}, "x"), Client({}, "x")):
+            self.recorded(path, "reuse", retriever).run("a")
+        assert "SECRETPW" not in path.read_text()
+        for _ in range(2):
+            in_memory = InMemoryBM25Retriever(InMemoryDocumentStore())
+            self.recorded(path, "reuse", in_memory, name="memory").run("a")
+
     def test_replays_a_failure_as_one_that_was_survived(self, tmp_path: Path):
         path = tmp_path / "kept.jsonl"
         self.recorded(path, "record", Giving(errors=(OSError("rate limit"),))).run(state(search_step()))
@@ -508,8 +713,11 @@ class TestLookups:
         "retriever, changes, lookups",
         (Giving(), {}, 1),
         (Counting(), {}, 23),
-        # The look-ups of a second provider are added, those of another attempt are not.
-        (Giving(errors=(OSError("gone"), OSError("gone"))), {"retry_policy": again(1, Giving())}, 2),
+        # Every attempt counts, also at a second provider, and also those that failed.
+        (Giving(errors=(ConnectionError(), ConnectionError())), {"retry_policy": again(1, Counting())}, 25),
+        (Giving(errors=(TypeError(),)), {"retry_policy": again(1, Giving())}, 2),
+        # A ranker looks nothing up.
+        (Giving(document("a")), {"ranker": TitleMatchRanker()}, 1),
         # A closed source makes no look-ups.
         (Giving(), {"name": "other"}, 0),
     )

@@ -2,15 +2,28 @@
 
 import asyncio
 import random
+import socket
 import threading
 import time
+import urllib.error
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
+import aiohttp
+import httpx
 import pytest
+import requests
+from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
+from elastic_transport import ApiResponseMeta, ConnectionTimeout, HttpHeaders, NodeConfig
+from elastic_transport import ConnectionError as ServerUnreachable
+from elasticsearch import ApiError
+from haystack.document_stores.errors import DocumentStoreError
 from haystack.errors import FilterError
 
-from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
+from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy, may_pass
+from prefrag.components.state.state import Attempt
+from tests.components.samples import document
 from tests.fakes import Giving
 from tests.for_each import for_each
 
@@ -20,7 +33,7 @@ Carry = Callable[..., ProviderCall]
 @pytest.fixture(params=["run", "run_async"])
 def carry_out(request: pytest.FixtureRequest) -> Carry:
     def carried_out(policy: RetryPolicy, provider: Giving, **settings: Any) -> ProviderCall:
-        call = ProviderCall(provider, {"query": "aurora"}, **settings)
+        call = ProviderCall(provider, {"query": "aurora"}, attempt=Attempt("web", "aurora", "web"), **settings)
         if request.param == "run":
             policy.call(call)
         else:
@@ -49,13 +62,14 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_the_first_success_ends_the_attempts(carry_out: Carry):
-    provider = Giving("found", errors=[ConnectionError("gone")])
+    provider = Giving(document("found"), errors=[ConnectionError("gone")])
 
     call = carry_out(RetryPolicy(retries=5, backoff=0.0), provider)
 
     assert provider.queries == ["aurora", "aurora"]
     assert call.error is None
-    assert call.documents() == ["found"]
+    assert call.output == {"documents": [document("found")]}
+    assert [attempt.error for attempt in call.attempts] == ["web: gone", None]
 
 
 def test_the_last_failure_is_the_result_when_the_attempts_are_used_up(carry_out: Carry):
@@ -64,8 +78,8 @@ def test_the_last_failure_is_the_result_when_the_attempts_are_used_up(carry_out:
     call = carry_out(RetryPolicy(retries=1, backoff=0.0), provider)
 
     assert len(provider.queries) == 2
-    with pytest.raises(ConnectionError, match="two"):
-        call.documents()
+    assert str(call.error) == "two"
+    assert [attempt.error for attempt in call.attempts] == ["web: one", "web: two"]
 
 
 def test_pauses_double_up_to_the_timeout_and_there_is_none_before_the_first_attempt(
@@ -73,10 +87,82 @@ def test_pauses_double_up_to_the_timeout_and_there_is_none_before_the_first_atte
 ):
     carry_out(RetryPolicy(), Giving())
     assert pauses == []
-    carry_out(RetryPolicy(retries=5), provider := Giving(errors=[OSError("gone")]), retry=False)
+    carry_out(RetryPolicy(retries=5), provider := Giving(errors=[ConnectionError("gone")]), retry=False)
     assert (provider.queries, pauses) == (["aurora"], []), "one that may be called once only"
-    carry_out(RetryPolicy(timeout=3.0, retries=5, backoff=0.5), Giving(errors=[OSError("gone")] * 9))
+    carry_out(RetryPolicy(timeout=3.0, retries=5, backoff=0.5), Giving(errors=[ConnectionError("gone")] * 9))
     assert pauses == [0.5, 1.0, 2.0, 3.0, 3.0]
+
+
+def with_(status: str, value: Any, **attributes: Any) -> Exception:
+    """An error that has a status in one of the forms of client libraries."""
+    error = RuntimeError("refused")
+    holder = error
+    for name in attributes:
+        holder = SimpleNamespace()
+        setattr(error, name, holder)
+    setattr(holder, status, value)
+    return error
+
+
+def after(cause: BaseException, error: Exception) -> Exception:
+    """An error that another one has led to."""
+    error.__cause__ = cause
+    return error
+
+
+def elastic(status: int) -> Exception:
+    node = NodeConfig("http", "search.example", 9200)
+    meta = ApiResponseMeta(status=status, http_version="1.1", headers=HttpHeaders(), duration=0.1, node=node)
+    return ApiError("refused", meta, {})
+
+
+def httpx_status(status: int) -> Exception:
+    request = httpx.Request("GET", "http://search.example")
+    return httpx.HTTPStatusError("refused", request=request, response=httpx.Response(status, request=request))
+
+
+class TestAnotherAttempt:
+    @for_each(
+        "error",
+        *(ConnectionError("gone"), ConnectionResetError(), TimeoutError(), socket.gaierror("no such name")),
+        *(with_("status_code", 429), with_("status", 503), with_("code", 408), with_("status_code", 500, response=1)),
+        *(elastic(429), elastic(503), httpx_status(502), ServerUnreachable("refused"), ConnectionTimeout("slow")),
+        *(httpx.ConnectError("refused"), httpx.ReadTimeout("slow"), httpx.ReadError("gone"), requests.Timeout()),
+        *(requests.ConnectionError("refused"), aiohttp.ServerDisconnectedError(), aiohttp.ServerTimeoutError()),
+        *(httpx.RemoteProtocolError("closed"), RatelimitException("202 Ratelimit"), TimeoutException("timed out")),
+        # The form is that of the cause.
+        *(after(elastic(503), DocumentStoreError("refused")), DDGSException(httpx.ConnectError("refused"))),
+        after(ConnectionError("gone"), after(ValueError("x"), RuntimeError("y"))),
+        urllib.error.URLError(ConnectionRefusedError("refused")),
+    )
+    def test_is_made_after_a_failure_that_may_pass(self, error: Exception):
+        assert may_pass(error)
+
+    @for_each(
+        "error",
+        *(
+            TypeError("unexpected keyword"),
+            ImportError("no module ddgs"),
+            FileNotFoundError("no index"),
+            OSError("full"),
+        ),
+        *(PermissionError("401"), KeyError("x"), RuntimeError("429 rate limit"), ValueError("status 503")),
+        *(with_("status_code", 401), with_("status", 404), with_("code", 400), with_("status_code", 403, response=1)),
+        *(elastic(401), httpx_status(404), with_("code", "rate_limit_exceeded"), with_("status", 200)),
+        *(DDGSException("No results found."), requests.exceptions.InvalidURL("no host"), with_("status", True)),
+        after(httpx_status(401), RuntimeError("refused")),
+    )
+    def test_is_not_made_after_one_that_no_repetition_mends(self, error: Exception):
+        assert not may_pass(error)
+
+    def test_is_what_the_policy_makes_of_them(self, carry_out: Carry):
+        calls = {}
+        for error in (httpx_status(401), httpx_status(503)):
+            provider = Giving(errors=[error] * 9)
+            carry_out(RetryPolicy(retries=2, backoff=0.0), provider)
+            calls[str(error.response.status_code)] = len(provider.queries)  # type: ignore[attr-defined]
+
+        assert calls == {"401": 1, "503": 3}
 
 
 @for_each("error", FilterError("no such field"), KeyboardInterrupt())

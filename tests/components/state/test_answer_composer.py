@@ -11,19 +11,20 @@ from haystack import Document
 
 from prefrag.components.state.answer_composer import AnswerComposer, compose
 from prefrag.components.state.citations import prompt_marks
-from prefrag.components.state.state import Action, Evidence, Label, Search, State, Step, Verdict, identity
+from prefrag.components.state.state import Action, Attempt, Evidence, Label, Search, State, Step, Verdict, identity
 from tests.components.samples import answer_step, document, found, observed_step, search_step, settings, state
 from tests.for_each import for_each
 from tests.marks import put_codes
 
 LOCAL, WEB = document("alpha", source="local", step=1), document("delta", source="web", step=2)
+SENT = Attempt("web", "delta", "Outside", sent_out=True, error=None)
 
 
 def finished() -> State:
     switched = search_step(
         "delta",
         found(document("beta")),
-        Search("web", "delta", (WEB,), sent_out=True),
+        Search("web", "delta", (WEB,), attempts=(SENT,)),
         documents=(WEB,),
         source="web",
         observed=True,
@@ -204,7 +205,7 @@ class TestCounts:
         assert json.loads(json.dumps(result)) == result
         assert [shown["id"] for shown in result["documents"]] == ["alpha", "delta"], "those that the model was shown"
         assert (result["usage"]["llm_calls"], result["usage"]["calls"]) == (2, {"reasoner": 1, "judge": 1})
-        assert result["queries_sent_out"] == [{"source": "web", "query": "delta", "provider": ""}]
+        assert result["queries_sent_out"] == [SENT.to_dict()]
         assert result["trace"] == [{"kind": "answer", "step": 3, "text": "1974"}]
         assert result["counts"] == {
             "total_local": 2,
