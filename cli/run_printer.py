@@ -196,7 +196,9 @@ def _write_counts(result: dict[str, Any]) -> str:
 
 
 def _write_queries_sent_out(result: dict[str, Any]) -> str:
-    sent = [f"{query['source']}: {one_line(query['query'])}" for query in result.get("queries_sent_out") or ()]
+    # A query may have left several times, in several attempts.
+    queries = result.get("queries_sent_out") or ()
+    sent = dict.fromkeys(f"{query['source']}: {one_line(query['query'])}" for query in queries)
     if sent:
         return f"Queries sent to the web: {'; '.join(sent)}"
     has_stand_in = result["counts"]["sources"].get("web", {}).get("total")

@@ -40,8 +40,7 @@ class ObservationRecorder:
         :returns: ``state`` with the observation.
         """
         # Sources reply in any order, but the trace and the observation must be the same in every run.
-        sources = states[0].settings.sources
-        ordered = sorted(states, key=lambda state: [sources.index(search.source) for search in state.step.searches])
+        ordered = sorted(states, key=_places)
         state = reduce(State.merge, ordered)
         searches = [search for search in state.step.searches if not search.skipped]
         if self.merge:
@@ -77,3 +76,8 @@ class ObservationRecorder:
             # The last source failed or found nothing: show the documents of the source that was searched before.
             return next(([search] for search in reversed(searches) if search.documents), searches[-1:])
         return searches[-1:]
+
+
+def _places(state: State) -> list[int]:
+    order = state.settings.sources
+    return [order.index(search.source) for search in state.step.searches if not search.skipped]

@@ -190,7 +190,9 @@ function fact(term, ...words) {
 }
 
 function whatLeft(result) {
-  const sent = result.queries_sent_out ?? [];
+  // A query may have left several times, in several attempts.
+  const attempts = result.queries_sent_out ?? [];
+  const sent = [...new Map(attempts.map((one) => [`${one.source}\n${one.query}`, one])).values()];
   const held = result.queries_held_back ?? [];
   const remote = (result.sent_to_models ?? []).filter((one) => one.remote);
   const near = (result.sent_to_models ?? []).filter((one) => !one.remote).reduce((sum, one) => sum + one.calls, 0);

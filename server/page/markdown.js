@@ -22,7 +22,8 @@ function turnOf({ question, result }) {
   const unsupported = (result?.unsupported ?? []).map((sentence) => `Not in the passages: ${plain(sentence)}`);
   const sources = (result?.documents ?? []).map((one) =>
     `- \\[${plain(one.mark ?? "")}\\] ${[titleOf(one), placeOf(one), one.url].filter(Boolean).map(plain).join(", ")}`);
-  const sent = (result?.queries_sent_out ?? []).map((one) => `- ${plain(one.query ?? "")}`);
+  // A query may have left several times, in several attempts.
+  const sent = [...new Set((result?.queries_sent_out ?? []).map((one) => `- ${plain(one.query ?? "")}`))];
   return [
     `## ${plain(question)}`, plain(answer), state, ...unsupported, own && OWN_WORDS + plain(own),
     sources.length && ["Sources:", ...sources].join("\n"),
