@@ -196,10 +196,9 @@ def _write_counts(result: dict[str, Any]) -> str:
 
 
 def _write_queries_sent_out(result: dict[str, Any]) -> str:
-    # A query may have left several times, in several attempts.
-    queries = result.get("queries_sent_out") or ()
-    sent = dict.fromkeys(f"{query['source']}: {one_line(query['query'])}" for query in queries)
+    sent = [f"{query['source']}: {one_line(query['query'])}" for query in result.get("queries_sent_out") or ()]
     if sent:
-        return f"Queries sent to the web: {'; '.join(sent)}"
+        # A query may have left several times, in several attempts.
+        return f"Queries sent to the web: {'; '.join(dict.fromkeys(sent))}"
     has_stand_in = result["counts"]["sources"].get("web", {}).get("total")
     return f"No query was sent to the web{'; a local index was searched in its place' if has_stand_in else ''}."

@@ -40,8 +40,7 @@ class ObservationRecorder:
         :returns: ``state`` with the observation.
         """
         # Sources reply in any order, but the trace and the observation must be the same in every run.
-        ordered = sorted(states, key=_places)
-        state = reduce(State.merge, ordered)
+        state = reduce(State.merge, sorted(states, key=_places))
         searches = [search for search in state.step.searches if not search.skipped]
         if self.merge:
             order = (state.settings.preferred, *state.settings.sources)

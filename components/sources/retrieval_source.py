@@ -276,10 +276,9 @@ class RetrievalSource(Block):
     def _prepare(self, request: SearchRequest, part: Any, arguments: dict[str, Any], retry: bool) -> ProviderCall:
         """Prepare a call whose attempts are written to the audit log and to the list of the run."""
         is_provider = part is not self.ranker
-        sent_out = request.leaves_machine and is_provider
         models = [ModelTraffic(model.host, not is_local(model.host), model.role) for model in self._models[id(part)]]
-        name, lookups = name_provider(part), int(is_provider)
-        attempt = Attempt(self.name, request.query, name, sent_out, tuple(models), lookups)
+        name, sent_out = name_provider(part), request.leaves_machine and is_provider
+        attempt = Attempt(self.name, request.query, name, sent_out, tuple(models), int(is_provider))
         return ProviderCall(part, arguments, retry, attempt, partial(self._announce_async, request))
 
     def _announce(self, request: SearchRequest, attempt: Attempt) -> None:
