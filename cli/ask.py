@@ -20,7 +20,7 @@ from prefrag.cli.env_file import report_unknown_settings
 from prefrag.cli.errors import INTERRUPTED
 from prefrag.cli.kept_model import apply_chosen_model, offer_model
 from prefrag.cli.web_consent import ask_before_sending, set_web
-from prefrag.components.errors import BadInput, PrefragError
+from prefrag.components.errors import BadInput, Missing, PrefragError
 from prefrag.components.state.option_texts import OPTION_TEXTS
 
 # Heavy modules are imported where they are used, so that --help is instant.
@@ -221,9 +221,12 @@ def load(name: str) -> Any:
     """Load a pipeline and open its indexes."""
     from prefrag import pipelines
     from prefrag.components.parts import TANTIVY_STORE, find_stores
+    from prefrag.pipelines.wiring import find_empty_stores
 
     pipeline = pipelines.load(name)
     pipeline.warm_up()
+    if empty := find_empty_stores(pipeline):
+        raise Missing(" ".join(empty))
     # A run would tolerate a missing index. Check the indexes here, so that a user at the terminal sees the error.
     for store in find_stores(pipeline):
         if type(store).__name__ == TANTIVY_STORE:

@@ -44,6 +44,7 @@ from prefrag.components.state.web_switch import web_setting
 from prefrag.components.text.counted import counted
 from prefrag.components.tracing import sent_to_tracing
 from prefrag.pipelines.run_labels import name_index
+from prefrag.pipelines.wiring import find_empty_stores
 from prefrag.version import find_version
 
 Status = Literal["ok", "note", "problem"]
@@ -101,6 +102,8 @@ async def examine(name: str, port: int, online: bool) -> list[Finding]:
         embedded = {(one.path, one.index): one for one in stores if type(one).__name__ == TANTIVY_STORE}
         findings += await asyncio.gather(*(asyncio.to_thread(_check_index, store) for store in embedded.values()))
         findings.append(await asyncio.to_thread(_warm_up, name, pipeline))
+        empty = await asyncio.to_thread(find_empty_stores, pipeline)
+        findings += [Finding("pipeline", "problem", text, exit_code=Missing.exit_code) for text in empty]
     except Exception as error:
         findings.append(_explain("pipeline", f"{name} cannot be loaded: {error}", error))
     else:

@@ -5,7 +5,7 @@ from typing import Any
 
 import networkx
 
-from prefrag.components.parts import walk_parts
+from prefrag.components.parts import is_store, walk_parts
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.state import State
 
@@ -28,6 +28,23 @@ def check_wiring(pipeline: Any) -> None:
     faults = faults or list(_find_closed_circles(pipeline))
     if faults:
         raise ValueError("\n".join(["its connections are wrong:", *(f"  {fault}" for fault in faults)]))
+
+
+def find_empty_stores(pipeline: Any) -> list[str]:
+    """Name the document stores that hold nothing, other than those that the commands of this application fill.
+
+    A store in memory is always empty when a pipeline is loaded from a file.
+
+    :param pipeline: The Haystack pipeline.
+    :returns: A sentence for each store.
+    """
+    stores = [(path, part) for path, part in walk_parts(pipeline) if hasattr(part, "count_documents")]
+    return [
+        f"{path}, a {type(part).__name__}, has no documents, so nothing can be found in it: take a store that keeps "
+        "them, such as TantivyDocumentStore, or write them to it from Python."
+        for path, part in stores
+        if not is_store(part) and not part.count_documents()
+    ]
 
 
 def _find_open_ends(pipeline: Any) -> Iterator[str]:

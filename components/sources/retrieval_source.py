@@ -306,8 +306,9 @@ class RetrievalSource(Block):
         # Override the ranker's own top_k: it could cut documents that `_order` would move to the front.
         needs_all = request.already_observed or self._has_dates(documents)
         top_k = max(len(documents), 1) if needs_all else request.top_k
-        chosen = select_arguments(self._supported[id(self.ranker)], top_k=top_k)
-        return {"query": request.query, "documents": documents, **chosen}
+        # Some rankers sort without looking at the query.
+        chosen = select_arguments(self._supported[id(self.ranker)], query=request.query, top_k=top_k)
+        return {"documents": documents, **chosen}
 
     @property
     def _is_ordered(self) -> bool:

@@ -4,9 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from haystack import Document
+from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
+from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from prefrag.pipelines import load, names
 from prefrag.pipelines.loading import PipelineMissing, build, find, read_block
+from prefrag.pipelines.wiring import find_empty_stores
 from tests.for_each import for_each
 
 
@@ -60,6 +64,17 @@ class TestAWrongSource:
         block["components"]["start"]["init_parameters"]["sources"] = ["local", "web", "archive"]
 
         assert "start names the source 'archive', and no component searches it" in refusal(block)
+
+
+def test_a_store_that_nothing_fills_is_named():
+    retriever = InMemoryBM25Retriever(InMemoryDocumentStore())
+    pipeline = load("vanilla_local", replace={"local.retriever": retriever})
+
+    (sentence,) = find_empty_stores(pipeline)
+
+    assert sentence.startswith("local.retriever.document_store, a InMemoryDocumentStore, has no documents")
+    pipeline.get_component("local").retriever.document_store.write_documents([Document(content="A pier.")])
+    assert find_empty_stores(pipeline) == []
 
 
 class TestAMissingConnection:

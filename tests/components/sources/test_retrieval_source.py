@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from haystack import Document, Pipeline, SuperComponent, default_to_dict
+from haystack.components.rankers import LostInTheMiddleRanker, MetaFieldRanker
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
 from haystack.dataclasses import SparseEmbedding
 from haystack.document_stores.in_memory import InMemoryDocumentStore
@@ -266,6 +267,13 @@ class TestRanker:
             self.threads.append(threading.get_ident())
             self.released.wait(30)
             return {"documents": documents[::-1]}
+
+    @for_each("ranker", LostInTheMiddleRanker(), MetaFieldRanker(meta_field="year", missing_meta="drop"))
+    def test_of_haystack_that_takes_no_query_is_called_without(self, ranker: Any):
+        documents = [Document(id=str(year), content="x", meta={"year": year}) for year in (1931, 1950, 1940)]
+        source = RetrievalSource("local", Giving(*documents), ranker=ranker)
+
+        assert {document.id for document in source.run("a query")["documents"]} == {"1931", "1940", "1950"}
 
     @for_each("ranker, error", (Broken(), "Broken: no order today"), (Silent(), "Silent: it gave no `documents`"))
     @pytest.mark.parametrize("external", [False, True])
