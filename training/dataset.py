@@ -15,6 +15,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index_location import resolve_index
 from prefrag.evaluation.datasets import load_questions, read_passages
 from prefrag.evaluation.question import Question
+from prefrag.training.begun import digest, fingerprint
 
 FEWEST_QUESTIONS = 25  # the minimum number of questions for a training
 
@@ -52,6 +53,14 @@ class Dataset:
     def name(self) -> str:
         """The name in reports: the folder and the file name of the questions."""
         return f"{self.questions.resolve().parent.name}/{self.questions.stem}"
+
+    def digest(self) -> str:
+        """Return a digest of the questions and the passages: files of one name may change, and so may an index."""
+        if self.corpus is not None:
+            return fingerprint([digest(self.questions), digest(self.corpus)])
+        passages = TantivyDocumentStore(index=self.index).iterate_documents()
+        # The order of the passages in an index depends on how it was written.
+        return fingerprint([digest(self.questions), sorted(fingerprint(passage.to_dict()) for passage in passages)])
 
     def read(self, at_least: int = 1) -> tuple[list[Question], list[Document]]:
         """Read questions and passages. Raise ValueError for too few questions, or if the corpus lacks gold passages."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
 import io
 import json
 import os
@@ -55,6 +56,19 @@ class DatasetFile:
     def size(self) -> int:
         """Return the size on disk in bytes."""
         return sum(part.stat().st_size for part in self.parts())
+
+    def digest(self) -> hashlib._Hash:
+        """Return the SHA-256 hash of the file's content, or of the names and contents of the folder's files."""
+        digest = hashlib.sha256()
+        parts = self.parts()
+        for part in parts:
+            with part.open("rb") as content:
+                if parts == [self.path]:
+                    digest = hashlib.file_digest(content, "sha256")
+                else:
+                    digest.update(f"{part.relative_to(self.path)}\n".encode())
+                    digest.update(hashlib.file_digest(content, "sha256").digest())
+        return digest
 
     def members(self) -> Iterator[DatasetFile]:
         """Yield the files of a folder or an archive, or the file itself."""

@@ -125,9 +125,9 @@ def compare(pairs: Sequence[tuple[Run, Run]]) -> list[Comparison]:
 
 
 def paired_ids(run: Run, other: Run) -> tuple[str, ...]:
-    """List the ids of the questions that two runs share, with the same wording and gold answers."""
-    contents = {id: prediction.content for id, prediction in other.predictions.items()}
-    return tuple(id for id, prediction in run.predictions.items() if contents.get(id) == prediction.content)
+    """List the ids of the questions that two runs share, with the same wording, earlier turns and gold."""
+    asked = {id: prediction.asked for id, prediction in other.predictions.items()}
+    return tuple(id for id, prediction in run.predictions.items() if asked.get(id) == prediction.asked)
 
 
 def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Comparison]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from prefrag.components.state.state import Event
+from prefrag.evaluation.question import Question
 from prefrag.evaluation.report.comparison import Comparison, paired_ids
 from prefrag.evaluation.report.runs import Run
 from prefrag.pipelines.trace_text import trace_text
@@ -15,8 +16,8 @@ from prefrag.pipelines.trace_text import trace_text
 LIMIT = 6_000_000
 # The maximum number of characters shown of a thought, an analysis or an answer: enough to see a mistake.
 _LONGEST = 600
-# The position of each question in its dataset's list, by `Prediction.content`.
-_Numbers = dict[tuple[str, str, tuple[str, ...]], int]
+# The position of each question in its dataset's list.
+_Numbers = dict[Question, int]
 
 
 def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: int = LIMIT) -> dict[str, Any]:
@@ -29,9 +30,10 @@ def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: in
     for run in runs:
         numbers, listed = datasets.setdefault(run.dataset, {}), questions.setdefault(run.dataset, [])
         for prediction in run.predictions.values():
-            if prediction.content not in numbers:
-                numbers[prediction.content] = len(listed)
-                listed.append({"id": prediction.id, "q": prediction.question, "gold": list(prediction.answers)})
+            asked = prediction.asked
+            if asked not in numbers:
+                numbers[asked] = len(listed)
+                listed.append({"id": asked.id, "q": asked.question, "gold": list(asked.answers)})
     of_run = {run.name: number for number, run in enumerate(runs)}
     traces, left_out = _collect_traces(comparisons, of_run, datasets, limit)
     return {
@@ -62,7 +64,7 @@ def _mark_right(run: Run, numbers: _Numbers) -> str:
     marks = ["-"] * len(numbers)
     for prediction in run.predictions.values():
         if prediction.right is not None:
-            marks[numbers[prediction.content]] = "1" if prediction.right else "0"
+            marks[numbers[prediction.asked]] = "1" if prediction.right else "0"
     return "".join(marks)
 
 
@@ -72,7 +74,7 @@ def _collect_traces(
     found: dict[int, dict[int, Any]] = {}
     room, left_out = limit, set[tuple[str, str]]()
     for pair, id in _take_turns(comparisons):
-        number = datasets[pair.run.dataset][pair.run.predictions[id].content]
+        number = datasets[pair.run.dataset][pair.run.predictions[id].asked]
         wanted = [run for run in (pair.run, pair.other) if number not in found.get(of_run[run.name], {})]
         traces = [(run, _trace(next(run.full([id])))) for run in wanted] if room > 0 else []
         size = sum(len(json.dumps(trace, ensure_ascii=False).encode()) for _, trace in traces)

@@ -353,7 +353,7 @@ def describe_split(runs: Sequence[Run]) -> Table | None:
     for run in runs:
         if run.config.get("split") and run.config.get("corpus"):
             held = gold.setdefault((run.dataset, str(run.config["corpus"])), {})
-            held.update({id: prediction.gold for id, prediction in run.predictions.items()})
+            held.update({id: prediction.asked.supporting_ids for id, prediction in run.predictions.items()})
     if not gold:
         return None
     corpora = Counter(dataset for dataset, _ in gold)

@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -58,17 +58,11 @@ USUAL: dict[str, Value] = {
 class Prediction:
     """A run's prediction for one question, without the trace."""
 
-    id: str  # the question's id
-    question: str
-    answers: tuple[str, ...]  # the gold answers
-    gold: tuple[str, ...]  # the ids of the gold passages
+    # All that identifies the question, such as its text, earlier turns and gold answers. Two files may use one id for
+    # different questions.
+    asked: Question
     values: Mapping[str, float]  # the measures that have a value, by key; scores in percent
     offset: int  # the position in `predictions.jsonl` at which the prediction's line starts, in bytes
-
-    @property
-    def content(self) -> tuple[str, str, tuple[str, ...]]:
-        """What identifies the question: id, text and gold answers. Two files may use one id for different questions."""
-        return self.id, self.question, self.answers
 
     @property
     def right(self) -> bool | None:
@@ -237,7 +231,7 @@ def merge_repetitions(runs: Sequence[Run]) -> list[Run]:
     for run in runs:
         same = {key: value for key, value in run.config.items() if key not in ("llm", "seed", *FREE)}
         llm = {key: value for key, value in run.llm.items() if key != "seed"}
-        questions = sorted(prediction.content for prediction in run.predictions.values())
+        questions = [asdict(prediction.asked) for _, prediction in sorted(run.predictions.items())]
         groups.setdefault(json.dumps([same, llm, questions], sort_keys=True, default=str), []).append(run)
     found = []
     for group in groups.values():
@@ -338,7 +332,7 @@ def _read_predictions(path: Path) -> tuple[dict[str, Prediction], list[str]]:
                 warnings.append("the last line of the predictions is incomplete and left out")
                 continue
             lines += 1
-            predictions[prediction.id] = prediction
+            predictions[prediction.asked.id] = prediction
     if not predictions:
         raise ValueError(f"{path} holds no predictions, because the run answered no question: run `evaluate` again.")
     if repeated := lines - len(predictions):
@@ -360,7 +354,7 @@ def _prediction(line: bytes, offset: int, where: str) -> Prediction:
             "it continues with the questions that are missing."
         ) from error
     known = {key: value for key, value in values.items() if not math.isnan(value)}
-    return Prediction(question.id, question.question, question.answers, question.supporting_ids, known, offset)
+    return Prediction(question, known, offset)
 
 
 def _contradictions(run: Run) -> Iterator[str]:

@@ -142,7 +142,7 @@ def _list_unlike(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _list_questions(run: Run) -> frozenset[object]:
-    return frozenset(prediction.content for prediction in run.predictions.values())
+    return frozenset(prediction.asked for prediction in run.predictions.values())
 
 
 def _find_best(by_dataset: Mapping[str, list[Column]], lines: Lines) -> dict[tuple[str, str], float | None]:

@@ -16,7 +16,7 @@ EXPERIMENT = "experiment.yaml"
 # Settings that may be paths. Two paths count as equal if they lead to the same file.
 PATHS = ("corpus", "pipeline", "questions", "replayed", "web")
 # Settings that may change when a stopped run is continued.
-FREE = ("concurrency", "deadline", "gold_missing", "haystack_version", "limit", "ray", "retries", "started", "workers")
+FREE = ("concurrency", "gold_missing", "haystack_version", "limit", "ray", "retries", "started", "workers")
 
 
 class RunFolder:

@@ -170,16 +170,13 @@ def _read_done(
     by_id = {question.id: question for question in chosen}
     done = folder.predictions(by_id)
     for prediction in done:
-        question = by_id[prediction["id"]]
-        if prediction["question"] != question.question:
+        question = by_id[prediction["id"]].to_prediction()
+        before = Question.of_prediction(prediction).to_prediction()
+        changed = sorted(name for name in question.keys() | before.keys() if question.get(name) != before.get(name))
+        if changed:
             raise ValueError(
-                f"In {folder.path} the id '{question.id}' belongs to another question: choose another output folder."
-            )
-        gold = [list(question.answers), list(question.supporting_ids)]
-        if [prediction["answers"], prediction.get("supporting_ids") or []] != gold:
-            raise ValueError(
-                f"In {folder.path} the question '{question.id}' has other gold answers or passages: choose another "
-                "output folder, or the questions of that run to continue it."
+                f"In {folder.path} the question '{prediction['id']}' was asked with other values of "
+                f"{', '.join(changed)}: choose another output folder, or the questions of that run to continue it."
             )
     return [prediction for prediction in done if not has_failed(prediction)] if retry_failed else done
 

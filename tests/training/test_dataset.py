@@ -4,7 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from haystack import Document
+from haystack.document_stores.types import DuplicatePolicy
 
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.training.dataset import Dataset
 from tests.for_each import for_each
 from tests.training.towns import write_dataset
@@ -58,3 +61,31 @@ def test_what_cannot_be_learnt_from_is_refused_in_words(
 ):
     with pytest.raises(ValueError, match=message):
         write_dataset(tmp_path, [question("one", *gold)], passages).read(at_least=at_least)
+
+
+class TestDigest:
+    def test_of_two_datasets_of_one_name_differs_with_their_content(self, tmp_path: Path):
+        asked, held = [question("q", "p")], [passage("p")]
+        first = write_dataset(tmp_path / "1" / "data", asked, held)
+        same = write_dataset(tmp_path / "2" / "data", asked, held)
+        others = (
+            write_dataset(tmp_path / "3" / "data", [{**asked[0], "answers": ["that"]}], held),
+            write_dataset(tmp_path / "4" / "data", asked, [{**held[0], "text": "Something else."}]),
+        )
+
+        assert {first.name, same.name, *(one.name for one in others)} == {"data/questions"}
+        assert first.digest() == same.digest()
+        assert len({first.digest(), *(one.digest() for one in others)}) == 3
+
+    def test_of_an_index_follows_its_passages(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path))
+        store = TantivyDocumentStore(path=tmp_path / "indexes" / "own")
+        store.write_documents([Document(id="p", content="About p."), Document(id="r", content="About r.")])
+        questions = write_dataset(tmp_path / "data", [question("q", "p")], []).questions
+        dataset = Dataset(questions, None, "own")
+        before = dataset.digest()
+        assert dataset.digest() == before
+
+        store.write_documents([Document(id="p", content="Changed.")], DuplicatePolicy.OVERWRITE)
+
+        assert dataset.digest() != before

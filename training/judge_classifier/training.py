@@ -1,6 +1,5 @@
 """Train and measure the decision trees of the :class:`TreeJudge`."""
 
-import hashlib
 import json
 import math
 import random
@@ -15,6 +14,7 @@ from typing import Any
 from prefrag.components.judge.switch_features import FEATURES, TEXT_FEATURES, as_row
 from prefrag.components.judge.tree_judge import COST_OF_LEAVING, find_unknown, keep_probability, least_probability
 from prefrag.components.trees import RANGES, BoostedTrees
+from prefrag.training.begun import digest, fingerprint
 from prefrag.training.card import table, write_card
 from prefrag.training.compute_once import compute_once
 from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
@@ -82,16 +82,17 @@ def train_judge(
     runs: dict[str, Callable[[], Iterable[TrainingStep]]] = {
         dataset.name: partial(training_steps, dataset, seed) for dataset in datasets
     }
-    files = {dataset.name: (dataset.questions, dataset.corpus) for dataset in datasets}
+    digests = {dataset.name: dataset.digest() for dataset in datasets}
     if home is not None:
         runs[HOME] = partial(home_training_steps, home, seed)
-        files[HOME] = (home, None)
+        digests[HOME] = digest(home)
     steps: list[TrainingStep] = []
     questions = 0
     held: set[tuple[str, str]] = set()
     for number, (name, run) in enumerate(runs.items(), start=1):
         training.report(f"Running the questions of {name} ({number} of {len(runs)})")
-        kept = work / f"{_fingerprint(name, seed, files[name])}.json"
+        # The file is named after all that the steps depend on, so a different training uses another file.
+        kept = work / f"{fingerprint([name, seed, FEATURES, digests[name]])}.json"
         own = [_read_step(record) for record in compute_once(kept, partial(_write_steps, run))]
         training.report(f"{name}: {len(own)} steps")
         ids = sorted({one.step.question_id for one in own if one.measures})
@@ -199,14 +200,6 @@ def _measure(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> H
     right = sum(one.step.keep == keeps for one, keeps in zip(steps, kept, strict=True))
     needed = [keeps for one, keeps in zip(steps, kept, strict=True) if one.step.keep]
     return HeldBack(name, len(steps), right / len(steps), needed.count(False) / len(needed) if needed else 0.0)
-
-
-def _fingerprint(name: str, seed: int, files: Iterable[Path | None]) -> str:
-    """Make a file name from all that the steps depend on. A different training uses another file."""
-    parts: list[Any] = [name, seed, FEATURES]
-    for file in files:
-        parts.append(hashlib.sha256(file.read_bytes()).hexdigest() if file is not None else None)
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 def _write_steps(run: Callable[[], Iterable[TrainingStep]]) -> list[dict[str, Any]]:

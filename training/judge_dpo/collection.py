@@ -103,6 +103,7 @@ def collect(
     folder = RunFolder(output)
     with folder.lock():
         runs, failed, repeated, models = [], 0, 0, {}
+        fixed = {"kind": "judge-dpo", **_settings(plan, datasets)}
         for dataset in datasets:
             questions, left_out = _read_questions(dataset, plan)
             repeated += left_out
@@ -118,7 +119,7 @@ def collect(
             sampling = _Sampling(setup, plan, dataset, questions, small, gold, concurrency)
             with setup.environment():
                 models = sampling.build()
-            config = {"kind": "judge-dpo", **_settings(plan, datasets), "models": models}
+            config = {**fixed, "models": models}
             folder.check(config)
             folder.open(config)
             done = _read_done(output / STEPS, dataset.name)
@@ -335,7 +336,7 @@ def _settings(plan: Plan, datasets: Sequence[Dataset]) -> dict[str, Any]:
         "top_k": None if plan.top_k is None else list(plan.top_k),
         "limit": plan.limit,
         "seed": plan.seed,
-        "datasets": [one.name for one in datasets],
+        "datasets": {one.name: one.digest() for one in datasets},
     }
 
 

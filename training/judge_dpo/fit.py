@@ -14,6 +14,7 @@ from datasets import Dataset
 from transformers.trainer_utils import get_last_checkpoint
 from trl import DPOConfig, DPOTrainer
 
+from prefrag.training.begun import check_begun, digest, fingerprint
 from prefrag.training.card import table, write_card
 from prefrag.training.judge_dpo.base_model import check_weights, load_model, load_tokenizer
 from prefrag.training.judge_dpo.collection import HELD_OUT, PAIRS
@@ -23,6 +24,8 @@ from prefrag.training.judge_dpo.measure import measure, tokenize_prompt
 CHECKPOINTS, MODEL, ADAPTER, GGUF_ADAPTER, LOG = "checkpoints", "model", "adapter", "adapter.gguf", "tensorboard"
 _BEFORE = "before.json"
 _PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
+# Settings that may change when a stopped training is continued.
+_FREE = ("log_steps", "max_length", "max_steps", "per_device", "precompute_reference", "save_steps")
 # The paper's learning rate is for training all weights. A LoRA starts at zero and needs larger steps.
 LEARNING_RATE, LORA_LEARNING_RATE = 5e-7, 5e-6
 
@@ -60,11 +63,17 @@ class FitSettings:
 def fit(
     data: Path, output: Path, settings: FitSettings, on_progress: Callable[[str], None] = lambda line: None
 ) -> dict[str, Any]:
-    """Train a model and return the facts of its model card. If there are checkpoints, continue from the last."""
+    """Train a model and return the facts of its model card. If there are checkpoints, continue from the last.
+
+    :raises ValueError: When the checkpoints are of a training with other pairs, another model or other settings.
+    """
     started = time.monotonic()
     rows = read_rows(data / PAIRS)
     held_out = read_rows(data / HELD_OUT) if (data / HELD_OUT).is_file() else []
-    output.mkdir(parents=True, exist_ok=True)
+    made_of = {name: value for name, value in asdict(settings).items() if name not in _FREE}
+    made_of |= {"model": digest(settings.model), "learning_rate": settings.rate}
+    work = output / CHECKPOINTS
+    check_begun(work / "settings.json", **made_of, pairs=fingerprint(rows), held_out=fingerprint(held_out))
     # Make this before the model: it sets up the distributed processes, and then only the first reads the weights.
     arguments = _make_arguments(output, settings)
     tokenizer = load_tokenizer(settings.model)
@@ -73,11 +82,11 @@ def fit(
     alone = arguments.world_size == 1
     before = None
     if alone and held_out:
-        before = _measure_before(output, model, tokenizer, held_out, settings, on_progress)
+        before = _measure_before(work, model, tokenizer, held_out, settings, on_progress)
     trainer = _make_trainer(model, tokenizer, arguments, rows, settings)
     check_prepared(trainer.train_dataset, rows, tokenizer)
     on_progress(f"{len(rows)} pairs of up to {longest} tokens")
-    last = get_last_checkpoint(arguments.output_dir) if Path(arguments.output_dir).is_dir() else None
+    last = get_last_checkpoint(str(work))
     if last is not None:
         on_progress(f"Continues from {last}")
     trained = trainer.train(resume_from_checkpoint=last)
@@ -256,14 +265,14 @@ def _make_trainer(
 
 
 def _measure_before(
-    output: Path,
+    work: Path,
     model: Any,
     tokenizer: Any,
     held_out: Sequence[dict[str, Any]],
     settings: FitSettings,
     on_progress: Callable[[str], None],
 ) -> dict[str, Any]:
-    file = output / _BEFORE
+    file = work / _BEFORE
     if not file.is_file():
         on_progress(f"Measuring on {len(held_out)} held-out steps")
         if torch.accelerator.is_available():

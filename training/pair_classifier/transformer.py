@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -19,6 +18,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 
 from prefrag.components.pair_classifier.transformer_pair_scorer import QUESTION_TOKENS, encode_pairs, fewest_tokens
 from prefrag.evaluation.simulated_reader.gold import fold_words
+from prefrag.training.begun import check_begun, digest
 from prefrag.training.card import table, write_card
 from prefrag.training.compute_once import compute_once
 from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
@@ -83,7 +83,10 @@ def train_transformer(
         raise ValueError("There is nothing to train on: give at least one dataset.")
     work = output / "training"
     work.mkdir(parents=True, exist_ok=True)
-    _check_settings(work / "settings.json", datasets, settings)
+    # Only the limit of minutes may change.
+    made_of = {name: value for name, value in asdict(settings).items() if name != "minutes"}
+    made_of |= {"base": digest(find_base(settings.base)), "datasets": [(one.name, one.digest()) for one in datasets]}
+    check_begun(work / "settings.json", **made_of)
     pairs = _read_pairs(datasets, work / "pairs.json", settings, on_progress)
     learnt = [one for each in pairs.values() for one in each.learnt]
     held_back = [one for each in pairs.values() for one in each.held_back]
@@ -274,16 +277,6 @@ def _encode(tokenizer: Any, example: PairExample, document_tokens: int | None) -
 
 def _is_held_back(question: str) -> bool:
     return int(hashlib.sha256(repr(fold_words(question)).encode()).hexdigest(), 16) % _HELD_BACK == 0
-
-
-def _check_settings(file: Path, datasets: Sequence[Dataset], settings: TransformerSettings) -> None:
-    """Raise ValueError if a training would continue with other settings. Only the limit of minutes may change."""
-    current = {**asdict(settings), "datasets": [one.name for one in datasets]}
-    current.pop("minutes")
-    if file.exists() and (before := json.loads(file.read_text(encoding="utf-8"))) != current:
-        changed = ", ".join(name for name in current if before.get(name) != current[name])
-        raise ValueError(f"{file.parent} holds a training with another {changed}: delete it, or name another output.")
-    file.write_text(json.dumps(current), encoding="utf-8")
 
 
 def _read_pairs(

@@ -27,6 +27,7 @@ from prefrag.components.reader.reader_input import load_tokenizer
 from prefrag.components.reader.span_features import WordWeight, word_weights
 from prefrag.components.trees import load_trees
 from prefrag.evaluation.question import Question
+from prefrag.training.begun import check_begun, digest, fingerprint
 from prefrag.training.card import table, write_card
 from prefrag.training.compute_once import compute_once
 from prefrag.training.dataset import Dataset
@@ -112,7 +113,7 @@ def train_reader(
     minutes: float = 76,
     on_progress: Callable[[str], None] = lambda line: None,
 ) -> ReaderTraining:
-    """Train a reader. An interrupted training continues from its last checkpoint.
+    """Train a reader. An interrupted training continues from its last checkpoint, if it is made of the same data.
 
     For two thirds of the time, the encoder learns to find answers in single passages (``reading``). This phase is left
     out if training starts from another reader (``start``). In the next phase, two copies of the encoder learn, each
@@ -141,7 +142,15 @@ def train_reader(
     if encoder is None:
         encoder = start if start is not None and not minutes else find_encoder()
     work = output / "training"
-    work.mkdir(parents=True, exist_ok=True)
+    check_begun(
+        work / "settings.json",
+        datasets=[(one.name, one.digest()) for one in datasets],
+        documents=[(one.name, fingerprint([one.records, one.corpus])) for one in documents],
+        reading=reading and digest(reading),
+        encoder=digest(encoder) if minutes else None,
+        start=start and digest(start / ENCODER),
+        seed=seed,
+    )
     if not (output / TOKENIZER).exists():
         shutil.copyfile((start or encoder) / TOKENIZER, output / TOKENIZER)
     data = {one.name: _read(one, found) for one, found in zip(datasets, _retrieved(datasets, work, seed, on_progress),
@@ -243,9 +252,6 @@ def _retrieved(
 ) -> list[dict[str, list[str]]]:
     file = work / "retrieved.json"
     found = compute_once(file, lambda: retrieve_unseen(datasets, seed, report))
-    absent = [one.name for one in datasets if one.name not in found]
-    if absent:
-        raise ValueError(f"The training in {work} was begun without {absent[0]}: delete that folder or change output.")
     return [found[one.name] for one in datasets]
 
 

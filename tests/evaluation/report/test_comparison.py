@@ -55,17 +55,26 @@ def test_a_clear_difference_is_better_from_one_side_and_worse_from_the_other(tmp
 
 
 LINES = predictions(20)
-OTHERS = [{**LINES[0], "question": "Who burnt q000?"}, {**LINES[1], "answers": ["Alpha"]}, *LINES[2:]]
+TURNS = [{"role": "user", "content": "Who built the mill?"}, {"role": "assistant", "content": "Alpha."}]
+OTHERS = [
+    {**LINES[0], "question": "Who burnt q000?"},
+    {**LINES[1], "answers": ["Alpha"]},
+    {**LINES[2], "history": TURNS},
+    {**LINES[3], "type": "yesno"},
+    {**LINES[4], "answerable": False},
+    {**LINES[5], "sentences": ["Alpha built it."]},
+    *LINES[6:],
+]
 
 
 @pytest.mark.parametrize(
     ("first", "second", "n", "only_first", "only_second", "unlike"),
     [
         (LINES[:-1][::-1], LINES[2:], 37, {"q000", "q001"}, {"q039"}, ()),
-        (LINES, OTHERS, 38, set(), set(), ("q000", "q001")),
+        (LINES, OTHERS, 34, set(), set(), tuple(f"q{number:03d}" for number in range(6))),
         (LINES[:20], LINES[20:], 0, set(), set(), ()),
     ],
-    ids=["other ids", "another question or other gold under the same id", "none in common"],
+    ids=["other ids", "another question, turns or gold under the same id", "none in common"],
 )
 def test_questions_are_paired_by_id_and_the_others_are_named(
     tmp_path: Path, first: Any, second: Any, n: int, only_first: set[str], only_second: set[str], unlike: Any

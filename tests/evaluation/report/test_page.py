@@ -169,7 +169,7 @@ def test_unpaired_questions_are_named(tmp_path: Path) -> None:
     assert "2 only in a (q000, q001)" in page
     assert "2 only in the first (q000, q001)" in markdown
     for text in (page, markdown):
-        assert "1 with another question or other gold answers under the same id (q039)" in text
+        assert "1 with another question, earlier turns or gold under the same id (q039)" in text
 
 
 @pytest.mark.usefixtures("_without_plots")

@@ -33,10 +33,10 @@ def hanging(boxes: Path, file: Path, output: Path, concurrency: int) -> Iterator
 
 
 OTHER = Question("q0", "Who keeps box 000?", ("nobody",), dataset="boxes")
-OTHER_GOLD = "the question 'q0' has other gold answers or passages: choose another"
+CHANGED = "the question 'q0' was asked with other values of"
 
 
-def first_with(**gold: tuple[str, ...]) -> list[Question]:
+def first_with(**gold: Any) -> list[Question]:
     return [replace(QUESTIONS[0], **gold), *QUESTIONS[1:]]
 
 
@@ -76,7 +76,7 @@ class TestResuming:
         first = run(boxes, output=output, concurrency=2)
         CALLS.clear()
 
-        ended = run(boxes, output=output, concurrency=8, deadline=5, retry_failed=True)
+        ended = run(boxes, output=output, concurrency=8, retry_failed=True)
 
         assert not CALLS
         assert ended.metrics == first.metrics
@@ -93,11 +93,18 @@ class TestResuming:
         [
             ({"limit": 2}, "is for the question 'q.', which is not in this run: raise the limit"),
             ({"top_k": 3}, "other settings: top_k was null and is now 3. Choose another output folder"),
-            ({"chosen": [OTHER, *QUESTIONS[1:]]}, "the id 'q0' belongs to another question"),
-            ({"chosen": first_with(answers=("a thing",))}, OTHER_GOLD),
-            ({"chosen": first_with(supporting_ids=("p1",))}, OTHER_GOLD),
+            ({"deadline": 5}, "other settings: deadline was 600.0 and is now 5"),
+            ({"chosen": [OTHER, *QUESTIONS[1:]]}, f"{CHANGED} answers, question, type: choose another output folder"),
+            ({"chosen": first_with(answers=("a thing",))}, f"{CHANGED} answers:"),
+            ({"chosen": first_with(supporting_ids=("p1",))}, f"{CHANGED} supporting_ids:"),
+            ({"chosen": first_with(type="yesno")}, f"{CHANGED} type:"),
+            ({"chosen": first_with(answerable=False, sentences=("It.",))}, f"{CHANGED} answerable, sentences:"),
+            ({"chosen": first_with(history=(("user", "Hello"),))}, f"{CHANGED} history:"),
         ],
-        ids=["a lower limit", "another setting", "another question of the same id", "other answers", "other passages"],
+        ids=[
+            *("a lower limit", "another setting", "another deadline", "another question of the same id"),
+            *("other answers", "other passages", "another type", "other gold sentences", "earlier turns"),
+        ],
     )
     def test_what_is_no_continuation_is_refused_by_name_and_changes_nothing(
         self, boxes: Path, output: Path, again: dict[str, Any], message: str

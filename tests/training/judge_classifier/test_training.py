@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from haystack import Document
 from typer.testing import CliRunner
 
 import prefrag.training.judge_classifier.training
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.judge.switch_features import FEATURES, TEXT_FEATURES, switch_features
 from prefrag.components.judge.tree_judge import TreeJudge
 from prefrag.components.trees import load_trees
@@ -170,6 +172,28 @@ def test_an_interrupted_training_goes_on_where_it_stopped(
 
     assert (tmp_path / "trees.json").read_bytes() == trained.output.read_bytes()
     assert sorted(file.name for file in tmp_path.iterdir()) == ["trees.card.md", "trees.json"]
+
+
+def test_an_index_that_changed_is_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    runs: list[str | None] = []
+
+    def run(dataset: Dataset, seed: int) -> list[TrainingStep]:
+        runs.append(dataset.index)
+        return []
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr(prefrag.training.judge_classifier.training, "training_steps", run)
+    monkeypatch.setattr(prefrag.training.judge_classifier.training, "fit", stop)
+    store = TantivyDocumentStore(path=tmp_path / "indexes" / "own")
+    for contents in (["About."], [], ["Changed."]):
+        store.write_documents([Document(id=text, content=text) for text in contents])
+        with pytest.raises(KeyboardInterrupt):
+            train_judge([Dataset(written(tmp_path / "data", 1).questions, None, "own")], tmp_path / "trees.json")
+
+    assert len(runs) == 2
 
 
 @pytest.mark.slow

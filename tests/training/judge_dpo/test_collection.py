@@ -284,6 +284,15 @@ def test_a_finished_collection_calls_no_model_again_and_refuses_other_settings(t
         gather(folder, replace(PLAN, top_k=(3, 5)))
 
 
+def test_a_collection_does_not_go_on_with_a_dataset_of_the_same_name(tmp_path: Path, collected: Collection):
+    small, folder = Model(), collected.copy(tmp_path)
+
+    with pytest.raises(ValueError, match="datasets was"):
+        gather(folder, count=9, small=small)
+
+    assert small.calls == []
+
+
 class TestStrongerModel:
     PLAN = replace(PLAN, labels="model")
 

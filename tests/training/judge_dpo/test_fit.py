@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -148,6 +149,21 @@ class TestLora:
         assert any("Continues from" in line and "checkpoint-3" in line for line in lines)
         assert facts["steps"] == 4
         assert not any("held-out" in line for line in lines)
+
+    def test_other_pairs_a_model_or_a_rate_do_not_go_on(self, folder: Path, tiny: str, data: Path, lora: Path):
+        settings = FitSettings(tiny, lora=True, lora_rank=4, learning_rate=0.02, batch=2, max_steps=4, reply_tokens=8)
+        other_model = folder / "other" / Path(tiny).name
+        other_model.parent.mkdir()
+        shutil.copy(tiny, other_model)
+        with other_model.open("ab") as file:
+            file.write(b"x")
+
+        with pytest.raises(ValueError, match="holds a training with another pairs, held_out: delete it"):
+            fit(write_pairs(folder / "other-pairs"), lora, settings)
+        with pytest.raises(ValueError, match="holds a training with another model: delete it"):
+            fit(data, lora, replace(settings, model=str(other_model)))
+        with pytest.raises(ValueError, match="holds a training with another learning_rate: delete it"):
+            fit(data, lora, replace(settings, learning_rate=0.01))
 
 
 class TestAllWeights:

@@ -153,6 +153,13 @@ def test_other_settings_do_not_go_on_with_it(trained: tuple[TransformerTraining,
         train_transformer([long], trained[0].output, settings(base, rate=1e-4))
 
 
+def test_other_files_of_the_same_names_do_not_go_on_with_it(
+    trained: tuple[TransformerTraining, list[str]], base: Path, tmp_path: Path
+):
+    with pytest.raises(ValueError, match="holds a training with another datasets"):
+        train_transformer([dataset(tmp_path / "long", words=399)], trained[0].output, settings(base))
+
+
 def test_short_pairs_get_full_attention_and_a_line_says_so(base: Path, tmp_path: Path):
     lines: list[str] = []
 
