@@ -59,20 +59,24 @@ def export_feedback(
 
     load_env_file()
     left_out: Counter[str] = Counter()
+    last: dict[tuple[str, str], KeptFeedback] = {}
+    # If a question was rated several times, the last rating counts, whatever it says and whichever are exported.
+    for feedback in _read(None, index, left_out):
+        place = (feedback.collection, _make_question(feedback).question)
+        if place in last:
+            left_out["replaced by later feedback"] += 1
+        last[place] = feedback
     questions: dict[tuple[str, str], Question] = {}
-    for each in _read(rating, index, left_out):
-        question = _make_question(each)
-        place = (each.collection, question.question)
+    for place, feedback in last.items():
+        question = _make_question(feedback)
+        if rating not in (None, feedback.rating):
+            continue
         if not question.answers:
             left_out["without a right answer"] += 1
-            continue
-        if kind == "training" and (reason := _why_not_trainable(each)):
+        elif kind == "training" and (reason := _why_not_trainable(feedback)):
             left_out[reason] += 1
-            continue
-        # If a question was rated several times, the last rating counts.
-        if place in questions:
-            left_out["replaced by later feedback"] += 1
-        questions[place] = question
+        else:
+            questions[place] = question
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items())
     if not questions:
         raise Missing(f"There is no feedback to export{f': {reasons}' if reasons else ''}.")

@@ -13,9 +13,9 @@ from prefrag.evaluation.question import Question
 def summarise(predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Summarise the predictions of a run.
 
-    A question whose run failed (see :func:`has_failed`) has scores of 0, but its costs up to the failure count.
-    Questions without gold passages do not count in the averages of recall and precision. All scores are computed again
-    from the results, and the ``scores`` in the predictions are ignored.
+    A question whose run failed (see :func:`has_failed`) has scores of 0, but its costs and queries up to the failure
+    count. Questions without gold passages do not count in the averages of recall and precision. All scores are computed
+    again from the results, and the ``scores`` in the predictions are ignored.
 
     :returns: ``n``, ``errors`` (questions whose run failed), every score in percent, every count as its mean per
         question, ``llm_calls_by_caller``, ``seconds_per_question`` and ``by_type`` (the same for each type of
@@ -45,7 +45,7 @@ def has_failed(prediction: Mapping[str, Any]) -> bool:
 def _summarise_questions(predictions: Sequence[Mapping[str, Any]], questions: Sequence[Question]) -> dict[str, Any]:
     n = len(predictions)
     scores = [
-        score(question, {} if has_failed(prediction) else _result(prediction))
+        score(question, _result(prediction), has_failed(prediction))
         for prediction, question in zip(predictions, questions, strict=True)
     ]
     results = [_result(prediction) for prediction in predictions]

@@ -345,7 +345,7 @@ def _prediction(line: bytes, offset: int, where: str) -> Prediction:
         data = json.loads(line)
         question = Question.of_prediction(data)
         result = data.get("result") or {}
-        scores = data.get("scores") or score(question, {} if has_failed(data) else result)
+        scores = data.get("scores") or score(question, result, has_failed(data))
         counted = {**counts(result), SECONDS.key: float(data.get("seconds") or 0.0)}
         values = {measure.key: measure.of(scores, counted) for measure in MEASURES}
     except (ValueError, TypeError, AttributeError, KeyError) as error:

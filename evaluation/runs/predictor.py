@@ -44,7 +44,7 @@ class Predictor:
             started = time.perf_counter()
             result, error = await self._attempt(question)
         seconds = time.perf_counter() - started
-        scores = score(question, {} if error else result)
+        scores = score(question, result, failed=error is not None)
         if not self.contents:
             documents = [{**document, "content": ""} for document in result.get("documents") or ()]
             result = {**result, "documents": documents}

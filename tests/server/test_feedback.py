@@ -224,7 +224,18 @@ class TestExporting:
         result = self.export(tmp_path)
 
         assert self.questions(tmp_path) == [("Who built alpha?", ("Gamma",), ("p1",))]
-        assert "left out: 2 without a right answer, 1 replaced by later feedback, 1 unreadable." in result.stdout
+        assert "left out: 3 replaced by later feedback, 1 unreadable." in result.stdout
+
+    def test_takes_no_answer_that_was_disliked_later(self, served: Client, tmp_path: Path):
+        index_of([Document(id="p1", content="Alpha was built by Beta.")], index_path("default"))
+        client = served()
+        give(client)
+        give(client, rating="down")
+
+        for options in ((), ("--rating", "up"), ("--kind", "training")):
+            result = self.export(tmp_path, *options)
+            assert result.exit_code == 3
+            assert "1 replaced by later feedback" in result.stderr
 
     def test_of_nothing_writes_no_file(self, served: Client, tmp_path: Path):
         assert self.export(tmp_path).exit_code == 3

@@ -70,6 +70,20 @@ def test_failed_questions_stay_in_the_denominator_and_are_counted():
     assert summary["llm_calls"] == (2 + 4 + 0 + 2) / 4
 
 
+def test_a_run_that_breaks_off_counts_the_queries_it_sent():
+    sent = {"queries_sent_out": [{"source": "web", "query": "Where is Ida?"}]}
+
+    def summary_of(answerable: bool, **broken: Any) -> dict[str, Any]:
+        answered = prediction(answerable=answerable)
+        return summarise([{**answered, "result": {**answered["result"], **sent}, **broken}])
+
+    for broken in ({}, {"error": "gone"}, {"error": "gone", "result": sent}, {"result": {**sent, "answer": ""}}):
+        home, away = summary_of(True, **broken), summary_of(False, **broken)
+        assert (home["needless_queries"], home["words_typed"]) == (100, pytest.approx(100 / 3))
+        assert away["asked_as_typed"] == 0
+    assert summary_of(True, error="gone")["acc"] == 0
+
+
 def test_questions_without_gold_passages_are_out_of_the_denominator_of_recall_alone():
     bare = prediction("Bergen", "x", supporting_ids=[], scores={"acc": 1.0})
     summary = summarise([prediction("Oslo", "a", "b"), bare])

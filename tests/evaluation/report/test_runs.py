@@ -27,6 +27,15 @@ def test_the_numbers_of_a_run_are_those_of_its_metrics(tmp_path: Path) -> None:
     assert run.predictions["q003"].values["acc"] == 0.0
 
 
+def test_a_run_that_broke_off_counts_the_queries_it_sent(tmp_path: Path) -> None:
+    line = {**prediction("q000", right=True), "answerable": True, "error": "gone", "scores": {}}
+    line["result"] = {"queries_sent_out": [{"source": "web", "query": "Who?"}]}
+
+    (run,) = read_runs([write_run(tmp_path / "run", [line])])
+
+    assert run.predictions["q000"].values["needless_queries"] == run.metrics["needless_queries"] == 100.0
+
+
 @pytest.mark.parametrize(
     ("config", "method", "family"),
     [

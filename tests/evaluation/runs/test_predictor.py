@@ -3,9 +3,12 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import prefrag.evaluation.runs.predictor
+from prefrag.pipelines.asking import RunFailed
 from tests.evaluation.answering import HANG_AFTER, pipeline
 from tests.evaluation.runs.boxes import QUESTIONS, lines, run
 from tests.fakes import CALLS
@@ -84,6 +87,17 @@ class TestQuestionsThatFail:
         failures = {one.id: 9 for one in QUESTIONS[1:]}
 
         assert run(pipeline(tmp_path, QUESTIONS, failures=failures), retries=0, concurrency=1).metrics["errors"] == 11
+
+    def test_count_the_queries_they_sent(self, boxes: Path, monkeypatch: pytest.MonkeyPatch):
+        async def break_off(*_: Any, **__: Any) -> None:
+            raise RunFailed("gone", {"queries_sent_out": [{"source": "web", "query": "box"}]})
+
+        monkeypatch.setattr(prefrag.evaluation.runs.predictor, "ask_async", break_off)
+
+        ended = run(boxes, chosen=[replace(QUESTIONS[0], answerable=True)], retries=0)
+
+        assert ended.predictions[0]["scores"]["needless_queries"] == 1
+        assert ended.metrics["needless_queries"] == 100
 
     def test_questions_fail_at_the_deadline(self, boxes: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv(HANG_AFTER, "0")
