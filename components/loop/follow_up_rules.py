@@ -13,6 +13,7 @@ _NAME = re.compile(
     r"[\"\u201c]([^\"\u201d]{2,60})[\"\u201d]|(?<![\w.])([/~][\w./-]{2,60}|[\w.+-]{1,40}@[\w.-]{3,60})"
     rf"|(?<![\w'\u2019])((?:{_CAPITAL})(?: (?:(?:of|the|de|von|van|and|for) ){{0,2}}(?:{_CAPITAL}|\d+(?![\d.,]*\w)))*)"
 )
+_WORD = re.compile(r"[^\s\"\u201c\u201d]+")
 _HELP_VERBS = "can could did do does may might must shall should will would"
 _AUXILIARIES = frozenset(_HELP_VERBS.split())
 # English function words, with the auxiliary verbs. A noun phrase ends before the next of these words.
@@ -79,7 +80,7 @@ def rewrite_by_rules(question: str, turns: Turns) -> str | None:
     if noun and noun[1].casefold() in _GRAMMAR_WORDS:
         noun = None
     # "This ship" is replaced only if the last question contains the word "ship".
-    if not meant or (noun and noun[1].casefold() not in turns[-1][0].casefold()):
+    if not meant or (noun and not re.search(rf"\b{noun[1]}s?\b", turns[-1][0], re.I)):
         return None
     before, after = question[: found.start()], question[found.end() :]
     if noun:
@@ -108,18 +109,31 @@ def _find_pronoun(question: str) -> re.Match[str] | None:
 
 def _names(text: str) -> Iterator[str]:
     """List what looks like a name: capitalised or quoted words, paths, e-mail addresses and version numbers."""
+    return (" ".join(text[place].split()) for place in _name_places(text))
+
+
+def _name_places(text: str) -> Iterator[slice]:
+    """List where the names of a text stand, without quotation marks, punctuation and a possessive "s"."""
     for match in _NAME.finditer(text):
-        words = match.group().strip('"\u201c\u201d').split()
-        while words and words[0].casefold() in _GRAMMAR_WORDS:
+        words = list(_WORD.finditer(text, *match.span()))
+        while words and words[0].group().casefold() in _GRAMMAR_WORDS:
             del words[0]
         # A capitalised word alone at the beginning of a sentence is not taken for a name.
         begins = not text[: match.start()].strip() or text[: match.start()].rstrip()[-1:] in (".", "?", "!")
-        if words and not (begins and len(words) == 1 and words[0].istitle() and words[0].isalpha()):
-            yield " ".join(words).strip(".,;:!?").removesuffix("'s").removesuffix("\u2019s")
+        first = words[0].group() if words else ""
+        if words and not (begins and len(words) == 1 and first.istitle() and first.isalpha()):
+            name = text[words[0].start() : words[-1].end()]
+            begin = words[-1].end() - len(name.lstrip(".,;:!?"))
+            name = name.strip(".,;:!?").removesuffix("'s").removesuffix("\u2019s")
+            yield slice(begin, begin + len(name))
 
 
 def _phrases(text: str) -> Iterator[str]:
     """List the phrases of a text that begin with "the", "our", "my" or "your" and end before a function word."""
+    return (" ".join(("the", *text[place].split()[1:])) for place in _phrase_places(text))
+
+
+def _phrase_places(text: str) -> Iterator[slice]:
     for match in _PHRASE.finditer(text):
         words = []
         for word in match[1].split():
@@ -130,7 +144,7 @@ def _phrases(text: str) -> Iterator[str]:
         if len(words) > 1 and _AUXILIARIES.intersection(text[: match.start()].casefold().split()):
             del words[-1]
         if words:
-            yield " ".join(("the", *words))
+            yield slice(match.start(), match.start(1) + len(" ".join(("", *words))))
 
 
 def _names_in_answer(answer: str) -> list[str]:
@@ -175,10 +189,15 @@ def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
 
 def _complete_fragment(rest: str, turns: Turns) -> str | None:
     """Repeat the previous question, with the fragment's name in place of the name that comes last in the question."""
-    asked = turns[-1][0]
+    asked = f"- {turns[-1][0]}"
     # Without such names, do the same with phrases such as "the harbour".
-    for find in (_names, _phrases):
-        old, new = list(find(f"- {asked}")), list(find(f"- {rest}"))
-        if old and new:
-            return asked.replace(old[-1], new[0])
+    for find, find_places in ((_names, _name_places), (_phrases, _phrase_places)):
+        new, places = next(find(f"- {rest}"), None), list(find_places(asked))
+        if new and places:
+            last = asked[places[-1]]
+            # The name may also stand before, or in another word or name, which stays as it is.
+            for place in reversed(places):
+                if asked[place] == last:
+                    asked = asked[: place.start] + new + asked[place.stop :]
+            return asked.removeprefix("- ")
     return None

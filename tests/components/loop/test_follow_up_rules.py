@@ -29,6 +29,9 @@ LONG = ("Which ship sails?", "It was decided in May that of all ships only the M
     (ADA, "Why?", None),
     (SHIP, "And in 2019?", None),
     (SHIP, "what does this word mean", None),
+    # A township is no ship, but one of several ships is.
+    (("How large is the township of Halyard?", "4 km"), "who built this ship?", None),
+    (("Which ships has Halyard?", "three"), "who built this ship?", "who built the ship (Halyard)?"),
 )
 def test_a_pronoun_becomes_what_was_named_before(turn: tuple[str, str], question: str, meant: str | None):
     assert rewrite_by_rules(question, [turn]) == meant
@@ -46,6 +49,32 @@ def test_a_pronoun_becomes_what_was_named_before(turn: tuple[str, str], question
 )
 def test_a_question_that_names_what_it_asks_for_is_left_alone(question: str):
     assert rewrite_by_rules(question, [SHIP]) == question
+
+
+@for_each(
+    "asked, fragment, meant",
+    ("How far is Bergen from Berg?", "and from Oslo?", "How far is Bergen from Oslo?"),
+    ("Who met Annabel in Anna?", "and in Linz?", "Who met Annabel in Linz?"),
+    (
+        "Does the Portland cement plant export to Port?",
+        "and to Lima?",
+        "Does the Portland cement plant export to Lima?",
+    ),
+    ("When did Ada Quill found Ada?", "and Dover?", "When did Ada Quill found Dover?"),
+    # Where the name itself stands twice, both are meant.
+    (
+        "Who planned Bergen's harbour, and who built Bergen?",
+        "and Oslo?",
+        "Who planned Oslo's harbour, and who built Oslo?",
+    ),
+    ('Who wrote "Art  of War" for Art?', "and for Ada?", 'Who wrote "Art  of War" for Ada?'),
+    ("Who painted “Art”?", "and “Love”?", "Who painted “Love”?"),
+    # So with phrases, whatever word they begin with.
+    ("who broke the car in the carpark?", "and the boat?", "who broke the boat in the carpark?"),
+    ("where is our harbour?", "and the mill?", "where is the mill?"),
+)
+def test_a_fragment_replaces_the_last_name_and_no_part_of_a_word(asked: str, fragment: str, meant: str):
+    assert rewrite_by_rules(fragment, [(asked, "")]) == meant
 
 
 def test_a_pronoun_keeps_what_it_stands_for():
