@@ -23,6 +23,7 @@ class TitleMatchRanker:
 
     These are the title boosts of PrefRAG. The candidates may come from any retriever. The paper uses 50 candidates. The
     whole title is compared first, then the title without a parenthesis at its end, and the first match sets the factor.
+    A negative score is divided by the factor.
     A title counts as occurring in a query only as whole words, in upper or lower case: "Art" is not in "party".
 
     ```python
@@ -61,9 +62,9 @@ class TitleMatchRanker:
         scored = []
         for document in documents:
             score = 1.0 if document.score is None else document.score
-            scored.append(
-                (score * self._boost(normalize_unicode(str(document.meta.get("title") or "")), query, folded), document)
-            )
+            boost = self._boost(normalize_unicode(str(document.meta.get("title") or "")), query, folded)
+            # Scores of a cross-encoder may be negative: dividing raises these, and multiplying would lower them.
+            scored.append((score / boost if score < 0 else score * boost, document))
         scored.sort(key=lambda pair: pair[0], reverse=True)
         return {"documents": [replace(document, score=score) for score, document in scored[:top_k]]}
 

@@ -167,7 +167,8 @@ def _document(document: Document, mark: str, sentence: dict[str, int] | None) ->
         "content": document.content or "",
         "source": meta.get("source") or "",
         "url": safe_url(str(meta.get("url") or "")),
-        "score": document.score,
+        # An own retriever may score with numbers of numpy, which are not JSON.
+        "score": None if document.score is None else float(document.score),
         "step": meta.get("step"),
         "heading": heading_of(meta, sentence["start"] if sentence else None),
         "position": position_of(meta),

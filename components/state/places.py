@@ -40,11 +40,11 @@ def position_of(meta: Mapping[str, Any]) -> dict[str, int] | None:
 
 def name_documents(field: str, documents: Sequence[Document]) -> dict[str, list[Any]]:
     """Name documents for the trace by their titles. If titles are equal, add the file, the heading or the number."""
-    names = [document.meta.get("title") or document.id for document in documents]
-    titles = [str(name) for name in names]
+    # Another store or component may have dates, numbers or lists for titles, and the trace is JSON.
+    titles = [str(document.meta.get("title") or document.id) for document in documents]
     counts = Counter(titles)
     if len(counts) == len(titles):
-        return {field: names}
+        return {field: titles}
     files = Counter(title for title, _ in {(title, _file(one)) for title, one in zip(titles, documents, strict=True)})
     parts = [
         [title, _file(one) if files[title] > 1 else "", _last_heading(one, title)]
@@ -57,7 +57,7 @@ def name_documents(field: str, documents: Sequence[Document]) -> dict[str, list[
         is_needed = position and (not heading or alike[title, file, heading] > 1)
         number = f"passage {position['number']}" if position and is_needed else ""
         places.append(", ".join(filter(None, (file, heading, number))) if counts[title] > 1 else "")
-    return {field: names, "places": places}
+    return {field: titles, "places": places}
 
 
 def _file(document: Document) -> str:

@@ -34,6 +34,18 @@ def test_boosts_of_the_paper(title, query, boost):
     assert document.score == pytest.approx(2.0 * boost)
 
 
+@for_each(
+    "title, query, score",
+    ("Karlsplatz", "Karlsplatz", -1.0 / 1.5),
+    ("Karlsplatz", "Who designed karlsplatz?", -1.0 / 1.1),
+    ("Emma (novel)", "Emma", -1.0 / 1.2),
+    ("Vienna", "Karlsplatz", -1.0),
+)
+def test_a_boost_raises_a_negative_score_as_well(title, query, score):
+    [document] = TitleMatchRanker().run(query=query, documents=[candidate(title, -1.0)])["documents"]
+    assert document.score == pytest.approx(score)
+
+
 @for_each("title, query", ("Ko\u0308ln", "K\u00f6ln"), ("K\u00f6ln", "Ko\u0308ln"))
 def test_letters_with_accents_may_be_written_either_way(title, query):
     [document] = TitleMatchRanker().run(query=query, documents=[candidate(title)])["documents"]
@@ -42,6 +54,10 @@ def test_letters_with_accents_may_be_written_either_way(title, query):
 
 def test_a_boost_can_change_the_order_and_equal_scores_keep_theirs():
     candidates = [candidate("Vienna", 2.1), candidate("Karlsplatz", 2.0)]
+    ranked = TitleMatchRanker().run(query="Who designed Karlsplatz?", documents=candidates)["documents"]
+    assert [document.id for document in ranked] == ["Karlsplatz", "Vienna"]
+
+    candidates = [candidate("Vienna", -1.2), candidate("Karlsplatz", -1.3)]
     ranked = TitleMatchRanker().run(query="Who designed Karlsplatz?", documents=candidates)["documents"]
     assert [document.id for document in ranked] == ["Karlsplatz", "Vienna"]
 

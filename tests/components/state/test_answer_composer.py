@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from haystack import Document
 
@@ -181,6 +182,13 @@ class TestDocuments:
         for each in (listed, bare, *others):
             assert not {"file", "page"} & each.keys()
             assert (each["heading"], each["position"], each["sentence"], each["url"]) == (None, None, None, "")
+
+    def test_have_scores_that_are_json_whatever_retriever_gave_them(self):
+        scored = Document(id="a", score=np.float32(0.5))  # type: ignore[arg-type]
+
+        [listed] = compose(state(observed_step(scored)))["documents"]
+
+        assert json.loads(json.dumps(listed))["score"] == 0.5
 
 
 class TestSteps:

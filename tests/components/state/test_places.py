@@ -1,10 +1,12 @@
 """Where passages stand in their files, in the trace."""
 
+from datetime import date
 from typing import Any
 
 from haystack import Document
 
 from prefrag.components.state.places import name_documents
+from tests.for_each import for_each
 
 
 def passage(title: str = "Manual", **meta: Any) -> Document:
@@ -21,6 +23,12 @@ def test_titles_that_differ_are_names_enough_and_metadata_of_other_kinds_tells_n
 
     assert name_documents("titles", [passage(heading="Manual > Use"), untitled]) == {"titles": ["Manual", "bare"]}
     assert places(odd, passage(split_id=9, split_count=2)) == ["", ""]
+
+
+@for_each("title, text", (date(2024, 5, 1), "2024-05-01"), (1984, "1984"), (["a", "b"], "['a', 'b']"))
+def test_titles_of_other_kinds_are_written_as_text(title: Any, text: str):
+    assert name_documents("titles", [passage(title), passage()])["titles"] == [text, "Manual"]
+    assert name_documents("titles", [passage(title), passage(title)])["titles"] == [text, text]
 
 
 def test_passages_of_one_title_are_told_apart_by_the_last_heading_above_them_and_files_by_their_names():
