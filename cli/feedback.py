@@ -14,6 +14,7 @@ from prefrag.cli.env_file import load_env_file
 from prefrag.components.errors import Missing
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
+from prefrag.components.text.utc import write_utc
 
 # Heavy modules are imported where they are used, so that --help is instant.
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def list_feedback(rating: RatingOption = None, index: IndexOption = None) -> Non
         comment = f"; {each.comment}" if each.comment else ""
         by = f" ({each.key})" if each.key else ""
         line = one_line(f"{each.result.question}{answer}{right}{comment}")
-        typer.echo(one_line(f"{each.time:%Y-%m-%d %H:%M} {each.rating:<4}{by}") + f"  {line}")
+        typer.echo(one_line(f"{write_utc(each.time)} {each.rating:<4}{by}") + f"  {line}")
     typer.echo(f"{shown:,} in all" + (f"; {left_out[_UNREADABLE]:,} unreadable" if left_out else ""))
 
 

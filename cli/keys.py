@@ -8,6 +8,7 @@ import typer
 from prefrag.cli.console import console, print_json
 from prefrag.cli.env_file import load_env_file
 from prefrag.components.text.counted import counted
+from prefrag.components.text.utc import write_utc
 
 
 def add(
@@ -47,10 +48,10 @@ def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the li
             "all collections" if key.collections is None else ", ".join(key.collections),
             "web open" if key.web else "web closed",
             "writes" if key.writes else "reads",
-            f"made {key.made.date()}",
+            f"made {write_utc(key.made)}",
         ]
         if key.expires is not None:
-            allows.append(f"{'expired' if key.has_expired else 'expires'} {key.expires}")
+            allows.append(f"{'expired' if key.has_expired else 'expires'} {key.expires} UTC")
         typer.echo(f"{key.name}  ...{key.ending}  {'; '.join(allows)}")
     typer.echo(counted(len(keys), "key"))
 

@@ -77,7 +77,7 @@ def answer_parts(result: Mapping[str, Any]) -> list[str]:
 
 def date_text(document: Mapping[str, Any]) -> str:
     """Write the date of a document, or else the date when its file was changed."""
-    changed = f"changed {document['modified']}" if document.get("modified") else ""
+    changed = f"changed {document['modified']} UTC" if document.get("modified") else ""
     where = " (from its name)" if document.get("date") and document.get("date_in") == "name" else ""
     return _shorten(str(document.get("date") or changed)) + where
 

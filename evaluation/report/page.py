@@ -174,7 +174,7 @@ def facts(run: Run, shared: Collection[str] = ()) -> dict[str, str]:
         "Questions at once": str(run.concurrency or DASH),
         "Seconds per question": SECONDS.text(run.value(SECONDS)),
         "Haystack": str(config.get("haystack_version") or DASH),
-        "Started": str(config.get("started") or DASH)[:19],
+        "Started": str(config.get("started") or DASH).replace("+00:00", " UTC"),
     }
 
 

@@ -209,7 +209,7 @@ class TestList:
         assert default.startswith("default ")
         assert "3 passages" in papers
         assert "1 file " in papers
-        assert papers.endswith("  web open")
+        assert papers.endswith(" UTC  web open")
         assert default.endswith("web closed")
 
         assert {key: entry[key] for key in ("name", "passages", "files", "web", "problem")} == {

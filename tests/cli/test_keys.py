@@ -38,7 +38,7 @@ def test_the_list_shows_what_each_key_allows_and_holds_no_hash_as_json():
     assert first.startswith("ada  ...")
     assert "papers, board; web closed; writes; made 20" in first
     assert second.startswith(f"ben  ...{secret[-4:]}  all collections; web open; reads; made 20")
-    assert second.endswith("expires 2999-12-31")
+    assert second.endswith(" UTC; expires 2999-12-31 UTC")
     assert total == "2 keys"
     assert key.keys() == {"name", "ending", "made", "expires", "collections", "web", "writes"}
     assert key["collections"] == ["papers", "board"]

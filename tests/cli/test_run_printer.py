@@ -76,7 +76,7 @@ class TestAReadersAnswer:
         ({}, "Stated: Beta won in **1974** (2). [1] (Beta, local, b.pdf, page 3, 1975-02-01)"),
         (
             {"documents": [{**PLACE, "date": None, "modified": "2024-02-01"}]},
-            "Stated: Beta won in **1974** (2). [1] (Beta, local, b.pdf, page 3, changed 2024-02-01)",
+            "Stated: Beta won in **1974** (2). [1] (Beta, local, b.pdf, page 3, changed 2024-02-01 UTC)",
         ),
         ({"evidence": [{**EVIDENCE, "answer": None}]}, "Stated: **1974**: Beta won in 1974 (2). [1] (Beta, local"),
         (

@@ -84,7 +84,7 @@ def test_a_title_is_not_repeated_before_the_headings(title: str, heading: str | 
 def test_a_date_says_where_it_is_from_code_has_a_line_and_what_was_attached_its_mail():
     assert date_text({"date": "2023-11", "date_in": "name"}) == "2023-11 (from its name)"
     assert date_text({"date": "2023-11-06", "date_in": "document", "modified": "2024-01-01"}) == "2023-11-06"
-    assert date_text({"modified": "2024-01-01"}) == "changed 2024-01-01"
+    assert date_text({"modified": "2024-01-01"}) == "changed 2024-01-01 UTC"
 
     assert place_text({**FILED, "page": None, "line": 7}) == "local, yards.pdf, line 7"
     assert place_text({**FILED, "attachment": "a.pdf", "mail": "Keel"}) == "local, yards.pdf, attached to Keel, page 3"

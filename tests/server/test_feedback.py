@@ -176,7 +176,7 @@ class TestListing:
         give(served(), result={**RESULT, "answer": ""})
         first, second, total = prefrag("feedback", "list").stdout.splitlines()
         assert first.endswith("Who built alpha? -> Beta; right: Gamma; No. It was [31m Gamma.")
-        assert " down  " in first
+        assert " UTC down  " in first
         assert second.endswith("-> (no answer)")
         assert total == "2 in all"
         assert "1 in all" in prefrag("feedback", "list", "--rating", "up").stdout
