@@ -21,6 +21,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.generators.model_host import refuse_remote_models
 from prefrag.components.parts import ELASTICSEARCH_STORE, is_store, walk_parts
+from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.retrievers.provider import searches_web
 from prefrag.components.settings import export_secrets, settings
 from prefrag.components.sources.retrieval_source import RetrievalSource
@@ -192,6 +193,7 @@ def build(block: Block, name: str) -> Any:
     if missing := {"start", "answer"} - set(pipeline.graph.nodes):
         raise PipelineMissing(f"The pipeline {name} has no component {' and no '.join(sorted(missing))}: add it.")
     try:
+        _check_prompts(pipeline)
         guard_web(pipeline)
         check_wiring(pipeline)
     except ValueError as error:
@@ -200,6 +202,17 @@ def build(block: Block, name: str) -> Any:
     # The audit log and the spans show this name.
     pipeline.name = Path(name).stem
     return pipeline
+
+
+def _check_prompts(pipeline: Any) -> None:
+    """Check that a reasoner whose model may write NOT FOUND has the prompts under which this is no answer."""
+    prompts = getattr(pipeline.get_component("start"), "prompts", "product")
+    for path, part in walk_parts(pipeline):
+        if isinstance(part, Reasoner) and part.reply_format == "steps" and prompts != "product":
+            raise ValueError(
+                f"component '{path}' has the reply_format `steps`, in which a model may write NOT FOUND, but with the "
+                f"prompts '{prompts}' this would be its answer: set reply_format to auto, or prompts to product."
+            )
 
 
 def guard_web(pipeline: Any) -> None:

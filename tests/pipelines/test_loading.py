@@ -69,6 +69,17 @@ def test_a_mistake_in_the_yaml_is_reported_in_words(tmp_path: Path, old: str, ne
         load(str(file))
 
 
+@for_each("prompts", "plain", "{}")
+def test_steps_need_the_prompts_of_the_product(prompts: str, tmp_path: Path):
+    (tmp_path / "passage.jinja").write_text("{{ number }} {{ content }}")
+    changes = {"reasoner.reply_format": "steps", "start.prompts": prompts.format(tmp_path)}
+
+    with pytest.raises(ValueError, match=r"component 'reasoner' .*: set reply_format to auto, or prompts to product"):
+        load("prefrag", replace=changes)
+    load("prefrag", replace={**changes, "start.prompts": "product"})
+    load("prefrag", replace={**changes, "reasoner.reply_format": "auto"})
+
+
 @for_each(
     "text, message",
     ("hello", "no `components`"),
