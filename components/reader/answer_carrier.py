@@ -10,19 +10,19 @@ from haystack import Document
 
 from prefrag.components.reader.another_question import ANY_NEGATION
 from prefrag.components.reader.question_form import looks_english
-from prefrag.components.reader.span_features import WordWeight, question_weights, stems_of
+from prefrag.components.reader.span_features import WordWeight, question_weights, stem, stems_of
 from prefrag.components.state.evidence import find_whole
 from prefrag.components.text.sentences import shown_sentences
 from prefrag.components.text.term_statistics import PLAIN_WORDS, sum_of_weights
 from prefrag.components.text.title_mentions import normalize_words, title_key
+from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
 
 # The smallest share of an answer's own words that its sentence must hold: with all its numbers and names, or without.
 _LEAST_SHARE, _LEAST_SHARE_OF_WORDS = 1 / 3, 0.6
 _TOKEN = re.compile(r"[^\W_]+(?:['\u2019.,:/-][^\W_]+)*")
 # Not "No. 10", "No Way Home" or "No price is mentioned".
 _VERDICT = re.compile(r"\W*(?:yes|no)\b(?:\W*$|\s?[,;:!\u2013\u2014-]|\.(?!\s*\d))", re.IGNORECASE)
-# Thai, Lao, Burmese, Khmer, Japanese and Chinese have no blanks between words.
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+_UNSPACED = re.compile(f"[{UNSPACED_SCRIPTS}]")
 _MAX_READ = 60_000  # characters of a passage
 # So few words may be a name alone: its language does not show, and it is no sentence that begins with a capital.
 _FEW_WORDS = 3
@@ -75,7 +75,7 @@ def is_refusal(question: str, answer: str, documents: Sequence[Document]) -> boo
     own = own_words(question, answer)
     if not own:
         wanted = answer.strip(" .")
-        return not any(_has_whole(wanted, question) and _has_whole(wanted, text) for text in texts)
+        return not any(find_whole(wanted, question) and find_whole(wanted, text) for text in texts)
     # A number or a name is a value even where no passage has it: then the answer is an invention and no refusal.
     telling = _telling_words(answer, own, texts)
     return not any(word in telling or any(_stands(word, text) for text in texts) for word in own)
@@ -103,7 +103,7 @@ def find_carrier(question: str, answer: str, documents: Sequence[Document], is_y
         for sentence in shown_sentences((document.content or "")[:_MAX_READ]):
             said = f"{title} {sentence}"
             cover = len(asked & stems_of(said)) / max(1, len(asked))
-            is_whole = _has_whole(wanted, sentence) or _has_whole(wanted, title)
+            is_whole = bool(find_whole(wanted, sentence) or find_whole(wanted, title))
             share = sum(_stands(word, said) for word in own) / max(1, len(own))
             least = _LEAST_SHARE if telling else _LEAST_SHARE_OF_WORDS
             is_carried = share >= least and all(_stands(word, said, whole=True) for word in telling)
@@ -186,12 +186,6 @@ def _stands(word: str, text: str, whole: bool = False) -> bool:
     return not (own.words | own.stems).isdisjoint(said.words | said.stems)
 
 
-def _has_whole(answer: str, text: str) -> bool:
-    if _UNSPACED.search(answer):
-        return bool(answer) and answer in text
-    return find_whole(answer, text) is not None
-
-
 class _Forms(NamedTuple):
     words: frozenset[str]  # in lower case, numbers without separators of thousands
     stems: frozenset[str]  # and the parts of joined words
@@ -205,7 +199,7 @@ def _forms(text: str) -> _Forms:
     parts = {part for word in words for part in re.split(r"[/:-]", word) if not part.isdigit()} - {""}
     long = (word for word in plain | parts if word.isalpha() and len(word) > 3)
     names = {word.removesuffix("'s") for word in words}
-    return _Forms(frozenset(plain | words | names), frozenset(parts | {word[:5].rstrip("s") for word in long}))
+    return _Forms(frozenset(plain | words | names), frozenset(parts | {stem(word).rstrip("s") for word in long}))
 
 
 def _text(document: Document) -> str:

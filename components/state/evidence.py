@@ -12,12 +12,14 @@ from prefrag.components.state.places import SECTIONS
 from prefrag.components.state.state import Evidence, Identity, State, identity
 from prefrag.components.text.sentences import sentence_spans, shown_sentences
 from prefrag.components.text.term_statistics import PLAIN_WORDS, sum_of_weights, words
+from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
 
 _MAX_SENTENCES = 5
 # A document may be a book, so only its first characters are read.
 _MAX_READ = 6_000  # to find one sentence
 _MAX_RANKED = 60_000  # to rank all sentences
 _WORD = re.compile(r"\w+")
+_UNSPACED, _SPACED = re.compile(f"[{UNSPACED_SCRIPTS}]"), rf"[^\W{UNSPACED_SCRIPTS}]"
 _NEAREST = 3
 # A sentence scores up to 1 for words of the question, plus up to this much if the extractive reader answers from it.
 _READ_WEIGHT = 0.25
@@ -105,11 +107,16 @@ def find_sentence(text: str, query: str, question: str, answer: str = "") -> tup
 
 
 def find_whole(answer: str, text: str) -> re.Match[str] | None:
-    """Find an answer in a text, as whole words; upper and lower case are the same."""
+    """Find an answer in a text, as whole words; upper and lower case are the same.
+
+    An end of the answer in a script without blanks, such as Chinese, may have further characters beside it.
+    """
     is_plain = answer.isascii() and text.isascii()
     if answer.lower() in _NOT_IN_TEXTS or (is_plain and answer.lower() not in text.lower()):
         return None
-    return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE)
+    begin = "" if _UNSPACED.match(answer) else f"(?<!{_SPACED})"
+    end = "" if _UNSPACED.match(answer[-1]) else f"(?!{_SPACED})"
+    return re.search(f"{begin}{re.escape(answer)}{end}", text, re.IGNORECASE)
 
 
 def _weights(held: Sequence[set[str]], wanted: set[str]) -> Mapping[str, float]:

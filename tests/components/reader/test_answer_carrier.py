@@ -93,6 +93,8 @@ def test_scripts_without_blanks_between_words_are_compared_as_they_stand():
 
     assert find_carrier("谁设计了灯塔?", "王小明", passages).is_whole
     assert find_carrier("谁设计了灯塔?", "李大", passages) is None
+    # One end in another script is compared by whole words.
+    assert find_carrier("Who designed it?", "Ida", [Document(content="灯塔由Ida设计。")]).is_whole
 
 
 def test_with_yes_no_any_short_word_is_carried_by_the_nearest_sentence():

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 from haystack import Document
 
-from prefrag.components.state.evidence import find_evidence, find_sentence, rank_sentences
+from prefrag.components.state.evidence import find_evidence, find_sentence, find_whole, rank_sentences
 from prefrag.components.state.state import Action, Evidence, Step
 from tests.components.samples import state
 from tests.for_each import for_each
@@ -117,6 +117,24 @@ for one in questions[10:40]:
 
 
 @pytest.mark.slow
+@for_each(
+    "answer, text, is_found",
+    ("Ida", "It was IDA.", True),
+    ("Ida", "The Idaho office.", False),
+    ("no", "There is no pier.", False),
+    # Scripts without blanks between words.
+    ("王小明", "灯塔由王小明设计。", True),
+    ("李大", "灯塔由王小明设计。", False),
+    ("東京タワー", "名前は東京タワーです。", True),
+    ("1958年", "塔は1958年に建てられた。", True),
+    ("1958年", "部品番号は21958年です。", False),
+    ("Ida", "灯塔由Ida设计。", True),
+    ("Ida", "灯塔由Idaho设计。", False),
+)
+def test_an_answer_is_found_as_whole_words(answer: str, text: str, is_found: bool):
+    assert bool(find_whole(answer, text)) is is_found
+
+
 def test_sentences_are_ranked_alike_in_every_process():
     first, *others = (run_python(RANK, PYTHONHASHSEED=seed) for seed in "012")
 
