@@ -84,18 +84,22 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
     return {**llm, "own": [class_of(block) for block in own]} if own else llm
 
 
-def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
-    """Check whether a language model judges the retrieved passages. If not, the setting `judge_error` does nothing."""
+def has_model_judge(pipeline: Block, llm: Mapping[str, Any], prompts: str = Experiment.prompts) -> bool:
+    """Check whether a language model judges the retrieved passages. If not, the setting `judge_error` does nothing.
+
+    An AutoJudge counts if its model is always asked: a model that was named for judging, or any model on a server under
+    other prompts than ``product``. Else its trees are asked first, and a model only where they are unsure and it has
+    passed its trial.
+    """
     if llm.get("kind") != READER and any(block["type"] == _CRITIC for block in blocks(pipeline)):
         return True
-    # An AutoJudge uses a model only if the main model runs on a server, or if a model was set for the judge.
-    is_embedded = llm.get("kind") in (EMBEDDED, READER) and "judge" not in llm
+    has_trees_first = "judge" not in llm and (prompts == "product" or llm.get("kind") in (EMBEDDED, READER))
     switches = [parameters_of(block) for block in blocks(pipeline) if block["type"] in _JUDGING]
     judging = [{class_of(block) for block in blocks(switch)} for switch in switches if switch.get("enabled", True)]
-    return any("ModelJudge" in judges and not (is_embedded and "AutoJudge" in judges) for judges in judging)
+    return any("ModelJudge" in judges and not (has_trees_first and "AutoJudge" in judges) for judges in judging)
 
 
-def varies_with(pipeline: Block, llm: Mapping[str, Any]) -> list[str]:
+def varies_with(pipeline: Block, llm: Mapping[str, Any], prompts: str = Experiment.prompts) -> list[str]:
     """List the settings that affect this pipeline. Settings that affect all pipelines are left out."""
     found = list(blocks(pipeline))
     steps = [parameters_of(block) for block in found if block["type"] == _REASONER]
@@ -111,7 +115,7 @@ def varies_with(pipeline: Block, llm: Mapping[str, Any]) -> list[str]:
     names_source = any(len(step.get("tools") or ()) > 1 for step in steps)
     outside = any(block["type"] == SOURCE and is_outside(parameters_of(block)) for block in found)
     uses = {
-        "judge_error": has_model_judge(pipeline, llm),
+        "judge_error": has_model_judge(pipeline, llm, prompts),
         "queries": bool(writing),
         "reflection_error": any(part.get("enabled", True) and part.get("reflection") != "off" for part in reviewed),
         **dict.fromkeys(("second_try", "source_choice", "source_error"), names_source),

@@ -62,7 +62,7 @@ class Setup:
     @property
     def config(self) -> dict[str, Any]:
         """The description of the pipeline in `config.json`."""
-        experiment, used = self.experiment, description.varies_with(self.block, self.llm)
+        experiment, used = self.experiment, description.varies_with(self.block, self.llm, self._prompts)
         return {
             "pipeline": self.name,
             "set": list(experiment.changes),
@@ -83,7 +83,7 @@ class Setup:
             "llm": self.llm
             | dict.fromkeys({"source_choice", "source_error", "second_try", "queries"} & self.llm.keys() - set(used)),
             **{name: getattr(experiment, name) if name in used else None for name in ("web_sentences", "web_junk")},
-            "judged": description.has_model_judge(self.block, self.llm),
+            "judged": description.has_model_judge(self.block, self.llm, self._prompts),
             "environment": description.describe_environment(experiment, self.llm),
             "simulated": self.llm.get("kind") == SIMULATED,
             "replayed": None if experiment.replay is None else str(experiment.replay),

@@ -229,7 +229,7 @@ def list_rows(done: dict[Cell, dict[str, Any]]) -> list[list[str]]:
     for cell, metrics in done.items():
         # Settings that make no difference are shown as a dash, except the judge error, which is always shown.
         block = read_pipeline(cell.pipeline, cell.experiment.changes)
-        useless = _NOT_EVERYWHERE - {"judge_error", *varies_with(block, {"kind": SIMULATED})}
+        useless = _NOT_EVERYWHERE - {"judge_error", *varies_with(block, {"kind": SIMULATED}, cell.experiment.prompts)}
         settings = (
             "simulated",
             cell.dataset.name,

@@ -65,8 +65,13 @@ def test_whether_a_model_judges_is_described(corpus: Path, dev: Path, monkeypatc
     assert setup("prefrag", **SERVER).config["judged"]
     assert not setup("prefrag", llm="reader").config["judged"], "the trees judge"
     assert not setup("self_rag", llm="reader").config["judged"], "nothing is criticised"
+    # With the product's prompts the trees are asked first, unless a model is named for judging.
+    for experiment in (simulated, SERVER):
+        judged = [setup(name, **experiment, prompts="product").config["judged"] for name in ("prefrag", "self_rag")]
+        assert judged == [False, True]
     monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://localhost:8/v1")
     assert setup("prefrag").config["judged"]
+    assert setup("prefrag", prompts="product").config["judged"]
     monkeypatch.delenv("PREFRAG_JUDGE_BASE_URL")
     monkeypatch.setenv("PREFRAG_JUDGE_GGUF", "/models/judge.gguf")
     assert setup("prefrag").config["llm"]["judge"] == {"kind": "embedded", "model": "judge.gguf"}
