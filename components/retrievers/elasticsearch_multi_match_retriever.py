@@ -16,6 +16,7 @@ from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.document_stores.elasticsearch.fields import TITLE_FIELD, KnownFields
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
 from prefrag.components.document_stores.elasticsearch.requests import check_whole, explain_failures, read_hits, send
+from prefrag.components.document_stores.ties import sort_ties
 from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import normalize_unicode
@@ -118,7 +119,7 @@ class ElasticsearchMultiMatchRetriever(Block):
         with explain_failures(self.document_store):
             reply = await send(self.document_store, lambda client: client.search(**request))
             hits = read_hits(self.document_store, reply)
-        return {"documents": [Document.from_dict({**hit["_source"], "score": hit["_score"]}) for hit in hits]}
+        return {"documents": sort_ties(Document.from_dict({**hit["_source"], "score": hit["_score"]}) for hit in hits)}
 
     run = as_blocking(run_async)
 

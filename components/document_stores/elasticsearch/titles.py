@@ -11,6 +11,7 @@ from prefrag.components.both_ways import as_blocking
 from prefrag.components.document_stores.elasticsearch.fields import TITLE_FIELD
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
 from prefrag.components.document_stores.elasticsearch.requests import check_whole, explain_failures, send
+from prefrag.components.document_stores.ties import sort_ties
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import normalize_unicode
 
@@ -117,5 +118,5 @@ def _documents(titles: Mapping[str, str], responses: list[Any]) -> dict[str, lis
     found = {}
     for key, one in zip(titles, responses, strict=True):
         if hits := one["hits"]["hits"]:
-            found[key] = [Document.from_dict({**hit["_source"], "score": hit["_score"]}) for hit in hits]
+            found[key] = sort_ties(Document.from_dict({**hit["_source"], "score": hit["_score"]}) for hit in hits)
     return found

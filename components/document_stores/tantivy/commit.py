@@ -21,6 +21,7 @@ from prefrag.components.document_stores.tantivy.schema import (
     exact_term,
     read_document,
 )
+from prefrag.components.document_stores.ties import is_tied, sort_ties
 
 TITLE_BOOST = 1.25  # a word in the title weighs this many times as much as a word in the text
 # The maximum number of words whose document frequency is cached. A full cache takes a few megabytes.
@@ -33,6 +34,9 @@ LARGE_INDEX = 200_000
 _MAX_WORDS = 16
 # The maximum number of cached documents. The queries of one question often find the same documents.
 _MAX_DOCUMENTS = 512
+
+# If the last of the documents wanted has the same score as others, this many further documents are sorted at most.
+_MAX_TIED = 256
 
 # The sum of a word's document frequencies in title and text, and a query clause for each field that has the word.
 _Word = tuple[int, list[tuple[Occur, Query]]]
@@ -72,16 +76,20 @@ class Commit:
         return Query.const_score_query(Query.boolean_query([(Occur.Should, term) for term in terms]), 0.0)
 
     def best(self, query: Query, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
-        """Find the ``top_k`` documents that match a query best, best first."""
+        """Find the ``top_k`` documents that match a query best, best first. Equal scores are sorted by their ids."""
         searcher = self.searcher
         if not filters:
-            hits = searcher.search(query, limit=top_k, count=False).hits
-            return [self._read(address, score) for score, address in hits]
+            hits = searcher.search(query, limit=top_k + 1, count=False).hits
+            if is_tied([score for score, _ in hits], top_k):
+                hits = searcher.search(query, limit=top_k + _MAX_TIED, count=False).hits
+                last = hits[top_k - 1][0]
+                hits = hits[:top_k] + [hit for hit in hits[top_k:] if is_tied((last, hit[0]), 1)]
+            return sort_ties(self._read(address, score) for score, address in hits)[:top_k]
         if (candidates := candidate_query(self._schema, filters)) is not None:
             query = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(candidates, 0.0))])
         # The index can apply only part of the filter, so each hit is checked here. If too few match, the search is
         # repeated with a higher limit and from the first hit, because hits with nearly equal scores may swap places.
-        limit = max(1, min(searcher.num_docs, top_k))
+        limit = max(1, min(searcher.num_docs, top_k + 1))
         checked: dict[tuple[int, int], Document | None] = {}
         while True:
             hits = searcher.search(query, limit=limit, count=False).hits
@@ -93,8 +101,10 @@ class Commit:
                     checked[key] = document if matches_filters(filters, document) else None
                 if (match := checked[key]) is not None:
                     found.append(match)
-            if len(found) >= top_k or len(hits) < limit or limit >= searcher.num_docs:
-                return found[:top_k]
+            scores = [document.score or 0.0 for document in found]
+            is_enough = len(found) > top_k and (limit > top_k + _MAX_TIED or not is_tied(scores, top_k))
+            if is_enough or len(hits) < limit or limit >= searcher.num_docs:
+                return sort_ties(found)[:top_k]
             limit = min(searcher.num_docs, max(64, limit * 4))
 
     def check_fields(self, filters: dict[str, Any]) -> None:

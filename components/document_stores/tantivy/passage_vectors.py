@@ -143,9 +143,9 @@ class PassageVectors:
             self.document_store.check_fields(filters)
             among = {"field": "id", "operator": "in", "value": list(cosine)}
             passages = self.document_store.filter_documents({"operator": "AND", "conditions": [among, filters]})
-            passages.sort(key=lambda passage: -cosine[passage.id])
         else:
             passages = self.document_store.documents_by_id(cosine)
+        passages.sort(key=lambda passage: (-cosine[passage.id], passage.id))
         return [replace(passage, score=cosine[passage.id]) for passage in passages]
 
     @property

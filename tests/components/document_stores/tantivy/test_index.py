@@ -59,10 +59,10 @@ class TestSearch:
         assert ids(store.search("finance office")) == ids(store.search("\ufb01nance")) == ["printed"]
 
     @pytest.mark.parametrize("filters", [None, {"field": "meta.title", "operator": "==", "value": "Birds"}])
-    def test_equal_scores_keep_the_order_of_writing(self, store, filters):
+    def test_equal_scores_have_the_order_of_their_ids(self, store, filters):
         keys = [f"{n * 37 % 100}" for n in range(100)]
         store.write_documents([passage(key, "heron", "Birds") for key in keys])
-        assert ids(store.search("heron", top_k=10, filters=filters)) == keys[:10]
+        assert ids(store.search("heron", top_k=10, filters=filters)) == sorted(keys)[:10]
 
     @for_each("query", "", "  ", "?!", "the of and", "\x00", "\ud800")
     def test_a_query_without_words_finds_nothing(self, towns, query):
