@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -17,7 +16,6 @@ from prefrag.cli.web_consent import ask_web_consent, can_ask_user, options_of
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
-from prefrag.components.text.utc import write_utc
 from prefrag.components.worker_options import RayCluster
 
 # Heavy modules are imported where they are used, so that --help is instant.
@@ -233,7 +231,7 @@ def list_indexes(
             console(stderr=True).print(f"{entry.name}: {one_line(entry.problem)}", style="yellow", markup=False)
             continue
         web = {True: "web open", False: "web closed", None: "web closed until you open it"}[entry.web]
-        changed = f"  {write_utc(datetime.fromisoformat(entry.changed))}" if entry.changed else ""
+        changed = f"  {entry.changed.replace('T', ' ')[:16]} UTC" if entry.changed else ""
         made_for = "  made for --corpus" if entry.name.startswith(CORPUS_PREFIX) else ""
         typer.echo(
             f"{entry.name:<{width}}  {counted(entry.passages or 0, 'passage'):>18}  "

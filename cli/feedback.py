@@ -14,7 +14,6 @@ from prefrag.cli.env_file import load_env_file
 from prefrag.components.errors import Missing
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
-from prefrag.components.text.utc import write_utc
 
 # Heavy modules are imported where they are used, so that --help is instant.
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def list_feedback(rating: RatingOption = None, index: IndexOption = None) -> Non
         comment = f"; {each.comment}" if each.comment else ""
         by = f" ({each.key})" if each.key else ""
         line = one_line(f"{each.result.question}{answer}{right}{comment}")
-        typer.echo(one_line(f"{write_utc(each.time)} {each.rating:<4}{by}") + f"  {line}")
+        typer.echo(one_line(f"{each.time:%Y-%m-%d %H:%M} UTC {each.rating:<4}{by}") + f"  {line}")
     typer.echo(f"{shown:,} in all" + (f"; {left_out[_UNREADABLE]:,} unreadable" if left_out else ""))
 
 
@@ -64,8 +63,7 @@ def export_feedback(
     # If a question was rated several times, the last rating counts, whatever it says and whichever are exported.
     for feedback in _read(None, index, left_out):
         place = (feedback.collection, _make_question(feedback).question)
-        if place in last:
-            left_out["replaced by later feedback"] += 1
+        left_out["replaced by later feedback"] += place in last
         last[place] = feedback
     questions: dict[tuple[str, str], Question] = {}
     for place, feedback in last.items():
@@ -78,7 +76,7 @@ def export_feedback(
             left_out[reason] += 1
         else:
             questions[place] = question
-    reasons = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items())
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items() if count)
     if not questions:
         raise Missing(f"There is no feedback to export{f': {reasons}' if reasons else ''}.")
     write_jsonl(questions.values(), output)

@@ -8,7 +8,6 @@ import typer
 from prefrag.cli.console import console, print_json
 from prefrag.cli.env_file import load_env_file
 from prefrag.components.text.counted import counted
-from prefrag.components.text.utc import write_utc
 
 
 def add(
@@ -48,7 +47,7 @@ def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the li
             "all collections" if key.collections is None else ", ".join(key.collections),
             "web open" if key.web else "web closed",
             "writes" if key.writes else "reads",
-            f"made {write_utc(key.made)}",
+            f"made {key.made.date()} UTC",
         ]
         if key.expires is not None:
             allows.append(f"{'expired' if key.has_expired else 'expires'} {key.expires} UTC")

@@ -210,8 +210,8 @@ def _check_prompts(pipeline: Any) -> None:
     for path, part in walk_parts(pipeline):
         if isinstance(part, Reasoner) and part.reply_format == "steps" and prompts != "product":
             raise ValueError(
-                f"component '{path}' has the reply_format `steps`, in which a model may write NOT FOUND, but with the "
-                f"prompts '{prompts}' this would be its answer: set reply_format to auto, or prompts to product."
+                f"component '{path}' has reply_format `steps`, but with the prompts '{prompts}' NOT FOUND would be an "
+                "answer: set reply_format to auto, or prompts to product."
             )
 
 

@@ -19,10 +19,8 @@ def check_begun(file: Path, **made_of: Any) -> None:
     """
     current = json.loads(json.dumps({**made_of, "version of prefrag": find_version()}))
     before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    if before == current:
-        return
     file.parent.mkdir(parents=True, exist_ok=True)
-    if any(path != file for path in file.parent.glob("[!.]*")):
+    if before != current and any(path != file for path in file.parent.glob("[!.]*")):
         changed = ", ".join(name for name in current if before.get(name) != current[name])
         which = f"with another {changed}" if before else "that does not say what it is made of"
         raise ValueError(f"{file.parent} holds a training {which}: delete it, or name another output.")

@@ -116,16 +116,14 @@ def _name_places(text: str) -> Iterator[slice]:
     """List where the names of a text stand, without quotation marks, punctuation and a possessive "s"."""
     for match in _NAME.finditer(text):
         words = list(_WORD.finditer(text, *match.span()))
-        while words and words[0].group().casefold() in _GRAMMAR_WORDS:
+        while words and words[0][0].casefold() in _GRAMMAR_WORDS:
             del words[0]
         # A capitalised word alone at the beginning of a sentence is not taken for a name.
         begins = not text[: match.start()].strip() or text[: match.start()].rstrip()[-1:] in (".", "?", "!")
-        first = words[0].group() if words else ""
-        if words and not (begins and len(words) == 1 and first.istitle() and first.isalpha()):
-            name = text[words[0].start() : words[-1].end()]
-            begin = words[-1].end() - len(name.lstrip(".,;:!?"))
-            name = name.strip(".,;:!?").removesuffix("'s").removesuffix("\u2019s")
-            yield slice(begin, begin + len(name))
+        if words and not (begins and len(words) == 1 and words[0][0].istitle() and words[0][0].isalpha()):
+            name = text[words[0].start() : words[-1].end()].rstrip(".,;:!?")
+            name = name.removesuffix("'s").removesuffix("\u2019s")
+            yield slice(words[0].start(), words[0].start() + len(name))
 
 
 def _phrases(text: str) -> Iterator[str]:

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from hashlib import blake2b
 
 from prefrag.components.state.state import Identity, State, identity
-from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
 # These letters cannot spell words (no vowels), ordinals such as "1st" or units such as "5km".
 CODE_LETTERS = "bcfhjkpqrsvwxz"
@@ -129,8 +128,7 @@ def _take_out(answer: str, known: Mapping[str, str] | None) -> tuple[str, list[l
         marks = _read_marks(inner, known) if match["inner"] else None
         if marks is None:
             codes = [_normalise_case(code) for code in _CODED.findall(_SPLIT_CODE.sub("", inner))]
-            is_foreign = _is_foreign(inner, text[: match.start()], text[match.end() :])
-            if not is_foreign and not any(code.lstrip("ADW") in bare for code in codes):
+            if not any(code.lstrip("ADW") in bare for code in codes) and not _is_foreign(inner, text[: match.start()]):
                 return _UNRESOLVED.sub(r"(\1)", match[0])
             marks = [known[code] for code in codes if known and code in known]
         cited.append(marks)
@@ -143,15 +141,8 @@ def _take_out(answer: str, known: Mapping[str, str] | None) -> tuple[str, list[l
     return _CITATION.sub(take, start) + rest, [[mark for mark in marks if mark not in guessed] for marks in cited]
 
 
-def _is_foreign(inner: str, before: str, after: str) -> bool:
+def _is_foreign(inner: str, before: str) -> bool:
     """Check whether a text in brackets is a mark that no passage of ours has."""
-    # A mark follows what was said. A number between "in" or "the" and a noun is a part of it: "in [10] cases".
-    last = re.search(r"(\w+)\s{1,9}$", before[-40:])
-    following = re.match(r"\s{1,9}([a-z]+)", after[:40])
-    if inner.strip().isdecimal() and last and following:
-        is_joined = last[1].lower() in FUNCTION_WORDS and following[1] not in FUNCTION_WORDS
-        if is_joined:
-            return False
     follows = before[-1:].isspace() or not before[-1:].isalpha()
     return bool(_OTHER_MARK.match(inner) or (_SHORT_NUMBER.fullmatch(inner) and follows and before.strip()))
 

@@ -59,15 +59,12 @@ class DatasetFile:
 
     def digest(self) -> hashlib._Hash:
         """Return the SHA-256 hash of the file's content, or of the names and contents of the folder's files."""
+        if not self.path.is_dir():
+            with self.path.open("rb") as content:
+                return hashlib.file_digest(content, "sha256")
         digest = hashlib.sha256()
-        parts = self.parts()
-        for part in parts:
-            with part.open("rb") as content:
-                if parts == [self.path]:
-                    digest = hashlib.file_digest(content, "sha256")
-                else:
-                    digest.update(f"{part.relative_to(self.path)}\n".encode())
-                    digest.update(hashlib.file_digest(content, "sha256").digest())
+        for part in self.parts():
+            digest.update(f"{part.relative_to(self.path)}\n".encode() + DatasetFile(part).digest().digest())
         return digest
 
     def members(self) -> Iterator[DatasetFile]:

@@ -236,9 +236,7 @@ def _load(
     for document in chain.from_iterable(map(read_passages, corpus)):
         if document.id in wanted:
             # Of two passages with the same id, keep the first, as the index does.
-            title, text = (
-                normalize_unicode(str(each or "")) for each in (document.meta.get("title"), document.content)
-            )
+            title, text = (normalize_unicode(each or "") for each in (document.meta.get("title"), document.content))
             passages.setdefault(document.id, Passage(document.id, title, text, str(document.meta.get(SPLIT) or "")))
             if len(passages) == len(wanted):
                 break

@@ -82,8 +82,7 @@ class Commit:
             hits = searcher.search(query, limit=top_k + 1, count=False).hits
             if is_tied([score for score, _ in hits], top_k):
                 hits = searcher.search(query, limit=top_k + _MAX_TIED, count=False).hits
-                last = hits[top_k - 1][0]
-                hits = hits[:top_k] + [hit for hit in hits[top_k:] if is_tied((last, hit[0]), 1)]
+                hits = hits[:top_k] + [hit for hit in hits[top_k:] if is_tied((hits[top_k - 1][0], hit[0]), 1)]
             return sort_ties(self._read(address, score) for score, address in hits)[:top_k]
         if (candidates := candidate_query(self._schema, filters)) is not None:
             query = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(candidates, 0.0))])

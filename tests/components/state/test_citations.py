@@ -118,23 +118,6 @@ def test_a_mark_of_no_passage_never_reaches_a_reader_in_the_middle_or_at_the_end
     assert read_citations(f"1969 [2fb] {mark}", KNOWN) == ("1969", ["2"])
 
 
-@for_each(
-    "answer, shown",
-    ("In [10] cases it failed.", "In (10) cases it failed."),
-    ("It was tried by the [12] members [2fb].", "It was tried by the (12) members."),
-    ("The pier is [90] metres long", "The pier is (90) metres long"),
-    # A mark of no passage follows what was said, or is itself what is named.
-    ("The pier [7] sank", "The pier sank"),
-    ("According to [7] the pier sank", "According to the pier sank"),
-    ("Shown in [7], it sank", "Shown in, it sank"),
-    ("In [W7] cases", "In cases"),
-    # A number of a passage is its mark, wherever it stands.
-    ("In [2] cases", "In cases"),
-)
-def test_a_number_inside_a_sentence_stays(answer: str, shown: str):
-    assert read_citations(answer, KNOWN)[0] == shown
-
-
 def test_footnotes_go_with_their_marks():
     answer = "It won in 1969.[^1]\n\n[^1]: Board Minutes, page 3\n[^note]: Another"
 
