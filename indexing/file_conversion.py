@@ -20,6 +20,7 @@ from haystack.dataclasses import ByteStream
 
 from prefrag.components.state.places import SECTIONS
 from prefrag.components.text.counted import counted
+from prefrag.components.text.sentences import cut_text
 from prefrag.components.text.unicode_form import is_text, normalize_unicode
 from prefrag.indexing import file_forms as forms
 from prefrag.indexing.code_files import mark_code, split_code
@@ -326,7 +327,7 @@ _MARK_HEADINGS: dict[str, Callable[[str, Outline], str]] = {forms.MARKDOWN: mark
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.encode("utf-8", "replace").decode("utf-8").split())[:300]
+    return cut_text(" ".join(text.encode("utf-8", "replace").decode("utf-8").split()), 300)
 
 
 def _reason(complaints: list[logging.LogRecord]) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from prefrag.components.text.sentences import cut_text
 from prefrag.indexing.wrapped_lines import unwrap_lines
 
 # A rare character that nobody types. It is printable, because the extraction from HTML drops unprintable characters. It
@@ -50,8 +51,7 @@ class Outline:
         words = " ".join(words[:_MOST_READ].split())
         if not words:
             return ""
-        cut = words if len(words) <= _MOST_CHARACTERS else f"{words[: _MOST_CHARACTERS - 3].rstrip()}..."
-        self._headings.append((min(level, _MOST_LEVELS), cut))
+        self._headings.append((min(level, _MOST_LEVELS), cut_text(words, _MOST_CHARACTERS, "...")))
         return f"{_SIGN}{len(self._headings) - 1}{_SIGN}"
 
     def read(self, marked: str) -> tuple[str, list[Heading]]:

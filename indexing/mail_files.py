@@ -10,6 +10,7 @@ from email.policy import Compat32
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
+from prefrag.components.text.sentences import cut_text
 from prefrag.components.text.unicode_form import is_text
 from prefrag.indexing.report import CannotRead
 from prefrag.indexing.text_decoding import decode_text
@@ -115,5 +116,5 @@ def _header(message: Any, name: str) -> str:
 
 
 def _words(value: object) -> str:
-    text = " ".join(str(value or "").split())[:_MOST_HEAD]
+    text = cut_text(" ".join(str(value or "").split()), _MOST_HEAD)
     return text if is_text(text) else ""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from prefrag.components.text.sentences import ends_with_stop, sentence_ends
+from prefrag.components.text.sentences import ends_with_stop, find_cut, sentence_ends
 
 # The passages of datasets such as HotpotQA have about 100 words. That is enough for a fact with its subject, and five
 # such passages fit into the context window of a small model.
@@ -77,8 +77,9 @@ def _runs_of_words(line: str) -> Iterator[str]:
     # Take one word at a time. The line may be a whole file, and a list of its words would take ten times its size.
     for match in re.finditer(r"\s*\S+\s*|\s+", line):
         word = match[0]
-        for start in range(0, len(word), MOST_CHARACTERS):
-            piece = word[start : start + MOST_CHARACTERS]
+        while word:
+            end = find_cut(word, MOST_CHARACTERS)
+            piece, word = word[:end], word[end:]
             if run and (words + 1 > MOST_WORDS or len(run) + len(piece) > MOST_CHARACTERS):
                 yield run
                 run, words = "", 0

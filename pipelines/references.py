@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from prefrag.components.state.state import Label
 from prefrag.components.text.one_line import one_line
+from prefrag.components.text.sentences import cut_text
 
 HEADING = "Sources:"
 NOT_ANSWERED = "Found, not answered."
@@ -17,7 +19,7 @@ UNSUPPORTED = "Not in the passages:"
 # The words for how sure an answer is, by the result's field `certainty`, and how code has checked a model's answer.
 GIVEN = {"stated": "Stated", "probably": "Probably"}
 CHECKED = {"stated": "by its words, in a passage", "probably": "compared with the passages"}
-_MOST_CHARACTERS = 200
+_shorten = partial(cut_text, characters=200, sign="...")
 _BRACKETS = re.compile(r"\[(\s{0,9}[ADW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[ADW]?\d{1,9})*\s{0,9})\]", re.IGNORECASE)
 
 
@@ -182,10 +184,6 @@ def title_text(document: Mapping[str, Any]) -> str:
 
 def _address(document: Mapping[str, Any]) -> str:
     return f" {document['url']}" if document.get("url") else ""
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS].rstrip()}..."
 
 
 def without_marks(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from prefrag.components.state.state import Event
 from prefrag.components.text.one_line import one_line
+from prefrag.components.text.sentences import cut_text
 
 # A sentence for each kind of event. `<field?words>` shows the words if the field has a value, `<!field?words>` if not.
 SENTENCES = {
@@ -146,7 +147,7 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
             return "found nothing" if data.get("error") and not titles else kind
         case "held_back":
             query = str(data.get("query"))
-            values["query"] = query if len(query) <= _SHOWN_CHARACTERS else f"{query[:_SHOWN_CHARACTERS]}..."
+            values["query"] = cut_text(query, _SHOWN_CHARACTERS, "...")
         case "closed":
             values["sources"] = ", ".join(data.get("sources") or ())
         case "rewritten" if not data.get("question"):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from prefrag.components.errors import BadInput
 from prefrag.components.state.attached import MAX_ATTACHED, MAX_ATTACHED_CHARACTERS
 from prefrag.components.state.citations import read_citations
+from prefrag.components.text.sentences import cut_text
 from prefrag.server.chat_text import strip_notes
 from prefrag.server.front_end_prompts import Attachment, drop_tools, separate_attachments
 
@@ -75,5 +76,5 @@ def read_text(message: Mapping[str, Any]) -> str:
 
 def _read_answer(content: str) -> str:
     # Shorten the answer first, because it may have any length, and finding citations in a long text takes time.
-    answer = _BLANKS.sub("\n\n", strip_notes(content)[:_MAX_ANSWER_CHARACTERS])
+    answer = _BLANKS.sub("\n\n", cut_text(strip_notes(content), _MAX_ANSWER_CHARACTERS))
     return read_citations(answer)[0]

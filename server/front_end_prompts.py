@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from prefrag.components.state.request_limits import MAX_QUESTION_CHARACTERS
+from prefrag.components.text.sentences import cut_text
 from prefrag.components.web.query_origin import is_question
 
 _TEMPLATE = "### task:"
@@ -93,7 +94,7 @@ def _first_words(asked: str) -> str:
         spoken = max(map(str, json.JSONDecoder().raw_decode(asked, asked.index("[{"))[0][0].values()), key=len)
     except (ValueError, RecursionError):
         spoken = said[1] if (said := _SAID.search(turns)) else max(turns.splitlines(), key=len, default="")
-    return " ".join(spoken.split()[:6])[:60]
+    return cut_text(" ".join(spoken.split()[:6]), 60)
 
 
 def separate_attachments(text: str) -> tuple[str, list[Attachment]]:

@@ -27,6 +27,7 @@ from starlette.types import Receive, Scope, Send
 
 from prefrag.components.prompts.quotation import QUOTED, defuse_tokens, quote_line, quote_text, quote_title
 from prefrag.components.text.one_line import one_line
+from prefrag.components.text.sentences import cut_text
 from prefrag.components.text.unicode_form import is_text
 from prefrag.pipelines.references import (
     GIVEN,
@@ -231,7 +232,7 @@ async def _report(number: int, text: str, context: RequestContext[Any, Any, Any]
     """Report progress to a client that asked for reports. Many clients wait longer if they receive reports."""
     token = None if context.meta is None else context.meta.progressToken
     if token is not None:
-        message = disarm(defuse_tokens(text))[:_TEXT_CHARACTERS]
+        message = cut_text(disarm(defuse_tokens(text)), _TEXT_CHARACTERS)
         call = str(context.request_id)
         await context.session.send_progress_notification(token, number, None, message, related_request_id=call)
 

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from prefrag.components.state.state import Event
 from prefrag.components.text.one_line import one_line
+from prefrag.components.text.sentences import cut_text
 from prefrag.pipelines.references import CHECKED, GIVEN, not_answered_text, shown_label, title_text
 from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.server import chat_text
@@ -79,8 +80,7 @@ class EventChat:
 
 def write_status(text: str, done: bool = False) -> dict[str, Any]:
     """Make the event that shows a status line in the chat."""
-    shown = text if len(text) <= _MAX_STATUS_CHARACTERS else f"{text[:_MAX_STATUS_CHARACTERS]}..."
-    return create_status_event(shown, done=done).to_event_dict()
+    return create_status_event(cut_text(text, _MAX_STATUS_CHARACTERS, "..."), done=done).to_event_dict()
 
 
 def write_summary(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.parts import walk_parts
 from prefrag.components.reader.extractive_reader import ExtractiveReader
 from prefrag.components.state.places import heading_of
-from prefrag.components.text.sentences import shown_sentences
+from prefrag.components.text.sentences import cut_text, shown_sentences
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 from prefrag.server.document_list import index_version
 
@@ -67,7 +67,7 @@ def make_questions(passage: Document) -> Iterator[str]:
     """Make questions from sentences about the title, a heading, or a named thing. `find_questions` drops bad ones."""
     names = [str(passage.meta.get("title") or ""), (heading_of(passage.meta) or "").rpartition(" > ")[2]]
     names = [_PREFIX.sub("", name.strip()) for name in names]
-    for sentence in shown_sentences((passage.content or "")[:5_000]):
+    for sentence in shown_sentences(cut_text(passage.content or "", 5_000)):
         for pattern, form in _FORMS if len(sentence) <= _MOST_SENTENCE else ():
             if (found := re.match(pattern, sentence)) is None:
                 continue

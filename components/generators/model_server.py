@@ -16,6 +16,7 @@ from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS, read_
 from prefrag.components.generators.model_record import ModelRecord, find_record
 from prefrag.components.generators.token_probabilities import read_logprobs
 from prefrag.components.text.addresses import without_userinfo
+from prefrag.components.text.sentences import cut_text
 from prefrag.components.tracing import outgoing_trace
 
 # The parameters of a chat completion. Any other name is a typo, which many servers would silently ignore.
@@ -154,11 +155,12 @@ class ModelServer:
             )
         if isinstance(error, model_requests.RefusedByServer):
             reason = self._explain_status(
-                error.status, self._mask(_read_message(error))[:500], _name_attempts(error.attempts)
+                error.status, cut_text(self._mask(_read_message(error)), 500), _name_attempts(error.attempts)
             )
             return self._error(reason, error.status, error.retry_after)
+        text = cut_text(self._mask(str(error)), 200)
         return self._error(
-            f"sent something that is not a chat completion ({type(error).__name__}: {self._mask(str(error))[:200]}): "
+            f"sent something that is not a chat completion ({type(error).__name__}: {text}): "
             f"see whether {self.prefix}BASE_URL is the root of an OpenAI-compatible interface; it usually ends in /v1."
         )
 

@@ -17,6 +17,7 @@ from prefrag.components.prompts.render_prompt import prompt_path, render_prompt
 from prefrag.components.state.citations import known_marks, without_codes
 from prefrag.components.state.passages import passages
 from prefrag.components.state.state import RunError, State, Verdict, identity
+from prefrag.components.text.sentences import cut_text
 
 OnDoubt = Literal["keep", "end", "switch"]
 _PROMPT = "source_switch_judge"
@@ -177,7 +178,7 @@ class ModelJudge(Block):
     def _decide(self, verdict: Verdict | None, text: str, state: State) -> tuple[Verdict, State]:
         if verdict is not None:
             return verdict, state
-        excerpt = " ".join(text[:300].split())
+        excerpt = " ".join(cut_text(text, 300).split())
         if self.on_doubt == "end":
             raise RunError(
                 f"The judge's verdict could not be read, even when asked again: set on_doubt to keep, give the judge "

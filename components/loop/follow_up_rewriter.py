@@ -14,6 +14,7 @@ from prefrag.components.loop.follow_up_rules import find_reference, pair_turns, 
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.request_limits import MAX_QUESTION_CHARACTERS
 from prefrag.components.state.state import AskBack, RunError, State
+from prefrag.components.text.sentences import cut_text
 
 _SCHEMA = object_schema(question={"type": "string", "minLength": 3, "maxLength": 600})
 # How many of the newest turns are read, and how many characters of each. Passages need the rest of the window.
@@ -95,12 +96,12 @@ class FollowUpRewriter:
         turns: list[tuple[str, str]] = []
         room = self._call.context_window // 4
         for role, text in reversed(history[-MAX_TURNS:]):
-            text = text[:MAX_TURN_CHARACTERS]
+            text = cut_text(text, MAX_TURN_CHARACTERS)
             if estimate_tokens(text) > room:
                 if turns:
                     break
-                # The token estimate counts three bytes as a token, and a character has at most four bytes.
-                text = text[: room * 3 // 4 - 1]
+                # The token estimate of a character is at most one and a third: four bytes.
+                text = cut_text(text, room * 3 // 4 - 1)
             room -= estimate_tokens(text)
             turns.insert(0, (role, text))
         return turns
@@ -114,7 +115,7 @@ class FollowUpRewriter:
 
 
 def _rewrite_without_model(state: State) -> State:
-    turns = pair_turns([(role, text[:MAX_TURN_CHARACTERS]) for role, text in state.history])
+    turns = pair_turns([(role, cut_text(text, MAX_TURN_CHARACTERS)) for role, text in state.history])
     question = rewrite_by_rules(state.question, turns)
     if question is None or len(question) > MAX_QUESTION_CHARACTERS:
         asks = ASKS_BACK.format(find_reference(state.question))

@@ -16,6 +16,7 @@ from prefrag.components.reasoner.reply_formats.fields import with_evaluation
 from prefrag.components.state.citations import known_marks, prompt_marks, without_codes
 from prefrag.components.state.passages import passages
 from prefrag.components.state.state import Label, RunError, State
+from prefrag.components.text.sentences import cut_text
 
 _SCHEMA = object_schema(
     **{aspect: {"type": "string", "maxLength": 240} for aspect in ("effectiveness", "completeness", "correctness")},
@@ -110,7 +111,7 @@ class AnswerReviewer:
         )
 
     def _route(self, review: tuple[bool, str] | None, text: str, state: State) -> dict[str, State]:
-        passed, explanation = review or (None, " ".join(text[:300].split()))
+        passed, explanation = review or (None, " ".join(cut_text(text, 300).split()))
         if passed is None and self.on_doubt == "end":
             raise RunError(
                 f"The model's review could not be read, even when asked again: set on_doubt to keep, give the "

@@ -12,7 +12,7 @@ from prefrag.components.reader.another_question import ANY_NEGATION
 from prefrag.components.reader.question_form import looks_english
 from prefrag.components.reader.span_features import WordWeight, question_weights, stem, stems_of
 from prefrag.components.state.evidence import find_whole
-from prefrag.components.text.sentences import shown_sentences
+from prefrag.components.text.sentences import cut_text, shown_sentences
 from prefrag.components.text.term_statistics import PLAIN_WORDS, sum_of_weights
 from prefrag.components.text.title_mentions import normalize_words, title_key
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
@@ -100,7 +100,7 @@ def find_carrier(question: str, answer: str, documents: Sequence[Document], is_y
     best: tuple[tuple[bool, float, float], Carrier] | None = None
     for document in documents:
         title = str(document.meta.get("title") or "")
-        for sentence in shown_sentences((document.content or "")[:_MAX_READ]):
+        for sentence in shown_sentences(cut_text(document.content or "", _MAX_READ)):
             said = f"{title} {sentence}"
             cover = len(asked & stems_of(said)) / max(1, len(asked))
             is_whole = bool(find_whole(wanted, sentence) or find_whole(wanted, title))
@@ -137,7 +137,7 @@ def measure_chain(
     sentences = [
         (place, f" {normalize_words(sentence)} ", stems_of(f"{titles[place]} {sentence}"))
         for place, document in enumerate(documents)
-        for sentence in shown_sentences((document.content or "")[:_MAX_READ])
+        for sentence in shown_sentences(cut_text(document.content or "", _MAX_READ))
     ]
     chain, said = {own}, [f" {normalize_words(carrier.sentence)} "]
     covered = set(stems_of(f"{titles[own]} {carrier.sentence}"))
@@ -203,4 +203,4 @@ def _forms(text: str) -> _Forms:
 
 
 def _text(document: Document) -> str:
-    return f"{document.meta.get('title') or ''} {(document.content or '')[:_MAX_READ]}"
+    return f"{document.meta.get('title') or ''} {cut_text(document.content or '', _MAX_READ)}"

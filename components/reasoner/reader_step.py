@@ -12,7 +12,7 @@ from prefrag.components.reader.span_candidates import span_candidates
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks
 from prefrag.components.state.evidence import rank_sentences
 from prefrag.components.state.state import Action, Certainty, Evidence, State, Step, identity
-from prefrag.components.text.sentences import plain_sentences
+from prefrag.components.text.sentences import cut_text, plain_sentences
 from prefrag.components.text.term_statistics import passage_text, words
 
 FROM_MEMORY = "This method answers from a language model's memory, but no model is set up."
@@ -121,5 +121,5 @@ def open_queries(state: State) -> list[str]:
     known = {word for document in state.observed for word in words(passage_text(document))}
     still_open = " ".join(word for word in words(state.question) if word not in known) or state.question
     wanted = [f"{title} {still_open}" for title in titles if title] if state.retrieved else [state.question]
-    queries = [" ".join(query.split())[:MAX_CHARACTERS] for query in wanted]
+    queries = [cut_text(" ".join(query.split()), MAX_CHARACTERS) for query in wanted]
     return [query for query in queries if query not in searched][:MAX_CHOICES]

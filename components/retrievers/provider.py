@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
-from textwrap import shorten
 from typing import Any, Protocol
 
 from haystack import Document
@@ -10,6 +9,7 @@ from haystack.utils.filters import document_matches_filter
 
 from prefrag.components.parts import read_attribute, walk_parts
 from prefrag.components.text.addresses import without_userinfo
+from prefrag.components.text.sentences import cut_text
 
 # A component of Haystack searches the web or fetches web pages if the name of its module contains one of these texts.
 _WEB_MODULES = (".websearch.", ".fetchers.", ".connectors.jina", "duckduckgo")
@@ -94,7 +94,5 @@ def describe_failure(name: str, error: BaseException, timeout: float) -> str:
         return f"{name}: no reply within {timeout:g} s"
     # Cut only between words: passwords in addresses are hidden later, but not in an address that was cut in half.
     text = without_userinfo(str(error))
-    reason = shorten(text, _MAX_CHARACTERS, break_long_words=False, break_on_hyphens=False, placeholder=" ...")
-    if len(reason) < _MAX_CHARACTERS // 4:
-        reason = text[:_MAX_CHARACTERS]  # One of the first words, or a text without blanks, is long.
+    reason = cut_text(" ".join(text.split()), _MAX_CHARACTERS, " ...")
     return f"{name}: {reason or type(error).__name__}"

@@ -1,10 +1,11 @@
 """The documents that come with a question, as passages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from haystack import Document
 
 from prefrag.components.state.state import ATTACHED
+from prefrag.components.text.sentences import sentence_spans
 from prefrag.components.text.unicode_form import normalize_unicode
 
 # 60,000 characters are some 15,000 tokens, more than most models' context windows leave for passages.
@@ -30,7 +31,18 @@ def attach(documents: Sequence[Mapping[str, str]]) -> tuple[Document, ...]:
         content = normalize_unicode((one.get("content") or "").encode(errors="replace").decode())
         title = normalize_unicode(one.get("title") or f"Document {number}")
         meta = {"title": title, "source": ATTACHED, "attachment": number}
-        for start in range(0, len(content), PIECE_CHARACTERS):
-            piece = content[start : start + PIECE_CHARACTERS]
+        for piece in _split(content):
             attached.append(Document(id=f"{ATTACHED}-{len(attached) + 1}", content=piece, meta=meta))
     return tuple(attached)
+
+
+def _split(content: str) -> Iterator[str]:
+    """Split a text between sentences. A piece begins with the last sentence of the piece before, as its context."""
+    spans = sentence_spans(content)
+    first = 0
+    for number, (_, end) in enumerate(spans):
+        if end - spans[first][0] > PIECE_CHARACTERS:
+            yield content[spans[first][0] : spans[number - 1][1]]
+            first = number - 1 if end - spans[number - 1][0] <= PIECE_CHARACTERS else number
+    if spans:
+        yield content[spans[first][0] : spans[-1][1]]

@@ -10,7 +10,7 @@ from haystack import Document
 
 from prefrag.components.state.places import SECTIONS
 from prefrag.components.state.state import Evidence, Identity, State, identity
-from prefrag.components.text.sentences import sentence_spans, shown_sentences
+from prefrag.components.text.sentences import cut_text, sentence_spans, shown_sentences
 from prefrag.components.text.term_statistics import PLAIN_WORDS, sum_of_weights, words
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
 
@@ -53,7 +53,7 @@ def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]
     sentences = [
         Evidence(one, sentence, state.question, shares.get((identity(one), sentence), 0.0) / top)
         for one in documents
-        for sentence in shown_sentences((one.content or "")[:_MAX_RANKED])
+        for sentence in shown_sentences(cut_text(one.content or "", _MAX_RANKED))
         if (asked & _stems(sentence) or (identity(one), sentence) in shares) and not is_heading(sentence, one.meta)
     ]
     held = [_stems(f"{one.document.meta.get('title') or ''} {one.sentence}") for one in sentences]
@@ -80,7 +80,7 @@ def rank_sentences(
     query: str, documents: Sequence[Document], question: str = "", split: Callable[[str], list[str]] = shown_sentences
 ) -> list[Evidence]:
     """Rank the sentences of documents by the words of a query that they contain; rare words weigh more."""
-    split_up = [(one, split((one.content or "")[:_MAX_RANKED])) for one in documents]
+    split_up = [(one, split(cut_text(one.content or "", _MAX_RANKED))) for one in documents]
     sentences = [(one, sentence) for one, own in split_up for sentence in own]
     titles = ((words(str(one.meta.get("title") or "")), own) for one, own in split_up)
     held = [{*title, *words(sentence)} for title, own in titles for sentence in own]
@@ -91,7 +91,7 @@ def rank_sentences(
 
 def find_sentence(text: str, query: str, question: str, answer: str = "") -> tuple[int, int] | None:
     """Find the begin and end of the sentence that is nearest to an answer or, if there is no answer, to a query."""
-    spans = sentence_spans(text[:_MAX_READ])
+    spans = sentence_spans(cut_text(text, _MAX_READ))
     sentences = [text[begin:end].lower() for begin, end in spans]
     wanted = [set(words(one)) for one in (answer, query, question)]
     every = set().union(*wanted)

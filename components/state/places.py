@@ -7,6 +7,8 @@ from typing import Any
 
 from haystack import Document
 
+from prefrag.components.text.sentences import cut_text
+
 # The labels by which the metadata of a file or passage says that it is not current. Without a label it is current.
 SUPERSEDED, DRAFT, OLD = STANDINGS = ("superseded", "draft", "old")
 # Of a passage in several sections, metadata with a line for each: where it begins, a blank, and its headings.
@@ -67,4 +69,4 @@ def _file(document: Document) -> str:
 
 def _last_heading(document: Document, title: str) -> str:
     last = (heading_of(document.meta) or "").rpartition(" > ")[2]
-    return "" if last == title else last[:_MAX_CHARACTERS]
+    return "" if last == title else cut_text(last, _MAX_CHARACTERS)

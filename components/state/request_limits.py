@@ -9,6 +9,7 @@ from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
 from prefrag.components.errors import BadInput
+from prefrag.components.text.sentences import cut_text
 from prefrag.components.text.unicode_form import is_text, normalize_unicode
 
 MAX_QUESTION_CHARACTERS = 4_000
@@ -56,7 +57,7 @@ def check_instructions(instructions: str | None) -> str:
 def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[str, str]]:
     """Keep the newest turns of a conversation, oldest first: at most 20 turns, and at most 40,000 characters in all.
 
-    Empty turns are left out, and the oldest turn may lose its beginning. Raises :class:`BadInput` if one of the newest
+    Empty turns are left out, and the oldest turn may lose its end. Raises :class:`BadInput` if one of the newest
     20 turns is not ``{"role", "content"}``.
     """
     kept: list[dict[str, str]] = []
@@ -66,13 +67,12 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
         role, content = (turn.get("role"), turn.get("content") or "") if isinstance(turn, Mapping) else (None, None)
         if not isinstance(role, str) or not role or not isinstance(content, str):
             raise BadInput('Each turn of the history must be {"role": ..., "content": ...}, both as text.')
-        # Two letters may take the place of one sign, so the end is taken once more.
-        content = normalize_unicode(content[-room:])[-room:]
+        content = normalize_unicode(content[:MAX_HISTORY_CHARACTERS])
         if not is_text(role) or not is_text(content):
             raise BadInput("The history holds half of a surrogate pair, which is not a character: send it as UTF-8.")
-        if content:
-            kept.insert(0, {"role": role, "content": content})
-            room -= len(content)
+        if shown := cut_text(content, room):
+            kept.insert(0, {"role": role, "content": shown})
+        room -= len(content)
         if room <= 0:
             break
     return kept

@@ -17,6 +17,7 @@ from prefrag.components.state.attached import attach
 from prefrag.components.state.run_options import OWN_FILES, STATE, AnswerType, RunOptions, read_options
 from prefrag.components.state.state import RunSettings, State
 from prefrag.components.state.web_switch import explain_closed, web_setting
+from prefrag.components.text.sentences import cut_text
 
 
 @component
@@ -120,7 +121,7 @@ class StateBuilder:
             wanted["filters"] = self.narrow_filters(own, wanted.get("filters"))
         settings = replace(
             self._narrow(wanted, closed, reason),
-            instructions=instructions[: request_limits.MAX_INSTRUCTIONS_CHARACTERS],
+            instructions=cut_text(instructions, request_limits.MAX_INSTRUCTIONS_CHARACTERS),
         )
         turns = tuple((turn["role"], turn["content"]) for turn in history)
         state = State(question, settings, history=turns, started=time.perf_counter(), attached=attached)

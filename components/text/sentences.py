@@ -1,8 +1,11 @@
 """The sentences of a text."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+
+from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
 
 # Western, Chinese and Japanese full stops, and the quotation marks and brackets that may follow them.
 _STOPS = ".!?\u2026"
@@ -29,6 +32,12 @@ _ITEM = re.compile(r"\s*(?:[-*\u2022]|\(?(?:\d{1,3}|[a-z])[.)])\s+\S")
 _MAX_LIST = 2_000  # characters of a list
 _PLAIN_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])|\n+")
 _MAX_PLAIN = 600  # characters of a plain sentence
+# Where a text may be cut between words. A no-break space joins words, and a blank may divide the digits of a number.
+_BLANK = re.compile(r"\n|(?:(?<!\d)[^\S\n\u00a0\u2007\u202f]|[^\S\n\u00a0\u2007\u202f](?!\d{3}(?!\d)))")
+_EDGE = re.compile(rf"(?=\s|[{UNSPACED_SCRIPTS}])|(?<=[{UNSPACED_SCRIPTS}])")
+# Characters that belong to the one before, though Unicode does not call them marks: a joiner, vowels, skin colours.
+_JOINED = "\u200d\u0e33\u0eb3\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+_BEHIND_CUT = 20  # how many characters behind a cut tell whether a sentence or a number ends there
 
 
 def sentence_ends(text: str) -> Iterator[tuple[int, int, str]]:
@@ -52,6 +61,45 @@ def ends_with_stop(text: str) -> bool:
     return _STOPPED.search(text[-20:]) is not None
 
 
+def find_cut(text: str, characters: int, begin: int = 0) -> int:
+    """Find where to cut a text, so that no word and no number is cut in two.
+
+    The place is the end of the last sentence in the second half of what may stay, else the last blank there, else the
+    last character of a script without blanks, or a blank before. Only a word is cut that would
+    fill three quarters of ``characters`` or more.
+
+    :param text: The text.
+    :param characters: How many characters may stay.
+    :param begin: Where the part to cut begins.
+    :returns: The place behind the last character that stays; the end of the text if all of it may stay.
+    """
+    end = begin + max(characters, 0)
+    if end >= len(text):
+        return len(text)
+    behind = end + _BEHIND_CUT
+    stops = [begin + stop for stop, _, kind in sentence_ends(text[begin:behind]) if kind != "line"]
+    blanks = [match.start() for match in _BLANK.finditer(text, begin + 1, behind)]
+    stop, blank = (max((place for place in places if place <= end), default=begin) for places in (stops, blanks))
+    if max(stop, blank) > begin + characters // 2:
+        return stop if stop > begin + characters // 2 else blank
+    whole = [place for place in range(end, begin, -1) if not _continues(text, place)]
+    edge = next((place for place in whole if _EDGE.match(text, place)), begin)
+    return max(edge, blank) if max(edge, blank) > begin + characters // 4 else (whole or [end])[0]
+
+
+def cut_text(text: str, characters: int, sign: str = "") -> str:
+    """Shorten a text to at most ``characters``, as :func:`find_cut` says. ``sign`` is put behind what was cut."""
+    if len(text) <= characters:
+        return text
+    return text[: find_cut(text, characters - len(sign))].rstrip() + sign
+
+
+def _continues(text: str, place: int) -> bool:
+    """Check whether a character is a part of the one before, such as an accent."""
+    is_mark = unicodedata.category(text[place]).startswith("M")
+    return is_mark or text[place] in _JOINED or text[place - 1] == "\u200d"
+
+
 @lru_cache(maxsize=_CACHED_TEXTS)
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Find where each sentence of a text begins and ends. Sentences over 400 characters are split."""
@@ -64,8 +112,7 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
         while begin < following:
             stop = following
             if end - begin > _MAX_SHOWN:
-                blank = text.rfind(" ", begin + 1, begin + _MAX_SHOWN)
-                stop = blank if blank > 0 else begin + _MAX_SHOWN
+                stop = find_cut(text, _MAX_SHOWN, begin)
             if words := text[begin:stop].strip():
                 place = text.index(words, begin)
                 spans.append((place, place + len(words)))
@@ -95,7 +142,7 @@ def with_list(text: str, sentence: str) -> str:
 
 
 def _list_at(text: str, begin: int) -> str:
-    rest = text[begin : begin + _MAX_LIST].split("\n")
+    rest = cut_text(text[begin:], _MAX_LIST).split("\n")
     last = 0
     for number, line in enumerate(rest[1:] if not rest[0].strip() else (), start=1):
         # A line directly below an item continues the item.
@@ -109,11 +156,11 @@ def _list_at(text: str, begin: int) -> str:
 def plain_sentences(text: str) -> list[str]:
     """Split a text at line breaks, and at each ``.``, ``!`` or ``?`` before a capital letter from A to Z.
 
-    Sentences are cut after 600 characters. :func:`shown_sentences` splits better, but three things were measured or
+    Sentences are cut to 600 characters. :func:`shown_sentences` splits better, but three things were measured or
     trained with this split, and a better one would change their results: CRAG's strips, the simulated reader, and the
     follow-up queries that are made without a model.
     """
-    return [part.strip()[:_MAX_PLAIN] for part in _PLAIN_END.split(text) if part.strip()]
+    return [cut_text(part.strip(), _MAX_PLAIN) for part in _PLAIN_END.split(text) if part.strip()]
 
 
 def split_strips(text: str, sentences: int) -> list[str]:

@@ -75,3 +75,9 @@ def test_a_text_in_one_line_takes_little_more_memory_than_it_has() -> None:
 
     assert "".join(passages) == text
     assert most < 4 * len(text)
+
+
+def test_a_text_without_blanks_is_not_cut_between_a_letter_and_its_vowel_sign() -> None:
+    passages = split_into_passages("x" + "\u0e19\u0e49\u0e33" * 1_000)
+
+    assert all(passage.endswith("\u0e33") for passage in passages)

@@ -27,7 +27,7 @@ from tests.for_each import for_each
     (
         "held_back",
         {"source": "web", "query": "a\n" * 150, "reason": "it has 300 characters"},
-        f"Held back from web: {'a ' * 99}a ... (it has 300 characters)",
+        f"Held back from web: {'a ' * 98}a... (it has 300 characters)",
     ),
     ("found", {"source": "web", "titles": [], "error": "down"}, "Search of web failed: down"),
     (

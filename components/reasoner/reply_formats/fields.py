@@ -8,6 +8,7 @@ from typing import Any
 
 from prefrag.components.generators.json_reply import read_object
 from prefrag.components.state.state import Label
+from prefrag.components.text.sentences import cut_text
 
 MAX_QUERY_CHARACTERS = 1_000
 MAX_ANSWER_CHARACTERS = 4_000
@@ -161,7 +162,7 @@ def plain(text: str) -> str:
 
 def one_answer(text: str) -> str:
     """Clean an answer: remove introductions and remarks around it, and write it on one line, also if it is a list."""
-    text = text[:MAX_ANSWER_CHARACTERS].strip()
+    text = cut_text(text, MAX_ANSWER_CHARACTERS).strip()
     marks = ""
     if (below := _CITED_BELOW.search(text)) and not text[: below.start()].rstrip().endswith(":"):
         # Citations below the answer belong to the whole answer: add them to the paragraph that is kept.
@@ -260,7 +261,7 @@ def plain_query(text: Any) -> str:
             return plain_query(values["query"] if "query" in values else strings[0])
     if _LIST.fullmatch(text):
         return ""
-    return plain(" ".join(text.split()))[:MAX_QUERY_CHARACTERS]
+    return cut_text(plain(" ".join(text.split())), MAX_QUERY_CHARACTERS)
 
 
 def is_no_tool(text: str) -> bool:
@@ -270,7 +271,7 @@ def is_no_tool(text: str) -> bool:
 
 def shorten(text: str) -> str:
     """Shorten a thought or an unreadable reply to 2,000 characters for the transcript."""
-    return text[:KEPT_CHARACTERS]
+    return cut_text(text, KEPT_CHARACTERS)
 
 
 def find_tool(name: str, tools: Sequence[Tool]) -> Tool | None:

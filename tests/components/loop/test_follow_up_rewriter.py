@@ -82,3 +82,11 @@ class TestLongConversations:
         assert reached.typed, "the question was rewritten"
         assert reached.history
         assert letter * 100 in CALLS["model"][0]["prompt"]
+
+    @for_each("window", 800, 1_024, 4_096)
+    def test_end_within_no_word_and_no_number(self, window: int):
+        history = (("user", "It cost 1,250,000 euros there " * 300),)
+
+        reached = rewriter(model={"context_window": window}).run(follow_up(history))["state"]
+
+        assert reached.history[0][1].split()[-1] in ("It", "cost", "1,250,000", "euros", "there")

@@ -140,3 +140,18 @@ def test_sentences_are_ranked_alike_in_every_process():
 
     assert first.returncode == 0, first.stderr
     assert [first.stdout == other.stdout for other in others] == [True, True]
+
+
+def test_a_sentence_over_the_end_of_what_is_ranked_is_cut_within_no_number():
+    # The ranking reads 60,000 characters, the search for one sentence 6,000.
+    sentence = "The rebuilding of the Petrel lamp cost the town of Pellhaven 1,250,000 francs"
+    for most, place in ((60_000, len(sentence) - 14), (6_000, len(sentence) - 14)):
+        text = ("w" * 9 + " ") * 6_000
+        text = text[: most - place - 2] + ". " + sentence + " and more. " + "x. " * 30
+        assert text[most - 3 : most + 3] in sentence
+
+        ranked = rank_sentences("Petrel lamp cost", [Document(content=text)])[0].sentence
+        begin, end = find_sentence(text, "Petrel lamp cost", "Petrel lamp cost") or (0, 0)
+
+        assert not ranked.endswith(("1", "1,2", "1,25", "1,"))
+        assert not text[begin:end].endswith(("1", "1,2", "1,25", "1,"))

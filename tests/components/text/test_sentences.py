@@ -1,7 +1,12 @@
+import re
+import unicodedata
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.text.sentences import (
+    cut_text,
+    find_cut,
     plain_sentences,
     sentence_at,
     sentence_spans,
@@ -9,6 +14,7 @@ from prefrag.components.text.sentences import (
     split_strips,
     with_list,
 )
+from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
 from tests.for_each import for_each
 
 TEXT = "Alpha sails. It was built in 1969 by Dr. Beta, of Gamma!\n\nFerries\nDelta won?  \u201cYes.\u201d"
@@ -73,6 +79,86 @@ def test_those_that_were_measured_with_stay_as_they_were():
     ]
     assert plain_sentences(" \n") == []
     assert len(plain_sentences("a " * 2_000)[0]) <= 600
+
+
+WORDS = [
+    *(
+        "The budget ",
+        "of 1,250,000 euros. ",
+        "1.5 km ",
+        "in 1931.\n",
+        "\n\n",
+        "caf\u0065\u0301 ",
+        "Stop! ",
+        "10\xa0000 ",
+    ),
+    *(
+        "\u4f1a\u8bae\u5c06\u4e8e1250",
+        "\u5e74\u3002",
+        "\u0e01\u0e33\u0e2b\u0e19\u0e14\u0e17\u0e35\u0e48",
+        "\U0001f44d\U0001f3fd ",
+        "\u0928\u0940\u0924\u093f ",
+    ),
+]
+NUMBER = re.compile(r"\d[\d.,\xa0]*")
+
+
+class TestCut:
+    @for_each(
+        "text, characters, left",
+        ("It opened. It closed in 1931 for good.", 16, "It opened."),
+        ("The budget was 1,250,000 euros.", 19, "The budget was"),
+        ("The budget was 1 250 000 euros.", 19, "The budget was"),
+        ("The budget was 1\xa0250\xa0000 euros.", 20, "The budget was"),
+        ("It was Dr. Ines Calloway who built it.", 21, "It was Dr. Ines"),
+        ("A. " + "word " * 9, 24, "A. word word word word"),
+        ("\u4f1a\u8bae\u5c06\u4e8e\u661f\u671f\u4e8c\u4e3e\u884c", 5, "\u4f1a\u8bae\u5c06\u4e8e\u661f"),
+        ("\u7b2c1250\u53f7", 3, "\u7b2c"),
+        ("\u0e01\u0e33\u0e01\u0e33", 3, "\u0e01\u0e33"),
+        ("caf\u0065\u0301", 4, "caf"),
+        ("\U0001f44d\U0001f3fd", 1, "\U0001f44d"),
+        ("abcdef", 3, "abc"),
+        ("ab", 2, "ab"),
+        ("ab", 0, ""),
+    )
+    def test_is_between_sentences_else_between_words(self, text: str, characters: int, left: str):
+        assert cut_text(text, characters) == left
+
+    def test_is_marked_and_the_mark_counts(self):
+        assert cut_text("The budget was 1,250,000 euros.", 19, " ...") == "The budget was ..."
+        assert cut_text("All of it.", 10, " ...") == "All of it."
+
+    @given(
+        st.lists(st.sampled_from(WORDS), min_size=1, max_size=30).map("".join), st.integers(13, 90), st.integers(0, 30)
+    )
+    def test_is_never_within_a_word_or_a_number(self, text: str, characters: int, begin: int):
+        place = find_cut(text, characters, min(begin, len(text)))
+
+        if place == len(text):
+            return
+        assert begin < place <= begin + characters
+        before, after = text[place - 1], text[place]
+        assert not unicodedata.category(after).startswith("M")
+        is_spaced = not re.search(f"[{UNSPACED_SCRIPTS}]", before + after)
+        assert not (is_spaced and before.isalnum() and after.isalnum())
+        assert not any(
+            number.start() < place < number.end() and place < number.end() - 1 for number in NUMBER.finditer(text)
+        )
+
+    @given(st.text(), st.integers(-2, 50), st.integers(0, 9))
+    def test_leaves_a_beginning_and_goes_on(self, text: str, characters: int, begin: int):
+        cut = cut_text(text, characters)
+
+        assert text.startswith(cut)
+        assert len(cut) <= max(0, characters)
+        assert find_cut(text, max(1, characters), begin) > begin or begin >= len(text)
+
+    def test_takes_a_sentence_of_a_text_that_is_shown_whole(self):
+        sentence = f"Its parts are {'word ' * 130}and 1,250,000 rivets."
+
+        assert plain_sentences(sentence)[0].endswith("word")
+        assert shown_sentences("\u0e01\u0e33" * 500)[0].endswith("\u0e33")
+        assert with_list("To sign:\n1. " + "word " * 500, "To sign:").endswith("word")
 
 
 class TestStrips:

@@ -1,6 +1,7 @@
 """If a model's reply never ends, reading it takes bounded work, and little of it is kept."""
 
 import time
+from typing import Any
 
 import pytest
 from haystack.dataclasses import ChatMessage
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from prefrag.components.judge.model_judge import read_verdict
 from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.reasoner.reply_formats import FORMATS, Tool, read_label
-from prefrag.components.reasoner.reply_formats.fields import one_answer, plain_query
+from prefrag.components.reasoner.reply_formats.fields import one_answer, plain_query, shorten
 from prefrag.components.state.state import Action
 from tests.components.samples import state
 from tests.fakes import ScriptedReader
@@ -90,3 +91,11 @@ def test_any_text_gives_a_step_without_half_a_character(form: str, start: str, t
 
     for written in (step.reply, step.thought, step.answer, step.query, step.tool):
         written.encode("utf-8")
+
+
+@for_each("shortened, most", (one_answer, 4_000), (plain_query, 1_000), (shorten, 2_000))
+def test_what_is_kept_of_a_long_reply_ends_within_no_number(shortened: Any, most: int):
+    for place in range(9):
+        text = "w" * (most - 20 - place) + " it cost 1,250,000 francs" + " more" * 10
+
+        assert shortened(text).split()[-1] in ("it", "cost", "1,250,000", "francs")
