@@ -118,6 +118,11 @@ class ChatModel:
         return min(filter(None, (self._settings.context, record.window)), default=usual)
 
     @property
+    def knows_window(self) -> bool:
+        """Whether the context window is set or was stated by the server, and is no guess."""
+        return self.is_embedded or self.has_context_setting or self.record.window is not None
+
+    @property
     def has_context_setting(self) -> bool:
         """Whether an environment variable sets the context window."""
         return self._settings.context is not None
@@ -256,7 +261,7 @@ class ChatModel:
                 replies = await call_matching(chosen.call, chosen.call_async, messages, request, tools)
                 break
             except ModelServerError as error:
-                learn_window(chosen, error)
+                await learn_window(chosen, error)
                 # This loop ends, because each repetition leaves out at least one parameter.
                 refused, is_named = find_refused(error, request)
                 if not refused:

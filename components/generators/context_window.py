@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from prefrag.components.both_ways import call_in_thread, in_thread_async
+from prefrag.components.both_ways import call_in_thread, call_matching, in_thread_async
+from prefrag.components.errors import find_cause
 from prefrag.components.generators.model_record import read_size
 from prefrag.components.generators.model_server import ModelServer
 
@@ -19,7 +20,12 @@ _MAX_BYTES = 1_000_000
 _AGAIN_SECONDS = 30.0
 # How a server says that a prompt is too long: the codes of OpenAI and llama.cpp, and the words of vLLM and others.
 _TOO_LONG = re.compile(r"context_length_exceeded|exceed_context_size|(?:maximum|model's) context length", re.IGNORECASE)
+_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+|\d{1,9}")
 _STATED = re.compile(r"(?:n_ctx\W{1,4}|context length (?:is|of)(?: only)? )(\d{1,9})", re.IGNORECASE)
+
+
+class PromptTooLong(ValueError):
+    """The error for a prompt that is longer than the window of a model in this process."""
 
 
 def read_facts(server: ModelServer, again: bool = True) -> None:
@@ -51,17 +57,32 @@ read_facts_async = in_thread_async(read_facts, when=_is_due)
 
 
 def is_too_long(error: Exception) -> bool:
-    """Check whether an error is a server's refusal of a prompt that is longer than the window."""
+    """Check whether an error is the refusal of a prompt that is longer than the window."""
     status = getattr(error, "status", None) or getattr(error, "status_code", None)
-    return status == 400 and _TOO_LONG.search(str(error)) is not None
+    is_refused = status == 400 and _TOO_LONG.search(str(error)) is not None
+    return is_refused or find_cause(error, PromptTooLong) is not None
 
 
-def learn_window(server: ModelServer, error: Exception) -> None:
-    """Remember the window that an error message states, unless the server's list of models has stated one.
+def read_count(error: Exception, window: int, most: int) -> int | None:
+    """Read from a refusal how many tokens the call had: the largest number above the window, up to ``most``.
 
-    The list is more reliable: an error message may quote the prompt, and a passage there may mention any number.
+    The form of the message does not matter. A number of a passage that the message quotes makes the prompt shorter.
     """
-    if server.record.window is None and is_too_long(error) and (stated := _STATED.search(str(error))):
+    numbers = [int(number.replace(",", "")) for number in _NUMBER.findall(str(error))]
+    return max((number for number in numbers if window < number <= most), default=None)
+
+
+async def learn_window(server: ModelServer, error: Exception) -> None:
+    """After the refusal of a prompt, read the window again: the server may have been restarted with a smaller one.
+
+    If the server's list of models states no window, take that of the error message. The list is more reliable: the
+    message may quote the prompt, and a passage there may mention any number.
+    """
+    if not is_too_long(error):
+        return
+    server.record.has_answered, server.record.silent_until = False, 0.0
+    await call_matching(read_facts, read_facts_async, server)
+    if server.record.window is None and (stated := _STATED.search(str(error))):
         server.record.window = int(stated[1])
 
 

@@ -19,6 +19,7 @@ from haystack.dataclasses import ChatMessage
 
 from prefrag.components.block import Block, check_above_zero, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_matching
+from prefrag.components.generators.context_window import PromptTooLong
 from prefrag.components.generators.model_host import THIS_MACHINE
 from prefrag.components.generators.token_probabilities import read_logprobs
 
@@ -226,7 +227,7 @@ class _Model:
         logprobs: list[dict[str, Any]] = []
         for chunk in chunks:
             if "error" in chunk:
-                raise ValueError(_refusal(chunk["error"]))
+                raise _refusal(chunk["error"])
             for choice in chunk.get("choices") or []:
                 text.append(choice.get("delta", {}).get("content") or "")
                 finish_reason = choice.get("finish_reason") or finish_reason
@@ -242,14 +243,15 @@ class _Model:
         return ChatMessage.from_assistant("".join(text), meta=meta)
 
 
-def _refusal(error: dict[str, Any]) -> str:
+def _refusal(error: dict[str, Any]) -> ValueError:
     if error.get("type") == "exceed_context_size_error":
-        return (
+        return PromptTooLong(
             f"The prompt has {error.get('n_prompt_tokens')} tokens, but the window holds only "
             f"{error.get('n_ctx')}: shorten the prompt, set a larger window (PREFRAG_LLM_CONTEXT, or "
             f"`context_window` in the YAML), {_INSTEAD}."
         )
-    return f"The model in this process refused the call. Correct the parameters: {error.get('message', error)}"
+    message = error.get("message", error)
+    return ValueError(f"The model in this process refused the call. Correct the parameters: {message}")
 
 
 def _load(path: str, adapter: str | None, context_window: int) -> Any:

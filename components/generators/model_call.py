@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,11 +15,12 @@ from haystack.tools import Tool
 from prefrag.components.audit_log import AuditLogFailed, audit, audit_log
 from prefrag.components.both_ways import as_blocking, call_component
 from prefrag.components.errors import find_cause
-from prefrag.components.generators.context_window import is_too_long
+from prefrag.components.generators.context_window import is_too_long, read_count
 from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS, repair
 from prefrag.components.generators.model_host import RemoteModelRefused, find_host, is_local, refuse_remote_models
+from prefrag.components.generators.model_record import ModelRecord
 from prefrag.components.generators.reasoning_blocks import FILED_AS_REASONING, has_open_reasoning, strip_reasoning
-from prefrag.components.generators.token_budget import Observations, estimate_tokens, fit_to_window
+from prefrag.components.generators.token_budget import OVERHEAD_TOKENS, Observations, estimate_tokens, fit_to_window
 from prefrag.components.prompts.render_prompt import render_prompt
 from prefrag.components.recording import NotRecorded
 from prefrag.components.state.state import ModelTraffic, RunError, State
@@ -27,7 +29,6 @@ from prefrag.components.tracing import measure
 DEFAULT_CONTEXT_WINDOW = 8_192
 _MESSAGE_TOKENS = 8  # the number of tokens that a chat template adds to each message after the first
 _FINISH_REASONS = ("stop", "length", "tool_calls", "content_filter")
-_ONLY_JSON = "Reply with one short JSON object and nothing else."
 Reading = TypeVar("Reading")
 
 
@@ -51,19 +52,24 @@ class PreparedCall:
     :param generation_kwargs: The generation parameters.
     :param state: The state of the run, whose trace says what was cut from the prompt.
     :param tools: The tools that the model may call.
-    :param shorten: Prepares a shorter call, for a server that refuses this prompt as too long; None in a shorter call.
+    :param note: What is put behind the last message when the call is repeated.
+    :param shorten: Takes this call, the error of a server that refused it as too long, and the state. Prepares a call
+        with a shorter prompt or reply, and raises RunError if nothing is left to shorten.
     """
 
     messages: list[ChatMessage]
     generation_kwargs: dict[str, Any]
     state: State
     tools: Sequence[Tool] = ()
-    shorten: Callable[[State], PreparedCall] | None = field(default=None, repr=False)
+    note: str = ""
+    shorten: Callable[[PreparedCall, Exception, State], PreparedCall] | None = field(default=None, repr=False)
 
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments for the chat generator, with tools only if there are any: not all generators take them."""
-        arguments = {"messages": self.messages, "generation_kwargs": self.generation_kwargs}
+        *others, last = self.messages
+        messages = [*others, ChatMessage.from_user(f"{last.text}{self.note}")] if self.note else self.messages
+        arguments = {"messages": messages, "generation_kwargs": self.generation_kwargs}
         return {**arguments, "tools": list(self.tools)} if self.tools else arguments
 
 
@@ -87,6 +93,8 @@ class ModelCall:
         self.chat_generator = chat_generator
         self._defaults = {"temperature": 0.1, "top_p": 0.9, "max_tokens": max_tokens}
         self._given = generation_kwargs or {}
+        # What is learnt of a generator that keeps no record of its model.
+        self._own_record = ModelRecord("")
 
     @property
     def generation_kwargs(self) -> dict[str, Any]:
@@ -153,23 +161,21 @@ class ModelCall:
         """
         limit = getattr(self.chat_generator, "reply_limit", None)
         generation_kwargs = limit_reply(with_parameters(self.generation_kwargs, kwargs), limit)
-        tool_tokens = sum(estimate_tokens(json.dumps(tool.tool_spec)) for tool in tools)
+        longest = reply_limit(generation_kwargs)
 
         def conversation(kept: Observations) -> list[ChatMessage]:
             text = render_prompt(prompt, state.settings.prompts, **render(kept))
             return [ChatMessage.from_user(text)] if messages is None else messages(text, kept)
 
-        def fit(
-            reached: State, window: int, parameters: dict[str, Any], shorten: Callable[[State], PreparedCall] | None
-        ) -> PreparedCall:
+        def estimate(shown: Sequence[ChatMessage]) -> int:
+            return math.ceil(self._record.token_factor * _tokens(shown, tools))
+
+        def room() -> int:
+            return self.context_window - min(longest or 512, self.context_window // 2) - OVERHEAD_TOKENS
+
+        def fit(reached: State, most: float, limits_reply: bool) -> PreparedCall:
             try:
-                fitted = fit_to_window(
-                    conversation,
-                    observations,
-                    context_window=window - tool_tokens,
-                    reply_tokens=min(reply_limit(parameters) or 512, window // 2),
-                    tokens=_tokens,
-                )
+                fitted = fit_to_window(conversation, observations, room=int(min(room(), most)), tokens=estimate)
             except ValueError as error:
                 raise RunError(f"The {self.caller} cannot call its model: {error}", reached) from error
             if fitted.documents_cut or fitted.documents_shortened:
@@ -178,19 +184,27 @@ class ModelCall:
                     caller=self.caller,
                     documents_cut=fitted.documents_cut,
                     documents_shortened=fitted.documents_shortened,
-                    context_window=window,
+                    context_window=self.context_window,
                 )
-            return PreparedCall(fitted.prompt, parameters, reached, tools, shorten)
+            left = self.context_window - OVERHEAD_TOKENS - estimate(fitted.prompt)
+            limited = limit_reply(generation_kwargs, min(longest, left) if limits_reply and longest else None)
+            return PreparedCall(fitted.prompt, limited, reached, tools, shorten=shorten)
 
-        window = self.context_window
+        def shorten(refused: PreparedCall, error: Exception, reached: State) -> PreparedCall:
+            again = fit(reached, math.inf, True)
+            if again.messages == refused.messages and again.generation_kwargs != refused.generation_kwargs:
+                return again
+            estimated, sent = _tokens(refused.messages, tools), reply_limit(refused.generation_kwargs) or 0
+            stated = read_count(error, self.context_window, 3 * estimated + sent)
+            if stated is not None:
+                # Some servers state the prompt alone, some with the reply.
+                self._record.learn_tokens(stated - sent if stated - sent >= estimated else stated, estimated)
+            most = estimate(refused.messages)
+            # If neither the window nor a number tells how much is too much, a quarter is left out.
+            return fit(reached, most * (0.95 if most > room() else 0.75), True)
 
-        def shorten(reached: State) -> PreparedCall:
-            # If the server states no smaller window, tokens were underestimated: fit the prompt to 3/4 of the window.
-            smaller = stated if (stated := self.context_window) < window else window * 3 // 4
-            reply = min(reply_limit(generation_kwargs) or 512, smaller // 2)
-            return fit(reached, smaller, limit_reply(generation_kwargs, reply), None)
-
-        return fit(state, window, generation_kwargs, shorten)
+        # A window that is only a guess reserves room, but does not limit a reply: the real one may be much larger.
+        return fit(state, math.inf, getattr(self.chat_generator, "knows_window", False))
 
     async def send_async(self, call: PreparedCall) -> tuple[str, State]:
         """Make the call.
@@ -214,21 +228,16 @@ class ModelCall:
         :returns: What ``read`` made of the last reply, the text of that reply, and the state, which counts the calls.
         :raises RunError: When the model fails.
         """
-        message, state = await self.send_for_message_async(call)
+        message, state, accepted = await self._send(call)
         if (found := read(_whole_text(message))) is None:
-            message, state = await self.send_for_message_async(self._repeat(call, message, state))
+            why = "was cut off" if is_cut_off(message) else "could not be read"
+            note = f"\n\nYour last reply to this {why}. Reply with one short JSON object and nothing else."
+            again = state.with_event("unreadable", caller=self.caller, again=True)
+            message, state, _ = await self._send(replace(accepted, state=again, note=note))
             found = read(_whole_text(message))
         return found, message.text or "", state
 
     send_until_read = as_blocking(send_until_read_async)
-
-    def _repeat(self, call: PreparedCall, message: ChatMessage, state: State) -> PreparedCall:
-        *others, last = call.messages
-        why = "was cut off" if is_cut_off(message) else "could not be read"
-        prompt = ChatMessage.from_user(f"{last.text}\n\nYour last reply to this {why}. {_ONLY_JSON}")
-        return replace(
-            call, messages=[*others, prompt], state=state.with_event("unreadable", caller=self.caller, again=True)
-        )
 
     async def send_for_message_async(self, call: PreparedCall) -> tuple[ChatMessage, State]:
         """Make the call and return the whole message.
@@ -237,6 +246,13 @@ class ModelCall:
         :returns: The reply (its text and tool calls, without reasoning), and the state, which counts the call.
         :raises RunError: When the model fails.
         """
+        message, state, _ = await self._send(call)
+        return message, state
+
+    send_for_message = as_blocking(send_for_message_async)
+
+    async def _send(self, call: PreparedCall) -> tuple[ChatMessage, State, PreparedCall]:
+        """Make the call, and shorten it until the server accepts it. Returns also the call that was accepted."""
         self._audit(call.state)
         with measure(
             "gen_ai.chat", call.state.number, gen_ai__operation__name="chat", prefrag__role=self._role
@@ -247,20 +263,28 @@ class ModelCall:
                 if call.shorten is None or not is_too_long(error):
                     raise self._failure(error, call.state) from error
                 chat.error = type(error).__name__
-                shorter = call.shorten(self._count_sent(call.state, {}))
+                try:
+                    shorter = replace(call.shorten(call, error, self._count_sent(call.state, {})), note=call.note)
+                except RunError:
+                    raise self._failure(error, call.state) from error
             else:
                 message, state = self._read_output(output, call)
                 usage, reason = message.meta.get("usage") or {}, message.meta.get("finish_reason")
-                chat.tags["gen_ai.usage.input_tokens"] = int(usage.get("prompt_tokens") or 0)
+                chat.tags["gen_ai.usage.input_tokens"] = read = int(usage.get("prompt_tokens") or 0)
+                if read:
+                    self._record.learn_tokens(read, _tokens(call.messages, call.tools) + OVERHEAD_TOKENS)
                 chat.tags["gen_ai.usage.output_tokens"] = int(usage.get("completion_tokens") or 0)
                 # Record only known reasons: a server may send any text.
                 chat.tags["gen_ai.response.finish_reasons"] = [reason if reason in _FINISH_REASONS else "other"]
-                return message, state
+                return message, state, call
             finally:
                 chat.tags |= self._describe()
-        return await self.send_for_message_async(shorter)
+        return await self._send(shorter)
 
-    send_for_message = as_blocking(send_for_message_async)
+    @property
+    def _record(self) -> ModelRecord:
+        own = getattr(self.chat_generator, "record", None)
+        return own if isinstance(own, ModelRecord) else self._own_record
 
     def _describe(self) -> dict[str, str]:
         model = (
@@ -371,8 +395,9 @@ def _stops(parameters: dict[str, Any]) -> list[str]:
     return [stop] if isinstance(stop, str) else list(stop)
 
 
-def _tokens(messages: Sequence[ChatMessage]) -> int:
-    return sum(estimate_tokens(_write_out(message)) for message in messages) + _MESSAGE_TOKENS * (len(messages) - 1)
+def _tokens(messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()) -> int:
+    texts = [*map(_write_out, messages), *(json.dumps(tool.tool_spec) for tool in tools)]
+    return sum(map(estimate_tokens, texts)) + _MESSAGE_TOKENS * (len(messages) - 1)
 
 
 def _write_out(message: ChatMessage) -> str:

@@ -49,6 +49,13 @@ class ModelRecord:
     reply_format: str = ""  # the format for which a trial found the model able; empty before the trial
     reason: str = ""  # why this format, in one sentence
     verdicts: tuple[int, int] | None = None  # how many verdicts of the model were right, of how many
+    token_factor: float = 1.0  # by how much the estimate of a prompt's tokens is too low for this model; at least 1
+
+    def learn_tokens(self, counted: int, estimated: int) -> None:
+        """Correct estimates by a prompt that the server has counted. The factor rises at once and falls slowly."""
+        # A token has at least one byte, and the estimate counts at least a token for three bytes.
+        ratio = min(counted / estimated, 3.0)
+        self.token_factor = max(1.0, ratio, (self.token_factor + ratio) / 2)
 
     def keep(self, **changes: Any) -> None:
         """Change the record. What stays true in other processes is stored in the data folder, if that is possible."""

@@ -1,5 +1,6 @@
 """Fit a prompt into the context window of its model."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
@@ -7,18 +8,37 @@ from typing import Any, Generic, TypeVar
 from haystack import Document
 
 from prefrag.components.state.state import WHOLE_TEXT
+from prefrag.components.text.sentences import cut_text
 
 Observations = Sequence[Sequence[Document]]
 Prompt = TypeVar("Prompt")
 
-# The number of tokens that a chat template puts around the messages, plus a reserve in case the estimate is too low.
+# The tokens that a chat template puts around the messages, plus a reserve in case the estimate is too low. They count
+# with neither the prompt nor the reply.
 OVERHEAD_TOKENS = 48
 
 
-def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text without its model's tokeniser, erring on the high side.
+# What many vocabularies write almost character by character: words with a digit, and signs, except those that are
+# repeated or stand between a word and a blank.
+_DENSE = re.compile(r"(?<!\w)[^\W\d]*+\d\w*+|([!-/:-@\[-^`{-~])(?!\1|(?<=[a-z].)\s)", re.ASCII | re.IGNORECASE)
 
-    The estimate is three UTF-8 bytes per token: English has over four, Chinese about three.
+
+def estimate_tokens(text: str) -> int:
+    """Estimate the tokens of a text without its model's tokeniser, to see whether a prompt fits its window.
+
+    In words with a digit and in signs, a character counts as 1.13 tokens, because many vocabularies write each digit
+    as a token. Everything else counts as :func:`rough_tokens`. Counted with the vocabulary of Qwen2.5, the estimate is
+    high for English (1.5 times) and for tables of numbers (1.07 times), and low for Greek or Armenian (0.7 and 0.6
+    times): :meth:`ModelRecord.learn_tokens` corrects it with the counts of the server.
+    """
+    dense = len(text) - len(_DENSE.sub("", text))
+    return rough_tokens(text) + dense * 4 // 5
+
+
+def rough_tokens(text: str) -> int:
+    """Count three UTF-8 bytes as a token: English has over four, Chinese about three.
+
+    This measures texts in the same way for each model. It does not tell whether numbers fit into a window.
     """
     return len(text.encode("utf-8", "surrogatepass")) // 3 + 1
 
@@ -36,16 +56,14 @@ def fit_to_window(
     render: Callable[[Observations], Prompt],
     observations: Observations,
     *,
-    context_window: int,
-    reply_tokens: int,
+    room: int,
     tokens: Callable[[Any], int] = estimate_tokens,
 ) -> FittedPrompt[Prompt]:
-    """Render a prompt with as many documents as the window holds.
+    """Render a prompt with as many documents as ``room`` tokens hold.
 
     An observation is what one step of the run has found. The oldest observation loses documents first, beginning with
     its last document. The documents of the newest observation are first shortened, and left out only if necessary.
     """
-    room = context_window - reply_tokens - OVERHEAD_TOKENS
     kept = [list(observation) for observation in observations]
     # Steps without documents (an answer, an unreadable reply) do not count as the newest observation.
     last = max((number for number, observation in enumerate(kept) if observation), default=0)
@@ -87,4 +105,4 @@ def _shorten(document: Document, characters: int) -> Document:
         return document
     # Prompts identify documents by their whole text, so `meta` keeps the text even if a document is shortened twice.
     meta = {WHOLE_TEXT: content, **document.meta}
-    return replace(document, content=content[:characters].rstrip() + " ...", meta=meta)
+    return replace(document, content=cut_text(content, characters, " ..."), meta=meta)

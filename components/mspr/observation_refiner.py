@@ -1,5 +1,6 @@
 """The component that summarises the passages of an earlier search if they are too long."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +9,7 @@ from haystack import Document, component
 from prefrag.components.block import check_whole_number
 from prefrag.components.both_ways import as_blocking
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall
-from prefrag.components.generators.token_budget import estimate_tokens
+from prefrag.components.generators.token_budget import rough_tokens
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.citations import prompt_marks
 from prefrag.components.state.passages import passages
@@ -22,6 +23,7 @@ class ObservationRefiner:
     The component runs after a retrieval. The passages that this retrieval found stay whole, because the next action
     depends on their details. The summary of the earlier passages keeps everything that may matter for the question or
     for the current query. It replaces the earlier passages only in prompts: the run's result still contains them.
+    Passages that do not fit into one call are summarised in parts. If the model cannot read all of them, they stay.
     """
 
     def __init__(
@@ -36,7 +38,7 @@ class ObservationRefiner:
 
         :param chat_generator: The model that summarises.
         :param threshold: The number of tokens above which the passages of a search are too long (see
-            :func:`estimate_tokens`). The paper gives no number, and says only that HotpotQA's passages stay below it.
+            :func:`rough_tokens`). The paper gives no number, and says only that HotpotQA's passages stay below it.
             At top-k 5, about 3% of the searches on HotpotQA exceed this default, and 11% of those on 2WikiMultiHopQA.
         :param enabled: False summarises nothing, as in the ablation without ORS (table II).
         :param prompt: The prompt file.
@@ -68,9 +70,26 @@ class ObservationRefiner:
         number = self._find_too_long(state)
         if number is None:
             return {"state": state}
-        return {"state": self._record(number, *await self._call.send_async(self._prepare(number, state)))}
+        return {"state": self._record(number, *await self._summarise(state.steps[number].documents, state))}
 
     run = as_blocking(run_async)
+
+    async def _summarise(self, documents: Sequence[Document], state: State) -> tuple[str, State]:
+        """Summarise passages, in several calls if one does not hold them. The text is empty if a part was not read."""
+        texts, parts = list[str](), [documents]
+        while parts:
+            part = parts.pop(0)
+            text, call = "", self._prepare(part, state)
+            if not (is_cut := _was_cut(call.state, state)):
+                text, reached = await self._call.send_async(call)
+                is_cut, state = _was_cut(reached, state), reached
+            if is_cut and len(part) > 1:
+                parts[:0] = part[: len(part) // 2], part[len(part) // 2 :]
+            elif is_cut or not text.strip():
+                return "", state
+            else:
+                texts.append(text.strip())
+        return "\n".join(texts), state
 
     def _find_too_long(self, state: State) -> int | None:
         if not self.enabled or self._call.is_absent:
@@ -81,7 +100,7 @@ class ObservationRefiner:
             return None
         return number if _tokens(state.steps[number]) > self.threshold else None
 
-    def _prepare(self, number: int, state: State) -> PreparedCall:
+    def _prepare(self, documents: Sequence[Document], state: State) -> PreparedCall:
         marks = prompt_marks(state)
 
         def values(observations: Any) -> dict[str, Any]:
@@ -92,14 +111,14 @@ class ObservationRefiner:
                 "marked": bool(marks),
             }
 
-        return self._call.prepare(state, self.prompt, [state.steps[number].documents], values)
+        return self._call.prepare(state, self.prompt, [documents], values)
 
     def _record(self, number: int, text: str, state: State) -> State:
         step = state.steps[number]
         # The summary gets no citation mark. Its text repeats the passages' marks, so answers can cite the passages.
         summary = Document(
             id=f"refined-{number + 1}",
-            content=text.strip(),
+            content=text,
             meta={"title": "Summary of the passages", "source": step.source, "step": number + 1, SUMMARY: True},
         )
         shortened = replace(step, refined=summary)
@@ -111,8 +130,12 @@ class ObservationRefiner:
         return state.with_event("refined", of_step=number + 1, tokens_before=before, tokens_after=after, used=used)
 
 
+def _was_cut(reached: State, before: State) -> bool:
+    return any(event.kind == "cut" for event in reached.events[len(before.events) :])
+
+
 def _tokens(step: Step) -> int:
     """Estimate the tokens of a step's passages in a fixed layout, so that the layout of the prompts does not matter."""
     shown = ((number, one.meta, one.content or "") for number, one in enumerate(step.shown, start=1))
     texts = [f"[{number}] {meta.get('title')} ({meta.get('source')})\n{text}" for number, meta, text in shown]
-    return estimate_tokens("\n\n".join(texts))
+    return rough_tokens("\n\n".join(texts))

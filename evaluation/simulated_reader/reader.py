@@ -12,7 +12,7 @@ from haystack.tools import Tool
 
 from prefrag.components.both_ways import as_async
 from prefrag.components.generators.model_host import THIS_MACHINE
-from prefrag.components.generators.token_budget import estimate_tokens
+from prefrag.components.generators.token_budget import rough_tokens
 from prefrag.components.state.state import Label
 from prefrag.evaluation.simulated_reader import replies
 from prefrag.evaluation.simulated_reader.gold import (
@@ -149,8 +149,8 @@ class SimulatedReader:
                 reply = ChatMessage.from_assistant(summary)
             case _:
                 reply = self._step(call, gold, shown)
-        prompt = sum(estimate_tokens("\n".join(_list_texts(message))) for message in messages)
-        written = estimate_tokens("\n".join(_list_texts(reply)))
+        prompt = sum(rough_tokens("\n".join(_list_texts(message))) for message in messages)
+        written = rough_tokens("\n".join(_list_texts(reply)))
         usage = {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}
         finish = "tool_calls" if reply.tool_calls else "stop"
         meta = {"model": "simulated", "simulated": True, "finish_reason": finish, "usage": usage}

@@ -12,7 +12,8 @@ from haystack import Document
 from haystack.dataclasses import ChatMessage, ToolCall
 from haystack.tools import Tool
 
-from prefrag.components.generators import chat_model, context_window, model_record
+from prefrag.components.both_ways import as_blocking
+from prefrag.components.generators import chat_model, context_window, embedded_chat_generator, model_record
 from prefrag.components.generators.chat_model import ChatModel, ModelMissing
 from prefrag.components.generators.embedded_chat_generator import CONTEXT_WINDOW, EmbeddedChatGenerator
 from prefrag.components.generators.model_call import ModelCall
@@ -346,7 +347,7 @@ class TestWindow:
         assert model.context_window == window
 
     @both_ways
-    def test_a_prompt_that_is_refused_as_too_long_is_cut_once_more_and_sent_again(
+    def test_a_prompt_that_is_refused_as_too_long_is_cut_and_sent_again(
         self, server: FakeModelServer, how: str, tmp_path: Path
     ):
         refusal = {"error": {"message": "This model's maximum context length is 700 tokens.", "code": 400}}
@@ -356,7 +357,11 @@ class TestWindow:
         call = ModelCall("judge", ChatModel())
         documents = [[Document(content="word " * 1_000)]]
         prepared = call.prepare(
-            state(), str(file), documents, lambda kept: {"text": kept[0][0].content}, response_format=FORMAT
+            state(),
+            str(file),
+            documents,
+            lambda kept: {"text": [document.content for document in kept[0]]},
+            response_format=FORMAT,
         )
 
         text, reached = asyncio.run(call.send_async(prepared)) if how == "async" else call.send(prepared)
@@ -368,7 +373,77 @@ class TestWindow:
         assert reached.usage.models[0].calls == 2, "what was refused has left as well"
         with pytest.raises(RunError, match="maximum context length"):
             call.send(prepared)
-        assert len(server.requests) == 4, "only once more"
+        sent = [len(request["messages"][0]["content"]) for request in server.requests[2:]]
+        assert sorted(set(sent), reverse=True) == sent, "each time less, until nothing is left"
+
+    @both_ways
+    def test_is_read_again_after_a_refusal(self, server: FakeModelServer, how: str):
+        server.listed = {"data": [{"id": "tiny", "max_model_len": 8192}]}
+        model = ChatModel()
+        call(model, how)
+        assert model.context_window == 8_192
+        server.listed = {"data": [{"id": "tiny", "max_model_len": 4096}]}
+        server.answers = [(400, {"error": {"message": "context_length_exceeded"}}), (200, completion("Paris"))]
+        server.requests.clear()
+
+        with pytest.raises(ModelServerError):
+            call(model, how)
+
+        assert model.context_window == 4_096
+
+    def test_that_was_read_stays_if_the_server_does_not_state_it_again(self, server: FakeModelServer):
+        server.listed = {"data": [{"id": "tiny", "max_model_len": 2048}]}
+        server.answers = [(400, {"error": {"message": "context_length_exceeded"}})]
+        model = ChatModel()
+        model.warm_up()
+        server.health = 503
+
+        with pytest.raises(ModelServerError):
+            model.run(QUESTION)
+
+        assert model.context_window == 2_048
+
+    @for_each("listed, setting, known", ([], None, False), ([], "3000", True))
+    def test_is_a_guess_until_it_is_set_or_stated(
+        self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, listed: Any, setting: str | None, known: bool
+    ):
+        monkeypatch.delenv("PREFRAG_LLM_CONTEXT", raising=False)
+        if setting:
+            monkeypatch.setenv("PREFRAG_LLM_CONTEXT", setting)
+        model = ChatModel()
+        assert model.knows_window is known
+        model.record.window = 8_192
+        assert model.knows_window
+
+    @both_ways
+    def test_of_a_model_in_this_process_shortens_a_prompt_that_is_too_long(
+        self, monkeypatch: pytest.MonkeyPatch, how: str, tmp_path: Path
+    ):
+        prompts: list[str] = []
+
+        async def run_async(
+            generator: EmbeddedChatGenerator, messages: list[ChatMessage], generation_kwargs: Any = None
+        ) -> dict[str, Any]:
+            prompts.append(messages[0].text or "")
+            if (counted := len(prompts[-1])) > 4_096:
+                error = {"type": "exceed_context_size_error", "n_prompt_tokens": counted, "n_ctx": 4_096}
+                raise embedded_chat_generator._refusal(error)
+            return {"replies": [ChatMessage.from_assistant("Paris")]}
+
+        monkeypatch.setenv("PREFRAG_LLM_GGUF", str(tmp_path / "m.gguf"))
+        monkeypatch.setattr(EmbeddedChatGenerator, "run_async", run_async)
+        monkeypatch.setattr(EmbeddedChatGenerator, "run", as_blocking(run_async))
+        monkeypatch.setattr(model_record, "_records", {})
+        file = tmp_path / "own.jinja"
+        file.write_text("{{ text }}")
+        caller = ModelCall("judge", ChatModel())
+        documents = [[Document(content="word " * 1_500)]]
+        ready = caller.prepare(state(), str(file), documents, lambda kept: {"text": kept[0][0].content})
+
+        text, _ = asyncio.run(caller.send_async(ready)) if how == "async" else caller.send(ready)
+
+        assert text == "Paris"
+        assert [len(prompt) > 4_096 for prompt in prompts] == [True, False]
 
     def test_that_the_server_states_is_not_that_of_a_passage_which_a_refusal_repeats(self, server: FakeModelServer):
         server.listed = {"data": [{"id": "tiny", "max_model_len": 2048}]}

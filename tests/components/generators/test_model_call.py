@@ -275,3 +275,146 @@ class TestReplies:
 
         assert text == "Action: x\n"
         assert "cut_off" not in kinds(after)
+
+
+class Refused(Exception):
+    status = 400
+
+
+class CountingModel:
+    """Counts a token for each of so many characters, and refuses what is above its window."""
+
+    def __init__(self, message: str, window: int = 4_000, characters: float = 1.0, **attributes: Any):
+        self.message, self.window, self.characters = message, window, characters
+        self.replies = ["Paris"]
+        self.calls: list[tuple[str, int, bool]] = []  # each prompt, its limit, and whether it was accepted
+        self.__dict__.update({"context_window": window, **attributes})
+
+    def run(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any]) -> Any:
+        text, limit = messages[-1].text or "", generation_kwargs["max_tokens"]
+        counted = int(len(text) / self.characters)
+        accepted = counted + limit <= self.window
+        self.calls.append((text, limit, accepted))
+        if not accepted:
+            raise Refused(self.message.format(window=self.window, total=counted + limit, prompt=counted))
+        told = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        return reply(told, finish_reason="stop", usage={"prompt_tokens": counted, "completion_tokens": 2})
+
+
+OPENAI = "This model's maximum context length is {window} tokens. However, you requested {total} tokens."
+VLLM = f"{OPENAI[:-1]} ({{prompt}} in the messages, 512 in the completion)."
+LLAMA = "{{'type': 'exceed_context_size_error', 'n_prompt_tokens': {prompt}, 'n_ctx': {window}}}"
+BARE = "context_length_exceeded"
+QUOTING = (
+    "context_length_exceeded: 'founded in 1931 with 5,200 members, 99999999 francs', you requested {total:,} tokens"
+)
+# The estimate of these words is a third of what the model counts.
+PASSAGES = [document(key, f"The {key} was built. " * 120) for key in ("tower", "bridge", "hall")]
+
+
+class TestRefusedPrompts:
+    @for_each("message, most", (OPENAI, 3), (VLLM, 3), (LLAMA, 3), (QUOTING, 4), (BARE, 8))
+    def test_shrink_by_the_number_that_the_server_states_until_they_fit(self, prompt: str, message: str, most: int):
+        model = CountingModel(message)
+        call = ModelCall("judge", model)
+
+        text, reached = call.send(prepared(call, prompt, *PASSAGES))
+
+        assert text == "Paris"
+        assert 2 <= len(model.calls) <= most
+        assert len(model.calls[-1][0]) > 1_700, "no more than needed is cut"
+        assert reached.sent_to_models[0].calls == len(model.calls), "what was refused has left as well"
+        assert kinds(reached)[-1] == "cut"
+
+    def test_teach_how_the_server_counts(self, prompt: str):
+        model = CountingModel(OPENAI)
+        call = ModelCall("judge", model)
+        for _ in range(2):
+            call.send(prepared(call, prompt, *PASSAGES))
+
+        assert [accepted for _, _, accepted in model.calls].count(False) == 1
+
+    def test_need_not_be_refused_where_a_reply_was_counted(self, prompt: str):
+        model = CountingModel(OPENAI)
+        call = ModelCall("judge", model)
+        call.send(prepared(call, prompt, PASSAGES[0]))
+        call.send(prepared(call, prompt, *PASSAGES))
+
+        assert [accepted for _, _, accepted in model.calls] == [True, True]
+
+    @for_each("message", OPENAI, BARE)
+    def test_of_which_nothing_is_left_end_with_the_words_of_the_server(self, prompt: str, message: str):
+        model = CountingModel(message, context_window=8_192, window=500)
+        call = ModelCall("judge", model)
+
+        with pytest.raises(RunError, match="The judge's model failed: .*context.length") as failure:
+            call.send(prepared(call, prompt, *PASSAGES))
+
+        assert model.calls[-1][0] == "Who?"
+        assert len(model.calls) < 20
+        assert kinds(failure.value.state)[-1] == "error"
+
+
+class TestLimits:
+    def test_of_a_reply_leave_the_prompt_whole_in_a_window_that_is_known(self, prompt: str):
+        model = CountingModel(OPENAI, 4_000, characters=3.5, knows_window=True, reply_limit=3_600)
+        call = ModelCall("judge", model)
+
+        _, reached = call.send(prepared(call, prompt, PASSAGES[0]))
+
+        [(text, limit, accepted)] = model.calls
+        assert accepted
+        assert (PASSAGES[0].content or "").strip() in text
+        assert 3_000 < limit < 3_600
+        assert kinds(reached) == []
+
+    def test_of_a_reply_are_lowered_after_a_refusal_in_a_window_that_was_a_guess(self, prompt: str):
+        model = CountingModel(BARE, 4_000, characters=3.5, reply_limit=3_500)
+        call = ModelCall("judge", model)
+
+        call.send(prepared(call, prompt, PASSAGES[0]))
+
+        (first, sent, accepted), (second, lowered, repeated) = model.calls
+        assert (first, sent, accepted, repeated) == (second, 3_500, False, True)
+        assert 2_500 < lowered < 3_500
+
+    def test_below_the_reserve_stay_as_they_are(self, prompt: str):
+        model = CountingModel(OPENAI, 4_000, characters=3.5, knows_window=True, reply_limit=300)
+        call = ModelCall("judge", model)
+
+        call.send(prepared(call, prompt, *PASSAGES, *PASSAGES))
+
+        assert [limit for _, limit, _ in model.calls] == [300]
+
+
+class TestRepeatedCalls:
+    ASKED = "Your last reply to this could not be read. Reply with one short JSON object and nothing else."
+
+    def test_are_built_on_the_prompt_that_was_accepted(self, prompt: str):
+        model = CountingModel(OPENAI)
+        model.replies = ["Hm.", "yes"]
+        call = ModelCall("judge", model)
+
+        found, _, reached = call.send_until_read(
+            prepared(call, prompt, *PASSAGES), lambda text: True if text == "yes" else None
+        )
+
+        assert found
+        assert [accepted for _, _, accepted in model.calls] == [False, True, True]
+        _, accepted, repeated = model.calls
+        assert repeated[0] == f"{accepted[0]}\n\n{self.ASKED}"
+        assert kinds(reached) == ["cut", "unreadable"]
+
+    def test_still_ask_for_json_when_they_themselves_are_too_long(self, prompt: str):
+        model = CountingModel(OPENAI)
+        model.replies = ["Hm.", "yes"]
+        call = ModelCall("judge", model)
+        ready = prepared(call, prompt, PASSAGES[0])
+        # The prompt fills the window to the last token.
+        model.window = model.context_window = len(ready.messages[0].text or "") + 512
+
+        found, _, _ = call.send_until_read(ready, lambda text: True if text == "yes" else None)
+
+        assert found
+        assert [accepted for _, _, accepted in model.calls] == [True, False, True]
+        assert model.calls[-1][0].endswith(self.ASKED)

@@ -37,6 +37,17 @@ def llama(server: FakeModelServer, weights: int | None, build: str = "b5000") ->
     server.pages["/props"] = {"default_generation_settings": {"n_ctx": 6_144}, "build_info": build}
 
 
+def test_what_a_server_counts_raises_the_estimate_at_once_and_lowers_it_slowly():
+    record, factors = ModelRecord("m"), []
+    for counted in (100, 150, 50, 50, 10_000):
+        record.learn_tokens(counted, 100)
+        factors.append(record.token_factor)
+
+    assert factors == [1.0, 1.5, 1.0, 1.0, 3.0]
+    record.learn_tokens(200, 100)
+    assert record.token_factor == 2.5
+
+
 class TestKeeping:
     def test_all_callers_of_a_model_share_what_one_learns_and_a_later_process_reads_it(self, server: FakeModelServer):
         llama(server, 1_500_000_000)

@@ -90,10 +90,35 @@ class TestSummary:
         assert after.steps == (LONG, NOW)
         assert after.events[0].data["used"] is False
 
-    def test_of_passages_that_do_not_fit_the_window_is_made_of_their_beginnings(self):
-        longer = observed_step(document("alpha", content="Alpha was built by Beta. " * 500))
+    def test_of_passages_that_do_not_fit_one_call_is_made_of_all_in_parts(self):
+        keys = ["alpha", "beta", "gamma", "delta"]
+        many = observed_step(*(document(key, content=f"{key} was built by Beta. " * 90) for key in keys))
+        script = [f"Beta built {key}." for key in keys]
+
+        after = refiner(*script, model={"context_window": 2_000}).run(state(many, NOW))["state"]
+
+        asked = [[key for key in keys if f"{key} was built" in call["prompt"]] for call in CALLS["refiner"]]
+        assert [key for part in asked for key in part] == keys
+        assert 1 < len(asked) <= 4
+        assert all(
+            call["prompt"].count("was built by Beta") == 90 * len(part)
+            for call, part in zip(CALLS["refiner"], asked, strict=True)
+        )
+        assert after.steps[0].refined.content == "\n".join(script[: len(asked)])
+        assert kinds(after) == ["refined"]
+
+    def test_replaces_nothing_that_the_model_did_not_read(self):
+        longer = observed_step(document("alpha", content="Alpha was built by Beta. " * 500), document("beta"))
 
         after = refined(longer, NOW, model={"context_window": 1_500})
 
-        assert after.steps[0].refined is not None
-        assert kinds(after) == ["cut", "refined"]
+        assert after.steps == (longer, NOW)
+        assert after.events[-1].data["used"] is False
+
+    def test_replaces_nothing_if_a_part_came_out_empty(self):
+        many = observed_step(*(document(key, content="It was built by Beta. " * 90) for key in ("alpha", "beta")))
+
+        after = refiner("Beta built it.", "", model={"context_window": 1_700}).run(state(many, NOW))["state"]
+
+        assert len(CALLS["refiner"]) == 2
+        assert after.steps == (many, NOW)
