@@ -23,7 +23,7 @@ from prefrag.components.recording import RECORDING
 from prefrag.components.settings import settings
 from prefrag.components.state.answer_composer import awaited, compose
 from prefrag.components.state.request_limits import check_filters, keep_newest_turns
-from prefrag.components.state.state import AskBack, Event, RunError, State
+from prefrag.components.state.state import AskBack, Event, RunError, RunSettings, State
 from prefrag.components.state.web_switch import CLOSED_BY_REQUEST, web_closed_by
 from prefrag.components.tracing import measure_run, sent_to_tracing
 from prefrag.pipelines.loading import find, load, read
@@ -64,11 +64,16 @@ class RunFailed(PrefragError, RuntimeError):
 
 
 def limit_deadline(deadline: float | None) -> float:
-    """Return the seconds that a run may take: the deadline of its request, but at most ``PREFRAG_RUN_SECONDS``."""
+    """Return the seconds that a run may take: the deadline of its request, but at most ``PREFRAG_RUN_SECONDS``.
+
+    :raises BadInput: When the deadline is not a number above zero.
+    """
     longest = settings.run_seconds
-    if deadline is not None and not deadline > 0:
-        raise BadInput(f"deadline is {deadline}: give the seconds that the run may take.")
-    return longest if deadline is None else min(deadline, longest)
+    if deadline is None:
+        return longest
+    if isinstance(deadline, bool) or not isinstance(deadline, int | float) or not deadline > 0:
+        raise BadInput(f"deadline is {deadline!r}: give the seconds that the run may take, as a number above zero.")
+    return min(deadline, longest)
 
 
 async def stream(
@@ -80,16 +85,17 @@ async def stream(
 
     :param pipeline: A loaded pipeline with the components ``start`` and ``answer``.
     :param question: The question.
-    :param deadline: The seconds after which the run is stopped; by default ``PREFRAG_RUN_SECONDS``, or 600.
+    :param deadline: The seconds after which the run is stopped, at most ``PREFRAG_RUN_SECONDS``, its default.
     :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
     :returns: The events, then the result.
     :raises ValueError: When the question or an option is invalid.
     :raises RunFailed: When the run fails or is stopped.
     """
+    seconds = limit_deadline(deadline)
     inputs, context = _prepare(pipeline, question, options)
     with measure_run(context) as measured:
         try:
-            async with aclosing(_run(pipeline, inputs, context, deadline)) as outputs:
+            async with aclosing(_run(pipeline, inputs, context, seconds)) as outputs:
                 async for output in outputs:
                     if isinstance(output, dict):
                         measured.tags |= _count(output, _name_end(output))
@@ -107,7 +113,7 @@ async def stream(
 
 
 async def _run(
-    pipeline: Any, inputs: dict[str, Any], context: Context, deadline: float | None
+    pipeline: Any, inputs: dict[str, Any], context: Context, deadline: float
 ) -> AsyncGenerator[Event | dict[str, Any], None]:
     # Do not watch joiners: they add nothing to the trace, and Haystack copies every watched output.
     watched = {name for name, part in pipeline.walk() if name != "answer" and not isinstance(part, BranchJoiner)}
@@ -118,7 +124,8 @@ async def _run(
     composer, results = pipeline.get_component("answer"), list[dict[str, Any]]()
     context.run(awaited.set, (composer, results))
     local = getattr(composer, "local_source", "local")
-    deadline = limit_deadline(None) if deadline is None else deadline
+    # What a failure reports of a run that ends before its first component.
+    first = State(inputs["question"], RunSettings((), local))
     began = arrived.get() or asyncio.get_running_loop().time()
     engine = pipeline.run_async_generator({"start": inputs}, include_outputs_from=watched)
     try:
@@ -137,12 +144,12 @@ async def _run(
                             seen[id(event)] = event
                             yield event
     except AuditLogFailed as error:
-        raise _make_failure(str(error), state, local) from error
+        raise _make_failure(str(error), state or first, local) from error
     except TimeoutError as error:
         raise _make_failure(
             f"The run was given up after {deadline:g} s. Ask again, lower max_steps, or allow more with "
             "PREFRAG_RUN_SECONDS.",
-            state,
+            state or first,
             local,
             http_status=504,
         ) from error
@@ -158,10 +165,10 @@ async def _run(
             return
         elif state is None and isinstance(cause, ValueError):
             raise cause from error
-        raise _make_failure(str(cause), state, local, **_find_status(error)) from error
+        raise _make_failure(str(cause), state or first, local, **_find_status(error)) from error
     # Haystack ends without an output if a component waits for an input that never arrives.
     raise _make_failure(
-        "The pipeline ended without an answer: a path through its connections leads nowhere.", state, local
+        "The pipeline ended without an answer: a path through its connections leads nowhere.", state or first, local
     )
 
 
@@ -410,7 +417,5 @@ def _find_status(error: Exception) -> dict[str, Any]:
     return {"http_status": BadInput.http_status} if is_refused else status_if_busy(error)
 
 
-def _make_failure(message: str, state: State | None, local: str, **answer: Any) -> RunFailed:
-    if state is None:
-        return RunFailed(message, {"errors": [message]}, **answer)
+def _make_failure(message: str, state: State, local: str, **answer: Any) -> RunFailed:
     return RunFailed(message, compose(state, local, error=message), **answer)

@@ -150,10 +150,39 @@ class TestDeadline:
 
         assert [limit_deadline(given) for given in (None, 5, 20, 500)] == [20, 5, 20, 20]
 
-    @for_each("given", 0, -1, float("nan"))
-    def test_of_a_request_is_above_zero(self, given: float):
-        with pytest.raises(BadInput, match="deadline"):
+    @for_each("given", 0, -1, float("nan"), "5", True, [1])
+    def test_of_a_request_is_a_number_above_zero_for_every_caller(self, given: Any):
+        with pytest.raises(BadInput, match="deadline is .*: give the seconds .* a number above zero"):
             limit_deadline(given)
+        with pytest.raises(BadInput, match="deadline is"):
+            pipelines.ask(QUESTION, scripted(answer()), deadline=given)
+
+    async def test_of_a_call_is_bounded_by_that_of_the_operator(
+        self, monkeypatch: pytest.MonkeyPatch, server: FakeModelServer
+    ):
+        server.answers = [(200, HANG)]
+        monkeypatch.setenv("PREFRAG_RUN_SECONDS", "0.2")
+
+        with pytest.raises(RunFailed, match=r"given up after 0\.2 s"):
+            await pipelines.ask_async(calling_the_server(), QUESTION, deadline=60)
+
+    async def test_that_falls_before_the_first_component_leaves_a_whole_result(self):
+        whole = await pipelines.ask_async(scripted(answer()), QUESTION)
+        token = pipelines.asking.arrived.set(asyncio.get_running_loop().time() - 100)
+
+        with pytest.raises(RunFailed, match="given up after 90 s") as failure:
+            await pipelines.ask_async(scripted(answer()), QUESTION, deadline=90)
+
+        pipelines.asking.arrived.reset(token)
+        result = failure.value.result
+        assert result.keys() == whole.keys()
+        assert (result["question"], result["answered"], result["trace"], result["documents"]) == (
+            QUESTION,
+            False,
+            [],
+            [],
+        )
+        assert result["errors"] == [str(failure.value)]
 
     async def test_holds_without_being_given(self, monkeypatch: pytest.MonkeyPatch, server: FakeModelServer):
         server.answers = [(200, HANG)]
