@@ -240,7 +240,9 @@ class ChatModel:
         :raises ModelServerError: When the model cannot be reached or gives no usable reply.
         :raises ValueError: When a setting in the environment or a parameter is invalid.
         """
-        kwargs = limit_reply(with_parameters(self.generation_kwargs, generation_kwargs or {}), self.reply_limit)
+        own = limit_reply(self.generation_kwargs, self.reply_limit)
+        # A call's own limit wins: `ModelCall` has put the environment's into it, as far as the window allows.
+        kwargs = limit_reply(with_parameters(own, generation_kwargs or {}), None)
         chosen = self._choose()
         if isinstance(chosen, EmbeddedChatGenerator):
             if tools:

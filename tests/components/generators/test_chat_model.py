@@ -281,13 +281,29 @@ class TestCall:
         monkeypatch.setenv("PREFRAG_LLM_THINKING", value)
         monkeypatch.setenv("PREFRAG_LLM_MAX_TOKENS", "4000")
         body = {"top_k": 5, "chat_template_kwargs": {"style": "short"}}
-        call(ChatModel(), how, generation_kwargs={"max_tokens": 512, "extra_body": body})
-        call(ChatModel(), how, generation_kwargs={"max_tokens": 512, "max_completion_tokens": 9})
+        call(ChatModel(generation_kwargs={"max_tokens": 512}), how, generation_kwargs={"extra_body": body})
+        call(ChatModel(generation_kwargs={"max_tokens": 512, "max_completion_tokens": 9}), how)
         limits = [(one.get("max_tokens"), one.get("max_completion_tokens")) for one in server.requests]
         assert limits == [(4_000, None), (None, 4_000)]
         request = server.requests[0]
         assert request["chat_template_kwargs"] == {"style": "short", "enable_thinking": sent}
         assert request["top_k"] == 5
+
+    @both_ways
+    def test_a_limit_above_half_of_the_window_is_sent_as_what_the_prompt_leaves(
+        self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, how: str, tmp_path: Path
+    ):
+        monkeypatch.setenv("PREFRAG_LLM_MAX_TOKENS", "6000")
+        server.listed = {"data": [{"id": "tiny", "max_model_len": 8192}]}
+        file = tmp_path / "own.jinja"
+        file.write_text("{{ text }}")
+        caller = ModelCall("judge", ChatModel())
+        caller.warm_up()
+        ready = caller.prepare(state(), str(file), [], lambda _: {"text": "word " * 2_000})
+
+        asyncio.run(caller.send_async(ready)) if how == "async" else caller.send(ready)
+
+        assert 4_700 < server.requests[0]["max_tokens"] < 8_192 - 10_000 / 3
 
     @both_ways
     def test_a_refused_call_is_not_repeated_without_a_schema(self, server: FakeModelServer, how: str):
