@@ -7,6 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from prefrag.components.text.sentences import WORD_EDGE
+
 LONGEST = 512
 _LONGEST_QUESTION = 64
 # The number of texts whose tokens are cached: a passage is encoded with others, alone, and again in later steps.
@@ -57,13 +59,18 @@ def encode(tokenizer: Any, question: str, passages: Sequence[tuple[str, str]], l
     passage, begin, end = [-1] * len(ids), [0] * len(ids), [0] * len(ids)
     types = [0] * len(ids)
     for place, (own, begins, ends) in enumerate(encoded):
-        kept = min(len(own), cut)
+        kept = len(own) if len(own) <= cut else _whole_words(texts[place], ends, cut)
         ids += [*own[:kept], separator]
         types += [1] * (kept + 1)
         passage += [*([place] * kept), -1]
         begin += [*begins[:kept], 0]
         end += [*ends[:kept], 0]
     return ReaderInput(ids, types, texts, passage, begin, end)
+
+
+def _whole_words(text: str, ends: Sequence[int], cut: int) -> int:
+    """Find how many tokens to keep, so that no word is cut in two and no half of a number can be the answer."""
+    return next((number for number in range(cut, cut // 2, -1) if WORD_EDGE.match(text, ends[number - 1])), cut)
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)

@@ -34,10 +34,10 @@ _PLAIN_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])|\n+")
 _MAX_PLAIN = 600  # characters of a plain sentence
 # Where a text may be cut between words. A no-break space joins words, and a blank may divide the digits of a number.
 _BLANK = re.compile(r"\n|(?:(?<!\d)[^\S\n\u00a0\u2007\u202f]|[^\S\n\u00a0\u2007\u202f](?!\d{3}(?!\d)))")
-_EDGE = re.compile(rf"(?=\s|[{UNSPACED_SCRIPTS}])|(?<=[{UNSPACED_SCRIPTS}])")
+# Matches with no characters where a word ends; in scripts without blanks, at each character.
+WORD_EDGE = re.compile(rf"(?=\s|[{UNSPACED_SCRIPTS}])|(?<=[{UNSPACED_SCRIPTS}])")
 # Characters that belong to the one before, though Unicode does not call them marks: a joiner, vowels, skin colours.
 _JOINED = "\u200d\u0e33\u0eb3\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
-_BEHIND_CUT = 20  # how many characters behind a cut tell whether a sentence or a number ends there
 
 
 def sentence_ends(text: str) -> Iterator[tuple[int, int, str]]:
@@ -65,8 +65,8 @@ def find_cut(text: str, characters: int, begin: int = 0) -> int:
     """Find where to cut a text, so that no word and no number is cut in two.
 
     The place is the end of the last sentence in the second half of what may stay, else the last blank there, else the
-    last character of a script without blanks, or a blank before. Only a word is cut that would
-    fill three quarters of ``characters`` or more.
+    last character of a script without blanks, or a blank before. Only a word is cut that would fill three quarters of
+    ``characters`` or more.
 
     :param text: The text.
     :param characters: How many characters may stay.
@@ -76,14 +76,14 @@ def find_cut(text: str, characters: int, begin: int = 0) -> int:
     end = begin + max(characters, 0)
     if end >= len(text):
         return len(text)
-    behind = end + _BEHIND_CUT
+    behind = end + 20  # What follows tells whether a sentence or a number ends.
     stops = [begin + stop for stop, _, kind in sentence_ends(text[begin:behind]) if kind != "line"]
     blanks = [match.start() for match in _BLANK.finditer(text, begin + 1, behind)]
     stop, blank = (max((place for place in places if place <= end), default=begin) for places in (stops, blanks))
     if max(stop, blank) > begin + characters // 2:
         return stop if stop > begin + characters // 2 else blank
     whole = [place for place in range(end, begin, -1) if not _continues(text, place)]
-    edge = next((place for place in whole if _EDGE.match(text, place)), begin)
+    edge = next((place for place in whole if WORD_EDGE.match(text, place)), begin)
     return max(edge, blank) if max(edge, blank) > begin + characters // 4 else (whole or [end])[0]
 
 
@@ -110,9 +110,7 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     begin = 0
     for end, following in [*ends, (len(text), len(text))]:
         while begin < following:
-            stop = following
-            if end - begin > _MAX_SHOWN:
-                stop = find_cut(text, _MAX_SHOWN, begin)
+            stop = find_cut(text, _MAX_SHOWN, begin) if end - begin > _MAX_SHOWN else following
             if words := text[begin:stop].strip():
                 place = text.index(words, begin)
                 spans.append((place, place + len(words)))

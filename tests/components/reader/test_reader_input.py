@@ -52,3 +52,11 @@ def test_the_input_is_never_longer_than_allowed_and_full_where_it_can_be(tokeniz
     whole = 3 + sum(lengths) + len(lengths)
     assert len(encoded.ids) <= longest
     assert len(encoded.ids) > longest - max(1, len(lengths)) or len(encoded.ids) == whole
+
+
+@pytest.mark.parametrize("longest", range(12, 26))
+def test_a_passage_that_is_cut_ends_within_no_number(tokenizer, longest):
+    text = "the mill cost 1,250,000 in 1931, ann built it. " * 3
+    encoded = encode(tokenizer, "who", [("", text)], longest=longest)
+
+    assert text[: max(encoded.end)].split()[-1] in text.split()
