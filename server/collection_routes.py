@@ -203,7 +203,7 @@ def make_routes(
             await uploading.take(holder, journal.WAIT_SECONDS)
             until_done.callback(uploading.leave, holder)
             incoming = until_done.enter_context(journal.make_incoming(name))
-            refused = await uploads.receive_files(request, incoming)
+            positions, refused = await uploads.receive_files(request, incoming)
             arrived = [each.name for each in journal.list_arrived(incoming) if not is_corpus(each)]
             # All files have arrived. Index them in a task, which goes on even if the client disconnects now.
             work = asyncio.create_task(add(request, name, incoming, shared, until_done.pop_all()))
@@ -212,8 +212,8 @@ def make_routes(
             report = await asyncio.shield(work)
         skipped = {PurePath(each.path).name for each in report.skipped if each.line is None}
         taken = {each: uploads.uploaded_id(name, each, shared) for each in arrived if each not in skipped}
-        documents = [{"id": each, "name": file} for file, each in taken.items()]
-        return {**_describe_report(report, refused), "documents": documents}
+        documents = [{"id": each, "name": file, "position": positions.get(file)} for file, each in taken.items()]
+        return {**_describe_report(report, positions, refused), "documents": documents}
 
     @router.delete("/collections/{name}/documents/{document}", summary="Delete a document")
     async def delete_document(name: str, document: str, request: Request) -> dict[str, Any]:
@@ -323,7 +323,9 @@ def _describe_collections(shared: bool) -> list[dict[str, Any]]:
     return described
 
 
-def _describe_report(report: IndexReport, refused: list[tuple[str, str]]) -> dict[str, Any]:
+def _describe_report(
+    report: IndexReport, positions: Mapping[str, int], refused: list[dict[str, Any]]
+) -> dict[str, Any]:
     partly = [replace(each, reason=f"read in part: {each.reason}") for each in report.read_in_part]
     skipped = [(PurePath(each.path).name, each.line, each.reason) for each in [*report.skipped, *partly]]
     return {
@@ -331,9 +333,13 @@ def _describe_report(report: IndexReport, refused: list[tuple[str, str]]) -> dic
         "replaced": report.replaced,
         "unchanged": report.unchanged,
         "deleted": report.deleted,
-        "skipped": [{"name": name, "reason": reason} for name, reason in refused]
+        "skipped": refused
         + [
-            {"name": name, "reason": hide_folders(reason if line is None else f"line {line}: {reason}")}
+            {
+                "name": name,
+                "reason": hide_folders(reason if line is None else f"line {line}: {reason}"),
+                "position": positions.get(name),
+            }
             for name, line, reason in skipped
         ],
     }

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from fastapi import HTTPException, Request
 from python_multipart.exceptions import FormParserError
@@ -85,8 +85,13 @@ def _find_room_here(collection: str) -> Room:
     return Room(len(sizes), sum(sizes), count_made_by_uploads(), index_exists(index_path(collection)))
 
 
-async def receive_files(request: Request, folder: Path) -> list[tuple[str, str]]:
-    """Write the files of a form to disk as they arrive. Return the names of the refused files, each with the reason."""
+async def receive_files(request: Request, folder: Path) -> tuple[dict[str, int], list[dict[str, Any]]]:
+    """Write the files of a form to disk as they arrive.
+
+    :returns: The position in the form, from 0, of each file by its name in the folder. Then the refused files, each
+        with its `name` as it was sent, the `reason` and its `position`.
+    :raises HTTPException: If the body is too large, too slow, or not a form of files.
+    """
     limit = settings.max_upload_bytes
     too_large = HTTPException(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The upload is larger than {limit:,} bytes: send fewer files at once."
@@ -120,7 +125,7 @@ async def receive_files(request: Request, folder: Path) -> list[tuple[str, str]]
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, "The body breaks off before the end of the form.")
         if not form.files:
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"The form has no file in the field {FIELD}.")
-        return form.refused
+        return form.positions, form.refused
 
 
 class _Form:
@@ -128,7 +133,8 @@ class _Form:
 
     def __init__(self, folder: Path) -> None:
         self.files = 0
-        self.refused: list[tuple[str, str]] = []
+        self.positions: dict[str, int] = {}
+        self.refused: list[dict[str, Any]] = []
         self.has_ended = False
         self.open_file = ExitStack()
         self._folder = folder
@@ -170,10 +176,14 @@ class _Form:
             if not may_be_readable(Path(name)):
                 raise ValueError(why_left_out(Path(name).suffix.lower()))
             self._file = self.open_file.enter_context((self._folder / name).open("xb"))
+            self.positions[name] = self.files - 1
         except FileExistsError:
-            self.refused.append((shown, "another file in the form has the same name: rename one of them"))
+            self._refuse(shown, "another file in the form has the same name: rename one of them")
         except ValueError as error:
-            self.refused.append((shown, str(error)))
+            self._refuse(shown, str(error))
+
+    def _refuse(self, name: str, reason: str) -> None:
+        self.refused.append({"name": name, "reason": reason, "position": self.files - 1})
 
     def _write(self, data: bytes, start: int, end: int) -> None:
         if self._file is not None:

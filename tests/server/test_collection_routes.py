@@ -670,3 +670,14 @@ class TestForm:
 
         assert [each["name"] for each in response.json()["skipped"]] == ["b/x.txt"]
         assert kept("fresh") == {"x.txt": "First."}
+
+    @for_each("names, taken, refused", (["x.txt", "x.txt"], [0], [1]), (["x.raw", "b  c.txt", "b c.txt"], [1], [0, 2]))
+    def test_is_answered_by_the_places_of_its_files(
+        self, client: Client, names: list[str], taken: list[int], refused: list[int]
+    ):
+        files = [("files", (name, "Words.")) for name in names]
+
+        report = client.post("/collections/fresh/documents", files=files).json()
+
+        assert [each["position"] for each in report["documents"]] == taken
+        assert [each["position"] for each in report["skipped"]] == refused

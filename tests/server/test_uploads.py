@@ -99,15 +99,16 @@ class TestForm:
         sent = PART % b"a.txt" + content + END
         parts = [sent[start : start + size] for start in range(0, len(sent), size)]
         with tempfile.TemporaryDirectory() as folder:
-            assert asyncio.run(receive_files(upload(parts), Path(folder))) == []
+            assert asyncio.run(receive_files(upload(parts), Path(folder))) == ({"a.txt": 0}, [])
             assert (Path(folder) / "a.txt").read_bytes() == content
 
     async def test_keeps_no_byte_of_a_file_whose_ending_is_not_read(self, tmp_path: Path):
         sent = PART % b"setup.exe" + b"MZ" * 500 + b"\r\n" + PART % b"a.txt" + b"Text." + END
 
-        [(name, reason)] = await receive_files(upload([sent]), tmp_path)
+        positions, refused = await receive_files(upload([sent]), tmp_path)
 
-        assert (name, reason) == ("setup.exe", "of a kind that is not read")
+        assert refused == [{"name": "setup.exe", "reason": "of a kind that is not read", "position": 0}]
+        assert positions == {"a.txt": 1}
         assert os.listdir(tmp_path) == ["a.txt"]
 
     async def test_is_never_held_in_memory(self, tmp_path: Path):
