@@ -221,6 +221,7 @@ class TestList:
         }
         assert entry["bytes"] > 0
         assert entry["changed"].endswith("+00:00")
+        assert f"  {entry['changed'][:16].replace('T', ' ')} UTC  " in default
 
     def test_says_how_to_make_the_first_and_names_what_is_wrong_with_a_damaged_one(self, corpus: Path):
         first = prefrag("indexes", "list")
