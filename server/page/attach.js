@@ -1,14 +1,16 @@
 /** The files that a question is asked about, and the dropping of files on the page. */
 
-import { call } from "./api.js";
+import { call, callIfThere } from "./api.js";
 import { announce, byId, icon, make, strange } from "./dom.js";
 import { chooseCollection, chosenCollection, onlyOwn } from "./options.js";
 import { filesOf, folderRefusal, MAY_NOT_WRITE, sentenceOf, upload } from "./upload.js";
 
 const list = byId("attachments");
 const field = byId("attach");
+const HASH_FIELD = "meta.file_hash";
 let page = { mayWrite: () => false, changed: () => {}, addToDocuments: null };
-// Each attached file has a name. While it is uploaded it has `words` (its progress), then a `hash` or a `problem`.
+// Each attached file has a name. While it is uploaded it has `words` (its progress), then a `hash` or a `problem`;
+// `arrival` is a promise that ends with the upload.
 let attached = [];
 let coming = Promise.resolve();
 
@@ -28,17 +30,32 @@ export function showAttaching() {
   draw();
 }
 
-/** @returns {Promise<boolean>} Whether every attached file can be searched. Waits until all files are uploaded. */
-export async function areReady() {
-  await coming;
-  return attached.every((one) => one.hash);
+/** @returns {object[]} The files that are attached now. */
+export function attachedFiles() {
+  return [...attached];
 }
 
-/** @returns {{names: string[], options: object}} The names of the attached files, and options that search only them. */
-export function attachment() {
-  const names = attached.map((one) => one.name);
-  const only = { field: "meta.file_hash", operator: "in", value: attached.map((one) => one.hash) };
-  return { names, options: names.length ? { ...onlyOwn(), filters: only } : {} };
+/**
+ * Wait until files are uploaded.
+ * @param {object[]} files Some of the attached files.
+ * @returns {Promise<string>} Why a question cannot be asked about all of them, in a sentence; empty if it can.
+ */
+export async function whenRead(files) {
+  await Promise.all(files.map((file) => file.arrival));
+  if (!files.every((file) => attached.includes(file))) return "Not asked: an attached file was removed while it was being read.";
+  return files.every((file) => file.hash) ? "" : "Not asked: an attached file cannot be searched. Remove it to ask about the others.";
+}
+
+/** @param {object[]} files Files that are read. @returns {object} Options with which a question searches only them. */
+export function onlyFiles(files) {
+  return { ...onlyOwn(), filters: { field: HASH_FIELD, operator: "in", value: files.map((file) => file.hash) } };
+}
+
+/** @param {import("./history.js").Turn} turn A turn, whose files are attached again, and no others. */
+export function attachAsIn({ attached: names, options: { filters } }) {
+  const hashes = filters?.field === HASH_FIELD && Array.isArray(filters.value) ? filters.value : [];
+  attached = hashes.map((hash, number) => ({ name: names?.[number] ?? "A file", hash, collection: chosenCollection() }));
+  draw();
 }
 
 /** Detach all files, so that the next question searches the whole collection. */
@@ -63,22 +80,23 @@ function attach(files, folders = []) {
     attached.push(...arriving);
     // Send one group of files after another, as the service indexes them.
     coming = coming.then(() => send(collection, files, arriving));
+    for (const file of arriving) file.arrival = coming;
   }
   draw();
 }
 
 async function send(collection, files, arriving) {
   try {
+    await nameApart(collection, arriving);
     const { documents, skipped } = await upload(collection, files, (words) => {
       arriving.forEach((one) => { one.words = words; });
       draw();
-    });
-    const reasons = new Map(skipped.map(({ name, reason }) => [name, reason]));
-    for (const one of arriving) {
-      // The service stores names in one Unicode form and with single spaces.
-      const kept = documents.find(({ name }) => name === one.name.normalize("NFC").trim().replace(/\s+/g, " "));
-      if (kept) one.hash = (await call(`collections/${encodeURIComponent(collection)}/documents/${kept.id}`)).hash;
-      else one.problem = reasons.has(one.name) ? `Not added: ${reasons.get(one.name)}.` : "The file was added to the collection. You cannot ask about it alone, because each of its entries is a document of its own.";
+    }, arriving.map((one) => one.name));
+    for (const [number, one] of arriving.entries()) {
+      const taken = documents.find(({ position }) => position === number);
+      const refused = skipped.find(({ position }) => position === number);
+      if (taken) one.hash = (await call(`collections/${encodeURIComponent(collection)}/documents/${taken.id}`)).hash;
+      else one.problem = refused ? `Not added: ${refused.reason}.` : "The file was added to the collection. You cannot ask about it alone, because each of its entries is a document of its own.";
     }
     announce(arriving.map((one) => one.problem ?? `${one.name} was read.`).join(" "));
     await page.changed();
@@ -89,6 +107,24 @@ async function send(collection, files, arriving) {
   }
   draw();
 }
+
+// A file replaces an earlier one of the same name. So a file gets another name if one of its name is attached already.
+async function nameApart(collection, arriving) {
+  const taken = new Set(attached.filter((one) => one.hash && !arriving.includes(one)).map(storedName));
+  let listed = null;
+  for (const one of arriving) {
+    if (taken.has(storedName(one))) {
+      listed ??= (await callIfThere(`collections/${encodeURIComponent(collection)}/documents`))?.documents ?? [];
+      const others = new Set([...taken, ...listed.map(storedName)]);
+      const [, stem, ending] = one.name.match(/^(.*?)(\.[^.]*)?$/s);
+      for (let number = 2; others.has(storedName(one)); number += 1) one.name = `${stem} (${number})${ending ?? ""}`;
+    }
+    taken.add(storedName(one));
+  }
+}
+
+// The service stores names in one Unicode form and with single spaces, and some disks do not tell capitals apart.
+const storedName = ({ name }) => name.normalize("NFC").trim().replace(/\s+/g, " ").toLowerCase();
 
 function draw() {
   // A question searches one collection, so detach the files of other collections.

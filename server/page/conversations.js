@@ -1,7 +1,7 @@
 /** The list of conversations. They can be searched, named, pinned, deleted, saved to a file and opened from a file. */
 
 import { announce, byId, icon, make } from "./dom.js";
-import { addConversation, changeConversation, forgetConversation, newConversation, nameOf, readConversations } from "./history.js";
+import { addConversation, changeConversation, forgetConversation, newConversation, newId, nameOf, readConversations } from "./history.js";
 import { markdownOf } from "./markdown.js";
 
 const dialog = byId("conversation-dialog");
@@ -9,6 +9,7 @@ const list = byId("conversations");
 const search = byId("conversation-search");
 const KIND = "prefrag conversation";
 const MOST_BYTES = 5_000_000;
+const OPTIONS = ["index", "sources", "filters", "folders", "kinds", "since", "until"];
 let at = { current: () => null, open: () => {}, begin: () => {} };
 let chosen = null;
 
@@ -51,13 +52,17 @@ function choose(one) {
   chosen = one;
   byId("conversation-name").value = nameOf(one);
   byId("conversation-pinned").checked = Boolean(one.pinned);
+  byId("conversation-problem").hidden = true;
   dialog.showModal();
 }
 
 byId("conversation-form").addEventListener("submit", (event) => {
   event.preventDefault();
   const changes = { name: byId("conversation-name").value.trim(), pinned: byId("conversation-pinned").checked };
-  changeConversation(chosen.id, changes);
+  const problem = changeConversation(chosen.id, changes);
+  byId("conversation-problem").hidden = !problem;
+  byId("conversation-problem").textContent = problem;
+  if (problem) return;
   if (chosen.id === at.current()?.id) Object.assign(at.current(), changes);
   dialog.close();
   drawConversations();
@@ -117,9 +122,15 @@ function readFile(text) {
   if (given?.kind !== KIND || !Array.isArray(given.turns) || !given.turns.every(isTurn)) return null;
   const name = typeof given.name === "string" ? given.name : "";
   const turns = given.turns.map(({ question, pipeline, options, isSuggested, attached, narrowed, events, result, failure }) => ({
-    question, pipeline, options, isSuggested: Boolean(isSuggested), attached: Array.isArray(attached) ? attached.map(String) : [],
+    id: newId(), question, pipeline, options: optionsOf(options), isSuggested: Boolean(isSuggested), attached: Array.isArray(attached) ? attached.map(String) : [],
     narrowed: String(narrowed ?? ""), events: events.map(({ kind, step, text: words, data }) => ({ kind, step, text: words, data })), result, failure }));
   return { ...newConversation(), name, pinned: false, turns };
+}
+
+// These only limit a question. The web can be closed here, but not opened.
+function optionsOf(options) {
+  const limits = OPTIONS.filter((name) => name in options).map((name) => [name, options[name]]);
+  return { ...Object.fromEntries(limits), ...(options.web === false ? { web: false } : {}) };
 }
 
 function isResult(result) {

@@ -89,7 +89,11 @@ function collectionChoice() {
 
 function dropZone() {
   const input = make("input", { type: "file", multiple: true, id: "files", class: "visually-hidden" });
-  input.addEventListener("change", () => add([...input.files]));
+  input.addEventListener("change", () => {
+    add([...input.files]);
+    // Otherwise the same file, chosen again after a failure, would not count as a change.
+    input.value = "";
+  });
   return make("div", { class: "drop" }, icon("upload"), make("p", {}, "Drop files anywhere on the page, or"),
     input, make("label", { for: "files", class: "button" }, "Choose files"));
 }

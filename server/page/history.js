@@ -1,26 +1,28 @@
 /** The conversations, which are stored in this browser and nowhere else. */
 
-const NAME = "prefrag.conversations";
-const MOST = 50;
+import { readStored, writeStored } from "./storage.js";
+
+const NAME = "prefrag.conversations", FORGOTTEN = "prefrag.forgotten";
+const MOST = 50, MOST_FORGOTTEN = 500;
 const NOT_ANSWERED = "Found, not answered.";
 // How many earlier messages are sent with a question. The service reads fewer.
 const TURNS = 20;
 
 /**
- * @typedef {{question: string, options: object, pipeline: string, events: object[], result: object|null,
- *     failure: {status: number, message: string}|null, rating?: string}} Turn
+ * @typedef {{id: string, question: string, options: object, pipeline: string, events: object[], result: object|null,
+ *     failure: {status: number, message: string}|null, attached: string[], narrowed: string, rating?: string}} Turn
  * @typedef {{id: string, turns: Turn[], name?: string, pinned?: boolean}} Conversation
  */
 
+// Other tabs write too. So each function below reads what is stored now, and changes only its own part of it.
+
 /** @returns {Conversation[]} The conversations: first the pinned ones, then the others, both with the newest first. */
 export function readConversations() {
-  try {
-    const kept = JSON.parse(localStorage.getItem(NAME) ?? "[]");
-    return Array.isArray(kept) ? kept.filter((one) => Array.isArray(one?.turns)).map(unpack).sort(byPin) : [];
-  } catch {
-    return [];
-  }
+  const stored = readJson(NAME, []);
+  return Array.isArray(stored) ? stored.filter(isConversation).map(unpack).sort(byPin) : [];
 }
+
+const isConversation = (one) => Array.isArray(one?.turns) && one.turns.every((turn) => Array.isArray(turn?.events));
 
 const byPin = (one, other) => Boolean(other.pinned) - Boolean(one.pinned);
 
@@ -29,17 +31,29 @@ export function nameOf(conversation) {
   return conversation.name || (conversation.turns[0]?.question ?? "");
 }
 
-/** @param {Conversation} conversation The conversation to store. The oldest unpinned ones are dropped for it. */
-export function keepConversation(conversation) {
-  const others = readConversations().filter((one) => one.id !== conversation.id);
-  const all = [conversation, ...others].sort(byPin).slice(0, MOST).map(pack);
-  while (all.length) {
-    try {
-      localStorage.setItem(NAME, JSON.stringify(all));
-      return;
-    } catch {
-      all.pop();
-    }
+/**
+ * Store a turn that has ended or was changed, with earlier ones that are not stored. A deleted conversation stays deleted.
+ * @param {Conversation} conversation The conversation. The oldest unpinned ones are dropped for it.
+ * @param {Turn} turn One of its turns.
+ * @returns {string} Why the turn is not stored, in a sentence; empty if it is.
+ */
+export function keepTurn(conversation, turn) {
+  if (isForgotten(conversation.id)) return "This conversation was deleted, so this is not stored.";
+  const all = readConversations();
+  const stored = all.find(({ id }) => id === conversation.id) ?? { ...conversation, turns: [] };
+  const turns = new Map(stored.turns.map((one) => [one.id, one]));
+  for (const one of conversation.turns) {
+    const isMissing = !turns.has(one.id) && (one.result || one.failure);
+    if (one === turn || isMissing) turns.set(one.id, one);
+  }
+  const others = all.filter(({ id }) => id !== conversation.id);
+  for (;;) {
+    const written = [{ ...stored, turns: [...turns.values()] }, ...others];
+    const problem = others.length < MOST ? write(written) : `${MOST} pinned conversations are stored already`;
+    if (!problem) return "";
+    const oldest = others.findLastIndex(({ pinned }) => !pinned);
+    if (oldest < 0) return `${problem}, so this is lost when you close the page.`;
+    others.splice(oldest, 1);
   }
 }
 
@@ -50,34 +64,72 @@ export function keepConversation(conversation) {
  */
 export function addConversation(conversation) {
   const all = readConversations();
-  if (all.length >= MOST) return false;
-  try {
-    localStorage.setItem(NAME, JSON.stringify([conversation, ...all].map(pack)));
-  } catch {
-    return false;
-  }
-  return true;
+  return all.length < MOST && !write([conversation, ...all]);
 }
 
-/** @param {string} id The conversation to change. @param {{name?: string, pinned?: boolean}} changes What changes. */
+/**
+ * Name or pin a conversation.
+ * @param {string} id The conversation.
+ * @param {{name: string, pinned: boolean}} changes What changes.
+ * @returns {string} Why this is not stored, in a sentence; empty if it is.
+ */
 export function changeConversation(id, changes) {
-  const all = readConversations().map((one) => (one.id === id ? { ...one, ...changes } : one));
-  localStorage.setItem(NAME, JSON.stringify(all.map(pack)));
+  const problem = write(readConversations().map((one) => (one.id === id ? { ...one, ...changes } : one)));
+  return problem && `${problem}: delete some conversations first.`;
 }
 
 /** @param {string} id The conversation to forget. */
 export function forgetConversation(id) {
-  localStorage.setItem(NAME, JSON.stringify(readConversations().filter((one) => one.id !== id).map(pack)));
+  const { cleared, ids } = readForgotten();
+  write(readConversations().filter((one) => one.id !== id));
+  writeStored(FORGOTTEN, JSON.stringify({ cleared, ids: [...ids, id].slice(-MOST_FORGOTTEN) }));
 }
 
-/** Forget all conversations. */
+/** Forget all conversations, also those that other tabs have not stored yet. */
 export function clearConversations() {
-  localStorage.removeItem(NAME);
+  writeStored(NAME, null);
+  writeStored(FORGOTTEN, JSON.stringify({ cleared: Date.now(), ids: [] }));
+}
+
+/** @param {string} id A conversation. @returns {boolean} Whether it was deleted, in this tab or in another one. */
+export function isForgotten(id) {
+  const { cleared, ids } = readForgotten();
+  // An id begins with the time at which it was made.
+  return ids.includes(id) || parseInt(id, 36) < cleared;
+}
+
+/** @param {() => void} listener Is called when another tab has changed or deleted conversations. */
+export function onOtherTab(listener) {
+  addEventListener("storage", ({ key }) => [null, NAME, FORGOTTEN].includes(key) && listener());
+  // A page to which the user goes back has missed these events.
+  addEventListener("pageshow", ({ persisted }) => persisted && listener());
+}
+
+function readForgotten() {
+  return { cleared: 0, ids: [], ...readJson(FORGOTTEN, {}) };
+}
+
+function readJson(name, otherwise) {
+  try {
+    return JSON.parse(readStored(name)) ?? otherwise;
+  } catch {
+    return otherwise;
+  }
+}
+
+function write(conversations) {
+  return writeStored(NAME, JSON.stringify(conversations.sort(byPin).map(pack)));
 }
 
 /** @returns {Conversation} A conversation without a turn. */
 export function newConversation() {
-  return { id: `${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 8)}`, turns: [] };
+  return { id: newId(), turns: [] };
+}
+
+/** @returns {string} The id of a new conversation or turn. */
+export function newId() {
+  const time = Math.max(Date.now(), readForgotten().cleared);
+  return `${time.toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
 }
 
 /**
@@ -100,8 +152,9 @@ function pack(conversation) {
 }
 
 function unpack(conversation) {
-  return { ...conversation, turns: conversation.turns.map((turn) => ({
-    ...turn, result: turn.result && { ...turn.result,
+  // Turns that an earlier version stored have no ids.
+  return { ...conversation, turns: conversation.turns.map((turn, number) => ({
+    id: String(number), ...turn, result: turn.result && { ...turn.result,
       trace: turn.events.map(({ kind, step, data }) => ({ kind, step, ...data })) },
   })) };
 }

@@ -62,7 +62,7 @@ export function placeOf(document) {
 /** @param {object} document A document of a result, or an opened one. @returns {string} Its date, and whether the date is from the file's name or last change. May be empty. */
 export function dateOf({ date, date_in: where, modified }) {
   if (date) return where === "name" ? `${date} (in the file name)` : date;
-  return modified ? `changed ${modified}` : "";
+  return modified ? `changed ${modified} (UTC)` : "";
 }
 
 const STANDINGS = { superseded: "superseded", draft: "draft", old: "old" };
@@ -117,12 +117,11 @@ export function sizeName(bytes) {
  */
 export function splitAtSentence(document, wanted = "") {
   const content = document.content ?? "";
-  const place = wanted ? content.indexOf(wanted) : -1;
-  if (place >= 0) return [content.slice(0, place), wanted, content.slice(place + wanted.length)];
   const { start, end } = document.sentence ?? {};
   const characters = Array.from(content);
-  if (!(Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start < end && end <= characters.length)) {
-    return [content, "", ""];
-  }
-  return [[0, start], [start, end], [end]].map(([from, to]) => characters.slice(from, to).join(""));
+  const hasBest = Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start < end && end <= characters.length;
+  const best = hasBest ? [[0, start], [start, end], [end]].map(([from, to]) => characters.slice(from, to).join("")) : [content, "", ""];
+  // A sentence may stand in the passage several times: then the best one is meant, if it has the same words.
+  const place = wanted && wanted !== best[1] ? content.indexOf(wanted) : -1;
+  return place < 0 ? best : [content.slice(0, place), wanted, content.slice(place + wanted.length)];
 }

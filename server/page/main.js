@@ -3,22 +3,24 @@
 import { call, callIfThere } from "./api.js";
 import { connectConversations, drawConversations } from "./conversations.js";
 import { byId } from "./dom.js";
-import { areReady, attachDocument, attachment, connectAttachments, detachAll, showAttaching } from "./attach.js";
+import { attachAsIn, attachDocument, attachedFiles, connectAttachments, detachAll, onlyFiles, showAttaching, whenRead } from "./attach.js";
 import { add, confirm, showDocuments, shownCollection } from "./documents.js";
 import { describe } from "./failures.js";
 import { showFolder } from "./folder.js";
-import { clearConversations, historyOf, keepConversation, newConversation } from "./history.js";
+import { clearConversations, historyOf, isForgotten, keepTurn, newConversation, newId, onOtherTab, readConversations } from "./history.js";
 import { isRemembered, keepKey, readKey } from "./key.js";
-import { narrowing } from "./narrow.js";
-import { chosenCollection, chosenPipeline, onlyOwn, runOptions, showOptions } from "./options.js";
+import { narrowAsIn, narrowing } from "./narrow.js";
+import { chooseAsIn, chosenCollection, chosenPipeline, closeWeb, onlyOwn, runOptions, showOptions, withoutClosed } from "./options.js";
 import { TurnView } from "./run.js";
+import { writeStored } from "./storage.js";
 import { showSuggestions } from "./suggestions.js";
 import { useToken } from "./token.js";
 
 const question = byId("question");
 let conversation = newConversation();
 let running = null;
-let waiting = false;
+// The turn that will be asked as soon as its files are read.
+let waiting = null;
 let access = null;
 let collections = null;
 
@@ -28,7 +30,10 @@ async function start() {
     access = await callIfThere("access");
     const { pipelines } = await call("pipelines");
     await listCollections();
+    const isFirst = !chosenPipeline();
     showOptions(pipelines, collections);
+    // The user may have opened a conversation before there was anything to choose.
+    if (isFirst && conversation.turns.length) say(chooseAgain(conversation.turns.at(-1)));
     if (refused && !access?.writes) notice(refused);
     else notice(pipelines.length ? "" : "The service is still starting. Reload the page in a moment.");
   } catch (failure) {
@@ -58,25 +63,48 @@ function notice(text) {
 // Asking
 
 async function ask(text, isSuggested = false) {
-  if (running || waiting || !text) return;
-  if (!chosenPipeline()) {
-    await start();
-    // Leave the question in its field.
-    if (!chosenPipeline()) return;
-  }
-  waiting = true;
-  const ready = await areReady().finally(() => { waiting = false; });
-  // Leave the question in its field: the list of attachments shows what is wrong with a file.
-  if (!ready) return;
+  if (!text || !(await isReady())) return;
+  say("");
+  if (isSuggested) closeWeb();
+  // What is on the page now is asked, whatever is chosen while the files are read.
+  const files = attachedFiles();
+  // Questions with attached files and suggested questions are about certain documents already, so do not narrow them.
+  const narrowed = files.length || isSuggested ? { options: {}, words: "" } : narrowing();
+  const turn = newTurn({ question: text, pipeline: chosenPipeline(), narrowed: narrowed.words, isSuggested,
+    options: { ...runOptions(), ...narrowed.options, ...(files.length || isSuggested ? onlyOwn() : {}) } });
+  waiting = turn;
+  const problem = await whenRead(files);
+  // If the user has opened another conversation, that has been said already.
+  if (waiting !== turn) return;
+  waiting = null;
+  // Leave the question in its field.
+  if (problem) return say(problem);
+  if (files.length) Object.assign(turn, { attached: files.map((file) => file.name), options: { ...turn.options, ...onlyFiles(files) } });
   if (question.value.trim() === text) question.value = "";
   fit();
+  await run(turn);
+}
+
+async function askAgain(earlier) {
+  if (!(await isReady())) return;
+  say(chooseAgain(earlier, true));
+  await run(newTurn({ ...earlier, pipeline: chosenPipeline(), options: withoutClosed(earlier.options) }));
+}
+
+// Whether a question can be asked now, in the conversation that is shown.
+async function isReady() {
+  const shown = conversation;
+  if (!chosenPipeline()) await start();
+  return Boolean(chosenPipeline()) && conversation === shown && !running && !waiting;
+}
+
+function newTurn({ question: text, pipeline, options, isSuggested, attached = [], narrowed }) {
+  return { id: newId(), question: text, pipeline, options, isSuggested, attached, narrowed, events: [], result: null, failure: null };
+}
+
+async function run(turn) {
   const earlier = historyOf(conversation.turns);
-  const { names, options } = attachment();
-  // Questions with attached files and suggested questions are about certain documents already, so do not narrow them.
-  const narrowed = names.length || isSuggested ? { options: {}, words: "" } : narrowing();
-  const turn = { question: text, pipeline: chosenPipeline(), options: { ...runOptions(), ...narrowed.options, ...options, ...(isSuggested ? onlyOwn() : {}) },
-    isSuggested, attached: names, narrowed: narrowed.words, events: [], result: null, failure: null };
-  const body = { question: text, ...turn.options, ...(earlier.length ? { history: earlier } : {}) };
+  const body = { ...turn.options, question: turn.question, ...(earlier.length ? { history: earlier } : {}) };
   conversation.turns.push(turn);
   const view = addTurn(turn, conversation);
   view.node.scrollIntoView({ block: "start" });
@@ -92,10 +120,28 @@ async function ask(text, isSuggested = false) {
 }
 
 function addTurn(turn, owner) {
-  const view = new TurnView(turn, () => keepConversation(owner), () => ask(turn.question, turn.isSuggested));
+  const view = new TurnView(turn, () => keepTurn(owner, turn), () => askAgain(turn));
   showWelcome(false);
   byId("turns").append(view.node);
   return view;
+}
+
+// Choose again where and in which documents a turn searched. Returns a sentence that says so if something else was chosen.
+function chooseAgain(turn, keepsOff = false) {
+  const before = choices();
+  const missing = chooseAsIn(turn, keepsOff);
+  narrowAsIn(turn.options);
+  attachAsIn(turn);
+  return missing || (choices() === before ? "" : "Where to search is chosen again as for the last question here.");
+}
+
+function choices() {
+  return JSON.stringify([chosenPipeline(), runOptions(), narrowing().options, attachedFiles().map((file) => file.hash)]);
+}
+
+function say(text) {
+  byId("said").hidden = !text;
+  byId("said").textContent = text;
 }
 
 function showWelcome(shown) {
@@ -138,22 +184,44 @@ question.addEventListener("input", fit);
 // Conversations
 
 function open(one) {
+  // The list has the stored conversation, without the turn that is being asked.
+  if (one.id !== conversation.id) show(one);
+  showView("ask");
+  showSidebar(false);
+  question.focus();
+}
+
+function show(one) {
   running?.abort();
+  const says = [waiting && "Not asked: you have opened another conversation while a file was being read."];
+  waiting = null;
   conversation = one;
   byId("turns").replaceChildren();
   showWelcome(!one.turns.length);
   suggest();
   one.turns.forEach((turn) => addTurn(turn, one).restore());
+  if (one.turns.length && chosenPipeline()) says.push(chooseAgain(one.turns.at(-1)));
+  say(says.filter(Boolean).join(" "));
   drawConversations();
-  showView("ask");
-  showSidebar(false);
-  question.focus();
 }
 
 function begin() {
   detachAll();
   open(newConversation());
 }
+
+onOtherTab(() => {
+  // Go on as chosen, but without the conversation that another tab has deleted.
+  if (isForgotten(conversation.id)) show(newConversation());
+  const { turns = [], ...names } = readConversations().find((one) => one.id === conversation.id) ?? {};
+  Object.assign(conversation, names);
+  for (const turn of turns) {
+    if (conversation.turns.some((one) => one.id === turn.id)) continue;
+    conversation.turns.push(turn);
+    addTurn(turn, conversation).restore();
+  }
+  drawConversations();
+});
 
 byId("new-conversation").addEventListener("click", begin);
 byId("clear-history").addEventListener("click", async () => {
@@ -277,10 +345,10 @@ byId("theme-button").addEventListener("click", () => {
   const theme = THEMES[(THEMES.indexOf(document.documentElement.dataset.theme ?? "system") + 1) % THEMES.length];
   if (theme === "system") {
     delete document.documentElement.dataset.theme;
-    localStorage.removeItem("prefrag.theme");
+    writeStored("prefrag.theme", null);
   } else {
     document.documentElement.dataset.theme = theme;
-    localStorage.setItem("prefrag.theme", theme);
+    writeStored("prefrag.theme", theme);
   }
   showTheme();
 });

@@ -8,7 +8,8 @@ import { byName } from "./tree.js";
 import { chosenCollection } from "./options.js";
 
 const box = byId("narrow");
-let chosen = { folder: "", kind: "", since: "", until: "" };
+const NOTHING = { folder: "", kind: "", since: "", until: "" };
+let chosen = { ...NOTHING };
 let owner = null, listed = null;
 
 /** @returns {{options: object, words: string}} The chosen fields as options of a question, and in words. */
@@ -18,6 +19,12 @@ export function narrowing() {
     options: { ...(folder && { folders: [folder] }), ...(kind && { kinds: [kind] }), ...(since && { since }), ...(until && { until }) },
     words: [folder, kind && formName(kind), since && `since ${since}`, until && `until ${until}`].filter(Boolean).join(" · "),
   };
+}
+
+/** @param {object} options The options of an earlier question, whose folder, kind and time are chosen again. */
+export function narrowAsIn({ folders, kinds, since, until }) {
+  choose({ folder: folders?.[0] ?? "", kind: kinds?.[0] ?? "", since: since ?? "", until: until ?? "" });
+  showFields();
 }
 
 /** Open the fields, so that the user can choose again. */
@@ -43,9 +50,12 @@ async function showFields() {
     // The user may have chosen another collection meanwhile.
     if (listed !== asked) return;
     const kinds = [...new Set(documents.map((one) => one.kind))].filter((kind) => kind !== "corpus").map((kind) => ({ value: kind, name: formName(kind) })).sort(byName);
-    fields.replaceChildren(...[choose("Folder", "folder", foldersOf(documents)), choose("Kind", "kind", kinds),
+    fields.replaceChildren(...[choice("Folder", "folder", foldersOf(documents)), choice("Kind", "kind", kinds),
       day("Since", "since"), day("Until", "until"),
-      make("button", { type: "button", class: "quiet-button", on: { click: () => forget(true) } }, "All documents"),
+      make("button", { type: "button", class: "quiet-button", on: { click: () => {
+        choose(NOTHING);
+        showFields().then(() => box.querySelector("select, input")?.focus());
+      } } }, "All documents"),
       make("p", { class: "hint" }, "The dates are those that the documents state. If you limit your question to some documents, the web is not searched.")]);
   } catch (failure) {
     if (listed !== asked) return;
@@ -63,7 +73,10 @@ function foldersOf(documents) {
   return [...all].map((name) => ({ value: name, name })).sort(byName);
 }
 
-function choose(label, name, values) {
+function choice(label, name, documented) {
+  // What an earlier question was limited to may be there no more, but still limits the next one.
+  const isMissing = chosen[name] && !documented.some((one) => one.value === chosen[name]);
+  const values = isMissing ? [...documented, { value: chosen[name], name: chosen[name] }] : documented;
   return values.length > 0 && make("label", { class: "choice" }, make("span", {}, label), make("select", { on: { change: ({ target }) => set(name, target.value) } },
     make("option", { value: "" }, "All"), values.map((one) => make("option", { value: one.value, selected: one.value === chosen[name] }, one.name))));
 }
@@ -79,17 +92,16 @@ function set(name, value) {
   showWords();
 }
 
-function forget(again = false) {
-  chosen = { folder: "", kind: "", since: "", until: "" };
+function choose(fields) {
+  chosen = { ...fields };
   listed = null;
   showWords();
-  if (again) showFields().then(() => box.querySelector("select, input")?.focus());
 }
 
 box.addEventListener("toggle", showFields);
 // Another collection has other folders, and the same collection may have new folders.
 document.addEventListener("options", () => {
-  if (owner !== chosenCollection()) forget();
+  if (owner !== chosenCollection()) choose(NOTHING);
   owner = chosenCollection();
   listed = null;
   showFields();

@@ -38,6 +38,43 @@ export function chooseCollection(name) {
   draw();
 }
 
+/**
+ * Choose the method, the collection and the sources with which a turn was asked.
+ * @param {import("./history.js").Turn} turn The turn.
+ * @param {boolean} keepsOff Whether sources that are switched off now stay so.
+ * @returns {string} What cannot be chosen, in a sentence; empty if everything can.
+ */
+export function chooseAsIn({ pipeline, options }, keepsOff) {
+  if (pipelines.some((one) => one.name === pipeline)) chosen.pipeline = pipeline;
+  const index = options.index ?? collections?.find((one) => one.default)?.name;
+  const isThere = collections?.some((one) => one.name === index);
+  if (isThere) chosen.index = index;
+  if (!keepsOff) chosen.off.clear();
+  for (const { name, external } of current()?.sources ?? []) {
+    const isLeftOut = options.sources && !options.sources.includes(name);
+    if (isLeftOut || (external && options.web === false)) chosen.off.add(name);
+  }
+  draw();
+  return options.index && !isThere ? `The collection ${options.index} is not there any more: now ${chosen.index} is searched.` : "";
+}
+
+/**
+ * Leave the sources out that are switched off now.
+ * @param {object} options The options of an earlier question.
+ * @returns {object} These options without such sources.
+ */
+export function withoutClosed(options) {
+  if (!chosen.off.size) return options;
+  const names = options.sources ?? (current()?.sources ?? []).map((source) => source.name);
+  return { ...options, sources: names.filter((name) => !chosen.off.has(name)), ...(isWebClosed() ? { web: false } : {}) };
+}
+
+/** Switch the web off. */
+export function closeWeb() {
+  externalSources().forEach(({ name }) => chosen.off.add(name));
+  draw();
+}
+
 /** @returns {object} Options with which a question searches only the user's own documents. */
 export function onlyOwn() {
   return { sources: (current()?.sources ?? []).filter((source) => !source.external).map((source) => source.name), web: false };
@@ -81,7 +118,7 @@ function draw() {
   const sources = current()?.sources ?? [];
   byId("options").replaceChildren(
     ...(collections?.length > 1 ? [choice("Collection", collections.map((one) => one.name), chosen.index, (name) => { chosen.index = name; })] : []),
-    ...(pipelines.length > 1 ? [choice("Method", pipelines.map((one) => one.name), chosen.pipeline, (name) => { chosen.pipeline = name; })] : []),
+    ...(pipelines.length > 1 ? [choice("Method", pipelines.map((one) => one.name), chosen.pipeline, chooseMethod)] : []),
     ...sources.map(sourceSwitch));
   const closed = sources.find((source) => !isOpen(source));
   byId("closed").hidden = !closed;
@@ -93,6 +130,21 @@ function draw() {
       (part, at) => (at % 2 ? make("code", {}, part) : part)));
     byId("closed").title = byId("closed").textContent;
   }
+}
+
+function externalSources() {
+  return (current()?.sources ?? []).filter((source) => source.external);
+}
+
+function isWebClosed() {
+  return externalSources().length > 0 && externalSources().every((source) => chosen.off.has(source.name));
+}
+
+// Another method may have other sources on the web. If the web is off, they are off too.
+function chooseMethod(name) {
+  const isClosed = isWebClosed();
+  chosen.pipeline = name;
+  if (isClosed) closeWeb();
 }
 
 function choice(label, names, value, choose) {

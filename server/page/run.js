@@ -12,7 +12,7 @@ import { Steps } from "./steps.js";
 export class TurnView {
   /**
    * @param {import("./history.js").Turn} turn The turn.
-   * @param {() => void} save Stores the turn.
+   * @param {() => string} save Stores the turn, or returns why it is not stored.
    * @param {() => void} askAgain Asks the question of the turn again.
    */
   constructor(turn, save, askAgain) {
@@ -21,10 +21,12 @@ export class TurnView {
     this.askAgain = askAgain;
     this.steps = new Steps(isExternal);
     this.outcome = make("div", { class: "outcome" });
+    this.problem = make("p", { class: "problem", role: "status", hidden: true });
     this.node = make("article", { class: "turn" }, strange("h2", turn.question, "question"),
       turn.attached?.length > 0 && make("p", { class: "hint asked-of" }, icon("attached"),
         make("span", {}, "Asked about ", strange("span", turn.attached.join(", ")), " alone")),
-      turn.narrowed && strange("p", `Only ${turn.narrowed}`, "hint asked-of"), this.steps.node, this.outcome);
+      turn.narrowed && strange("p", `Only ${turn.narrowed}`, "hint asked-of"),
+      whereOf(turn) && strange("p", whereOf(turn), "hint asked-of"), this.steps.node, this.outcome, this.problem);
   }
 
   /** Show a turn that ended earlier. */
@@ -59,8 +61,13 @@ export class TurnView {
       announce(stopped ? "Stopped." : describe(error).title);
     } finally {
       this._end();
-      this.save();
+      this._save();
     }
+  }
+
+  _save() {
+    this.problem.textContent = this.save();
+    this.problem.hidden = !this.problem.textContent;
   }
 
   _end() {
@@ -73,11 +80,17 @@ export class TurnView {
       isRefused ? "Choose other documents" : "Ask again");
     if (turn.result) {
       for (const document of turn.result.documents ?? []) document.collection = turn.options?.index ?? "";
-      this.outcome.replaceChildren(answerCard(turn.result, turn, this.save));
+      this.outcome.replaceChildren(answerCard(turn.result, turn, () => this._save()));
     } else if (turn.failure?.status === -1) {
       this.outcome.replaceChildren(make("p", { class: "hint" }, "You stopped this run. "), again);
     } else {
       this.outcome.replaceChildren(...[failureBox(turn.failure ?? { status: 0 }, again), foundSoFar(turn.partial)].filter(Boolean));
     }
   }
+}
+
+// The collection, unless it is the default one, and whether the web was closed, unless another line says this already.
+function whereOf({ options, attached }) {
+  const isClosed = options?.web === false && !attached?.length;
+  return [options?.index && `In ${options.index}`, isClosed && "Without the web"].filter(Boolean).join(" · ");
 }

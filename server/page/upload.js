@@ -10,12 +10,13 @@ export const MAY_NOT_WRITE = "With your access key you can ask, but not add file
  * @param {string} collection The collection.
  * @param {File[]} files The files.
  * @param {(words: string) => void} show Is called with the progress in words.
+ * @param {string[]} [names] The names under which the files are stored.
  * @returns {Promise<object>} The service's report on what it indexed.
  * @throws {Failure}
  */
-export async function upload(collection, files, show) {
+export async function upload(collection, files, show, names = files.map((file) => file.name)) {
   const form = new FormData();
-  files.forEach((file) => form.append("files", file, file.name));
+  files.forEach((file, position) => form.append("files", file, names[position]));
   show("Sending …");
   return send(`collections/${encodeURIComponent(collection)}/documents`, form, (share) => {
     show(share < 1 ? `Sending ${Math.floor(100 * share)}% …` : "Reading …");

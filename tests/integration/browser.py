@@ -83,7 +83,11 @@ class ScriptedRuns:
         begun = len(self.requests)
         self.page.fill("#question", question)
         self.page.press("#question", "Enter")
-        self.page.wait_for_function("window.requests.length > " + str(begun))
+        wait_until(self.page, f"window.requests.length > {begun}")
+
+    def wait(self) -> None:
+        """Wait until no run goes on."""
+        self.page.locator("body:not(.is-running)").wait_for()
 
     def send(self, *messages: Any) -> None:
         """Send messages of the stream."""
@@ -94,6 +98,15 @@ class ScriptedRuns:
         """Send the last messages and end the stream."""
         parts = [f"data: {json.dumps(message)}\n\n" for message in messages]
         self.page.evaluate("(text) => { sendPart(text); endStream(); }", "".join([*parts, "data: [DONE]\n\n"]))
+
+
+def wait_until(page: Any, condition: str) -> None:
+    """Wait until a condition holds; `wait_for_function` would evaluate text in the page, which its policy forbids."""
+    for _ in range(500):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError(f"Still not so: {condition}")
 
 
 def event(kind: str, step: int = 1, text: str = "", **data: Any) -> dict[str, Any]:

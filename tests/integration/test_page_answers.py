@@ -132,6 +132,23 @@ class TestAnswer:
 
         assert card.locator(".source .hint").all_inner_texts() == ["Care · 2024-05-03superseded"]
 
+    def test_the_day_of_a_files_last_change_says_whose_day_it_is(self, open_page: Open):
+        page = open_page(scripted=True)
+        card = self.show(page, result(documents=[document("1", "a", modified="2024-05-03")]))
+
+        assert card.locator(".source .hint").inner_text() == "changed 2024-05-03 (UTC)"
+
+    def test_of_a_sentence_that_stands_twice_the_best_place_is_marked(self, open_page: Open):
+        page = open_page(scripted=True)
+        twice = document("1", "Alpha. It won. Beta. It won.", sentence={"start": 21, "end": 28})
+        evidence = [{"mark": "1", "title": "A title", "sentence": "It won."}]
+        card = self.show(page, result("", [twice], evidence=evidence))
+
+        card.locator(".evidence .chip").click()
+
+        before = page.locator("#passage-mark").evaluate("(mark) => mark.previousSibling.data")
+        assert before == "Alpha. It won. Beta. "
+
     def test_brackets_that_name_no_passage_are_a_part_of_the_answer(self, open_page: Open):
         page = open_page(scripted=True)
         card = self.show(page, result("x in [1, 2] [9]", [FOUND], answer="x in [1, 2] [9]"))

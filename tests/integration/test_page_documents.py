@@ -140,6 +140,16 @@ class TestDocuments(OnOwnDocuments):
         assert page.locator(".skipped").inner_text() == "odd.xyz: of a kind that is not read"
         assert "dropped.txt" in page.locator(".files").inner_text()
 
+    def test_the_field_is_empty_after_an_upload_that_failed_so_that_the_same_file_can_be_chosen(self, page: Any):
+        page.get_by_role("button", name="Documents", exact=True).click()
+        page.get_by_text("notes.md").wait_for()
+        page.route("**/collections/*/documents", lambda route: route.fulfill(status=503, json={"detail": "Busy."}))
+
+        page.set_input_files("#files", [{"name": "a.txt", "mimeType": "text/plain", "buffer": b"A."}])
+
+        page.locator(".upload-status .problem").wait_for()
+        assert page.input_value("#files") == ""
+
     def test_a_long_name_is_no_wider_than_a_phone_and_every_control_has_a_name(self, page: Any):
         page.set_viewport_size({"width": 390, "height": 844})
         page.get_by_role("button", name="Documents", exact=True).click()

@@ -1,0 +1,253 @@
+"""The conversations that a browser stores, in a real browser: what is deleted stays deleted, in every tab."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.integration.browser import ScriptedRuns, result, wait_until
+from tests.server_process import CHECKOUT
+
+Open = Callable[..., Any]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (CHECKOUT / "demo" / "local.jsonl").is_file(), reason="this checkout has no demo corpus"),
+]
+FILL = """
+() => {
+  for (let size = 4000000; size >= 1;) {
+    try { localStorage.setItem(`filler ${size} ${Math.random()}`, "x".repeat(size)); } catch { size = Math.floor(size / 2); }
+  }
+}
+"""
+BLOCK = """
+for (const name of ["localStorage", "sessionStorage"])
+  Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });
+"""
+
+
+@pytest.fixture
+def page(open_page: Open) -> Any:
+    return open_page(scripted=True)
+
+
+def open_tab(page: Any) -> Any:
+    """Open the page in another tab of the same browser."""
+    tab = page.context.new_page()
+    tab.runs = ScriptedRuns(tab)
+    tab.goto(page.url)
+    tab.wait_for_selector("[data-source]")
+    return tab
+
+
+def ask(page: Any, question: str) -> None:
+    page.runs.begin(question)
+    page.runs.end(result())
+    page.runs.wait()
+
+
+def stored(page: Any) -> list[Any]:
+    return json.loads(page.evaluate("localStorage.getItem('prefrag.conversations')") or "[]")
+
+
+def stored_questions(page: Any) -> list[list[str]]:
+    return [[turn["question"] for turn in conversation["turns"]] for conversation in stored(page)]
+
+
+def shown_questions(page: Any) -> list[str]:
+    return page.locator(".turn h2").all_inner_texts()
+
+
+def open_first(page: Any) -> None:
+    page.locator("#conversations .conversation").first.click()
+
+
+def clear(page: Any) -> None:
+    page.get_by_role("button", name="Clear history").click()
+    page.get_by_role("button", name="Clear", exact=True).click()
+
+
+def delete(page: Any) -> None:
+    page.locator("#conversations .icon-button").first.click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+
+
+def rename(page: Any, name: str) -> None:
+    page.locator("#conversations .icon-button").first.click()
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("Pinned").check()
+    page.get_by_role("button", name="Done").click()
+
+
+class TestDuringARun:
+    @pytest.mark.parametrize("forget", [clear, delete])
+    def test_what_is_deleted_stays_deleted(self, page: Any, forget: Callable[[Any], None]):
+        ask(page, "One?")
+        page.runs.begin("Two?")
+
+        forget(page)
+        wait_until(page, "window.wasStopped")
+        page.runs.wait()
+
+        assert stored_questions(page) == []
+        assert page.locator("#conversations li").count() == 0
+
+    def test_a_name_and_a_pin_are_kept(self, page: Any):
+        ask(page, "One?")
+        page.runs.begin("Two?")
+
+        rename(page, "My name")
+        page.runs.end(result())
+        page.runs.wait()
+
+        assert [(one["name"], one["pinned"], len(one["turns"])) for one in stored(page)] == [("My name", True, 2)]
+
+    def test_a_click_on_the_conversation_that_is_shown_changes_nothing(self, page: Any):
+        ask(page, "One?")
+        page.runs.begin("Two?")
+
+        open_first(page)
+        page.runs.end(result())
+        page.runs.wait()
+
+        assert shown_questions(page) == ["One?", "Two?"]
+        assert stored_questions(page) == [["One?", "Two?"]]
+
+
+class TestTwoTabs:
+    def test_keep_what_each_of_them_has_asked(self, page: Any):
+        ask(page, "One?")
+        other = open_tab(page)
+        open_first(other)
+
+        page.runs.begin("Two?")
+        ask(other, "Three?")
+        page.runs.end(result())
+        page.runs.wait()
+        other.locator(".turn").nth(2).wait_for()
+
+        assert stored_questions(page) == [["One?", "Three?", "Two?"]]
+        assert sorted(shown_questions(page)) == sorted(shown_questions(other)) == ["One?", "Three?", "Two?"]
+
+    @pytest.mark.parametrize("forget", [clear, delete])
+    def test_both_forget_what_one_deletes(self, page: Any, forget: Callable[[Any], None]):
+        ask(page, "Private?")
+        other = open_tab(page)
+
+        forget(other)
+        page.get_by_role("heading", name="Ask your documents").wait_for()
+        ask(page, "Harmless?")
+
+        assert stored_questions(page) == [["Harmless?"]]
+        assert "history" not in page.runs.requests[-1]
+
+    def test_a_first_question_that_still_runs_is_forgotten_too(self, page: Any):
+        ask(page, "One?")
+        other = open_tab(page)
+        other.runs.begin("Private?")
+
+        clear(page)
+        wait_until(other, "window.wasStopped")
+        other.runs.wait()
+
+        assert stored_questions(page) == []
+
+    def test_a_tab_that_slept_writes_no_deleted_conversation(self, page: Any):
+        page.add_init_script("addEventListener('storage', (event) => event.stopImmediatePropagation(), true)")
+        page.reload()
+        page.wait_for_selector("[data-source]")
+        ask(page, "Private?")
+        other = open_tab(page)
+        clear(other)
+
+        ask(page, "Harmless?")
+
+        assert stored_questions(page) == []
+        page.get_by_text("This conversation was deleted, so this is not stored.").wait_for()
+
+    def test_keep_the_name_and_the_rating_that_one_gives(self, page: Any):
+        page.context.route("**/feedback", lambda route: route.fulfill(json={}))
+        ask(page, "One?")
+        other = open_tab(page)
+        rename(other, "My name")
+        open_first(other)
+        other.get_by_role("button", name="Yes, it was right").click()
+        other.get_by_role("button", name="Send feedback").click()
+        other.get_by_text("Thank you.").wait_for()
+
+        ask(page, "Two?")
+
+        [conversation] = stored(page)
+        assert (conversation["name"], conversation["pinned"]) == ("My name", True)
+        assert [turn.get("rating") for turn in conversation["turns"]] == ["up", None]
+
+    def test_conversations_of_an_earlier_version_are_read(self, page: Any):
+        turn = {"question": "One?", "pipeline": "prefrag", "options": {}, "events": [], "failure": None, **result()}
+        page.evaluate(
+            "(text) => localStorage.setItem('prefrag.conversations', text)",
+            json.dumps([{"id": "m1-a", "turns": [turn]}]),
+        )
+        page.reload()
+        page.wait_for_selector("[data-source]")
+        open_first(page)
+
+        ask(page, "Two?")
+
+        assert stored_questions(page) == [["One?", "Two?"]]
+
+
+class TestStorage:
+    def test_of_pinned_conversations_alone_has_no_room_and_this_is_said(self, page: Any):
+        turn = {"question": "?", "pipeline": "x", "options": {}, "events": [], "result": None, "failure": None}
+        pinned = [{"id": f"m{number}-a", "pinned": True, "turns": [turn]} for number in range(50)]
+        page.evaluate("(text) => localStorage.setItem('prefrag.conversations', text)", json.dumps(pinned))
+
+        ask(page, "One?")
+
+        page.get_by_text(
+            "50 pinned conversations are stored already, so this is lost when you close the page."
+        ).wait_for()
+        assert len(stored(page)) == 50
+
+    def test_that_is_full_is_named_and_loses_nothing(self, page: Any):
+        ask(page, "One?")
+        page.evaluate(FILL)
+
+        ask(page, "Two? " + "x" * 3000)
+        rename(page, "x" * 200)
+
+        page.get_by_text("This browser has no room left for this page, so this is lost").wait_for()
+        page.locator("#conversation-problem", has_text="delete some conversations first").wait_for()
+        assert stored_questions(page) == [["One?"]]
+        page.get_by_role("button", name="Cancel").last.click()
+
+    def test_that_is_blocked_is_named_and_a_question_is_asked(self, open_page: Open):
+        page = open_page(scripted=True)
+        page.add_init_script(BLOCK)
+        page.reload()
+        page.wait_for_selector("[data-source]")
+        page.get_by_role("button", name="Colours: same as the system").click()
+
+        ask(page, "One?")
+        ask(page, "Two?")
+
+        assert shown_questions(page) == ["One?", "Two?"]
+        assert [turn["content"] for turn in page.runs.requests[-1]["history"]] == ["One?", "1974"]
+        page.get_by_text("This browser stores nothing for this page").last.wait_for()
+
+    def test_that_is_blocked_keeps_a_key_in_the_page(self, page: Any):
+        page.add_init_script(BLOCK)
+
+        def guard(route: Any) -> None:
+            if route.request.headers.get("authorization") == "Bearer right":
+                route.continue_()
+            else:
+                route.fulfill(status=401, json={"detail": "Send a valid API key."})
+
+        page.route("**/pipelines", guard)
+        page.reload()
+        page.get_by_label("Key", exact=True).fill("right")
+        page.get_by_role("button", name="Use this key").click()
+
+        page.wait_for_selector("[data-source]")
