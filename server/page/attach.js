@@ -91,12 +91,12 @@ async function send(collection, files, arriving) {
     const { documents, skipped } = await upload(collection, files, (words) => {
       arriving.forEach((one) => { one.words = words; });
       draw();
-    }, arriving.map((one) => one.name));
-    for (const [number, one] of arriving.entries()) {
+    }, arriving.map((file) => file.name));
+    for (const [number, file] of arriving.entries()) {
       const taken = documents.find(({ position }) => position === number);
       const refused = skipped.find(({ position }) => position === number);
-      if (taken) one.hash = (await call(`collections/${encodeURIComponent(collection)}/documents/${taken.id}`)).hash;
-      else one.problem = refused ? `Not added: ${refused.reason}.` : "The file was added to the collection. You cannot ask about it alone, because each of its entries is a document of its own.";
+      if (taken) file.hash = (await call(`collections/${encodeURIComponent(collection)}/documents/${taken.id}`)).hash;
+      else file.problem = refused ? `Not added: ${refused.reason}.` : "The file was added to the collection. You cannot ask about it alone, because each of its entries is a document of its own.";
     }
     announce(arriving.map((one) => one.problem ?? `${one.name} was read.`).join(" "));
     await page.changed();
@@ -110,16 +110,16 @@ async function send(collection, files, arriving) {
 
 // A file replaces an earlier one of the same name. So a file gets another name if one of its name is attached already.
 async function nameApart(collection, arriving) {
-  const taken = new Set(attached.filter((one) => one.hash && !arriving.includes(one)).map(storedName));
+  const taken = new Set(attached.filter((file) => file.hash && !arriving.includes(file)).map(storedName));
   let listed = null;
-  for (const one of arriving) {
-    if (taken.has(storedName(one))) {
+  for (const file of arriving) {
+    if (taken.has(storedName(file))) {
       listed ??= (await callIfThere(`collections/${encodeURIComponent(collection)}/documents`))?.documents ?? [];
       const others = new Set([...taken, ...listed.map(storedName)]);
-      const [, stem, ending] = one.name.match(/^(.*?)(\.[^.]*)?$/s);
-      for (let number = 2; others.has(storedName(one)); number += 1) one.name = `${stem} (${number})${ending ?? ""}`;
+      const [, stem, ending] = file.name.match(/^(.*?)(\.[^.]*)?$/s);
+      for (let number = 2; others.has(storedName(file)); number += 1) file.name = `${stem} (${number})${ending ?? ""}`;
     }
-    taken.add(storedName(one));
+    taken.add(storedName(file));
   }
 }
 

@@ -22,7 +22,7 @@ export function readConversations() {
   return Array.isArray(stored) ? stored.filter(isConversation).map(unpack).sort(byPin) : [];
 }
 
-const isConversation = (one) => Array.isArray(one?.turns) && one.turns.every((turn) => Array.isArray(turn?.events));
+const isConversation = (conversation) => Array.isArray(conversation?.turns) && conversation.turns.every((turn) => Array.isArray(turn?.events));
 
 const byPin = (one, other) => Boolean(other.pinned) - Boolean(one.pinned);
 
@@ -41,10 +41,10 @@ export function keepTurn(conversation, turn) {
   if (isForgotten(conversation.id)) return "This conversation was deleted, so this is not stored.";
   const all = readConversations();
   const stored = all.find(({ id }) => id === conversation.id) ?? { ...conversation, turns: [] };
-  const turns = new Map(stored.turns.map((one) => [one.id, one]));
-  for (const one of conversation.turns) {
-    const isMissing = !turns.has(one.id) && (one.result || one.failure);
-    if (one === turn || isMissing) turns.set(one.id, one);
+  const turns = new Map(stored.turns.map((earlier) => [earlier.id, earlier]));
+  for (const own of conversation.turns) {
+    const isMissing = !turns.has(own.id) && (own.result || own.failure);
+    if (own === turn || isMissing) turns.set(own.id, own);
   }
   const others = all.filter(({ id }) => id !== conversation.id);
   for (;;) {
@@ -74,14 +74,14 @@ export function addConversation(conversation) {
  * @returns {string} Why this is not stored, in a sentence; empty if it is.
  */
 export function changeConversation(id, changes) {
-  const problem = write(readConversations().map((one) => (one.id === id ? { ...one, ...changes } : one)));
+  const problem = write(readConversations().map((stored) => (stored.id === id ? { ...stored, ...changes } : stored)));
   return problem && `${problem}: delete some conversations first.`;
 }
 
 /** @param {string} id The conversation to forget. */
 export function forgetConversation(id) {
   const { cleared, ids } = readForgotten();
-  write(readConversations().filter((one) => one.id !== id));
+  write(readConversations().filter((stored) => stored.id !== id));
   writeStored(FORGOTTEN, JSON.stringify({ cleared, ids: [...ids, id].slice(-MOST_FORGOTTEN) }));
 }
 

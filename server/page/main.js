@@ -183,24 +183,25 @@ question.addEventListener("input", fit);
 
 // Conversations
 
-function open(one) {
+function open(chosen) {
   // The list has the stored conversation, without the turn that is being asked.
-  if (one.id !== conversation.id) show(one);
+  if (chosen.id !== conversation.id) show(chosen);
   showView("ask");
   showSidebar(false);
   question.focus();
 }
 
-function show(one) {
+function show(chosen) {
   running?.abort();
   const says = [waiting && "Not asked: you have opened another conversation while a file was being read."];
   waiting = null;
-  conversation = one;
+  conversation = chosen;
+  const { turns } = chosen;
   byId("turns").replaceChildren();
-  showWelcome(!one.turns.length);
+  showWelcome(!turns.length);
   suggest();
-  one.turns.forEach((turn) => addTurn(turn, one).restore());
-  if (one.turns.length && chosenPipeline()) says.push(chooseAgain(one.turns.at(-1)));
+  turns.forEach((turn) => addTurn(turn, chosen).restore());
+  if (turns.length && chosenPipeline()) says.push(chooseAgain(turns.at(-1)));
   say(says.filter(Boolean).join(" "));
   drawConversations();
 }
@@ -213,10 +214,10 @@ function begin() {
 onOtherTab(() => {
   // Go on as chosen, but without the conversation that another tab has deleted.
   if (isForgotten(conversation.id)) show(newConversation());
-  const { turns = [], ...names } = readConversations().find((one) => one.id === conversation.id) ?? {};
+  const { turns = [], ...names } = readConversations().find(({ id }) => id === conversation.id) ?? {};
   Object.assign(conversation, names);
   for (const turn of turns) {
-    if (conversation.turns.some((one) => one.id === turn.id)) continue;
+    if (conversation.turns.some(({ id }) => id === turn.id)) continue;
     conversation.turns.push(turn);
     addTurn(turn, conversation).restore();
   }

@@ -75,7 +75,7 @@ function foldersOf(documents) {
 
 function choice(label, name, documented) {
   // What an earlier question was limited to may be there no more, but still limits the next one.
-  const isMissing = chosen[name] && !documented.some((one) => one.value === chosen[name]);
+  const isMissing = chosen[name] && !documented.some(({ value }) => value === chosen[name]);
   const values = isMissing ? [...documented, { value: chosen[name], name: chosen[name] }] : documented;
   return values.length > 0 && make("label", { class: "choice" }, make("span", {}, label), make("select", { on: { change: ({ target }) => set(name, target.value) } },
     make("option", { value: "" }, "All"), values.map((one) => make("option", { value: one.value, selected: one.value === chosen[name] }, one.name))));

@@ -45,9 +45,9 @@ export function chooseCollection(name) {
  * @returns {string} What cannot be chosen, in a sentence; empty if everything can.
  */
 export function chooseAsIn({ pipeline, options }, keepsOff) {
-  if (pipelines.some((one) => one.name === pipeline)) chosen.pipeline = pipeline;
-  const index = options.index ?? collections?.find((one) => one.default)?.name;
-  const isThere = collections?.some((one) => one.name === index);
+  if (pipelines.some(({ name }) => name === pipeline)) chosen.pipeline = pipeline;
+  const index = options.index ?? collections?.find((collection) => collection.default)?.name;
+  const isThere = collections?.some(({ name }) => name === index);
   if (isThere) chosen.index = index;
   if (!keepsOff) chosen.off.clear();
   for (const { name, external } of current()?.sources ?? []) {

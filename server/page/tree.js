@@ -98,7 +98,7 @@ export class DocumentTree {
       on: { click: () => this.actions.open(one) } }, one.name);
     const remove = this.actions.remove && make("span", { role: "gridcell", class: "cell-delete" }, make("button", {
       type: "button", tabindex: -1, class: "icon-button", "aria-label": `Delete ${one.name}`, on: { click: () => this.actions.remove(one) } }, icon("trash")));
-    return [make("span", { role: "gridcell", class: "cell-name" }, icon("own"), open, standingOf(one)), cell("kind", formName(one.kind)), cell("date", make("span", { title: dateOf(one) }, one.date ?? dateOf(one))),
+    return [make("span", { role: "gridcell", class: "cell-name" }, icon("own"), open, standingOf(one)), cell("kind", formName(one.kind)), cell("date", dateCell(one)),
       cell("size", sizeName(one.size)), cell("passages", String(one.passages)), remove].filter(Boolean);
   }
 
@@ -161,6 +161,12 @@ export class DocumentTree {
     while (at > 0 && this.rows[at].level >= this.rows[this.active].level) at -= 1;
     return this.rows[at].level < this.rows[this.active].level ? at : this.active;
   }
+}
+
+function dateCell(listed) {
+  const [date, zone] = (listed.date ?? dateOf(listed)).split(/(?= \(UTC\))/);
+  // A phone has no room for the zone.
+  return make("span", { title: dateOf(listed) }, date, zone && make("span", { class: "zone" }, zone));
 }
 
 function folderCells(folder) {

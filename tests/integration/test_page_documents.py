@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -233,6 +234,7 @@ class TestDocuments(OnOwnDocuments):
             "boats.csv",
         ]
         assert "2024-05-03" in rows.nth(2).locator(".cell-date").inner_text()
+        assert re.fullmatch(r"changed [\d-]{10} \(UTC\)", rows.nth(3).locator(".cell-date").inner_text())
         assert page.locator(".failed-files summary").inner_text() == "1 file could not be read, or only in part"
         assert "letters/empty.md: it is empty" in page.locator(".failed-files").text_content()
         rows.nth(0).click()
