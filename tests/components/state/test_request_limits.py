@@ -59,6 +59,7 @@ class TestTurns:
         kept = keep_newest_turns([turn("\ufb03" * 15_000), turn("Jo\u0308rg")])
         assert kept[1] == turn("J\u00f6rg")
         assert (kept[0]["content"][-6:], len(kept[0]["content"])) == ("ffiffi", 40_000 - 4)
+
     def test_the_oldest_turn_ends_between_words_and_none_before_it_follows(self):
         history = [turn("Older."), turn("It cost 1,250,000 francs " * 20), turn("word " * 7_991)]
 
