@@ -29,14 +29,14 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
-    "cli": 1_790,
-    "components": 12_915,
+    "cli": 1_799,
+    "components": 13_463,
     "evaluation": 6_088,
-    "indexing": 3_904,
-    "pipelines": 1_339,
-    "server": 4_107,
-    "training": 4_225,
-    "tests": 38_572,
+    "indexing": 3_936,
+    "pipelines": 1_521,
+    "server": 4_119,
+    "training": 4_253,
+    "tests": 40_920,
 }
 
 

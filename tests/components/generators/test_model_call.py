@@ -323,7 +323,7 @@ class TestRefusedPrompts:
         assert text == "Paris"
         assert 2 <= len(model.calls) <= most
         assert len(model.calls[-1][0]) > 1_700, "no more than needed is cut"
-        assert reached.sent_to_models[0].calls == len(model.calls), "what was refused has left as well"
+        assert reached.usage.models[0].calls == len(model.calls), "what was refused has left as well"
         assert kinds(reached)[-1] == "cut"
 
     def test_teach_how_the_server_counts(self, prompt: str):
