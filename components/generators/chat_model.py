@@ -1,12 +1,13 @@
 """The chat generator for the model that environment variables select, on a server or as a GGUF file in this process."""
 
 import logging
+from inspect import isawaitable
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from haystack import component, default_to_dict
-from haystack.dataclasses import ChatMessage
-from haystack.tools import Tool
+from haystack.dataclasses import ChatMessage, StreamingCallbackT, StreamingChunk
+from haystack.tools import ToolsType, flatten_tools_or_toolsets
 
 from prefrag.components.block import check_above_zero, check_choice
 from prefrag.components.both_ways import as_blocking, call_component, call_matching
@@ -229,13 +230,15 @@ class ChatModel:
         self,
         messages: list[ChatMessage],
         generation_kwargs: dict[str, Any] | None = None,
-        tools: list[Tool] | None = None,
+        tools: ToolsType | None = None,
+        streaming_callback: StreamingCallbackT | None = None,
     ) -> dict[str, list[ChatMessage]]:
         """Call the model.
 
         :param messages: The conversation.
         :param generation_kwargs: Parameters of this call, which override the component's parameters.
-        :param tools: The tools that the model may call. Only models on a server can call tools.
+        :param tools: The tools that the model may call, also as a toolset. Only models on a server can call tools.
+        :param streaming_callback: Gets each reply as one chunk, once it is there: nothing is streamed from the server.
         :returns: ``replies`` with the model's unchanged text and tool calls. Reasoning in a separate field is left out.
         :raises ModelServerError: When the model cannot be reached or gives no usable reply.
         :raises ValueError: When a setting in the environment or a parameter is invalid.
@@ -243,24 +246,25 @@ class ChatModel:
         own = limit_reply(self.generation_kwargs, self.reply_limit)
         # A call's own limit wins: `ModelCall` has put the environment's into it, as far as the window allows.
         kwargs = limit_reply(with_parameters(own, generation_kwargs or {}), None)
-        chosen = self._choose()
+        chosen, flat = self._choose(), flatten_tools_or_toolsets(tools) or None
         if isinstance(chosen, EmbeddedChatGenerator):
-            if tools:
+            if flat:
                 raise ValueError(
                     "The model in this process cannot call tools: either set reply_format to auto, or use a model "
                     "server (set PREFRAG_LLM_BASE_URL to its address and PREFRAG_LLM_MODEL to a model on it)."
                 )
             try:
-                return await call_component(chosen, {"messages": messages, "generation_kwargs": kwargs})
+                output = await call_component(chosen, {"messages": messages, "generation_kwargs": kwargs})
             except Exception as error:
                 raise ModelServerError(str(error)) from error
+            return {"replies": await _tell(output["replies"], streaming_callback)}
         # Ask for the window again, because the server may not have answered during `warm_up`.
         await call_matching(read_facts, read_facts_async, chosen)
         request = leave_out(chosen.record.refused, self._request(kwargs))
         by_name: list[str] = []
         while True:
             try:
-                replies = await call_matching(chosen.call, chosen.call_async, messages, request, tools)
+                replies = await call_matching(chosen.call, chosen.call_async, messages, request, flat)
                 break
             except ModelServerError as error:
                 await learn_window(chosen, error)
@@ -273,7 +277,7 @@ class ChatModel:
                 by_name += refused if is_named else []
                 request = leave_out(refused, request)
         chosen.record.refused |= frozenset(by_name)
-        return {"replies": replies}
+        return {"replies": await _tell(replies, streaming_callback)}
 
     run = as_blocking(run_async)
 
@@ -336,6 +340,17 @@ class ChatModel:
             template = {**(extra_body.get("chat_template_kwargs") or {}), "enable_thinking": thinking}
             request["extra_body"] = {**extra_body, "chat_template_kwargs": template}
         return request
+
+
+async def _tell(replies: list[ChatMessage], callback: StreamingCallbackT | None) -> list[ChatMessage]:
+    """Give each reply to a callback, which is a coroutine function in the asynchronous form."""
+    if callback is None:
+        return replies
+    for reply in replies:
+        told: Any = callback(StreamingChunk(content=reply.text or "", meta=dict(reply.meta)))
+        if isawaitable(told):
+            await told
+    return replies
 
 
 def _is_address(url: str) -> bool:

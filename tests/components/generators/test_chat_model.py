@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from haystack import Document
-from haystack.dataclasses import ChatMessage, ToolCall
-from haystack.tools import Tool
+from haystack.dataclasses import ChatMessage, StreamingChunk, ToolCall
+from haystack.tools import Tool, Toolset
 
 from prefrag.components.both_ways import as_blocking
 from prefrag.components.generators import chat_model, context_window, embedded_chat_generator, model_record
@@ -338,6 +338,29 @@ class TestCall:
         assert request["tool_choice"] == "none"
         assert [message["role"] for message in request["messages"]] == ["user", "assistant", "tool"]
         assert request["messages"][2]["tool_call_id"] == request["messages"][1]["tool_calls"][0]["id"]
+
+    @both_ways
+    def test_a_toolset_is_as_good_as_its_tools(self, server: FakeModelServer, how: str):
+        server.answers = [(200, completion("No tool is needed."))]
+
+        call(ChatModel(), how, tools=Toolset([SEARCH]))
+
+        assert [tool["function"]["name"] for tool in server.requests[-1]["tools"]] == ["search"]
+
+    @both_ways
+    def test_a_streaming_callback_gets_the_reply_in_one_chunk(self, server: FakeModelServer, how: str):
+        server.answers = [(200, completion("Vienna"))]
+        chunks: list[str] = []
+
+        async def take(chunk: StreamingChunk) -> None:
+            chunks.append(chunk.content)
+
+        def take_at_once(chunk: StreamingChunk) -> None:
+            chunks.append(chunk.content)
+
+        call(ChatModel(), how, streaming_callback=take if how == "async" else take_at_once)
+
+        assert chunks == ["Vienna"]
 
     @both_ways
     def test_tools_are_more_than_a_model_in_this_process_can_do(self, monkeypatch: pytest.MonkeyPatch, how: str):
