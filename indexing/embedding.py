@@ -52,7 +52,7 @@ def document_embedder(model: str = DEFAULT_MODEL, **settings: Any) -> Any:
     try:
         embedders = importlib.import_module(package)
     except ImportError as error:
-        raise ImportError('Embedding passages needs the extra "dense": make install EXTRAS=dense') from error
+        raise ImportError('Embedding passages needs more packages: run pip install "prefrag[dense]".') from error
     defaults = {"meta_fields_to_embed": ["title"], "normalize_embeddings": True, "progress_bar": False}
     return embedders.SentenceTransformersDocumentEmbedder(model=model, **{**defaults, **settings})
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # If more files than this are skipped for the same reason, the message names only the first of them.
 _MOST_NAMED = 5
 # The reason for skipping a file that cannot be read without an optional package.
-NEEDS_FILES = "it needs packages that are not installed: make install EXTRAS=files (or pip install 'prefrag[files]')"
+NEEDS_FILES = 'it needs packages that are not installed: run pip install "prefrag[files]"'
 
 
 class CannotRead(PrefragError):

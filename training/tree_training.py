@@ -99,8 +99,7 @@ def import_xgboost() -> Any:
         return importlib.import_module("xgboost")
     except ImportError as error:
         raise TreesMissing(
-            "Training trees needs XGBoost, which is not installed: run make install EXTRAS=trees (or pip install "
-            "'prefrag[trees]')."
+            'Training trees needs XGBoost, which is not installed: run pip install "prefrag[trees]".'
         ) from error
 
 

@@ -263,9 +263,7 @@ def _load(path: str, adapter: str | None, context_window: int) -> Any:
         xllamacpp: Any = importlib.import_module("xllamacpp")
     except ImportError as error:
         raise ImportError(
-            "A GGUF file needs llama.cpp: run `make install EXTRAS=llama` in a checkout, "
-            f'or `pip install "prefrag[llama]"`, {_INSTEAD}.',
-            name="xllamacpp",
+            f'A GGUF file needs llama.cpp: run `pip install "prefrag[llama]"`, {_INSTEAD}.', name="xllamacpp"
         ) from error
     params = xllamacpp.CommonParams()
     params.model.path = path

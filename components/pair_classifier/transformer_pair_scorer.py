@@ -80,7 +80,7 @@ class TransformerPairScorer(Block):
             except ImportError as error:
                 raise ClassifierMissing(
                     f"The transformer classifier needs the package '{error.name}': "
-                    "install the extra (make install EXTRAS=classifier)."
+                    'run pip install "prefrag[classifier]".'
                 ) from error
             except OSError as error:
                 # Only the first line is shown: in the others, the library lists all files that it looked for.

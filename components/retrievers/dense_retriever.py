@@ -102,7 +102,7 @@ class DenseRetriever(Block):
                     except ImportError as error:
                         raise ImportError(
                             f"The text embedder {embedder['type']} is not installed ({error}). For the embedders "
-                            "of the shipped pipelines, run: make install EXTRAS=dense"
+                            'of the shipped pipelines, run pip install "prefrag[dense]".'
                         ) from error
                 if hasattr(embedder, "warm_up"):
                     embedder.warm_up()

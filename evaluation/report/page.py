@@ -75,7 +75,8 @@ def write_report(run_folders: Sequence[Path], output: Path, reference: str | Non
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise ImportError(f"The report needs matplotlib ({error}): run `make install EXTRAS=evaluation`.") from error
+        message = f'The report needs matplotlib ({error}): run pip install "prefrag[evaluation]".'
+        raise ImportError(message) from error
     runs = read_runs(run_folders)
     methods = sorted({run.method for run in runs})
     if reference is not None and reference not in methods:

@@ -150,7 +150,7 @@ def _connect(address: str) -> Any:
     try:
         import ray
     except ImportError as error:
-        raise ImportError("--ray needs the extra `ray`: make install EXTRAS=ray") from error
+        raise ImportError('--ray needs more packages: run pip install "prefrag[ray]".') from error
     # Hide Ray's warning that it handles no signals in a thread.
     logging.getLogger("ray").setLevel(logging.ERROR)
     failed: list[Exception] = []

@@ -94,7 +94,7 @@ class TestIndex:
 
         result = prefrag("index", corpus.parent)
 
-        assert (result.exit_code, result.stderr.count("make install EXTRAS=files")) == (4, 1)
+        assert (result.exit_code, result.stderr.count('pip install "prefrag[files]"')) == (4, 1)
         assert ". And 8 more like this (.pdf)." in " ".join(result.stderr.split())
         assert "9 skipped" in result.stdout
 

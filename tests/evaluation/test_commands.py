@@ -216,4 +216,4 @@ class TestReport:
 
         result = prefrag("report", tmp_path, "--output", tmp_path / "report")
 
-        assert (result.exit_code, "make install EXTRAS=evaluation" in result.stderr) == (3, True)
+        assert (result.exit_code, 'pip install "prefrag[evaluation]"' in " ".join(result.stderr.split())) == (3, True)

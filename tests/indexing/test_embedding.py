@@ -138,7 +138,7 @@ def test_an_index_that_does_not_exist_is_named_and_without_the_extra_what_to_ins
         raise ImportError(name)
 
     monkeypatch.setattr(importlib, "import_module", absent)
-    with pytest.raises(ImportError, match="make install EXTRAS=dense"):
+    with pytest.raises(ImportError, match=r'pip install "prefrag\[dense\]"'):
         document_embedder()
 
 

@@ -279,6 +279,6 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatc
     monkeypatch.setitem(FORMS, PDF, FORMS[PDF]._replace(package="a_package_that_nobody_has"))
     converter = FileConverter()
 
-    with pytest.raises(CannotRead, match="make install EXTRAS=files"):
+    with pytest.raises(CannotRead, match=r'pip install "prefrag\[files\]"'):
         converter.passages(Path("/a.pdf"), make_pdf(["Text."]))
     assert converter.passages(Path("/a.txt"), b"Text.")

@@ -186,4 +186,4 @@ def _lancedb() -> Any:
     try:
         return importlib.import_module("lancedb")
     except ImportError as error:
-        raise ImportError('Dense retrieval needs the extra "dense": make install EXTRAS=dense') from error
+        raise ImportError('Dense retrieval needs more packages: run pip install "prefrag[dense]".') from error

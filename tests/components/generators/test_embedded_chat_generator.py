@@ -174,7 +174,7 @@ class TestLoading:
         monkeypatch.setitem(sys.modules, "xllamacpp", None)
         path = tmp_path / "model.gguf"
         path.touch()
-        with pytest.raises(ImportError, match=r'EXTRAS=llama.*"prefrag\[llama\]".*PREFRAG_LLM_BASE_URL') as caught:
+        with pytest.raises(ImportError, match=r'pip install "prefrag\[llama\]".*PREFRAG_LLM_BASE_URL') as caught:
             EmbeddedChatGenerator(str(path)).warm_up()
         assert caught.value.name == "xllamacpp"
 

@@ -84,7 +84,7 @@ async def test_an_embedder_that_is_not_installed_can_be_saved_and_a_blank_query_
 
     assert rebuilt(retriever).text_embedder == ABSENT
     assert await both_give(retriever, "  ") == await both_give(retriever, "") == {"documents": []}
-    with pytest.raises(ImportError, match="make install EXTRAS=dense"):
+    with pytest.raises(ImportError, match=r'pip install "prefrag\[dense\]"'):
         retriever.warm_up()
 
 
