@@ -37,7 +37,7 @@ from prefrag.components.generators.json_reply import read_object
 from prefrag.components.generators.model_host import is_local
 from prefrag.components.generators.model_server import ModelServer
 from prefrag.components.generators.reasoning_blocks import FILED_AS_REASONING, strip_reasoning
-from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, find_stores, walk_parts
+from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, find_stores, is_of_class, walk_parts
 from prefrag.components.settings import models, settings
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.web_switch import web_setting
@@ -99,7 +99,7 @@ async def examine(name: str, port: int, online: bool) -> list[Finding]:
         pipeline = pipelines.load(name)
         # List the stores now: after it is opened, a web retriever may contain another store, its stand-in for the web.
         stores = find_stores(pipeline)
-        embedded = {(one.path, one.index): one for one in stores if type(one).__name__ == TANTIVY_STORE}
+        embedded = {(one.path, one.index): one for one in stores if is_of_class(one, TANTIVY_STORE)}
         findings += await asyncio.gather(*(asyncio.to_thread(_check_index, store) for store in embedded.values()))
         findings.append(await asyncio.to_thread(_warm_up, name, pipeline))
         empty = await asyncio.to_thread(find_empty_stores, pipeline)
@@ -298,7 +298,7 @@ async def _list_models(server: ModelServer) -> list[str]:
 
 async def _check_judge(pipeline: Any) -> list[Finding]:
     named = [one for one in _find_models(pipeline) if one.is_named_for_judging]
-    judging = [part for _, part in walk_parts(pipeline) if type(part).__name__ == "SourceSwitchJudge"]
+    judging = [part for _, part in walk_parts(pipeline) if is_of_class(part, "SourceSwitchJudge")]
     if named and not named[0].is_embedded:
         return await _check_model("judge", named[0])
     if named:
@@ -346,7 +346,7 @@ async def _check_source(source: RetrievalSource, online: bool, why_closed: str) 
 
 
 async def _check_servers(stores: list[Any]) -> list[Finding]:
-    servers = [store for store in stores if type(store).__name__ == ELASTICSEARCH_STORE]
+    servers = [store for store in stores if is_of_class(store, ELASTICSEARCH_STORE)]
     if not servers:
         return []
     # Import the client of Elasticsearch only if the pipeline searches Elasticsearch, because importing it is slow.
@@ -395,9 +395,7 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
     if not named and not kept and settings.require_key:
         return Finding("keys", "note", "PREFRAG_REQUIRE_KEY is on, but there are no keys: prefrag keys add NAME")
     shares = (
-        not are_shared()
-        and settings.keys_file is None
-        and any(type(one).__name__ == ELASTICSEARCH_STORE for one in stores)
+        not are_shared() and settings.keys_file is None and any(is_of_class(one, ELASTICSEARCH_STORE) for one in stores)
     )
     if not named and not kept and shares:
         text = "There are no keys here, so serve requires none, even if another server on this Elasticsearch does"

@@ -57,8 +57,15 @@ def find_stores(whole: Any) -> list[Any]:
 
 def is_store(part: Any) -> bool:
     """Check whether an object is a Tantivy or Elasticsearch document store."""
-    # Check the class by its name, because importing the Elasticsearch client is slow and few pipelines need it.
-    return type(part).__name__ in _STORES
+    return is_of_class(part, *_STORES)
+
+
+def is_of_class(part: Any, *names: str) -> bool:
+    """Check whether an object is of a class with one of these names, or of a subclass.
+
+    Classes go by their names where importing them is slow and few pipelines need them, as that of Elasticsearch.
+    """
+    return any(kind.__name__ in names for kind in type(part).__mro__)
 
 
 def read_attribute(part: Any, name: str) -> Any:

@@ -20,7 +20,7 @@ from prefrag.components.document_stores.narrowing import narrow_filters
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.generators.model_host import refuse_remote_models
-from prefrag.components.parts import ELASTICSEARCH_STORE, is_store, walk_parts
+from prefrag.components.parts import ELASTICSEARCH_STORE, is_of_class, is_store, walk_parts
 from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.retrievers.provider import searches_web
 from prefrag.components.settings import export_secrets, settings
@@ -265,7 +265,7 @@ def _find_closed(sources: Sequence[RetrievalSource]) -> tuple[set[str], str]:
     closed = {source.name for source in leaving}
     match leaving[0].gate.stores:
         case [store] if getattr(store, "path", None) is None:
-            option = " --store elasticsearch" * (type(store).__name__ == ELASTICSEARCH_STORE)
+            option = " --store elasticsearch" * (is_of_class(store, ELASTICSEARCH_STORE))
             return closed, explain_closed(name_index(store) + option)
     return closed, explain_closed()
 

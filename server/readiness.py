@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, walk_parts
+from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, is_of_class, walk_parts
 
 DEADLINE_SECONDS = 3.0
 # A model server is asked at most once in this time, because load balancers send readiness probes often.
@@ -47,22 +47,22 @@ async def find_outages(pipelines: Mapping[str, Any], kinds: Sequence[str] = EVER
 
 
 def _find_parts(pipeline: Any, kinds: Sequence[str]) -> list[Any]:
-    parts = walk_parts(pipeline, descend=lambda part: type(part).__name__ not in kinds)
-    return [part for _, part in parts if type(part).__name__ in kinds]
+    parts = walk_parts(pipeline, descend=lambda part: not is_of_class(part, *kinds))
+    return [part for _, part in parts if is_of_class(part, *kinds)]
 
 
 def _locate(part: Any) -> tuple[Any, ...]:
     kind = type(part).__name__
-    if kind == _MODEL:
+    if is_of_class(part, _MODEL):
         return kind, part.server
-    return (kind, part.path, part.index) if kind == TANTIVY_STORE else (kind, str(part._hosts), part._index)
+    is_local = is_of_class(part, TANTIVY_STORE)
+    return (kind, part.path, part.index) if is_local else (kind, str(part._hosts), part._index)
 
 
 async def _find_outage(part: Any) -> Outage | None:
-    kind = type(part).__name__
-    if kind == _MODEL:
+    if is_of_class(part, _MODEL):
         return await _find_model_outage(part.server)
-    find = _find_index_outage if kind == TANTIVY_STORE else _find_elasticsearch_outage
+    find = _find_index_outage if is_of_class(part, TANTIVY_STORE) else _find_elasticsearch_outage
     return await find(part)
 
 

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE
+from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, is_of_class
 
 
 def read_web_consent(store: Any) -> bool | None:
     """Read the answer from an index. None if the user has not answered, or this kind of index cannot store answers."""
-    if type(store).__name__ == TANTIVY_STORE:
+    if is_of_class(store, TANTIVY_STORE):
         return store.read_web_consent()
-    if type(store).__name__ == ELASTICSEARCH_STORE:
+    if is_of_class(store, ELASTICSEARCH_STORE):
         from prefrag.components.document_stores.elasticsearch import consent
 
         return consent.read_web_consent(store)
@@ -19,9 +19,9 @@ def read_web_consent(store: Any) -> bool | None:
 
 def keep_web_consent(store: Any, answer: bool) -> None:
     """Store the answer in an index, replacing an earlier one; raises ValueError if the index cannot store answers."""
-    if type(store).__name__ == TANTIVY_STORE:
+    if is_of_class(store, TANTIVY_STORE):
         store.keep_web_consent(answer)
-    elif type(store).__name__ == ELASTICSEARCH_STORE:
+    elif is_of_class(store, ELASTICSEARCH_STORE):
         from prefrag.components.document_stores.elasticsearch import consent
 
         consent.keep_web_consent(store, answer)

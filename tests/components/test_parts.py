@@ -1,12 +1,14 @@
 """The walk through a pipeline finds its components, and does not go into foreign objects."""
 
+from pathlib import Path
 from typing import Any
 
 from elasticsearch import AsyncElasticsearch
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.generators.model_host import find_models
-from prefrag.components.parts import find_stores, walk_parts
+from prefrag.components.parts import find_stores, is_of_class, walk_parts
 from prefrag.components.retrievers.provider import is_web_search
 
 
@@ -37,3 +39,14 @@ def test_a_document_store_is_met_and_its_clients_are_not_wherever_they_are():
     assert [path for path, _ in walk_parts(holder)] == ["", "held"]
     assert find_stores(holder) == [store]
     assert find_models(holder) == find_models(Holder(AsyncElasticsearch("http://127.0.0.1:1"))) == []
+
+
+def test_a_subclass_of_a_store_is_a_store(tmp_path: Path):
+    class OfOurs(TantivyDocumentStore):
+        pass
+
+    store = OfOurs(path=str(tmp_path))
+
+    assert find_stores([store]) == [store]
+    assert is_of_class(store, "TantivyDocumentStore")
+    assert not is_of_class(store, "ElasticsearchDocumentStore")
