@@ -16,6 +16,7 @@ import transformers
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
+from prefrag.components.errors import Missing
 from prefrag.components.pair_classifier.transformer_pair_scorer import QUESTION_TOKENS, encode_pairs, fewest_tokens
 from prefrag.evaluation.simulated_reader.gold import fold_words
 from prefrag.training.begun import check_begun, digest
@@ -81,6 +82,7 @@ def train_transformer(
     started = time.monotonic()
     if not datasets:
         raise ValueError("There is nothing to train on: give at least one dataset.")
+    _check_base(settings.base)
     work = output / "training"
     work.mkdir(parents=True, exist_ok=True)
     # Only the limit of minutes may change.
@@ -259,6 +261,19 @@ class Classifier:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self._autocast):
             logits: Tensor = self.model(**inputs).logits
         return logits.float()
+
+
+def _check_base(name: str) -> None:
+    """Check that the pretrained model can be read, before anything is retrieved or written."""
+    try:
+        AutoConfig.from_pretrained(find_base(name))
+        AutoTokenizer.from_pretrained(find_base(name))
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise Missing(
+            f"The base '{name}' cannot be loaded ({reason}): set base to a model's folder, to its name on the Hugging "
+            f"Face hub, or to one of {', '.join(BASES)} and {MINILM}."
+        ) from error
 
 
 def find_base(name: str) -> str:

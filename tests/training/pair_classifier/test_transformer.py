@@ -13,6 +13,7 @@ from haystack import Document
 from typer.testing import CliRunner
 
 from prefrag.cli.main import train
+from prefrag.components.errors import Missing
 from prefrag.components.pair_classifier.transformer_pair_scorer import TransformerPairScorer
 from prefrag.training.dataset import Dataset
 from tests.training.towns import write_dataset
@@ -151,6 +152,13 @@ def test_a_training_that_is_done_is_not_done_again(
 def test_other_settings_do_not_go_on_with_it(trained: tuple[TransformerTraining, list[str]], base: Path, long: Dataset):
     with pytest.raises(ValueError, match="holds a training with another rate"):
         train_transformer([long], trained[0].output, settings(base, rate=1e-4))
+
+
+def test_a_base_that_cannot_be_loaded_is_named_before_anything_is_written(long: Dataset, tmp_path: Path):
+    with pytest.raises(Missing, match="The base '.*nothing' cannot be loaded"):
+        train_transformer([long], tmp_path / "made", settings(tmp_path / "nothing"))
+
+    assert not (tmp_path / "made").exists()
 
 
 def test_other_files_of_the_same_names_do_not_go_on_with_it(
