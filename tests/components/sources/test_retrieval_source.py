@@ -325,6 +325,18 @@ class Second(Giving):
     """Another provider."""
 
 
+@pytest.mark.parametrize("how", ["blocking", "async"])
+async def test_a_query_for_another_source_is_refused(how: str):
+    web = Giving(document("A page"))
+    source = RetrievalSource("web", web, external=True)
+    meant_for_local = state(search_step("beta")).with_event("search", source="local", query="beta")
+
+    with pytest.raises(RunError, match="A query for the source 'local' reached 'web': correct the pipeline's connect"):
+        source.run(meant_for_local) if how == "blocking" else await source.run_async(meant_for_local)
+
+    assert web.queries == []
+
+
 class TestAttempts:
     @pytest.mark.parametrize("way", ["run", "run_async"])
     async def test_are_told_one_by_one_also_if_a_later_one_succeeds(
