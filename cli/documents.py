@@ -62,6 +62,9 @@ def index_documents(
         bool,
         typer.Option("--rebuild", help="Fill a new index beside the old one and swap them (--store elasticsearch)."),
     ] = False,
+    links: Annotated[
+        bool, typer.Option("--links/--no-links", help="Whether symbolic links that lead out of a folder are followed.")
+    ] = True,
     dense: Annotated[
         bool, typer.Option("--dense", help="Also embed what is new, for dense and hybrid retrieval (extra `dense`).")
     ] = False,
@@ -110,6 +113,7 @@ def index_documents(
                 on_progress=on_progress,
                 on_plan=_print_plan,
                 runner=runner,
+                links=links,
             )
         if answer is not None:
             # If every file was skipped, there is no index in which the choice about the web could be stored.
@@ -290,6 +294,8 @@ def _print_report(report: IndexReport, index: str) -> None:
             typer.echo("  " + one_line(f"{files:,} {suffix or 'without a suffix'}: {why_left_out(suffix)}"))
         if len(others) > _MOST_KINDS:
             typer.echo(f"  {counted(len(others) - _MOST_KINDS, 'other kind')}")
+    if sentence := report.describe_links():
+        typer.echo(sentence)
     if gone := report.vanished:
         names = ", ".join(map(one_line, gone[:_MOST_NAMED])) + (", ..." if len(gone) > _MOST_NAMED else "")
         count = f"{counted(len(gone), 'file')} of these folders {'is' if len(gone) == 1 else 'are'}"

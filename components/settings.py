@@ -265,6 +265,11 @@ class _Service(BaseSettings):
         "`PREFRAG_DATA_DIR`. `--collections` of `serve` sets it",
         "none",
     )
+    follow_links: Switch = _setting(
+        False,
+        "`on` lets `prefrag FOLDER` read what symbolic links in the folder lead to outside it. `--links` sets it",
+        wrong=False,
+    )
     max_upload_bytes: Count = _setting(50_000_000, "the maximum size of one upload of documents, in bytes")
     upload_bytes_a_day: CountFromZero = _setting(
         5_000_000_000, "the maximum bytes that one key may upload in a day, for each process; 0 means no limit"

@@ -41,6 +41,7 @@ def index(
     on_plan: OnPlan | None = None,
     runner: Runner | None = None,
     top: Path | None = None,
+    links: bool = True,
 ) -> IndexReport:
     """Index corpora, files and folders.
 
@@ -68,6 +69,7 @@ def index(
     :param runner: Converts the files, for example in several processes. By default, they are converted one by one.
     :param top: Files in a folder below ``top`` that is called "drafts" or "old", for example, count as drafts or as
         old. By default, each folder in ``paths`` is the top of its own files.
+    :param links: Whether links that lead out of ``top`` are followed. Links that lead on from there never are.
     :returns: A report of what was indexed and what was skipped.
     :raises FileNotFoundError: When a path does not exist. Then nothing is indexed.
     :raises ValueError: When the store, the language or the name of the index is invalid.
@@ -76,7 +78,7 @@ def index(
     started = time.perf_counter()
     report = IndexReport()
     paths = list(paths)
-    files = list(find_files(paths, report, top))
+    files = list(find_files(paths, report, top, links))
     local = open_passages(store, index, language=language, make=True)
     web = None
     if split_sources:

@@ -36,6 +36,8 @@ _REASONS = {
 _LIST_BEGINNING_BYTES = 1_000_000
 _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?=\{)")
 
+_Fences = tuple[Path, ...]
+
 
 @dataclass(frozen=True)
 class FoundFile:
@@ -49,26 +51,26 @@ class FoundFile:
 
 
 def find_files(
-    paths: Iterable[str | os.PathLike[str]], report: IndexReport, top: Path | None = None
+    paths: Iterable[str | os.PathLike[str]], report: IndexReport, top: Path | None = None, links: bool = True
 ) -> Iterator[FoundFile]:
-    """Find each file to index once. Its `folders` are its parent folders below ``top`` (default: the given path)."""
+    """Find each file to index once. Its `folders` are its parent folders below ``top`` (default: the given path).
+
+    A link that leads out of ``top`` is followed if ``links`` is true, but links that lead on from there never are. The
+    report counts the links that are left. An entry that cannot be read is reported, and the others are found.
+    """
     given = [Path(path).expanduser() for path in paths]
     if missing := [printable(path) for path in given if not os.path.exists(path)]:
         raise FileNotFoundError(f"There is no file or folder {' and no '.join(missing)}. Nothing was indexed.")
     seen: set[str] = set()
     for path in given:
         above = real_path(path if top is None else top)
-        for candidate in _walk(path, seen, report):
-            real = real_path(candidate)
-            if str(real) in seen:
-                continue
-            seen.add(str(real))
-            can_be_read = _can_be_read(real)
-            if candidate is not path and not can_be_read and not _can_be_read(candidate):
-                # Only count such files, because nobody expects the pictures in a folder of texts to be read.
-                report.other_kinds[printable(real.suffix.lower())] += 1
-                continue
+        for candidate, real in _walk(path, path if top is None else top, links, seen, report):
             try:
+                can_be_read = _can_be_read(real)
+                if candidate is not path and not can_be_read and not _can_be_read(candidate):
+                    # Only count such files, because nobody expects the pictures in a folder of texts to be read.
+                    report.other_kinds[printable(real.suffix.lower())] += 1
+                    continue
                 status = real.stat()
                 str(real).encode()
             except OSError as error:
@@ -137,30 +139,64 @@ def _can_be_read(path: Path) -> bool:
 
 
 def _is_text(path: Path) -> bool:
-    try:
-        # Opening a pipe might wait forever.
-        if not stat.S_ISREG(path.stat().st_mode):
-            return False
-        with path.open("rb") as stream:
-            return looks_like_text(stream.read(BEGINNING_BYTES))
-    except OSError:
+    # Opening a pipe might wait forever.
+    if not stat.S_ISREG(path.stat().st_mode):
         return False
+    with path.open("rb") as stream:
+        return looks_like_text(stream.read(BEGINNING_BYTES))
 
 
-def _walk(path: Path, seen: set[str], report: IndexReport) -> Iterator[Path]:
-    if not path.is_dir():
-        yield path
+def _walk(path: Path, top: Path, links: bool, seen: set[str], report: IndexReport) -> Iterator[tuple[Path, Path]]:
+    """Yield each file, with its real path. No folder is visited twice, so loops of links end."""
+    fences: _Fences | None = (real_path(top),)
+    for folder in [*reversed(path.parents), path]:
+        if fences is not None and folder.is_relative_to(top):
+            fences = _widen(real_path(folder), fences, links)
+    if fences is None:
+        report.links_left += 1
         return
+    folders = [(path, fences)]
+    if os.path.isdir(path):
+        seen.add(str(real_path(path)))
+    while folders:
+        folder, fences = folders.pop()
+        below = []
+        for entry in _list(folder, report):
+            try:
+                real = real_path(entry)
+            except OSError as error:
+                report.skipped.append(Skipped(printable(entry), f"it cannot be read ({error.strerror})"))
+                continue
+            if str(real) in seen:
+                continue
+            inner = _widen(real, fences, links)
+            if inner is None:
+                report.links_left += 1
+            else:
+                seen.add(str(real))
+                if not os.path.isdir(real):
+                    yield entry, real
+                elif entry.name not in _TOOL_FOLDERS:
+                    below.append((entry, inner))
+        folders += reversed(below)
 
-    def skip_folder(error: OSError) -> None:
-        report.skipped.append(Skipped(printable(error.filename), f"the folder cannot be read ({error.strerror})"))
 
-    # Links to folders are followed, but no folder is visited twice, so that loops end.
-    for folder, subfolders, names in os.walk(path, followlinks=True, onerror=skip_folder):
-        real = str(real_path(folder))
-        if real in seen:
-            subfolders.clear()
-            continue
-        seen.add(real)
-        subfolders[:] = sorted(name for name in subfolders if not is_passed_over(name))
-        yield from (Path(folder, name) for name in sorted(names) if not name.startswith("."))
+def _list(path: Path, report: IndexReport) -> list[Path]:
+    """List a folder in order, without hidden entries. A file is its own list."""
+    if not os.path.isdir(path):
+        return [path]
+    try:
+        return [path / name for name in sorted(os.listdir(path)) if not name.startswith(".")]
+    except OSError as error:
+        report.skipped.append(Skipped(printable(path), f"the folder cannot be read ({error.strerror})"))
+        return []
+
+
+def _widen(real: Path, fences: _Fences, links: bool) -> _Fences | None:
+    """Return the folders that hold a path and what lies below it; None if a link that is not followed leads there.
+
+    ``fences`` has the top folder and, below a link that leads out of it, the folder to which the link leads.
+    """
+    if any(map(real.is_relative_to, fences)):
+        return fences
+    return (*fences, real) if links and len(fences) == 1 else None

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from prefrag.components.settings import settings
 from prefrag.indexing import index
 from prefrag.indexing.deletion import delete_documents, select_below
 from prefrag.indexing.discovery import OTHER_KIND, is_corpus, printable, real_path
@@ -36,8 +37,9 @@ def follow_changes(
     """Index the new and changed files of a folder, and delete missing files from the index.
 
     ``changed`` lists the paths of new, changed and missing files. If the folder itself is in this list, all its files
-    are checked for changes. The files of a drive that is no longer mounted stay in the index. The report leaves out
-    files of unsupported kinds. Raises FileNotFoundError if a file disappears during the call. Then call this again.
+    are checked for changes. Links that lead out of the folder are followed only if `PREFRAG_FOLLOW_LINKS` is on. The
+    files of a drive that is no longer mounted stay in the index. The report leaves out files of unsupported kinds.
+    Raises FileNotFoundError if a file disappears during the call. Then call this again.
     """
     listed = sorted(set(changed))
     there = [path for path in listed if os.path.exists(path)]
@@ -47,7 +49,8 @@ def follow_changes(
         is_whole = str(folder) in there
         prunes = _holds_known_file(collection, folder) if is_whole else any(map(_is_corpus, there))
         prunes = prunes and all(is_mounted(drive, drives) for drive in drives)
-        report = index(there, index=collection, prune=prunes, on_progress=on_progress, top=folder)
+        links = settings.follow_links
+        report = index(there, index=collection, prune=prunes, on_progress=on_progress, top=folder, links=links)
         report.skipped = [each for each in report.skipped if each.reason != OTHER_KIND]
     # Check the drives only now: a drive that is still mounted was also mounted when its files were looked for above.
     lost = tuple(drive.rstrip(os.sep) + os.sep for drive in drives if not is_mounted(drive, drives))

@@ -108,7 +108,12 @@ class IndexReport:
     read_in_part: list[Skipped] = field(default_factory=list)
     skipped_lines: int = 0
     other_kinds: Counter[str] = field(default_factory=Counter)  # the number of files of unsupported kinds, by suffix
+    links_left: int = 0  # the number of links that lead out of a folder and were not followed
     seconds: float = 0.0
+
+    def describe_links(self) -> str:
+        """Say how many links were left; nothing if none was."""
+        return f"Links not followed, as they lead out: {self.links_left:,}." if self.links_left else ""
 
 
 @dataclass

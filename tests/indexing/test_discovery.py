@@ -52,6 +52,81 @@ class TestAPath:
         assert str(report.skipped[0]).encode()
 
 
+class TestABadEntry:
+    @pytest.fixture
+    def refused(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A folder of two files, to which a link leads that may not be read, as in /proc/1."""
+        make("a.txt", "Read.")
+        folder = make("b.txt", "Read too.").parent
+        (folder / "cwd").symlink_to("/")
+        read = os.readlink
+
+        def refuse(path: str, **options: int) -> str:
+            if os.path.basename(path) == "cwd":
+                raise PermissionError(13, "Permission denied", path)
+            return read(path, **options)
+
+        monkeypatch.setattr(os, "readlink", refuse)
+        return folder
+
+    def test_is_named_and_the_rest_of_the_folder_is_read(self, refused: Path) -> None:
+        report = index([refused])
+
+        assert texts() == ["Read too.", "Read."]
+        assert [str(skipped) for skipped in report.skipped] == [
+            f"{refused / 'cwd'}: it cannot be read (Permission denied)"
+        ]
+
+    def test_is_one_too_if_it_is_a_link_to_itself_or_a_file_that_may_not_be_read(
+        self, make: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = make("a.txt", "Read.").parent
+        (folder / "loop").symlink_to("loop")
+        closed = make("README", "Closed.")
+        opened = Path.open
+
+        def refuse(path: Path, *arguments: object, **options: object) -> object:
+            if path == closed:
+                raise PermissionError(13, "Permission denied", str(path))
+            return opened(path, *arguments, **options)  # type: ignore[call-overload]
+
+        monkeypatch.setattr(Path, "open", refuse)
+
+        report = index([folder])
+
+        assert texts() == ["Read."]
+        assert {Path(skipped.path).name for skipped in report.skipped} == {"README", "loop"}
+
+
+class TestALinkThatLeadsOutOfTheFolder:
+    @pytest.fixture
+    def folder(self, make: Make, tmp_path: Path) -> Path:
+        """A folder with links to a file and a folder outside, from which a link leads on to a third place."""
+        for place in ("outside", "far"):
+            (tmp_path / place).mkdir()
+            (tmp_path / place / f"{place}.txt").write_text(f"{place}.")
+        (tmp_path / "alone.txt").write_text("alone.")
+        (tmp_path / "outside" / "on").symlink_to(tmp_path / "far")
+        (tmp_path / "outside" / "back").symlink_to(tmp_path / "docs")
+        folder = make("sub/a.txt", "inside.").parent.parent
+        (folder / "link").symlink_to(tmp_path / "outside")
+        (folder / "alone.txt").symlink_to(tmp_path / "alone.txt")
+        (folder / "within").symlink_to(folder / "sub")
+        return folder
+
+    def test_is_followed_but_not_from_there_onwards(self, folder: Path) -> None:
+        report = index([folder])
+
+        assert texts() == ["alone.", "inside.", "outside."]
+        assert (report.links_left, report.skipped) == (1, [])
+
+    def test_is_left_and_counted_if_links_are_not_wanted(self, folder: Path) -> None:
+        report = index([folder], links=False)
+
+        assert texts() == ["inside."]
+        assert report.describe_links() == "Links not followed, as they lead out: 2."
+
+
 class TestAFileWithoutASuffix:
     def test_is_read_where_it_is_text_and_refused_where_it_is_given(self, make: Make) -> None:
         make("LICENSE", "You may copy it.")

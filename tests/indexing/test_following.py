@@ -99,12 +99,30 @@ def test_a_folder_with_other_files_alone_may_be_another_drive_and_one_that_is_no
     assert held(docs) == ["a.txt", "other.txt", "sub/b.md", "sub/c.txt"]
 
 
-def test_what_a_link_leads_to_outside_is_read_and_stays_as_in_an_indexing(docs: Path, tmp_path: Path):
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "far.txt").write_text("A ship sails.")
-    (docs / "link").symlink_to(outside)
-    follow(docs, "link")
+@pytest.fixture
+def outside(docs: Path, tmp_path: Path) -> Path:
+    """A folder elsewhere, to which a link in the followed folder leads."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    (folder / "far.txt").write_text("A ship sails.")
+    (docs / "link").symlink_to(folder)
+    return folder
+
+
+@pytest.mark.parametrize("changed", ["", "link", "link/far.txt"])
+def test_what_a_link_leads_to_outside_is_left(docs: Path, outside: Path, changed: str):
+    assert follow(docs, changed).links_left == 1
+    assert held(docs) == ["a.txt", "sub/b.md", "sub/c.txt"]
+
+
+def test_what_a_link_leads_to_is_read_on_request_and_stays(
+    docs: Path, outside: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PREFRAG_FOLLOW_LINKS", "on")
+    (tmp_path / "elsewhere.txt").write_text("A gull cries.")
+    (outside / "on.txt").symlink_to(tmp_path / "elsewhere.txt")
+    assert follow(docs, "link").links_left == 1
+    assert follow(docs, "link/on.txt").links_left == 1, "also where the file alone has changed"
     (outside / "far.txt").unlink()
 
     assert follow(docs, "link/far.txt").deleted == 0
