@@ -6,6 +6,7 @@ import asyncio
 import importlib.util
 import os
 import platform
+import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -27,6 +28,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
     DEMO_INDEX,
     data_directory,
+    find_open_entries,
     suggest_indexes,
 )
 from prefrag.components.errors import Missing
@@ -126,6 +128,10 @@ def _check_versions() -> Finding:
 def _check_data() -> Finding:
     folder = data_directory()
     place = next(place for place in (folder, *folder.parents) if place.exists())
+    if readable := find_open_entries():
+        names = ", ".join(path.name for path in readable[:_MAX_MODELS])
+        text = f"Other users of this machine can read the data folder {folder}: {names}"
+        return Finding("data", "note", text, f"To keep it private: chmod -R go= {shlex.quote(str(folder))}")
     if os.access(place, os.W_OK):
         return Finding("data", "ok", f"The data folder is {folder}")
     advice = "To index documents or use the demo, set PREFRAG_DATA_DIR to a folder that you can write to."
@@ -165,8 +171,7 @@ def _check_index(store: Any) -> Finding:
     except FileNotFoundError as error:
         return Finding("index", "problem", str(error), suggest_indexes(name).strip(), Missing.exit_code)
     except Exception as error:
-        advice = "Delete the index and index the documents again."
-        return Finding("index", "problem", f"{name} cannot be searched: {error}", advice, find_exit_code(error))
+        return _explain("index", f"{name} cannot be searched: {error}", error)
     text = f"{name} contains {counted(count, 'passage')}{' and vectors for dense retrieval' if vectors else ''}"
     if name == DEMO_INDEX:
         return Finding("index", "note", f"{text}, the demo's invented documents", f"To index your own: {way}")

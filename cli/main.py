@@ -135,7 +135,8 @@ app.add_typer(train)
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line. What it writes holds documents and questions, so only its user can read that."""
+    os.umask(0o077)
     app()
 
 

@@ -18,8 +18,8 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
-    data_directory,
     index_path,
+    make_data_directory,
     resolve_index,
 )
 from prefrag.components.errors import Missing
@@ -363,7 +363,7 @@ def elasticsearch_store(url: str | None = None, index: str = "default", **more: 
 @contextmanager
 def index_lock(name: str, wait: float = WAIT_SECONDS, work: str | None = None) -> Iterator[None]:
     """Hold the lock ``name``, a file in the data directory. Wait up to ``wait`` seconds if another process has it."""
-    with hold_lock(data_directory() / "locks" / f"{name}.lock", wait, work or f"making the index {name}"):
+    with hold_lock(make_data_directory() / "locks" / f"{name}.lock", wait, work or f"making the index {name}"):
         yield
 
 

@@ -11,6 +11,7 @@ import pytest
 from prefrag.cli import checks, local_servers
 from prefrag.cli.kept_model import store_choice
 from prefrag.cli.local_servers import LocalServer
+from prefrag.components.document_stores.tantivy.index_location import data_directory
 from tests.cli.running import prefrag
 from tests.components.generators.fake_model_server import FakeModelServer, completion
 from tests.for_each import for_each
@@ -51,6 +52,20 @@ def examined(*arguments: object) -> tuple[int, dict[str, list[dict[str, str]]]]:
     return result.exit_code, findings
 
 
+class TestTheDataFolder:
+    @pytest.mark.skipif("os.name != 'posix'")
+    def test_that_others_can_read_is_named_with_what_is_open(self, demo: None) -> None:
+        folder = data_directory()
+        (folder / "indexes").mkdir(parents=True, mode=0o755)
+        folder.chmod(0o755)
+
+        code, found = examined()
+
+        assert code == 0
+        assert f"{folder}: indexes" in found["data"][0]["text"]
+        assert "chmod -R go=" in found["data"][0]["advice"]
+
+
 class TestIndex:
     def test_the_demo_is_there_and_says_what_it_is_and_without_a_model_the_reader_answers(self, demo: None):
         code, found = examined()
@@ -72,7 +87,7 @@ class TestIndex:
             file.write_bytes(b"broken")
         code, found = examined()
         assert code != 0
-        assert "index the documents again" in found["index"][0]["advice"]
+        assert "index the documents again" in found["index"][0]["text"]
 
     def test_an_absent_one_is_a_problem_with_the_way_out(self, corpus: Path):
         prefrag("index", corpus, "--no-web", "--index", "papers")

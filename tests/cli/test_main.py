@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from prefrag.version import find_version
 from tests.cli.running import prefrag
 from tests.for_each import for_each
@@ -70,3 +72,15 @@ def test_a_pipeline_that_is_absent_or_unusable_ends_with_3(tmp_path: Path, text:
 
     assert result.exit_code == 3
     assert "mine.yaml" in " ".join(result.stderr.split())
+
+
+@pytest.mark.skipif("os.name != 'posix'")
+def test_what_a_command_writes_only_its_user_can_read(tmp_path: Path):
+    (tmp_path / "a.txt").write_text("A heron stands.")
+    code = "import os, sys; os.umask(0); from prefrag.cli.main import main; main()"
+    data = tmp_path / "data"
+
+    result = run_python(code, "index", tmp_path / "a.txt", "--no-web", PREFRAG_DATA_DIR=str(data))
+
+    assert result.returncode == 0, result.stderr
+    assert [path.name for path in [data, *data.rglob("*")] if path.stat().st_mode & 0o077] == []

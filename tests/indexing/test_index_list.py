@@ -44,7 +44,7 @@ def test_a_damaged_index_and_a_copy_with_a_wrong_name_are_listed_with_their_prob
     (index_path("default") / "prefrag-index.json").write_text("{broken")
     entry, copy = list_indexes()
     assert entry.passages is None
-    assert "cannot be opened" in str(entry.problem)
+    assert "prefrag-index.json is cut off" in str(entry.problem)
     assert str(copy.problem).startswith("'default copy' cannot name an index")
     drop_index("default")
     assert len(list_indexes()) == 1, "a damaged one can be dropped"

@@ -1,15 +1,55 @@
-"""Report damaged index files, which make tantivy panic or raise a ValueError."""
+"""Report damaged index files, which make tantivy panic or raise a ValueError, and files that cannot be read."""
 
+import errno
 import inspect
-from collections.abc import Callable
+import json
+import os
+import re
+from collections.abc import Callable, Iterable
 from functools import wraps
+from pathlib import Path
 from typing import Any, TypeVar
 
 from haystack.document_stores.errors import DocumentStoreError
 
+from prefrag.components.text.one_line import one_line
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 _DAMAGE = ("An IO error occurred", "Data corrupted")
+# How the errors of tantivy name the error of the operating system.
+_SYSTEM_ERROR = re.compile(r"(?:os error |code: )(\d{1,5})")
+
+
+def explain_failure(path: Path, error: BaseException, files: Iterable[str] = ()) -> str:
+    """Say why an index cannot be read, and what to do. Only if its files are damaged, this is to make it again.
+
+    ``files`` are the names of its JSON files, of which the first damaged one is named.
+    """
+    for name in files:
+        try:
+            json.loads((path / name).read_bytes())
+        except OSError as refusal:
+            error = refusal
+            break
+        except ValueError:
+            error = ValueError(f"{name} is cut off or overwritten")
+            break
+    number = _find_number(error)
+    if number not in (None, errno.ENOENT):
+        reason = os.strerror(number)
+        return f"The index {path} cannot be read ({reason}): make its disk and its files readable. Its files can stay."
+    return (
+        f"The index {path} is damaged ({one_line(str(error))}): restore its files, or delete the folder and index the "
+        "documents again."
+    )
+
+
+def _find_number(error: BaseException) -> int | None:
+    if isinstance(error, OSError):
+        return error.errno
+    stated = _SYSTEM_ERROR.search(str(error))
+    return int(stated[1]) if stated else None
 
 
 def report_damage(method: Method) -> Method:
@@ -41,6 +81,4 @@ def _raise_if_damaged(store: Any, error: BaseException) -> None:
     # The class is compared by its name, because it cannot be imported.
     is_panic = type(error).__name__ == "PanicException"
     if is_panic or (isinstance(error, ValueError) and str(error).startswith(_DAMAGE)):
-        raise DocumentStoreError(
-            f"The index {store._path()} is damaged ({error}): delete the folder and index the documents again."
-        ) from error
+        raise DocumentStoreError(explain_failure(store._path(), error)) from error

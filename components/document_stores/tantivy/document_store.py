@@ -26,7 +26,13 @@ from prefrag.components.document_stores.tantivy.index import (
     open_index,
     write_error,
 )
-from prefrag.components.document_stores.tantivy.index_location import index_path, own_index, resolve_index
+from prefrag.components.document_stores.tantivy.index_location import (
+    data_directory,
+    index_path,
+    make_data_directory,
+    own_index,
+    resolve_index,
+)
 from prefrag.components.settings import settings
 
 _CHECKED_CHARACTERS = 200
@@ -361,6 +367,8 @@ class TantivyDocumentStore(Block):
             path = Path(self.path).expanduser().absolute()
         else:
             path = index_path(self.index or settings.index or own_index())
+        if path.is_relative_to(data_directory()):
+            make_data_directory()
         index = open_for_writing(path, self.language)
         self._check_language(index)
         return index

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, finalize
 
 import tantivy
 from haystack import Document
@@ -23,6 +23,7 @@ from tantivy import Occur, Query
 
 from prefrag.components.document_stores.tantivy.analysis import DEFAULT_LANGUAGE, text_analyzer
 from prefrag.components.document_stores.tantivy.commit import Commit
+from prefrag.components.document_stores.tantivy.damage import explain_failure
 from prefrag.components.document_stores.tantivy.schema import ANALYZER, exact_term, index_schema, to_tantivy
 from prefrag.components.errors import NO_ROOM
 from prefrag.components.text.title_mentions import title_key
@@ -54,20 +55,28 @@ class Index:
     def __init__(self, path: Path) -> None:
         """Open the index in a folder.
 
-        Raises DocumentStoreError for another version's format; OSError, ValueError, KeyError, TypeError for damage.
+        Raises DocumentStoreError for another version's format; OSError and ValueError for damage.
         """
         self.path = path
         # Every search checks both files, so their paths are strings, which are faster than `Path` objects.
         self.settings_file, self._commit_file = str(path / _SETTINGS_FILE), str(path / _COMMIT_FILE)
         self.settings_version = _file_version(self.settings_file)
         settings = json.loads(Path(self.settings_file).read_text(encoding="utf-8"))
+        if not isinstance(settings, dict) or not {"format", "language"} <= settings.keys():
+            raise ValueError(f"{_SETTINGS_FILE} does not name a format and a language")
         if settings["format"] != _FORMAT:
             raise DocumentStoreError(
                 f"The index {path} has format {settings['format']}, but this version reads only format {_FORMAT}. "
                 "Delete the folder and index the documents again."
             )
         self.language: str = settings["language"]
-        self._index = tantivy.Index.open(str(path))
+        # To read a commit, tantivy locks a file in its folder. A folder that cannot be written is read through links.
+        self._links: Path | None = None
+        if not os.access(path, os.W_OK):
+            self._links = Path(tempfile.mkdtemp(prefix="prefrag-"))
+            finalize(self, shutil.rmtree, self._links, ignore_errors=True)
+        self._link_files()
+        self._index = tantivy.Index.open(str(self._links or path))
         # tantivy does not store analyzers on disk, so they are registered whenever an index is opened.
         self._index.register_tokenizer(ANALYZER, text_analyzer(self.language))
         self._index.config_reader("manual")
@@ -84,10 +93,11 @@ class Index:
         self._check_sizes()
         if latest is None or latest.version != current:
             with self._reload_lock:
+                self._link_files()
                 try:
                     self._index.reload()
                 except ValueError as error:
-                    raise DocumentStoreError(f"The index {self.path} cannot be read: {error}") from error
+                    raise DocumentStoreError(explain_failure(self.path, error, [_COMMIT_FILE])) from error
                 searcher = self._index.searcher()
                 whole = self._has_no_deleted(searcher, current)
                 with os.scandir(self.path) as files:
@@ -215,7 +225,21 @@ class Index:
         finally:
             writer.wait_merging_threads()
 
+    def _link_files(self) -> None:
+        """Link the files of an index that cannot be written from a folder that can."""
+        if self._links is None:
+            return
+        for file in self.path.iterdir():
+            link = self._links / file.name
+            if file.suffix != ".lock" and not link.is_symlink():
+                link.symlink_to(file.absolute())
+
     def _open_writer(self, timeout: float) -> tantivy.IndexWriter:
+        if self._links is not None:
+            raise DocumentStoreError(
+                f"The index {self.path} can only be read: its disk is read-only, or this account may not write in the "
+                "folder. Change that, and start the program again."
+            )
         deadline = time.monotonic() + timeout
         while True:
             try:
@@ -304,11 +328,8 @@ def open_index(path: Path, latest: Index | None = None) -> Index | None:
         if index is None or index.settings_version != version:
             try:
                 index = Index(path)
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                raise DocumentStoreError(
-                    f"The index {path} cannot be opened ({error}). If its files are damaged, delete the folder and "
-                    "index the documents again."
-                ) from error
+            except (OSError, ValueError) as error:
+                raise DocumentStoreError(explain_failure(path, error, [_SETTINGS_FILE, _COMMIT_FILE])) from error
             _OPEN[path] = index
         return index
 
@@ -338,7 +359,6 @@ def _make_index(path: Path, language: str) -> None:
         tantivy.Index(index_schema(), path=str(workplace))
         settings = {"format": _FORMAT, "language": language}
         (workplace / _SETTINGS_FILE).write_text(json.dumps(settings) + "\n", encoding="utf-8")
-        workplace.chmod(0o755)
         workplace.rename(path)
     except (OSError, ValueError) as error:
         # Another process may have made the same index first.

@@ -6,8 +6,10 @@ import hashlib
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from haystack.document_stores.types import DuplicatePolicy
@@ -25,6 +27,8 @@ CORPUS_PREFIX = "corpus-"
 # `prefrag FOLDER` makes an index that follows changes in FOLDER. Its file `prefrag-folder` contains the path of FOLDER.
 FOLLOWED_FOLDER_FILE = "prefrag-folder"
 
+# Lies in a data directory that was made private, so that this is not done again.
+_PRIVATE_MARK = ".private"
 _VALID_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
 _MAX_NAMED = 10  # the maximum number of indexes that a message lists
 _WINDOWS_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
@@ -41,6 +45,35 @@ def data_directory() -> Path:
     else:
         base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     return Path(base).expanduser().absolute() / "prefrag"
+
+
+def make_data_directory() -> Path:
+    """Make the data directory, which only its owner can read. Returns its path.
+
+    A wider folder of an earlier version is narrowed, but only once, so that its owner can open it to others. Of a
+    folder that `PREFRAG_DATA_DIR` names, which may hold other things too, only the own folders in it are narrowed.
+    """
+    folder = data_directory()
+    mark = folder / _PRIVATE_MARK
+    # If this fails, the write that follows says why.
+    with suppress(OSError):
+        if os.name == "posix" and not mark.exists():
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            (folder / "indexes").mkdir(exist_ok=True)
+            own = [folder / name for name in ("indexes", "uploads")] if settings.data_dir else [folder]
+            for each in own:
+                if each.exists():
+                    each.chmod(0o700)
+            mark.touch(mode=0o600)
+    return folder
+
+
+def find_open_entries() -> list[Path]:
+    """List what other users of this machine can read in the data directory: folders and files at its top."""
+    folder = data_directory()
+    if os.name != "posix" or not folder.is_dir() or not stat.S_IMODE(folder.stat().st_mode) & 0o077:
+        return []
+    return sorted(entry for entry in folder.iterdir() if stat.S_IMODE(entry.lstat().st_mode) & 0o077)
 
 
 def is_windows_name(name: str) -> bool:
@@ -175,8 +208,8 @@ def demo_index(name: str, folder: Path) -> Path:
             f"The demo corpus {corpus} is missing. Restore it, or index documents of your own with: "
             "prefrag index YOUR_FILES"
         )
-    stat = corpus.stat()
-    path = folder / f"{name}-{_fingerprint(corpus, stat.st_mtime_ns, stat.st_size)}"
+    status = corpus.stat()
+    path = folder / f"{name}-{_fingerprint(corpus, status.st_mtime_ns, status.st_size)}"
     if not index_exists(path):
         _build(corpus, path)
     return path

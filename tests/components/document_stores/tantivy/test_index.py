@@ -1,6 +1,9 @@
+import errno
+import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import tantivy
@@ -10,8 +13,9 @@ from haystack.errors import FilterError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from prefrag.components.document_stores.tantivy import index as index_module
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.document_stores.tantivy.index import index_exists
+from prefrag.components.document_stores.tantivy.index import Index, index_exists
 from tests.components.document_stores.tantivy.passages import ids, passage
 from tests.for_each import for_each
 from tests.python_process import run_python, start_python
@@ -275,13 +279,56 @@ class TestOpening:
             ("prefrag-index.json", "", "[Dd]elete the folder"),
             ("prefrag-index.json", "{}", "[Dd]elete the folder"),
             ("prefrag-index.json", '{"format": 99, "language": "english"}', "[Dd]elete the folder"),
-            ("meta.json", "no", "cannot be (opened|read)"),
+            ("prefrag-index.json", "[]", "[Dd]elete the folder"),
+            ("meta.json", '{"segments": [\n{"a"', "meta.json is cut off or overwritten.*delete the folder"),
         ],
     )
     def test_a_damaged_index_or_one_of_another_format_is_refused_with_advice(self, towns, file, content, advice):
         (Path(towns.path) / file).write_text(content)
         with pytest.raises(DocumentStoreError, match=advice):
             TantivyDocumentStore(path=towns.path).count_documents()
+
+    @pytest.fixture
+    def copy(self, towns, tmp_path) -> str:
+        """An index that this process has not opened yet."""
+        return shutil.copytree(towns.path, str(tmp_path / "copy"))
+
+    @for_each("number", errno.EACCES, errno.EROFS, errno.EIO, errno.ENOSPC)
+    def test_one_that_cannot_be_read_is_not_to_be_deleted(self, copy, monkeypatch, number):
+        def fail(path: str) -> None:
+            raise ValueError(f"Failed to acquire Lockfile: IoError(Os {{ code: {number}, kind: Other }}). None.")
+
+        monkeypatch.setattr(index_module, "tantivy", SimpleNamespace(Index=SimpleNamespace(open=fail)))
+        with pytest.raises(DocumentStoreError) as raised:
+            TantivyDocumentStore(path=copy).count_documents()
+        assert os.strerror(number) in str(raised.value)
+        assert "elete" not in str(raised.value)
+
+    def test_one_whose_settings_cannot_be_read_is_not_to_be_deleted(self, copy, monkeypatch):
+        def refuse(path: Path, **_: str) -> str:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+        monkeypatch.setattr(Path, "read_text", refuse)
+        with pytest.raises(DocumentStoreError, match="Permission denied") as raised:
+            TantivyDocumentStore(path=copy).count_documents()
+        assert "elete" not in str(raised.value)
+
+    def test_one_that_cannot_be_written_is_searched(self, copy, monkeypatch):
+        # A folder in the place of the lock that tantivy takes to read: it cannot be taken, as on a read-only disk.
+        lock = Path(copy, ".tantivy-meta.lock")
+        lock.unlink()
+        lock.mkdir()
+        monkeypatch.setattr(os, "access", lambda path, mode: str(path) != copy)
+        reader = TantivyDocumentStore(path=copy)
+
+        assert ids(reader.search("Danube"))
+        with pytest.raises(DocumentStoreError, match="can only be read"):
+            reader.write_documents([passage("new", "A stork.")])
+
+        lock.rmdir()
+        monkeypatch.undo()
+        Index(Path(copy)).write([passage("new", "A stork.")], DuplicatePolicy.FAIL, 10.0)
+        assert ids(reader.search("stork")) == ["new"], "what another machine writes meanwhile is found"
 
     def test_a_folder_without_an_index_holds_none(self, towns, tmp_path):
         assert not index_exists(tmp_path)

@@ -1,4 +1,7 @@
+import os
 import shutil
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,11 +12,13 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index_location import (
     FOLLOWED_FOLDER_FILE,
     data_directory,
+    find_open_entries,
     index_path,
     resolve_index,
     resolve_web_index,
     set_index_variable,
 )
+from prefrag.indexing.stores import index_lock
 from tests.components.document_stores.tantivy.passages import content
 
 pytestmark = pytest.mark.usefixtures("data")
@@ -35,6 +40,51 @@ class TestDataDirectory:
         monkeypatch.delenv("XDG_DATA_HOME")
         monkeypatch.setenv("HOME", str(tmp_path))
         assert data_directory() == tmp_path / ".local" / "share" / "prefrag"
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.skipif("os.name != 'posix'")
+class TestTheDataDirectoryIsPrivate:
+    @pytest.fixture(autouse=True)
+    def umask(self) -> Iterator[None]:
+        """Files are made readable by everybody, as on most systems."""
+        before = os.umask(0o022)
+        yield
+        os.umask(before)
+
+    def test_from_its_first_index_on(self, data):
+        path = make("one")
+        assert [mode(folder) for folder in (data, path.parent, path)] == [0o700] * 3
+        assert find_open_entries() == []
+
+    def test_where_a_lock_is_the_first_thing_in_it(self, data):
+        with index_lock("one"):
+            assert mode(data) == 0o700
+
+    def test_after_an_upgrade_but_its_owner_can_open_it(self, monkeypatch, tmp_path):
+        monkeypatch.delenv("PREFRAG_DATA_DIR")
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+        folder = tmp_path / "prefrag"
+        (folder / "indexes").mkdir(parents=True)
+        (folder / "models.json").touch()
+        assert [path.name for path in find_open_entries()] == ["indexes", "models.json"]
+
+        make("one")
+        assert mode(folder) == 0o700
+        folder.chmod(0o750)
+        make("two")
+        assert mode(folder) == 0o750, "what its owner has opened since stays open"
+
+    def test_as_to_what_is_ours_where_it_holds_other_things(self, data):
+        (data / "uploads").mkdir(parents=True)
+        (data / "photos").mkdir()
+        path = make("one")
+        assert (mode(data), mode(data / "photos")) == (0o755, 0o755)
+        assert (mode(path.parent), mode(data / "uploads")) == (0o700, 0o700)
+        assert [entry.name for entry in find_open_entries()] == ["photos"]
 
 
 class TestNames:
