@@ -8,6 +8,7 @@ from typing import Any
 from prefrag.components.reasoner.reader_step import NOT_READ
 from prefrag.components.state.state import Event, Label
 from prefrag.components.text.addresses import without_userinfo
+from prefrag.components.text.controls import strip_controls
 from prefrag.pipelines import references, search_failures
 from prefrag.pipelines.references import GIVEN, HEADING, NOT_ANSWERED, UNSUPPORTED, answer_parts, evidence_texts
 from prefrag.pipelines.sent_to_models import write_sent_to_models
@@ -15,8 +16,6 @@ from prefrag.pipelines.trace_text import one_line, trace_text
 
 NOTE = "Note:"
 _OWN_HEADING = re.compile(rf"(?m)^[ \t]{{0,9}}({HEADING}|{NOTE}|{UNSUPPORTED}|(?:{'|'.join(GIVEN.values())}):)")
-# Control characters, and characters that reverse or hide text, but no joiners, because some scripts need joiners.
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e0fff]")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 # Finds the answer in a line that begins with "Stated": it is in bold, with its Markdown characters escaped.
 _STATED = re.compile(rf"(?m)^(?:{'|'.join(GIVEN.values())}): " r"[^\n]*?(?<!\\)\*\*((?:[^*\\\n]|\\.)+)\*\*")
@@ -37,11 +36,6 @@ def disarm(text: str) -> str:
     plain = _TAG.sub("&lt;", text.replace("](", "] (").replace("]:", "] :"))
     # Front ends would run or draw code blocks in the languages that `_DRAWN_CODE` names.
     return _DRAWN_CODE.sub(r"\1text", plain)
-
-
-def strip_controls(text: str) -> str:
-    """Remove control characters, and characters that hide or reverse the text around them."""
-    return _CONTROLS.sub("", text)
 
 
 def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, str], lists_sources: bool = True) -> str:

@@ -11,6 +11,7 @@ from hayhooks.open_webui import create_source_event, create_status_event
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from prefrag.components.state.state import Event
+from prefrag.components.text.controls import strip_controls
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.sentences import cut_text
 from prefrag.pipelines.references import CHECKED, GIVEN, not_answered_text, shown_label, title_text
@@ -130,7 +131,7 @@ def hide_marks(text: str) -> str:
 def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
     mark, source = document["mark"], document.get("source")
     where = "attached file" if mark[0] == "A" else "your documents" if mark[0] != "W" else source
-    title = chat_text.strip_controls(one_line(title_text(document) or str(document.get("file") or document.get("id"))))
+    title = strip_controls(one_line(title_text(document) or str(document.get("file") or document.get("id"))))
     position = document.get("position") or {"of": 1}
     passage = f", passage {position['number']}" if position["of"] > 1 else ""
     name = f"{title}{passage} ({where})"

@@ -16,6 +16,7 @@ from prefrag.components.state.evidence import find_evidence, find_sentence, find
 from prefrag.components.state.places import heading_of, position_of, standing_of
 from prefrag.components.state.state import Action, Evidence, Identity, Label, Search, State, Step, identity, sum_traffic
 from prefrag.components.text.addresses import safe_url
+from prefrag.components.text.controls import strip_all_controls
 from prefrag.components.tracing import sent_to_tracing
 
 WhenUnsure = Literal["answer", "say_so"]
@@ -29,6 +30,10 @@ _NO_ANSWER = re.compile(
     r"|(?P<word>unknown|not known|n/a|no answer|unbekannt|inconnue?|desconocido))(?P<rest>\b.{0,200})??\W*",
     re.IGNORECASE | re.DOTALL,
 )
+
+
+# The keys of the result whose texts are those of passages, and the trace, whose events hold no control characters.
+_AS_IS = ("documents", "citations", "evidence", "trace")
 
 
 def compose(
@@ -90,7 +95,7 @@ def compose(
     shown = list(carrying if last.certainty else ()) if answered else find_evidence(state)
     if last.certainty == "probably" and not answered:
         shown = [*read, *(one for one in shown if one.sentence != read[0].sentence)]
-    return {
+    result = {
         "question": state.question,
         "asked": state.typed or state.question,
         "answer": answer if answered else "",
@@ -137,6 +142,8 @@ def compose(
         "sent_to_tracing": sent_to_tracing(),
         "trace": [event.to_dict() for event in state.events],
     }
+    # What a model writes may hold characters that a terminal obeys. In passages they stay, because places are counted.
+    return {name: value if name in _AS_IS else strip_all_controls(value) for name, value in result.items()}
 
 
 def _cut_off(state: State) -> list[str]:

@@ -15,6 +15,7 @@ from haystack import Document
 
 from prefrag.components.errors import PrefragError
 from prefrag.components.state.run_options import AnswerType
+from prefrag.components.text.controls import strip_all_controls
 
 Identity = tuple[str, str | None]
 # The name of the source of documents that came with the question.
@@ -445,8 +446,8 @@ class State(_Value):
         return replace(self, steps=(*self.steps[:-1], replace(self.step, **changes)))
 
     def with_event(self, kind: str, **data: Any) -> State:
-        """Add an event to the trace, with JSON-serialisable details."""
-        return replace(self, events=(*self.events, Event(kind, len(self.steps), data)))
+        """Add an event to the trace, with JSON-serialisable details. Control characters in its texts are left out."""
+        return replace(self, events=(*self.events, Event(kind, len(self.steps), strip_all_controls(data))))
 
     def with_call(self, caller: str, meta: Mapping[str, Any]) -> State:
         """Count a call to a model. The server's token counts are in ``meta["usage"]`` of the reply."""

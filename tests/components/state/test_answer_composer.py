@@ -56,6 +56,28 @@ class TestAnswer:
         assert result["errors"] == []
         assert compose(state(answer_step(forced=True)))["forced"]
 
+    @for_each("control", "\x1b[31m", "\x9b31m", "\u202e", "\u2066", "\ufeff", "\u2028", "\U000e0041")
+    def test_holds_no_character_that_a_terminal_or_a_browser_obeys(self, control: str):
+        said = f"no{control}w"
+        searched = search_step(said, thought=said, verdict=Verdict(False, "model", said))
+        answer = answer_step(said, explanation=said, suggestions=said, unsupported=(said,))
+        reached = state(observed_step(LOCAL), searched, answer).with_event("noted", text=[said, {"more": said}])
+
+        result = compose(reached)
+
+        written = json.dumps(control[0]).strip('"')
+        assert written not in json.dumps(result)
+        assert written not in json.dumps([dict(event.data) for event in reached.events]), "also while a run goes on"
+        assert result["answer"].startswith("no")
+
+    def test_keeps_joiners_and_the_characters_of_passages(self):
+        placed = document("alpha", "a\u202eb", source="local", step=1)
+
+        result = compose(state(observed_step(placed), answer_step("\u0646\u200c\u0645")))
+
+        assert result["answer"] == "\u0646\u200c\u0645"
+        assert result["documents"][0]["content"] == "a\u202eb", "places in a passage are counted"
+
     def test_that_is_nothing_but_a_citation_leaves_the_one_that_was_doubted(self):
         observed = state(observed_step(LOCAL))
         doubted = answer_step(put_codes("1974 [[1]]", observed), label=Label.INCORRECT)
