@@ -87,7 +87,7 @@ class ConverterProcess:
             self.close()
         if self._process is None:
             # With -P, Python imports nothing from the working folder, which may contain malicious modules.
-            work = f"from {__name__} import main; main({self._seconds}, {self._memory})"
+            work = f"from {__name__} import main; main({self._seconds}, {self._memory}, {os.getpid()})"
             command = [sys.executable, "-P", "-c", work]
             environment = {**without_secrets(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
             self._process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -147,8 +147,9 @@ def without_secrets() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not re.search("KEY|SECRET|TOKEN|PASSWORD", name)}
 
 
-def main(seconds: float, memory: int) -> None:
-    """Answer the requests that arrive on standard input, until the input ends."""
+def main(seconds: float, memory: int, parent: int) -> None:
+    """Answer the requests that arrive on standard input, until the input or the process ``parent`` ends."""
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     # What libraries print goes to standard error, so that it is not taken for a reply.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -172,6 +173,14 @@ def main(seconds: float, memory: int) -> None:
             reply = {"refused": str(error)}
         replies.write(json.dumps(reply).encode() + b"\n")
         replies.flush()
+
+
+def _end_with(parent: int) -> None:
+    # The input ends with the parent too, but it is not read while a file is converted. Linux can end a process with
+    # its parent by itself (PR_SET_PDEATHSIG), but counts the thread that started it as the parent.
+    while os.getppid() == parent:
+        time.sleep(_CHECK_SECONDS)
+    os._exit(1)
 
 
 def _limit(name: str, most: int) -> None:

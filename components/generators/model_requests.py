@@ -31,6 +31,8 @@ MAX_BODY_BYTES = 8_000_000
 # vLLM's server, Uvicorn, closes idle connections after five seconds. This client closes its connections earlier.
 _KEPT_SECONDS = 4.0
 _LONGEST_PAUSE = 60.0
+# A server may ask for years, by a date that is wrong. Clients are asked to wait no longer than this.
+_LONGEST_WAIT = 3_600.0
 _LONGEST_HEADER = 65_536
 _BUSY = (408, 409, 429)
 
@@ -53,8 +55,9 @@ class RefusedByServer(Exception):
 
     @property
     def retry_after(self) -> float | None:
-        """The seconds that the server asks to wait before the next call; None if it did not say."""
-        return _read_seconds(self.headers.get("retry-after"))
+        """The seconds that the server asks to wait before the next call, at most an hour; None if it did not say."""
+        seconds = _read_seconds(self.headers.get("retry-after"))
+        return None if seconds is None else min(seconds, _LONGEST_WAIT)
 
 
 class ReplyTooLong(Exception):

@@ -13,6 +13,7 @@ from prefrag.indexing.converter_process import ConverterProcess, converter_proce
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.report import CannotRead
 from tests.indexing.pdfs import make_endless_pdf, make_pdf
+from tests.python_process import start_python
 
 HERE = converter_process(os.getpid())
 
@@ -32,6 +33,44 @@ def test_what_it_leaves_out_is_said_of_that_file_alone():
 
     HERE.passages(Path("/a.txt"), b"Text.")
     assert HERE.loss == ""
+
+
+# A converter whose every file is without end, in a module of its own.
+ENDLESS = """
+from prefrag.indexing.converter_process import FileConverter, main
+
+def convert(*_):
+    while True:
+        pass
+
+FileConverter.passages = convert
+"""
+# The request is in the pipe when the parent says so, and is read there even if the parent has ended meanwhile.
+CONVERT = """
+import sys
+from prefrag.indexing import converter_process
+sys.path.append(sys.argv[1])
+converter_process.__name__ = "endless"
+converter = converter_process.ConverterProcess()
+converter._start()
+converter._process.stdout.readline()
+converter._process.stdin.write(b'{"path": "/a.txt", "modified": null, "folders": [], "bytes": 0}\\n')
+converter._process.stdin.flush()
+print("busy", flush=True)
+converter._process.stdout.readline()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("os.name != 'posix'")
+def test_it_ends_with_the_process_that_started_it(tmp_path: Path):
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    with start_python("-c", CONVERT, tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "busy\n"
+        process.kill()
+        # The converter holds the same standard error, which ends with it.
+        assert process.communicate(timeout=30)[1] == ""
 
 
 @pytest.mark.slow
