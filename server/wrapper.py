@@ -25,11 +25,12 @@ from prefrag.components.document_stores.tantivy.index_location import set_index_
 from prefrag.components.errors import BadInput, error_kind
 from prefrag.components.generators.model_call import ModelCall, PreparedCall
 from prefrag.components.reasoner.reasoner import Reasoner
+from prefrag.components.settings import settings
 from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.citations import citation_marks
 from prefrag.components.state.run_options import CHAT, REST, RunOptions, read_options
 from prefrag.components.state.state import Event, RunError, RunSettings, State, identity
-from prefrag.components.text.addresses import without_userinfo
+from prefrag.components.text.addresses import without_parameters, without_userinfo
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.asking import limit_deadline, status_if_busy
 from prefrag.pipelines.run_labels import label_run
@@ -279,7 +280,7 @@ class ServedPipeline(BasePipelineWrapper):
 
     def _publish(self, result: dict[str, Any]) -> dict[str, Any]:
         for error in result.get("errors") or ():
-            logger.warning("A part of a run failed: %s", one_line(without_userinfo(error)))
+            logger.warning("A part of a run failed: %s", _write_reason(error, result))
         return self._installation.publish(result)
 
 
@@ -340,7 +341,16 @@ def _front_end_marks(state: State, attached: Sequence[Attachment]) -> dict[str, 
 
 
 def _log_failure(error: Exception) -> None:
-    logger.error("A run broke off: %s", one_line(without_userinfo(str(error))))
+    logger.error("A run broke off: %s", _write_reason(str(error), getattr(error, "result", None)))
+
+
+def _write_reason(reason: str, result: Mapping[str, Any] | None) -> str:
+    """Write a reason for the log: without passwords and, if queries are kept only as hashes, without queries."""
+    if not settings.audit_queries:
+        reason = without_parameters(reason)
+        for attempt in (result or {}).get("queries_sent_out") or ():
+            reason = reason.replace(attempt["query"], "(query)")
+    return one_line(without_userinfo(reason))
 
 
 def _count_usage(result: Mapping[str, Any]) -> dict[str, Any]:

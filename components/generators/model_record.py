@@ -1,5 +1,6 @@
 """What is known of a model: its window, what its server refuses, its size, and whether it can do what a run asks."""
 
+import logging
 import re
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -11,6 +12,7 @@ from prefrag.components.document_stores.tantivy.index_location import data_direc
 from prefrag.components.errors import PrefragError
 from prefrag.components.file_lock import hold_lock
 
+logger = logging.getLogger(__name__)
 # A model with fewer weights than this counts as small, as long as it has not been tried.
 SMALL = 4_000_000_000
 _LOCK_SECONDS = 5.0
@@ -140,7 +142,12 @@ def _path() -> Path:
 
 
 def _read_file() -> dict[str, _Kept]:
+    path = _path()
     try:
-        return _FILE.validate_json(_path().read_bytes())
-    except (OSError, ValueError):
+        return _FILE.validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is damaged"
+        logger.warning("What is known of models cannot be read from %s (%s), so they are tried again.", path, reason)
         return {}

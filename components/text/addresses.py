@@ -3,12 +3,18 @@
 import re
 from urllib.parse import urlsplit
 
+_PARAMETERS = re.compile(r"(://[^\s?#]*)[?#]\S*")
 _USERINFO = re.compile(r"://[^\s/?#]*@")
 
 
 def without_userinfo(text: str) -> str:
     """Remove user names and passwords from the URLs in a text."""
     return _USERINFO.sub("://", text)
+
+
+def without_parameters(text: str) -> str:
+    """Cut the URLs in a text where their parameters begin, which may hold the words of a query."""
+    return _PARAMETERS.sub(r"\1(...)", text)
 
 
 def safe_url(url: str) -> str:

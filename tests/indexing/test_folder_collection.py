@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from prefrag.components.document_stores.tantivy.index import index_exists
-from prefrag.components.document_stores.tantivy.index_location import index_path
+from prefrag.components.document_stores.tantivy.index_location import FOLLOWED_FOLDER_FILE, index_path
 from prefrag.indexing.folder_collection import find_collection, would_be_indexed_again
 from tests.for_each import for_each
 
@@ -27,6 +27,13 @@ def test_another_folder_of_that_name_gets_a_number_and_keeps_it(tmp_path: Path):
 
     assert names == ["Notes", "notes-2", "Notes-3"]
     assert [find_collection(each) for each in folders] == names
+
+
+def test_a_mark_of_another_index_that_is_cut_off_hinders_none(tmp_path: Path):
+    other = index_path(find_collection(folder_of(tmp_path, "Überblick")))
+    (other / FOLLOWED_FOLDER_FILE).write_bytes(str(tmp_path / "Ü").encode()[:-1])
+
+    assert find_collection(folder_of(tmp_path, "Notes")) == "Notes"
 
 
 def test_a_file_comes_back_while_it_lies_in_the_folder(tmp_path: Path):

@@ -358,6 +358,23 @@ class TestInstallation:
         for part in ("SECRETPW", "elastic:", "sk-live-1", "/srv", "/index/"):
             assert part not in response.text
 
+    def test_of_a_failed_web_search_is_logged_without_its_query_on_request(
+        self, served: Served, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("PREFRAG_AUDIT_QUERIES", "off")
+        address = "https://web.example/html?q=Quandt%20earns&kl=de"
+        reason = f"Not reached: {address} and https://web.example/#Quandt (Quandt yard)"
+        script = search("Quandt yard"), answer("1974")
+        client = served(*script, verdicts=(verdict(False),), errors={"web": reason})
+
+        client.post("/prefrag/run", json={"question": "Who owns the Quandt yard?"})
+
+        logged = "\n".join(record.getMessage() for record in caplog.records)
+        assert "https://web.example/html(...)" in logged
+        assert "Quandt%20earns" not in logged
+        assert "#Quandt" not in logged
+        assert "Quandt yard" not in logged
+
     def test_stays_out_if_a_reason_is_cut_within_it(self, served: Served, caplog: pytest.LogCaptureFixture):
         client = served(search("alpha"), errors={"local": f"{'It failed. ' * 14}Now. {self.REASON}"})
         response = client.post("/prefrag/run", json={"question": "Who built alpha?"})

@@ -71,13 +71,14 @@ class TestKeeping:
         assert find_record(f"{server.url} large").reply_format == ""
 
     @for_each("content", "", "[]", '{"server tiny": 3}', "{", '{"server tiny": {"verdicts": "many"}}')
-    def test_a_broken_file_is_ignored_and_written_anew(self, content: str):
+    def test_a_broken_file_is_named_and_written_anew(self, content: str, caplog: pytest.LogCaptureFixture):
         restart()
         data_directory().mkdir(parents=True, exist_ok=True)
         (data_directory() / "models.json").write_text(content)
 
         record = find_record("server tiny")
         record.keep(reply_format="steps")
+        assert "models.json (it is damaged)" in caplog.text
 
         restart()
         assert find_record("server tiny").reply_format == "steps"
