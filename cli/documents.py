@@ -62,9 +62,6 @@ def index_documents(
         bool,
         typer.Option("--rebuild", help="Fill a new index beside the old one and swap them (--store elasticsearch)."),
     ] = False,
-    links: Annotated[
-        bool, typer.Option("--links/--no-links", help="Whether symbolic links that lead out of a folder are followed.")
-    ] = True,
     dense: Annotated[
         bool, typer.Option("--dense", help="Also embed what is new, for dense and hybrid retrieval (extra `dense`).")
     ] = False,
@@ -113,7 +110,6 @@ def index_documents(
                 on_progress=on_progress,
                 on_plan=_print_plan,
                 runner=runner,
-                links=links,
             )
         if answer is not None:
             # If every file was skipped, there is no index in which the choice about the web could be stored.

@@ -22,9 +22,6 @@ def follow_folder(
         typer.Option("--web/--no-web", help="Whether questions may go to the web when the folder does not suffice."),
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
-    links: Annotated[
-        bool, typer.Option("--links", help="Also read what symbolic links lead to outside the folder.")
-    ] = False,
 ) -> None:
     """Ask about a folder: index it, follow its changes, and open a web page. Replace FOLDER by its path."""
     # Heavy modules are imported where they are used, so that --help is instant.
@@ -33,8 +30,6 @@ def follow_folder(
     from prefrag.indexing.folder_collection import find_collection
     from prefrag.indexing.index_list import store_web_choice
 
-    if links:
-        os.environ["PREFRAG_FOLLOW_LINKS"] = "on"
     collection = find_collection(folder)
     answer = ask_web_consent(web, collection, "tantivy")
     # Without a terminal nobody was asked. Store no answer then, so that the next start at a terminal asks.

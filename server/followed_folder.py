@@ -142,7 +142,7 @@ class FollowedFolder:
         if sentence := _describe(report):
             log.success("{}: {}", self.collection, sentence)
         if sentence := report.describe_links():
-            log.warning("{}: {} --links follows them.", self.collection, sentence)
+            log.warning("{}: {} PREFRAG_FOLLOW_LINKS=on follows them.", self.collection, sentence)
         for line in group_by_reason(report.skipped)[:_MOST_NAMED]:
             log.warning("Skipped {}", line)
         return None

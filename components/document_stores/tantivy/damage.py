@@ -2,10 +2,9 @@
 
 import errno
 import inspect
-import json
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,43 +12,27 @@ from typing import Any, TypeVar
 from haystack.document_stores.errors import DocumentStoreError
 
 from prefrag.components.text.one_line import one_line
+from prefrag.components.text.sentences import cut_text
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 _DAMAGE = ("An IO error occurred", "Data corrupted")
+# An error of tantivy may repeat a whole file.
+_MOST_CHARACTERS = 150
 # How the errors of tantivy name the error of the operating system.
 _SYSTEM_ERROR = re.compile(r"(?:os error |code: )(\d{1,5})")
 
 
-def explain_failure(path: Path, error: BaseException, files: Iterable[str] = ()) -> str:
-    """Say why an index cannot be read, and what to do. Only if its files are damaged, this is to make it again.
-
-    ``files`` are the names of its JSON files, of which the first damaged one is named.
-    """
-    for name in files:
-        try:
-            json.loads((path / name).read_bytes())
-        except OSError as refusal:
-            error = refusal
-            break
-        except ValueError:
-            error = ValueError(f"{name} is cut off or overwritten")
-            break
-    number = _find_number(error)
-    if number not in (None, errno.ENOENT):
+def explain_failure(path: Path, error: BaseException) -> str:
+    """Say why an index cannot be read, and what to do. Only if its files are damaged, this is to make it again."""
+    stated = _SYSTEM_ERROR.search(str(error))
+    number = error.errno if isinstance(error, OSError) else stated and int(stated[1])
+    if number and number != errno.ENOENT:
         reason = os.strerror(number)
         return f"The index {path} cannot be read ({reason}): make its disk and its files readable. Its files can stay."
-    return (
-        f"The index {path} is damaged ({one_line(str(error))}): restore its files, or delete the folder and index the "
-        "documents again."
-    )
-
-
-def _find_number(error: BaseException) -> int | None:
-    if isinstance(error, OSError):
-        return error.errno
-    stated = _SYSTEM_ERROR.search(str(error))
-    return int(stated[1]) if stated else None
+    reason = cut_text(one_line(str(error)), _MOST_CHARACTERS, "...")
+    advice = "restore its files, or delete the folder and index the documents again."
+    return f"The index {path} is damaged ({reason}): {advice}"
 
 
 def report_damage(method: Method) -> Method:

@@ -61,15 +61,16 @@ class Index:
         # Every search checks both files, so their paths are strings, which are faster than `Path` objects.
         self.settings_file, self._commit_file = str(path / _SETTINGS_FILE), str(path / _COMMIT_FILE)
         self.settings_version = _file_version(self.settings_file)
-        settings = json.loads(Path(self.settings_file).read_text(encoding="utf-8"))
-        if not isinstance(settings, dict) or not {"format", "language"} <= settings.keys():
-            raise ValueError(f"{_SETTINGS_FILE} does not name a format and a language")
-        if settings["format"] != _FORMAT:
+        try:
+            settings = json.loads(Path(self.settings_file).read_text(encoding="utf-8"))
+            written, self.language = settings["format"], str(settings["language"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{_SETTINGS_FILE} is cut off or overwritten") from error
+        if written != _FORMAT:
             raise DocumentStoreError(
-                f"The index {path} has format {settings['format']}, but this version reads only format {_FORMAT}. "
+                f"The index {path} has format {written}, but this version reads only format {_FORMAT}. "
                 "Delete the folder and index the documents again."
             )
-        self.language: str = settings["language"]
         # To read a commit, tantivy locks a file in its folder. A folder that cannot be written is read through links.
         self._links: Path | None = None
         if not os.access(path, os.W_OK):
@@ -97,7 +98,7 @@ class Index:
                 try:
                     self._index.reload()
                 except ValueError as error:
-                    raise DocumentStoreError(explain_failure(self.path, error, [_COMMIT_FILE])) from error
+                    raise DocumentStoreError(explain_failure(self.path, error)) from error
                 searcher = self._index.searcher()
                 whole = self._has_no_deleted(searcher, current)
                 with os.scandir(self.path) as files:
@@ -329,7 +330,7 @@ def open_index(path: Path, latest: Index | None = None) -> Index | None:
             try:
                 index = Index(path)
             except (OSError, ValueError) as error:
-                raise DocumentStoreError(explain_failure(path, error, [_SETTINGS_FILE, _COMMIT_FILE])) from error
+                raise DocumentStoreError(explain_failure(path, error)) from error
             _OPEN[path] = index
         return index
 
