@@ -5,7 +5,6 @@ Such messages are recognised by their form: a message that does not look like a 
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -13,6 +12,7 @@ from prefrag.components.state.state import State
 from prefrag.components.text.sentences import sentence_ends
 from prefrag.components.text.term_statistics import QUESTION_WORDS, passage_text
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
+from prefrag.components.web.query_form import comparison_form
 
 # If a query repeats this many words of a passage in a row, they count as copied. Fewer words may be a name.
 COPIED_WORDS = 5
@@ -24,7 +24,9 @@ _MAX_CONTEXT, _MAX_ASIDE = 20, 12
 _MAX_AFTER_COLON, _MAX_GREETING = 6, 3
 # In scripts without spaces, two characters count as a word.
 _WORD = re.compile(rf"[{UNSPACED_SCRIPTS}]{{1,2}}|[^\s{UNSPACED_SCRIPTS}]+")
+_UNSPACED = re.compile(f"[{UNSPACED_SCRIPTS}]")
 _TOKEN = re.compile(rf"(?=([{UNSPACED_SCRIPTS}]{{2}}))[{UNSPACED_SCRIPTS}]|([^\s{UNSPACED_SCRIPTS}]+)")
+_NO_CONTENT = {comparison_form(word) for word in QUESTION_WORDS}
 _ASKS, _TELLS = re.compile(r"[?\uff1f؟⁇‽՞፧]"), (".", "!", "\u3002", "\uff01")
 # Signs of a longer text: a code fence, a closing tag, tokens of chat templates, a JSON key, a long quotation.
 _BLOCK = re.compile(
@@ -90,7 +92,7 @@ def reason_to_withhold(query: str, state: State) -> str:
     passages = [
         document.content or "" for document in (*(each for one in read for each in one.documents), *state.attached)
     ]
-    if _word_sequences([query]) & _word_sequences(passages) - _word_sequences(own):
+    if _copies(query, passages, own):
         return f"it repeats {COPIED_WORDS} words or more from a passage of your own documents"
     return ""
 
@@ -107,14 +109,28 @@ def _count(text: str) -> int:
 
 
 def _split(text: str) -> list[str]:
-    """Split a text into lower-case words, or into pairs of characters in scripts without spaces."""
-    text = "".join(sign if unicodedata.category(sign)[0] in "LMN" else " " for sign in text.casefold())
-    return [pair or word for pair, word in _TOKEN.findall(text)]
+    """Split a text into words to compare, or into pairs of characters in scripts without spaces."""
+    return [pair or word for pair, word in _TOKEN.findall(comparison_form(text))]
 
 
 def _content_words(texts: Iterable[str]) -> set[str]:
-    words = {word for text in texts for word in _split(text)} - QUESTION_WORDS
+    words = {word for text in texts for word in _split(text)} - _NO_CONTENT
     return {word for word in words if len(word) > 3 or not word.isalpha() or word[0] >= "\u0e00"}
+
+
+def _copies(query: str, passages: Iterable[str], own: Iterable[str]) -> bool:
+    """Check whether a query has words of a passage in a row, also glued together or apart, that the person has not."""
+    sequences = _word_sequences(passages) - _word_sequences(own)
+    if sequences & _word_sequences([query]):
+        return True
+    glued, own_glued = _glue(query), [_glue(text) for text in own]
+    # Pairs of characters overlap, so they cannot be glued. Their scripts have no blanks that could be left out.
+    candidates = (words.replace(" ", "") for words in sequences if not _UNSPACED.search(words))
+    return any(words in glued and not any(words in text for text in own_glued) for words in candidates)
+
+
+def _glue(text: str) -> str:
+    return comparison_form(text).replace(" ", "")
 
 
 def _word_sequences(texts: Iterable[str]) -> set[str]:

@@ -11,6 +11,7 @@ from prefrag.components.recording import RECORDING
 from prefrag.components.state.state import RunError, Search, State
 from prefrag.components.state.web_switch import WEB_SWITCH, explain_closed, web_setting
 from prefrag.components.web.domain_filter import DomainFilter
+from prefrag.components.web.query_form import query_form
 from prefrag.components.web.query_origin import reason_to_withhold
 
 # Asks the user at the terminal whether a query may be sent to a source. None if there is no terminal.
@@ -77,6 +78,8 @@ class WebGate(Block):
             raise RunError(
                 message, state.with_event("error", caller=f"source '{failed.source}'", message=str(failed.error))
             )
+        if " ".join(query.split()) != query_form(query):
+            raise HeldBack("some of its characters cannot be seen or stand for others: write it in plain characters")
         if len(query) > self.max_characters:
             raise HeldBack(f"it has {len(query):,} characters, over the limit of {self.max_characters}")
         if state is not None and (reason := reason_to_withhold(query, state)):

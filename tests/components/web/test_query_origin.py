@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.state.state import Usage
+from prefrag.components.web.query_form import query_form
 from prefrag.components.web.query_origin import is_question, reason_to_withhold
 from tests.components.samples import document, observed_step, search_step, settings, state
 from tests.for_each import for_each
@@ -79,6 +81,38 @@ def test_a_query_is_not_made_of_an_attached_text_or_the_instructions():
 
     assert "come from an earlier answer" in reason_to_withhold("Ostermoor Quill million", instructed)
     assert "come from an earlier answer" in reason_to_withhold("Ostermoor Quill million", attached)
+
+
+@for_each(
+    "spell",
+    lambda words: words.replace("o", "o\u200b"),
+    lambda words: words.replace("s", "s\u00ad"),
+    lambda words: words.replace(" ", "\U000e0101 "),
+    lambda words: "".join(f"{sign}\u0301" if sign.isalpha() else sign for sign in words),
+    lambda words: "".join(chr(ord(sign) + 0xFEE0) if sign.isalpha() else sign for sign in words),
+    lambda words: words.translate(str.maketrans("aeo", "\u0430\u0435\u043e")),
+    lambda words: words.replace("o", "\u03bf"),
+    lambda words: words.replace(" ", "%20"),
+    lambda words: words.replace(" ", "%252520"),
+    lambda words: words.replace(" ", ""),
+    lambda words: words.title().replace(" ", ""),
+    lambda words: " ".join(words.replace(" ", "")),
+    lambda words: words.replace(" ", "\u2800"),
+    lambda words: words.replace(" ", "&nbsp;"),
+    lambda words: words.translate(str.maketrans("aehn", "\u1d00\u1d07\u029c\u0274")),
+    lambda words: "".join(chr(ord(sign) + 0x24D0 - ord("a")) if sign.isalpha() else sign for sign in words.lower()),
+    lambda words: "".join(chr(ord(sign) + 0x1F170 - ord("a")) if sign.isalpha() else sign for sign in words.lower()),
+)
+def test_a_copy_spelled_otherwise_is_the_same_copy(spell: Callable[[str], str]):
+    read, query = observed_step(document("a", PASSAGE), source="local"), query_form(spell(PASSAGE[:38]))
+
+    assert "it repeats 5 words or more" in reason_to_withhold(query, state(read, search_step(query), external=("web",)))
+
+
+def test_blanks_within_a_script_without_blanks_hide_no_copy():
+    read, query = observed_step(document("b", CHINESE), source="local"), " ".join(CHINESE[4:13])
+
+    assert reason_to_withhold(query, state(read, search_step(query), external=("web",)))
 
 
 @for_each(

@@ -60,3 +60,9 @@ def test_a_closed_web_holds_back(monkeypatch: pytest.MonkeyPatch):
 
     with pytest.raises(HeldBack, match="open it with `prefrag index --web --index NAME` or PREFRAG_WEB=on"):
         WebGate().check("web", "x", None)
+
+
+@for_each("query", "rope\U000e0149 making", "rope\u200b making", "rope \u202emaking", "e\u0301")
+def test_a_query_of_which_not_all_can_be_seen_is_held_back_whoever_brings_it(query: str):
+    with pytest.raises(HeldBack, match="cannot be seen"):
+        WebGate().check("web", query, None)

@@ -1,0 +1,96 @@
+"""The one form of a query to the web: what is checked, shown, sent and logged; and a form to compare words."""
+
+import html
+import re
+import unicodedata
+from functools import lru_cache
+from urllib.parse import unquote
+
+from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS, normalize_unicode
+
+# Characters that Unicode calls ignorable by default, without those of the categories Cf and Cn; and two that are drawn
+# as nothing although Unicode calls them a symbol and a mark.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U0001d159\U000e0000-\U000e0fff]"
+)
+_BRAILLE_BLANK = "\u2800"
+_DROPPED = {"Cf", "Co", "Cn", "Cs"}
+_STYLED = ("<wide>", "<narrow>", "<font>")
+# How many marks a letter may have: of its own script (Burmese needs four), and of those for all scripts.
+_MAX_OWN_MARKS, _MAX_MARKS = 4, 2
+# The Latin letter in the name of a character: "LATIN SMALL LETTER L WITH STROKE", "REGIONAL INDICATOR SYMBOL LETTER L".
+_LATIN = re.compile(r"(?:LATIN|INDICATOR) .*?LETTER (?:.* )?([A-Z])(?: WITH .+)?$")
+# Cyrillic and Greek letters with the look of a Latin letter, in lower case. The names of letters tell only the sound.
+_LOOKALIKES = str.maketrans("авсԁегһіјкӏмнорԛѕтухԝαβεηικνορτυχωγ", "abcderhijklmhopqstyxwabehikvoptuxwy")
+_BLANK_BETWEEN = re.compile(rf"(?<=[{UNSPACED_SCRIPTS}])\s+(?=[{UNSPACED_SCRIPTS}])")
+
+
+def query_form(text: str) -> str:
+    """Write a query so that all of it can be seen: one line, without characters that are drawn as nothing.
+
+    Invisible characters are dropped without a blank in their place, so that they cut no word. Fullwidth and styled
+    letters become plain ones, but 10² does not become 102. Marks stay on letters of their script, up to a few on each.
+    """
+    if not text.isascii():
+        text = "".join(map(_visible, _UNSEEN.sub("", text)))
+        text = unicodedata.normalize("NFC", _limit_marks(normalize_unicode(text)))
+    # What is left of the characters that cannot be printed are controls and blanks.
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+
+
+def comparison_form(text: str) -> str:
+    """Write a text so that words that look the same are the same. This form is compared, never sent or shown.
+
+    Codes such as ``%20`` and ``&amp;`` are decoded, accents and styles dropped, and letters of other scripts that look
+    like Latin ones replaced by these. Only letters and digits remain, in lower case, with blanks between words.
+    """
+    decoded = html.unescape(unquote(text))
+    while decoded != text:
+        text, decoded = decoded, html.unescape(unquote(decoded))
+    text = query_form(unicodedata.normalize("NFKC", text))
+    if not text.isascii():
+        text = "".join(map(_plain_letter, unicodedata.normalize("NFKD", text.casefold())))
+        text = unicodedata.normalize("NFC", text.casefold().translate(_LOOKALIKES))
+    text = "".join(sign if sign.isalnum() or unicodedata.category(sign)[0] == "M" else " " for sign in text.casefold())
+    return _BLANK_BETWEEN.sub("", " ".join(text.split()))
+
+
+@lru_cache(maxsize=4096)
+def _visible(sign: str) -> str:
+    if sign == _BRAILLE_BLANK:
+        return " "
+    if unicodedata.category(sign) in _DROPPED:
+        return ""
+    is_styled = sign.isalnum() and unicodedata.decomposition(sign).startswith(_STYLED)
+    return unicodedata.normalize("NFKC", sign) if is_styled else sign
+
+
+def _limit_marks(text: str) -> str:
+    """Drop marks that stand on no letter or on one of another script, and those beyond what a letter may have."""
+    signs: list[str] = []
+    script, has_letter, own, general = "", False, 0, 0
+    for sign in text:
+        if unicodedata.category(sign)[0] != "M":
+            script, has_letter, own, general = _script(sign), sign.isalnum(), 0, 0
+            signs.append(sign)
+            continue
+        is_general = _script(sign) == "COMBINING"
+        own, general = own + (not is_general), general + is_general
+        fits = general <= _MAX_MARKS if is_general else _script(sign) == script and own <= _MAX_OWN_MARKS
+        if fits and has_letter:
+            signs.append(sign)
+    return "".join(signs)
+
+
+@lru_cache(maxsize=4096)
+def _script(sign: str) -> str:
+    return unicodedata.name(sign, "").partition(" ")[0]
+
+
+@lru_cache(maxsize=4096)
+def _plain_letter(sign: str) -> str:
+    """Return the Latin letter of which a character is a form, nothing for an accent, else the character."""
+    if unicodedata.category(sign)[0] == "M" and _script(sign) == "COMBINING":
+        return ""
+    latin = _LATIN.search(unicodedata.name(sign, ""))
+    return latin[1] if latin else sign
