@@ -18,7 +18,7 @@ from typing import Any
 from prefrag import evaluation
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.web.query_form import query_form
-from prefrag.components.web.query_origin import is_question, reason_to_withhold
+from prefrag.components.web.query_origin import is_question, reason_to_withhold, web_query
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 DATASETS = ("hotpotqa", "2wikimultihopqa", "musique", "bioasq")
@@ -44,7 +44,8 @@ def main() -> None:
     async def count(self: RetrievalSource, request: Any) -> None:
         # Count the queries here, because the web is an index, which lets every query pass.
         if self.external and request.state is not None and not request.is_closed:
-            queries[reason_to_withhold(query_form(request.query), request.state)] += 1
+            query, _ = web_query(request.query, request.state)
+            queries[reason_to_withhold(query_form(query), request.state)] += 1
         await admit(self, request)
 
     RetrievalSource._admit_async = count  # type: ignore[method-assign]

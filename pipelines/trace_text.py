@@ -43,6 +43,7 @@ SENTENCES = {
     "held_back": "Held back from {source}: {query} ({reason})",
     "instructions_cut": "The instructions have {characters:,} characters: the first {kept:,} are used",
     "kept": "Kept this sentence: {text} (its least likely token: {token}, {lowest:.0%})",
+    "left_out": "Left out of the query to {source}: {text}",
     "look_ahead": "Drafted: {text} (its least likely token: {token}, {lowest:.0%}; left out of the query: {masked})",
     "model_failed": "Goes on without the language model: {message}",
     "no_further_search": "No further search: the next reply must be an answer (replies so far: {replies})",

@@ -40,7 +40,6 @@ from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.unicode_form import normalize_unicode
 from prefrag.components.tracing import measure
 from prefrag.components.web.domain_filter import document_url
-from prefrag.components.web.query_form import query_form
 from prefrag.components.web.web_gate import HeldBack, WebGate
 
 _RANDOM_NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -227,7 +226,7 @@ class RetrievalSource(Block):
         """Replay the search if it is recorded. Else, if its query would leave this machine, check the query."""
         try:
             if request.leaves_machine:
-                request.query = query_form(request.query)
+                request.fit_for_web(self.name)
             request.search = self._play_recording(request)
             if request.leaves_machine and request.search is None:
                 self.gate.check(self.name, request.query, request.state)

@@ -8,6 +8,8 @@ from haystack import Document
 
 from prefrag.components.audit_log import AuditLogFailed, audit_held_back
 from prefrag.components.state.state import RunError, Search, State
+from prefrag.components.web.query_form import query_form
+from prefrag.components.web.query_origin import web_query
 
 
 @dataclass
@@ -24,6 +26,14 @@ class SearchRequest:
     context: Mapping[str, Any] = field(default_factory=dict)
     already_observed: Sequence[Document] = ()  # documents that earlier steps found, to be moved behind new documents
     search: Search | None = None  # the record of the search; marked as skipped if the query was not sent
+
+    def fit_for_web(self, source: str) -> None:
+        """Leave the person's statements out of the query, tell so in the trace, and write the query in its one form."""
+        if self.state is not None:
+            self.query, statements = web_query(self.query, self.state)
+            if statements:
+                self.state = self.state.with_event("left_out", source=source, text=" ".join(statements))
+        self.query = query_form(self.query)
 
     def hold_back(self, source: str, reason: str) -> None:
         """Record in the trace and in the audit log that the query was not sent, and why."""

@@ -1,7 +1,8 @@
 """Check whether a query was made from a person's question, or from a text that must not leave this machine.
 
 Chat programs also send messages that no person wrote, such as a request to name a conversation, followed by its text.
-Such messages are recognised by their form: a message that does not look like a question is not sent to the web.
+Such messages are recognised by their form: a message that does not look like a question is not sent to the web. Of one
+that does, only the question is sent, without the statements beside it.
 """
 
 import re
@@ -9,7 +10,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from prefrag.components.state.state import State
-from prefrag.components.text.sentences import sentence_ends
+from prefrag.components.text.sentences import plain_sentences, sentence_ends
 from prefrag.components.text.term_statistics import QUESTION_WORDS, passage_text
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
 from prefrag.components.web.query_form import comparison_form
@@ -17,7 +18,7 @@ from prefrag.components.web.query_form import comparison_form
 # If a query repeats this many words of a passage in a row, they count as copied. Fewer words may be a name.
 COPIED_WORDS = 5
 # The maximum number of words in a message: with a question mark; without one; without one but with a system prompt.
-_MAX_WORDS, _MAX_UNMARKED, _MAX_INSTRUCTED = 100, 16, 8
+_MAX_WORDS, _MAX_UNMARKED, _MAX_INSTRUCTED = 100, 16, 3
 # The maximum number of words in all statements of a message: if it ends with a question mark; if it does not.
 _MAX_CONTEXT, _MAX_ASIDE = 20, 12
 # The maximum number of words in a statement after a colon, and in a greeting. Greetings do not count as statements.
@@ -33,7 +34,25 @@ _BLOCK = re.compile(
     r"`{3}|~{3}|\"{3}|</[^\W\d]|<\||\|>|\[/?INST\]|<</?SYS|[\"'][^\"'\n]{1,30}[\"']\s{0,9}:"
     r"|(?:(?<!\w)[“„「『\"\u2018](?=\w)|[«»]\s?)(?:(?:[^\s”»«」』\"\u2019]{1,80}\s{1,9}){7}|[^\s”»«」』\"\u2019]{16})"
 )
+_FIGURE = re.compile(r"\d")
 _LABELS = re.compile(r"(?:^|[\s.?!])[^\W\d_]+[:\uff1a]\s.*[\s.?!][^\W\d_]+[:\uff1a]\s")
+# Where a sentence ends, besides where `sentence_ends` finds it: at full stops of other scripts, without a blank, and
+# before a lower-case letter. A stop behind a short word with a capital, such as "Jr.", ends nothing.
+_STOPPED = re.compile(
+    rf"{_ASKS.pattern}+[\"'\u201d\u2019\u00bb)\]」』\uff09]*|[।॥\u06d4።။។\u0589]|(?<=\w\w)[.!…](?=[^\W\d_a-zß-ÿ])"
+    r"|(?:(?<=\w{5})|(?<=\s[^\WA-Z_]{3})|(?<=\s[^\WA-Z_]{4})|(?<=\d{3}))[.!…]+(?=\s)"
+)
+# A figure with a stop may end a sentence, or be an ordinal number. Before a word and a year it is the day of a date.
+_ORDINAL, _NO_DATE = re.compile(r"(?<!\d)\d{1,2}\.$"), r"(?!\s+[^\W\d_]+\s+\d{4}\b)"
+# Where a clause ends within a sentence: at any sign between blanks, but for those of names and sums.
+_BETWEEN = re.compile(
+    rf"[|¦—―•·;\uff1b\uff1a→⇒¿\t\n\r\v\f\x85\u2028\u2029]|:(?=\s)|\s\u2013|\u2013\s|(?<!\S)[^\w\s&+%,.$€£{_ASKS.pattern[1:-1]}]+(?!\S)"
+    rf"|(?<=\d)\.(?=\s){_NO_DATE}"
+)
+# Words in brackets or quotation marks.
+_INSERTED = re.compile(
+    r"[(\[{<“„«「『【\uff08][^()\[\]{}<>“”„«»「」『』【】\uff08\uff09]*[)\]}>”»」』】\uff09]?|\"[^\"]*\"?"
+)
 # The characters that separate a speaker's name from the words spoken, in any language.
 _SPEAKER = re.compile(r"[:\uff1a|\[\]<>{}]|[—\u2013]\s")
 # Some tasks have the form of a question. They are recognised by these words, which ask for work on a text.
@@ -60,7 +79,7 @@ def is_question(message: str, instructed: bool = False) -> bool:
         return False
     if _WORK.match(text) and (size > _MAX_ASIDE or len(lines) > 1 or _SPEAKER.search(text)):
         return False
-    if instructed and not asks and (text.endswith(_TELLS) or size > _MAX_INSTRUCTED):
+    if instructed and not asks and (text.endswith(_TELLS) or size > _MAX_INSTRUCTED or _FIGURE.search(text)):
         return False
     behind = re.split(r"[:\uff1a]", text, maxsplit=1)[1:]
     said, most = (
@@ -70,16 +89,98 @@ def is_question(message: str, instructed: bool = False) -> bool:
     return len(said) <= most[0] and sum(said) <= most[1] and max(_words_stated(*behind), default=0) <= _MAX_AFTER_COLON
 
 
+def split_question(message: str) -> tuple[str, list[str]]:
+    """Separate the question in a message from its statements.
+
+    A sentence without a question mark beside one with it is a statement. So is a clause of more than a few words, if
+    another clause stands beside it in the same sentence: the form does not tell which of the two is asked.
+
+    :param message: What a person wrote.
+    :returns: The question, unchanged if there is no statement, and empty if nothing else is left; and the statements.
+    """
+    statements = [text for text in _INSERTED.findall(message) if _is_text(text)]
+    rest = message
+    for text in statements:
+        rest = rest.replace(text, "")
+    places = {0, len(rest)}
+    for end, after, kind in sentence_ends(rest):
+        # A line may break within a sentence: there only a clause ends.
+        if kind == "sentence" and not _ORDINAL.search(rest[max(0, end - 4) : end]):
+            places.add(after)
+    places.update(match.end() for match in _STOPPED.finditer(rest))
+    sentences = [rest[start:end].strip() for start, end in pairwise(sorted(places))]
+    if not _ASKS.search(rest):
+        clauses = [clause for sentence in sentences for clause in _clauses(sentence)]
+        is_mixed = len(clauses) > 1 and any(_count(clause) > _MAX_AFTER_COLON for clause in clauses)
+        return ("", [message]) if is_mixed or statements else (message, [])
+    asked: list[str] = []
+    for sentence in filter(None, sentences):
+        clauses = _clauses(sentence)
+        if not _ASKS.search(sentence[-4:]):
+            told = [sentence]
+        else:
+            told = [clause for clause in clauses if len(clauses) > 1 and _tells(clause, clause == clauses[-1])]
+            asked += [clause for clause in clauses if clause not in told] if told else [sentence]
+        statements += told
+    question = " ".join(asked) if statements else message
+    return question if any(map(str.isalnum, question)) else "", statements
+
+
+def _clauses(sentence: str) -> list[str]:
+    return [part.strip() for part in _BETWEEN.split(sentence) if any(map(str.isalnum, part))]
+
+
+def _tells(clause: str, is_last: bool) -> bool:
+    """Check whether a clause beside another may be a statement: it has several words, or a figure before the end."""
+    words = _count(clause)
+    return words > _MAX_GREETING or (not is_last and words > 1 and _FIGURE.search(clause) is not None)
+
+
+def _is_text(inserted: str) -> bool:
+    """Check whether words in quotation marks or brackets are more than a name or a title."""
+    words = _count(inserted)
+    return words > _MAX_AFTER_COLON or (words > _MAX_GREETING and _FIGURE.search(inserted) is not None)
+
+
+def web_query(query: str, state: State) -> tuple[str, list[str]]:
+    """Leave the statements out of each of the person's messages that a query holds as a whole.
+
+    :param query: The query, as it was made.
+    :param state: The state of the run.
+    :returns: The query to send, and the statements that were left out.
+    """
+    left_out: list[str] = []
+    for message in dict.fromkeys((*_said(state), state.question)):
+        asked, statements = split_question(message)
+        written = next((form for form in (message.strip(), " ".join(message.split())) if form in query), "")
+        if asked and statements and written:
+            query = query.replace(written, asked)
+            left_out += statements
+    return query, left_out
+
+
+def _said(state: State) -> list[str]:
+    return [state.typed or state.question, *(text for role, text in state.history if role == "user")]
+
+
 def reason_to_withhold(query: str, state: State) -> str:
     """Return why a query must not leave this machine; empty if it was made from a person's question and may leave."""
-    asked, external, instructions = state.typed or state.question, state.settings.external, state.settings.instructions
-    if not is_question(asked, bool(instructions)):
+    message, external, instructions = _said(state)[0], state.settings.external, state.settings.instructions
+    asked, stated = split_question(message)
+    if not asked or not is_question(message, bool(instructions)):
         return "the message holds a conversation or a text, not just a question; ask the question by itself"
-    own, brought = [asked], [instructions, *map(passage_text, state.attached)]
+    if any(map(_WORK.match, plain_sentences(instructions))):
+        return "the system prompt asks for work on the message, which may then be a text"
+    own, brought = [asked], [instructions, *stated, *map(passage_text, state.attached)]
     for role, text in state.history:
-        (own if role == "user" and is_question(text) else brought).append(text)
+        question, statements = split_question(text) if role == "user" and is_question(text) else ("", [text])
+        own.append(question)
+        brought += statements
     words = _content_words([query]) or set(_split(query))
-    borrowed = words & _content_words(brought) - _content_words(own)
+    # In some languages a word changes with its place in a sentence, so look for a part of a word in a statement.
+    told = _glue(" ".join(stated))
+    borrowed = {word for word in words if word in told} | (words & _content_words(brought))
+    borrowed -= _content_words(own)
     # If rules rewrote the question, they only inserted names. A borrowed word is then a name from an earlier answer, so
     # none is allowed. If a model wrote the query, it chose its own words, so up to half of them may be borrowed.
     by_rules = state.typed and "rewriter" not in state.usage.llm_calls
@@ -92,6 +193,7 @@ def reason_to_withhold(query: str, state: State) -> str:
     passages = [
         document.content or "" for document in (*(each for one in read for each in one.documents), *state.attached)
     ]
+    passages += stated
     if _copies(query, passages, own):
         return f"it repeats {COPIED_WORDS} words or more from a passage of your own documents"
     return ""

@@ -241,3 +241,13 @@ async def test_the_models_own_query_that_is_too_long_is_not_sent_also_not_in_a_r
         await run(scripted(search("delta " * 90), "!the server is down"))
     assert failure.value.result["queries_sent_out"] == []
     assert len(failure.value.result["queries_held_back"]) == 1
+
+
+async def test_only_the_web_gets_the_question_without_the_statement_and_the_trace_tells_what_is_left_out():
+    message = "We sold the yard to Quill in 1974. What is alpha worth?"
+
+    result = await run(scripted("41", pipeline="vanilla_mix"), message)
+
+    assert sent(result) == [call["query"] for call in CALLS["web"]] == ["What is alpha worth?"]
+    assert [call["query"] for call in CALLS["local"]] == [message]
+    assert lines(result, "left_out") == ["Left out of the query to web: We sold the yard to Quill in 1974."]

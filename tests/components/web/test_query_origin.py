@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from string import Template
 
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.state.state import Usage
 from prefrag.components.web.query_form import query_form
-from prefrag.components.web.query_origin import is_question, reason_to_withhold
+from prefrag.components.web.query_origin import is_question, reason_to_withhold, split_question, web_query
 from tests.components.samples import document, observed_step, search_step, settings, state
 from tests.for_each import for_each
 
+LAYOUTS = yaml.safe_load((Path(__file__).parents[2] / "task_prompts" / "one_line.yaml").read_text("utf-8"))
 PASSAGE = "The yard of Ostermoor was sold to the house of Quill for 41 million in May."
 CHINESE = "\u5965\u65af\u7279\u83ab\u5c14\u9020\u8239\u5382\u5356\u7ed9\u4e86\u594e\u5c14\u5bb6\u65cf"
 WORDS = st.lists(st.text(st.characters(categories=["Ll", "Lo"]), min_size=1, max_size=9), min_size=4, max_size=30)
@@ -127,3 +132,76 @@ def test_a_query_copies_no_five_words_of_an_own_passage(query: str, source: str,
     read = observed_step(document("a", PASSAGE), document("b", CHINESE), source=source)
 
     assert bool(reason_to_withhold(query, state(read, search_step(query), external=("web",)))) is held
+
+
+@for_each(
+    "message, question, statements",
+    ("Who built alpha?", "Who built alpha?", 0),
+    (" alpha\n builder ", " alpha\n builder ", 0),
+    ("Who built alpha \u2013  beta²?", "Who built alpha \u2013  beta²?", 0),
+    ("Who said “I shall return” (1942)?", "Who said “I shall return” (1942)?", 0),
+    ("What did King Jr. win with R&B + C++ at python.org?", "What did King Jr. win with R&B + C++ at python.org?", 0),
+    ("I sail a boat of 1974. Who built it?", "Who built it?", 1),
+    ("the yard was sold for 41 million. who paid?", "who paid?", 1),
+    ("Sold for 41 million.Who paid?", "Who paid?", 1),
+    ("Who paid? I say Quill \u2013 or Ostermoor.", "Who paid?", 1),
+    ("Wer gewann am 9. Juni 1974 die Wahl in Leeds?", "Wer gewann am 9. Juni 1974 die Wahl in Leeds?", 0),
+    ("Sold for 62. Who paid?", "Who paid?", 1),
+    ("हमारे पास 1998 की नाव है। उसे किसने बनाया?", "उसे किसने बनाया?", 1),
+    ("我们有一艘1974年的船。谁建造了它\uff1f", "谁建造了它\uff1f", 1),
+    ("Who paid (Quill sold it for 41 million)?", "Who paid ?", 1),
+    ("Boat 1974 | Who paid?", "Who paid?", 1),
+    ("Say in Dutch: the yard was sold in May?", "Say in Dutch", 1),
+    ("\U0001f3f7? The yard was sold in May.", "", 1),
+    ("alpha: the yard of Ostermoor was sold to Quill", "", 1),
+)
+def test_a_statement_beside_a_question_is_left_out(message: str, question: str, statements: int):
+    asked, told = split_question(message)
+
+    assert (asked, len(told)) == (question, statements)
+
+
+@given(st.text(max_size=200))
+def test_a_question_is_the_message_itself_or_some_of_its_characters(message: str):
+    asked, told = split_question(message)
+
+    assert asked in ("", message) if not told else Counter(asked.replace(" ", "")) <= Counter(message)
+
+
+def test_a_query_that_is_the_message_keeps_the_question_alone():
+    boat = "We sold the yard to Quill in 1974. What is it worth?"
+    follow_up = replace(state(question="And alpha?"), typed="And alpha?", history=(("user", boat),))
+
+    assert web_query(boat, state(question=boat)) == ("What is it worth?", ["We sold the yard to Quill in 1974."])
+    assert web_query(f"{boat} And alpha?", follow_up)[0] == "What is it worth? And alpha?"
+    assert web_query("worth of a yard", state(question=boat)) == ("worth of a yard", [])
+
+
+@for_each(
+    "query, passes", ("what is a yard worth", True), ("Quill yard 1974", False), ("sold the yard to Quill", False)
+)
+def test_a_model_brings_no_statement_back(query: str, passes: bool):
+    asked = state(question="We sold the yard to Quill in 1974. What is a yard worth?")
+
+    assert bool(reason_to_withhold(query, asked)) is not passes
+
+
+@for_each(
+    "prompt, passes", ("Be brief.", True), ("Translate everything to French.", False), ("Traduis en anglais.", False)
+)
+def test_under_a_prompt_for_work_on_texts_nothing_leaves(prompt: str, passes: bool):
+    instructed = replace(state(question="When was it sold?"), settings=settings(instructions=prompt))
+
+    assert bool(reason_to_withhold("When was it sold?", instructed)) is not passes
+
+
+@for_each("layout", *LAYOUTS["layouts"])
+def test_a_statement_in_one_line_with_a_question_stays_here(layout: str):
+    for words in LAYOUTS["languages"].values():
+        private = words["words"]
+        message = Template(layout).substitute({name: text for name, text in words.items() if name != "words"})
+        asked = state(question=message)
+        copied = [words[name] for name in ("private", "short") if words[name] in message]
+        for made in (message, " ".join(message.split()), *copied, " ".join(w for w in private if w in message)):
+            query = query_form(web_query(made, asked)[0])
+            assert reason_to_withhold(query, asked) or not any(word in query for word in private), message
