@@ -1,4 +1,4 @@
-"""Count the questions that are not recognised as questions, and the web queries that would not be sent.
+"""Count the questions of which nothing may be sent to the web, and the web queries that would not be sent.
 
     python -m benchmarks.web_queries [--data FOLDER]
 
@@ -18,7 +18,7 @@ from typing import Any
 from prefrag import evaluation
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.web.query_form import query_form
-from prefrag.components.web.query_origin import is_question, reason_to_withhold, web_query
+from prefrag.components.web.query_origin import is_question, reason_to_withhold, split_question, web_query
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 DATASETS = ("hotpotqa", "2wikimultihopqa", "musique", "bioasq")
@@ -34,7 +34,8 @@ def main() -> None:
     asked: Counter[bool] = Counter()
     for file in [*files, CHECKOUT / "demo" / "questions.jsonl", data / "reading" / "dev.jsonl"]:
         lines = file.read_text(encoding="utf-8").splitlines()
-        found = Counter(is_question(json.loads(line)["question"]) for line in lines)
+        questions = [json.loads(line)["question"] for line in lines]
+        found = Counter(is_question(question) and split_question(question)[0] != "" for question in questions)
         asked += found
         print(f"{file.parent.name}/{file.name}: {found[False]} of {len(lines)} not recognised as questions")
     print(f"all: {asked[False]} of {asked.total()} not recognised as questions")

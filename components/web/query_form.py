@@ -8,16 +8,12 @@ from urllib.parse import unquote
 
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS, normalize_unicode
 
-# Characters that Unicode calls ignorable by default, without those of the categories Cf and Cn; and two that are drawn
-# as nothing although Unicode calls them a symbol and a mark.
+# Characters that Unicode calls ignorable by default, without those of the categories Cf and Cn; and three that are
+# drawn as nothing although Unicode calls them symbols and a mark.
 _UNSEEN = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U0001d159\U000e0000-\U000e0fff]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U0001d159\U000e0000-\U000e0fff]"
 )
-_BRAILLE_BLANK = "\u2800"
-_DROPPED = {"Cf", "Co", "Cn", "Cs"}
-_STYLED = ("<wide>", "<narrow>", "<font>")
-# How many marks a letter may have: of its own script (Burmese needs four), and of those for all scripts.
-_MAX_OWN_MARKS, _MAX_MARKS = 4, 2
+_MAX_MARKS = 4  # on a letter; Burmese needs that many
 # The Latin letter in the name of a character: "LATIN SMALL LETTER L WITH STROKE", "REGIONAL INDICATOR SYMBOL LETTER L".
 _LATIN = re.compile(r"(?:LATIN|INDICATOR) .*?LETTER (?:.* )?([A-Z])(?: WITH .+)?$")
 # Cyrillic and Greek letters with the look of a Latin letter, in lower case. The names of letters tell only the sound.
@@ -29,7 +25,7 @@ def query_form(text: str) -> str:
     """Write a query so that all of it can be seen: one line, without characters that are drawn as nothing.
 
     Invisible characters are dropped without a blank in their place, so that they cut no word. Fullwidth and styled
-    letters become plain ones, but 10² does not become 102. Marks stay on letters of their script, up to a few on each.
+    letters become plain ones, but 10² does not become 102. A letter keeps up to four marks.
     """
     if not text.isascii():
         text = "".join(map(_visible, _UNSEEN.sub("", text)))
@@ -44,9 +40,8 @@ def comparison_form(text: str) -> str:
     Codes such as ``%20`` and ``&amp;`` are decoded, accents and styles dropped, and letters of other scripts that look
     like Latin ones replaced by these. Only letters and digits remain, in lower case, with blanks between words.
     """
-    decoded = html.unescape(unquote(text))
-    while decoded != text:
-        text, decoded = decoded, html.unescape(unquote(decoded))
+    while (decoded := html.unescape(unquote(text))) != text:
+        text = decoded
     text = query_form(unicodedata.normalize("NFKC", text))
     if not text.isascii():
         text = "".join(map(_plain_letter, unicodedata.normalize("NFKD", text.casefold())))
@@ -57,40 +52,27 @@ def comparison_form(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _visible(sign: str) -> str:
-    if sign == _BRAILLE_BLANK:
-        return " "
-    if unicodedata.category(sign) in _DROPPED:
+    if unicodedata.category(sign) in ("Cf", "Co", "Cn", "Cs"):
         return ""
-    is_styled = sign.isalnum() and unicodedata.decomposition(sign).startswith(_STYLED)
+    is_styled = sign.isalnum() and unicodedata.decomposition(sign).startswith(("<wide>", "<narrow>", "<font>"))
     return unicodedata.normalize("NFKC", sign) if is_styled else sign
 
 
 def _limit_marks(text: str) -> str:
-    """Drop marks that stand on no letter or on one of another script, and those beyond what a letter may have."""
     signs: list[str] = []
-    script, has_letter, own, general = "", False, 0, 0
+    marks = 0
     for sign in text:
-        if unicodedata.category(sign)[0] != "M":
-            script, has_letter, own, general = _script(sign), sign.isalnum(), 0, 0
-            signs.append(sign)
-            continue
-        is_general = _script(sign) == "COMBINING"
-        own, general = own + (not is_general), general + is_general
-        fits = general <= _MAX_MARKS if is_general else _script(sign) == script and own <= _MAX_OWN_MARKS
-        if fits and has_letter:
+        marks = marks + 1 if unicodedata.category(sign)[0] == "M" else 0
+        if marks <= _MAX_MARKS:
             signs.append(sign)
     return "".join(signs)
 
 
 @lru_cache(maxsize=4096)
-def _script(sign: str) -> str:
-    return unicodedata.name(sign, "").partition(" ")[0]
-
-
-@lru_cache(maxsize=4096)
 def _plain_letter(sign: str) -> str:
     """Return the Latin letter of which a character is a form, nothing for an accent, else the character."""
-    if unicodedata.category(sign)[0] == "M" and _script(sign) == "COMBINING":
+    name = unicodedata.name(sign, "")
+    if name.startswith("COMBINING "):
         return ""
-    latin = _LATIN.search(unicodedata.name(sign, ""))
+    latin = _LATIN.search(name)
     return latin[1] if latin else sign

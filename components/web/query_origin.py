@@ -6,7 +6,7 @@ that does, only the question is sent, without the statements beside it.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from prefrag.components.state.state import State
@@ -25,9 +25,7 @@ _MAX_CONTEXT, _MAX_ASIDE = 20, 12
 _MAX_AFTER_COLON, _MAX_GREETING = 6, 3
 # In scripts without spaces, two characters count as a word.
 _WORD = re.compile(rf"[{UNSPACED_SCRIPTS}]{{1,2}}|[^\s{UNSPACED_SCRIPTS}]+")
-_UNSPACED = re.compile(f"[{UNSPACED_SCRIPTS}]")
 _TOKEN = re.compile(rf"(?=([{UNSPACED_SCRIPTS}]{{2}}))[{UNSPACED_SCRIPTS}]|([^\s{UNSPACED_SCRIPTS}]+)")
-_NO_CONTENT = {comparison_form(word) for word in QUESTION_WORDS}
 _ASKS, _TELLS = re.compile(r"[?\uff1f؟⁇‽՞፧]"), (".", "!", "\u3002", "\uff01")
 # Signs of a longer text: a code fence, a closing tag, tokens of chat templates, a JSON key, a long quotation.
 _BLOCK = re.compile(
@@ -98,15 +96,11 @@ def split_question(message: str) -> tuple[str, list[str]]:
     :param message: What a person wrote.
     :returns: The question, unchanged if there is no statement, and empty if nothing else is left; and the statements.
     """
-    statements = [text for text in _INSERTED.findall(message) if _is_text(text)]
-    rest = message
-    for text in statements:
-        rest = rest.replace(text, "")
-    places = {0, len(rest)}
-    for end, after, kind in sentence_ends(rest):
-        # A line may break within a sentence: there only a clause ends.
-        if kind == "sentence" and not _ORDINAL.search(rest[max(0, end - 4) : end]):
-            places.add(after)
+    statements = [text for text in _INSERTED.findall(message) if _is_long(text, _MAX_AFTER_COLON, _MAX_GREETING)]
+    rest = _INSERTED.sub(lambda match: "" if match[0] in statements else match[0], message)
+    # A line may break within a sentence: there only a clause ends.
+    ends = [(end, after) for end, after, kind in sentence_ends(rest) if kind == "sentence"]
+    places = {0, len(rest), *(after for end, after in ends if not _ORDINAL.search(rest, max(0, end - 4), end))}
     places.update(match.end() for match in _STOPPED.finditer(rest))
     sentences = [rest[start:end].strip() for start, end in pairwise(sorted(places))]
     if not _ASKS.search(rest):
@@ -115,13 +109,14 @@ def split_question(message: str) -> tuple[str, list[str]]:
         return ("", [message]) if is_mixed or statements else (message, [])
     asked: list[str] = []
     for sentence in filter(None, sentences):
-        clauses = _clauses(sentence)
+        *before, last = _clauses(sentence) or [sentence]
+        told = [clause for clause in before if _is_long(clause, _MAX_GREETING, 1)]
+        told += [last] if before and _is_long(last, _MAX_GREETING, _MAX_GREETING) else []
         if not _ASKS.search(sentence[-4:]):
-            told = [sentence]
+            statements.append(sentence)
         else:
-            told = [clause for clause in clauses if len(clauses) > 1 and _tells(clause, clause == clauses[-1])]
-            asked += [clause for clause in clauses if clause not in told] if told else [sentence]
-        statements += told
+            asked += [clause for clause in (*before, last) if clause not in told] if told else [sentence]
+            statements += told
     question = " ".join(asked) if statements else message
     return question if any(map(str.isalnum, question)) else "", statements
 
@@ -130,16 +125,8 @@ def _clauses(sentence: str) -> list[str]:
     return [part.strip() for part in _BETWEEN.split(sentence) if any(map(str.isalnum, part))]
 
 
-def _tells(clause: str, is_last: bool) -> bool:
-    """Check whether a clause beside another may be a statement: it has several words, or a figure before the end."""
-    words = _count(clause)
-    return words > _MAX_GREETING or (not is_last and words > 1 and _FIGURE.search(clause) is not None)
-
-
-def _is_text(inserted: str) -> bool:
-    """Check whether words in quotation marks or brackets are more than a name or a title."""
-    words = _count(inserted)
-    return words > _MAX_AFTER_COLON or (words > _MAX_GREETING and _FIGURE.search(inserted) is not None)
+def _is_long(text: str, most: int, most_with_figure: int) -> bool:
+    return _count(text) > (most_with_figure if _FIGURE.search(text) else most)
 
 
 def web_query(query: str, state: State) -> tuple[str, list[str]]:
@@ -150,22 +137,22 @@ def web_query(query: str, state: State) -> tuple[str, list[str]]:
     :returns: The query to send, and the statements that were left out.
     """
     left_out: list[str] = []
-    for message in dict.fromkeys((*_said(state), state.question)):
+    said = (state.typed, state.question, *(text for role, text in state.history if role == "user"))
+    for message in filter(None, dict.fromkeys(said)):
         asked, statements = split_question(message)
-        written = next((form for form in (message.strip(), " ".join(message.split())) if form in query), "")
-        if asked and statements and written:
-            query = query.replace(written, asked)
-            left_out += statements
+        for written in {message.strip(), " ".join(message.split())}:
+            if asked and statements and written in query:
+                query, left_out = query.replace(written, asked), left_out + statements
     return query, left_out
-
-
-def _said(state: State) -> list[str]:
-    return [state.typed or state.question, *(text for role, text in state.history if role == "user")]
 
 
 def reason_to_withhold(query: str, state: State) -> str:
     """Return why a query must not leave this machine; empty if it was made from a person's question and may leave."""
-    message, external, instructions = _said(state)[0], state.settings.external, state.settings.instructions
+    message, external, instructions = (
+        state.typed or state.question,
+        state.settings.external,
+        state.settings.instructions,
+    )
     asked, stated = split_question(message)
     if not asked or not is_question(message, bool(instructions)):
         return "the message holds a conversation or a text, not just a question; ask the question by itself"
@@ -178,7 +165,7 @@ def reason_to_withhold(query: str, state: State) -> str:
         brought += statements
     words = _content_words([query]) or set(_split(query))
     # In some languages a word changes with its place in a sentence, so look for a part of a word in a statement.
-    told = _glue(" ".join(stated))
+    told = _glue(stated)
     borrowed = {word for word in words if word in told} | (words & _content_words(brought))
     borrowed -= _content_words(own)
     # If rules rewrote the question, they only inserted names. A borrowed word is then a name from an earlier answer, so
@@ -216,23 +203,21 @@ def _split(text: str) -> list[str]:
 
 
 def _content_words(texts: Iterable[str]) -> set[str]:
-    words = {word for text in texts for word in _split(text)} - _NO_CONTENT
+    words = {word for text in texts for word in _split(text)} - QUESTION_WORDS
     return {word for word in words if len(word) > 3 or not word.isalpha() or word[0] >= "\u0e00"}
 
 
-def _copies(query: str, passages: Iterable[str], own: Iterable[str]) -> bool:
+def _copies(query: str, passages: Iterable[str], own: Sequence[str]) -> bool:
     """Check whether a query has words of a passage in a row, also glued together or apart, that the person has not."""
     sequences = _word_sequences(passages) - _word_sequences(own)
-    if sequences & _word_sequences([query]):
-        return True
-    glued, own_glued = _glue(query), [_glue(text) for text in own]
-    # Pairs of characters overlap, so they cannot be glued. Their scripts have no blanks that could be left out.
-    candidates = (words.replace(" ", "") for words in sequences if not _UNSPACED.search(words))
-    return any(words in glued and not any(words in text for text in own_glued) for words in candidates)
+    glued, own_glued = _glue([query]), _glue(own)
+    glued_sequences = (words.replace(" ", "") for words in sequences)
+    copied = any(words in glued and words not in own_glued for words in glued_sequences)
+    return copied or bool(sequences & _word_sequences([query]))
 
 
-def _glue(text: str) -> str:
-    return comparison_form(text).replace(" ", "")
+def _glue(texts: Iterable[str]) -> str:
+    return " ".join(comparison_form(text).replace(" ", "") for text in texts)
 
 
 def _word_sequences(texts: Iterable[str]) -> set[str]:

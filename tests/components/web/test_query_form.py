@@ -39,14 +39,14 @@ def test_no_byte_can_hide_behind_a_query(base: int):
 
 @for_each(
     "sign",
-    *"\u200b\u200c\u200d\u200e\u202e\u2060\u2066\u00ad\u034f\u061c\u115f\u180b\u3164\ufeff\uffa0\ufe0f\U000e0101",
+    *"\u200b\u200c\u200d\u200e\u202e\u2060\u2066\u00ad\u034f\u061c\u115f\u180b\u3164\ufeff\uffa0\ufe0f\u2800\U000e0101",
     "\U0001d159",  # a note without a head
 )
 def test_what_is_drawn_as_nothing_is_dropped_without_a_blank(sign: str):
     assert query_form(f"ro{sign}pe making{sign}") == "rope making"
 
 
-@for_each("sign", *"\t\n\r\x0b\x00\x1b\u0085\u2028\u3000\u00a0\u2800")
+@for_each("sign", *"\t\n\r\x0b\x00\x1b\u0085\u2028\u3000\u00a0")
 def test_blanks_and_controls_are_one_blank(sign: str):
     assert query_form(f" rope{sign} {sign}making{sign}") == "rope making"
 
@@ -72,9 +72,7 @@ def test_a_query_as_people_write_it_stays(text: str):
     ("\U0001d4fb\U0001d4f8\U0001d4f9\U0001d4ee \U0001d7d3", "rope 5"),
     ("ﾊﾞﾅﾅ", "バナナ"),
     ("e\u0301", "é"),
-    ("x" + "\u0302" * 40, "x\u0302\u0302"),
-    ("x\u0e48\u0947", "x"),
-    ("\u0301 x", "x"),
+    ("x" + "\u0302" * 40, "x" + "\u0302" * 4),
     ("e\u200d\u0301", "é"),
 )
 def test_letters_are_plain_and_marks_are_few(text: str, query: str):
