@@ -274,9 +274,20 @@ def _unpack(data: bytes, most: int) -> bytes:
     return unpacked
 
 
-def fingerprint(data: bytes) -> str:
-    """Compute a digest of a file's content and of ``_RECIPE``."""
-    return hashlib.blake2b(data, digest_size=16, person=f"prefrag-{_RECIPE}".encode()).hexdigest()
+def fingerprint(data: bytes, recipe: int = _RECIPE) -> str:
+    """Compute a digest of a file's content and of the recipe."""
+    return hashlib.blake2b(data, digest_size=16, person=f"prefrag-{recipe}".encode()).hexdigest()
+
+
+def is_fingerprint_of(digest: str, data: bytes) -> bool:
+    """Check whether a digest is the fingerprint of a file's content by this, an earlier or a later recipe.
+
+    :param digest: The `file_hash` of a passage, which any version of the program may have written.
+    :param data: The content of the file.
+    :returns: Whether the passage was read from this content.
+    """
+    recipes = [_RECIPE, *range(1, 2 * _RECIPE)]
+    return any(fingerprint(data, recipe) == digest for recipe in recipes)
 
 
 def _make_converters() -> tuple[dict[str, Any], set[str]]:

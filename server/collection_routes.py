@@ -165,7 +165,7 @@ def make_routes(
             shared = are_in_elasticsearch()
             check_collection(name, by_name=shared)
             opened = await read(partial(open_document, name, shared=shared, **wanted))
-        return {**opened, "original": opened["file"] in ("same", "changed") and may_send_originals(request.scope)}
+        return {**opened, "original": opened["original"] and may_send_originals(request.scope)}
 
     @router.get("/collections/{name}/documents/{document}/original", summary="The file of a document")
     async def read_original(name: str, document: str, request: Request) -> FileResponse:

@@ -13,7 +13,7 @@ from prefrag.components.document_stores.tantivy.index_location import data_direc
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.state.places import heading_of
 from prefrag.indexing.converter_process import ConverterProcess
-from prefrag.indexing.file_conversion import fingerprint
+from prefrag.indexing.file_conversion import is_fingerprint_of
 from prefrag.indexing.file_forms import most_bytes
 from prefrag.indexing.report import CannotRead
 from prefrag.indexing.stores import open_passages, origin_of
@@ -35,8 +35,9 @@ def open_document(collection: str, document: str = "", passage: str = "", shared
     :param passage: The id of a passage, if the id of the document is not known.
     :param shared: Whether the collection is in Elasticsearch.
     :returns: `id`, `name`, `title`, `kind` and, if known, `date` and `modified`; `file` (`same`, `changed` or `gone`
-        since the indexing; null if unknown); `hash` (for a filter on `meta.file_hash`); `passages`; `of` (how many
-        passages the document has); and `first` (the position of the first returned passage, counted from 1).
+        since the indexing; null if unknown); `original` (whether its file is here); `hash` (for a filter on
+        `meta.file_hash`); `passages`; `of` (how many passages the document has); and `first` (the position of the
+        first returned passage, counted from 1).
     :raises Missing: When there is no such document or passage.
     """
     with closing(open_passages("elasticsearch" if shared else "tantivy", collection)) as store:
@@ -57,13 +58,16 @@ def open_document(collection: str, document: str = "", passage: str = "", shared
     first = max(0, min(at - MOST_PASSAGES // 2, len(passages) - MOST_PASSAGES))
     meta = passages[0].meta
     known = {name: meta[name] for name in ("date", "date_in", "modified") if isinstance(meta.get(name), str)}
+    is_file_here = kind == "file" and not shared
+    state = _compare(Path(path or ""), meta.get("file_hash")) if is_file_here else None
     return {
         "id": document_id(kind, path or ""),
         "name": Path(path or "").name,
         "title": str(meta.get("title") or ""),
         "kind": str(meta.get("kind") or kind),
         **known,
-        "file": None if shared or kind != "file" else _compare(Path(path or ""), str(meta.get("file_hash"))),
+        "file": state,
+        "original": is_file_here and state != "gone",
         "hash": str(meta.get("file_hash") or ""),
         "of": len(passages),
         "first": first + 1,
@@ -115,13 +119,16 @@ def _follows_link(path: Path) -> bool:
     return os.path.realpath(path) != str(expected)
 
 
-def _compare(path: Path, file_hash: str) -> str:
+def _compare(path: Path, file_hash: object) -> str | None:
     try:
         if _follows_link(path) or not path.is_file():
             return "gone"
+        if not isinstance(file_hash, str):
+            # Another program wrote the passages, so nothing says what the file was.
+            return None
         if path.stat().st_size > most_bytes(path):
             return "changed"
-        return "same" if fingerprint(path.read_bytes()) == file_hash else "changed"
+        return "same" if is_fingerprint_of(file_hash, path.read_bytes()) else "changed"
     except OSError:
         return "gone"
 

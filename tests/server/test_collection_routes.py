@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import socket
@@ -245,6 +246,28 @@ class TestOpen:
         opened = client.get(route).json()
         assert (opened["file"], opened["original"], len(opened["passages"])) == ("gone", False, 1)
         assert client.get(f"{route}/original").status_code == 404
+
+    @for_each("version", "prefrag-3", "prefrag-11")
+    def test_a_file_that_another_version_read_has_not_changed(self, client: Client, tmp_path: Path, version: str):
+        file = tmp_path / f"{version}.md"
+        file.write_text(TOWER, encoding="utf-8")
+        stored = hashlib.blake2b(TOWER.encode(), digest_size=16, person=version.encode()).hexdigest()
+        meta = {"file_path": str(file), "file_hash": stored, "split_id": 0}
+        index_of([Document(id="own", content="Ada built it.", meta=meta)], index_path(version))
+
+        assert client.get(f"/collections/{version}/passages/own").json()["file"] == "same"
+        file.write_text(TOWER.replace("Ada", "Bea"), encoding="utf-8")
+        assert client.get(f"/collections/{version}/passages/own").json()["file"] == "changed"
+
+    def test_says_nothing_of_a_file_of_which_no_hash_is_stored(self, client: Client, tmp_path: Path):
+        file = tmp_path / "tower.md"
+        file.write_text(TOWER, encoding="utf-8")
+        own = Document(id="own", content="Ada built it.", meta={"file_path": str(file), "split_id": 0})
+        index_of([own], index_path("own"))
+
+        opened = client.get("/collections/own/passages/own").json()
+
+        assert (opened["file"], opened["original"]) == (None, True)
 
     def test_gives_the_file_as_an_attachment_that_runs_nothing(self, client: Client):
         client.upload("default", page_html="<script>alert(1)</script><p>Ada built the tower of stone.</p>")
