@@ -1,7 +1,7 @@
 """Convert files in a separate process with limits, so that a bad file can kill only that process.
 
 The files are read by native code, which Python cannot interrupt. So the operating system limits the memory and the
-processor time of the process. A thread kills the process after an hour. Except on Linux, the thread also kills a
+processor time of the process. A thread limits the time by the clock. Except on Linux, the thread also kills a
 process that uses too much memory, because some systems, such as macOS, ignore the limit.
 """
 
@@ -15,8 +15,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,19 +33,30 @@ MOST_SECONDS = 300.0
 MOST_MEMORY = 2_000_000_000
 # The maximum number of elapsed seconds for one file. It is high, because many processes may share the processor.
 _MOST_WAIT = 3_600.0
+# The maximum number of elapsed seconds until the process has started.
+_START_SECONDS = 120.0
 _CHECK_SECONDS = 0.25
 _READY = b"ready\n"
 _WATCHES_MEMORY = sys.platform != "linux"
 _OUT_OF_TIME = [-getattr(signal, "SIGXCPU", 0)]
 
 
+class LimitReached(CannotRead):
+    """The error when a file needs more time or memory than it may have, so that its process has ended."""
+
+
 class ConverterProcess:
     """Converts files like :class:`FileConverter`, but in a process that is restarted if a file kills it."""
 
-    def __init__(self, seconds: float = MOST_SECONDS, memory: int = MOST_MEMORY) -> None:
-        """Limit the seconds of processor time and the bytes of memory for one file. The first file starts a process."""
+    def __init__(self, seconds: float = MOST_SECONDS, memory: int = MOST_MEMORY, wait: float = _MOST_WAIT) -> None:
+        """Set the limits for one file. The first file starts a process.
+
+        :param seconds: The seconds of processor time.
+        :param memory: The bytes of memory.
+        :param wait: The seconds by the clock, from when the process is ready.
+        """
         self.loss = ""  # says which parts of the last file could not be read
-        self._seconds, self._memory = seconds, memory
+        self._seconds, self._memory, self._wait = seconds, memory, wait
         self._process: subprocess.Popen[bytes] | None = None
         self._is_ready = False
         self._one_file = threading.Lock()
@@ -74,6 +85,12 @@ class ConverterProcess:
             raise CannotRead(reply["refused"])
         return reply
 
+    def kill(self) -> None:
+        """End the work on the present file, from another thread."""
+        process = self._process
+        if process is not None:
+            process.kill()
+
     def close(self) -> None:
         """End the process. The next file will start a new process."""
         process, self._process, self._is_ready = self._process, None, False
@@ -93,35 +110,50 @@ class ConverterProcess:
             self._process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def _ask(self, request: dict[str, Any], data: bytes) -> dict[str, Any]:
-        process, has_replied = self._process, threading.Event()
+        process = self._process
         assert process is not None
         assert process.stdin is not None
         assert process.stdout is not None
-        threading.Thread(target=self._watch, args=(process, has_replied), daemon=True).start()
-        reply = b""
+        reply, is_late = b"", threading.Event()
         try:
-            if not self._is_ready and process.stdout.readline() != _READY:
-                raise PrefragError("The process that converts files does not start: see its own message above.")
-            self._is_ready = True
-            with suppress(BrokenPipeError):
-                process.stdin.write(json.dumps(request).encode() + b"\n" + data)
-                process.stdin.flush()
-            reply = process.stdout.readline()
+            if not self._is_ready:
+                with self._watched(process, _START_SECONDS, is_late):
+                    self._is_ready = process.stdout.readline() == _READY
+                if not self._is_ready:
+                    raise PrefragError("The process that converts files does not start: see its own message above.")
+            with self._watched(process, self._wait, is_late):
+                with suppress(BrokenPipeError):
+                    process.stdin.write(json.dumps(request).encode() + b"\n" + data)
+                    process.stdin.flush()
+                reply = process.stdout.readline()
         finally:
-            has_replied.set()
             if not reply.endswith(b"\n"):
                 self.close()
         if reply.endswith(b"\n"):
             return json.loads(reply)
-        if process.returncode in _OUT_OF_TIME:
-            return {"refused": f"converting it takes more than {self._seconds:g} s: split the file"}
+        if is_late.is_set() or process.returncode in _OUT_OF_TIME:
+            raise LimitReached(f"converting it takes more than {min(self._seconds, self._wait):g} s: split the file")
         memory = f"{self._memory / 10**9:.2g} GB of memory"
-        return {"refused": f"converting it failed (it may need more than {memory}, or be damaged): split the file"}
+        raise LimitReached(f"converting it failed (it may need more than {memory}, or be damaged): split the file")
 
-    def _watch(self, process: subprocess.Popen[bytes], has_replied: threading.Event) -> None:
-        end = time.monotonic() + _MOST_WAIT
-        while not has_replied.wait(_CHECK_SECONDS):
-            if time.monotonic() > end or (_WATCHES_MEMORY and self._uses_too_much(process.pid)):
+    @contextmanager
+    def _watched(self, process: subprocess.Popen[bytes], seconds: float, is_late: threading.Event) -> Iterator[None]:
+        """Kill the process if the work takes too long, or too much memory."""
+        is_done = threading.Event()
+        threading.Thread(target=self._watch, args=(process, seconds, is_done, is_late), daemon=True).start()
+        try:
+            yield
+        finally:
+            is_done.set()
+
+    def _watch(
+        self, process: subprocess.Popen[bytes], seconds: float, is_done: threading.Event, is_late: threading.Event
+    ) -> None:
+        end = time.monotonic() + seconds
+        while not is_done.wait(_CHECK_SECONDS):
+            if time.monotonic() > end:
+                is_late.set()
+            if is_late.is_set() or (_WATCHES_MEMORY and self._uses_too_much(process.pid)):
                 process.kill()
                 return
 

@@ -13,6 +13,8 @@ _WIDTH = 1_400
 _MOST_PIXELS = 8_000_000
 _MOST_RUNS = 5_000
 _MOST_TEXT = 200_000
+# PDFium looks at all characters of the page to find those of a line. This limits lines times characters.
+_MOST_LOOKS = 20_000_000
 # A sentence is found by this many letters from its beginning, and as many from its end.
 _ENDS = 30
 
@@ -70,7 +72,8 @@ def _runs(text: Any, start: int, length: int, box: tuple[float, float, float, fl
         return
     left, bottom, width, height = box
     room = _MOST_TEXT
-    for number in range(min(text.count_rects(start, length), _MOST_RUNS)):
+    most = min(_MOST_RUNS, _MOST_LOOKS // max(1, text.count_chars()))
+    for number in range(min(text.count_rects(start, length), most)):
         low_x, low_y, high_x, high_y = text.get_rect(number)
         place = {
             "left": (low_x - left) / width,

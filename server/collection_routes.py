@@ -35,7 +35,8 @@ from prefrag.server.document_list import describe_documents
 from prefrag.server.followed_folder import FollowedFolder
 from prefrag.server.indexing_process import IndexingProcesses
 from prefrag.server.keys import current_access
-from prefrag.server.opened_document import draw_page, find_original, open_document
+from prefrag.server.opened_document import find_original, find_pdf, open_document
+from prefrag.server.page_pictures import PagePictures
 from prefrag.server.public_result import hide_addresses, hide_folders
 from prefrag.server.security import comes_from_this_machine
 from prefrag.server.shares import Busy, Places, Rate, holder_of
@@ -57,7 +58,7 @@ _CHANGES_AT_ONCE = 2
 # How many uploads arrive at the same time. More than changes, because uploaded files wait on disk to be indexed.
 _UPLOADS_AT_ONCE = 16
 _MOST_WAITING = 64  # requests in each of the two queues
-_READS_AT_ONCE = 2
+_READS_AT_ONCE = 4
 _RETRY_SECONDS = 10
 T = TypeVar("T")
 # Users' files are untrusted. With these headers, a browser that shows a file instead of saving it runs no code in it.
@@ -101,11 +102,18 @@ def make_routes(
     )
     suggested = SuggestedQuestions(served)
     # These limits hold only for work on documents. Questions are answered in other threads, so they do not wait here.
-    reading, changing, drawing = CapacityLimiter(_READS_AT_ONCE), CapacityLimiter(_CHANGES_AT_ONCE), CapacityLimiter(1)
+    reading = Places("reads of documents", _READS_AT_ONCE, _MOST_WAITING, are_shared)
+    readers, changing = CapacityLimiter(_READS_AT_ONCE), CapacityLimiter(_CHANGES_AT_ONCE)
+    pictures = PagePictures(are_shared)
 
-    async def read(work: Callable[[], T], limiter: CapacityLimiter = reading) -> T:
+    async def read(request: Request, work: Callable[[], T]) -> T:
+        holder = holder_of(request.scope)
+        await reading.take(holder, journal.WAIT_SECONDS)
+        reader = asyncio.ensure_future(to_thread.run_sync(work, limiter=readers, abandon_on_cancel=True))
+        # A thread cannot be stopped, so its place is free again when it ends, not when its request does.
+        reader.add_done_callback(lambda _: reading.leave(holder))
         async with asyncio.timeout(journal.WAIT_SECONDS):
-            return await to_thread.run_sync(work, limiter=limiter, abandon_on_cancel=True)
+            return await asyncio.shield(reader)
 
     async def change(request: Request, work: Callable[[], T]) -> T:
         holder = holder_of(request.scope)
@@ -129,28 +137,30 @@ def make_routes(
         return kinds == {ELASTICSEARCH_STORE}
 
     @router.get("/collections", summary="The collections that may be searched")
-    async def list_collections() -> dict[str, Any]:
+    async def list_collections(request: Request) -> dict[str, Any]:
         with _convert_errors():
-            described = await read(partial(_describe_collections, are_in_elasticsearch()))
+            described = await read(request, partial(_describe_collections, are_in_elasticsearch()))
         for each in described:
             if followed and each["name"] == followed.collection:
                 each["folder"] = followed.describe()
         return {"collections": described}
 
     @router.get("/collections/{name}/documents", summary="The documents of a collection")
-    async def list_documents(name: str) -> JSONResponse:
+    async def list_documents(name: str, request: Request) -> JSONResponse:
         with _convert_errors():
             shared = are_in_elasticsearch()
             check_collection(name, by_name=shared)
             # Return a response, not a dict: FastAPI takes about one second to validate a dict with 20,000 documents.
-            return JSONResponse(await read(partial(describe_documents, name, shared)))
+            return JSONResponse(await read(request, partial(describe_documents, name, shared)))
 
     @router.get("/collections/{name}/questions", summary="Questions that the documents of a collection answer")
-    async def suggest_questions(name: str) -> dict[str, Any]:
+    async def suggest_questions(name: str, request: Request) -> dict[str, Any]:
         with _convert_errors():
             shared = are_in_elasticsearch()
             check_collection(name, by_name=shared)
-            return {"questions": [], "pending": False} if shared else await read(partial(suggested.find, name))
+            if shared:
+                return {"questions": [], "pending": False}
+            return await read(request, partial(suggested.find, name))
 
     @router.get("/collections/{name}/documents/{document}", summary="The text that was read from a document")
     async def read_document(name: str, document: str, request: Request) -> dict[str, Any]:
@@ -164,13 +174,13 @@ def make_routes(
         with _convert_errors():
             shared = are_in_elasticsearch()
             check_collection(name, by_name=shared)
-            opened = await read(partial(open_document, name, shared=shared, **wanted))
+            opened = await read(request, partial(open_document, name, shared=shared, **wanted))
         return {**opened, "original": opened["original"] and may_send_originals(request.scope)}
 
     @router.get("/collections/{name}/documents/{document}/original", summary="The file of a document")
     async def read_original(name: str, document: str, request: Request) -> FileResponse:
         with _convert_errors():
-            path = await read(partial(find_original, name, document, check_original(request, name)))
+            path = await read(request, partial(find_original, name, document, check_original(request, name)))
         return FileResponse(path, media_type="application/octet-stream", filename=path.name, headers=_ORIGINAL_HEADERS)
 
     @router.get("/collections/{name}/documents/{document}/pages/{page}", summary="A picture of a page of a PDF")
@@ -178,8 +188,8 @@ def make_routes(
         name: str, document: str, page: int, request: Request, sentence: Annotated[str, Query(max_length=2_000)] = ""
     ) -> dict[str, Any]:
         with _convert_errors():
-            work = partial(draw_page, name, document, page, sentence, check_original(request, name))
-            return await read(work, drawing)
+            path = await read(request, partial(find_pdf, name, document, check_original(request, name)))
+            return await pictures.draw(holder_of(request.scope), path, page, sentence)
 
     def check_original(request: Request, name: str) -> bool:
         shared = are_in_elasticsearch()
@@ -198,7 +208,7 @@ def make_routes(
             length, holder = request.headers.get("content-length", ""), holder_of(request.scope)
             size = int(length) if length.isdecimal() else settings.max_upload_bytes
             if size <= settings.max_upload_bytes:
-                await read(partial(uploads.check_room, name, size, shared))
+                await read(request, partial(uploads.check_room, name, size, shared))
                 received.spend(holder, size)
             await uploading.take(holder, journal.WAIT_SECONDS)
             until_done.callback(uploading.leave, holder)

@@ -20,6 +20,8 @@ RUN_PATHS = re.compile(r"/([\w.-]+/run|(v1/)?chat/completions)")
 
 # Calls over MCP are limited too, but are not in RUN_PATHS, which names the paths whose streams end with `[DONE]`.
 _LIMITED_PATHS = re.compile(rf"{RUN_PATHS.pattern}|/mcp")
+# Of the requests that read, only these do work that can be stopped.
+_STOPPABLE_READS = re.compile(r"/collections/.+/pages/\d+")
 _SEND_SECONDS = 60.0  # a client that reads nothing for this long counts as gone, even if its connection is open
 
 
@@ -35,10 +37,16 @@ class CancelWhenGone:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and stop its work when the client disconnects or the server stops."""
-        if scope["type"] != "http" or scope["method"] != "POST":
+        is_read = (
+            scope["type"] == "http" and scope["method"] == "GET" and bool(_STOPPABLE_READS.fullmatch(path_of(scope)))
+        )
+        if scope["type"] != "http" or not (scope["method"] == "POST" or is_read):
             await self.app(scope, receive, send)
             return
         body_read, gone = asyncio.Event(), asyncio.Event()
+        if is_read:
+            # No route reads the body of such a request.
+            body_read.set()
         begun = False
 
         async def receive_body() -> Message:

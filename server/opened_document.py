@@ -1,9 +1,7 @@
-"""Open a document: the text that was read from it, its file, or a picture of one of its pages."""
+"""Open a document: the text that was read from it, or its file."""
 
-import atexit
 import os
 from contextlib import closing
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +10,13 @@ from haystack import Document
 from prefrag.components.document_stores.tantivy.index_location import data_directory
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.state.places import heading_of
-from prefrag.indexing.converter_process import ConverterProcess
 from prefrag.indexing.file_conversion import is_fingerprint_of
 from prefrag.indexing.file_forms import most_bytes
-from prefrag.indexing.report import CannotRead
 from prefrag.indexing.stores import open_passages, origin_of
 from prefrag.server.uploads import PATH_FIELDS, UploadedFile, document_id, list_uploads
 
 # How many passages are returned at most. A book has more, so only those around the wanted passage are returned.
 MOST_PASSAGES = 1_000
-# The time limit for drawing one page. Short, because a user waits for it, and only one page is drawn at a time.
-_MOST_SECONDS = 20.0
 _NOT_THERE = "The collection has no such document."
 _SHOWN = ("title", "line", "attachment", "mail")
 
@@ -83,25 +77,14 @@ def find_original(collection: str, document: str, shared: bool = False) -> Path:
     return path
 
 
-def draw_page(collection: str, document: str, page: int, sentence: str, shared: bool = False) -> dict[str, Any]:
-    """Draw a page of a PDF and mark a sentence on it. A separate process does the drawing."""
+def find_pdf(collection: str, document: str, shared: bool = False) -> Path:
+    """Return the path of a document's file, as `find_original` does. Raise `BadInput` if it is not a PDF to draw."""
     path = find_original(collection, document, shared)
     if path.suffix.lower() != ".pdf":
         raise BadInput("Only the pages of PDF files can be shown.")
     if path.stat().st_size > most_bytes(path):
         raise BadInput("The file has grown beyond the limit for PDF files.")
-    try:
-        return _drawing_process(os.getpid()).draw(path.read_bytes(), page, sentence)
-    except CannotRead as error:
-        raise BadInput(f"The page cannot be shown: {error}.") from error
-
-
-@cache
-def _drawing_process(pid: int) -> ConverterProcess:
-    # `pid` is only the key of the cache: a forked server process must not use the drawing process of its parent.
-    process = ConverterProcess(seconds=_MOST_SECONDS)
-    atexit.register(process.close)
-    return process
+    return path
 
 
 def _find(collection: str, document: str, shared: bool) -> UploadedFile:

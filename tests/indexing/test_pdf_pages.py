@@ -6,10 +6,12 @@ import base64
 
 import pytest
 
-from prefrag.indexing.converter_process import ConverterProcess
+from prefrag.indexing import pdf_pages
+from prefrag.indexing.converter_process import ConverterProcess, LimitReached
+from prefrag.indexing.pdf_pages import draw_page
 from prefrag.indexing.report import CannotRead
 from tests.for_each import for_each
-from tests.indexing.pdfs import make_pdf
+from tests.indexing.pdfs import make_endless_pdf, make_pdf
 from tests.indexing.test_converter_process import HERE
 
 pytest.importorskip("pypdfium2", reason="the extra 'files' is not installed")
@@ -41,13 +43,22 @@ def test_what_cannot_be_drawn_is_refused(data: bytes, page: int, reason: str):
         HERE.draw(data, page)
 
 
-@pytest.mark.slow
-def test_a_page_that_takes_too_long_is_given_up():
-    from tests.indexing.pdfs import make_endless_pdf
+def test_a_page_of_very_many_words_is_drawn_with_some_of_them(monkeypatch: pytest.MonkeyPatch):
+    data = make_pdf(["\n".join(f"Word {number}." for number in range(40))])
+    assert len(draw_page(data, 1)["runs"]) == 40
 
-    process = ConverterProcess(seconds=1)
+    characters = sum(len(f"Word {number}.") for number in range(40)) + 2 * 39
+    monkeypatch.setattr(pdf_pages, "_MOST_LOOKS", 10 * characters)
+
+    assert len(draw_page(data, 1)["runs"]) == 10
+
+
+@pytest.mark.slow
+@for_each("limit", {"seconds": 1.0}, {"wait": 1.0})
+def test_a_page_that_takes_too_long_is_given_up(limit: dict[str, float]):
+    process = ConverterProcess(**limit)
     try:
-        with pytest.raises(CannotRead, match="takes more than"):
+        with pytest.raises(LimitReached, match="takes more than 1 s"):
             process.draw(make_endless_pdf(), 1, "words")
     finally:
         process.close()

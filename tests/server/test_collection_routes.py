@@ -542,6 +542,33 @@ class TestRoom:
         assert client.delete("/collections/fresh").status_code == 200
         assert client.upload(collection, more_txt=TOWER).status_code == 200
 
+    def test_of_a_key_are_its_share_of_the_reads_even_if_it_left(
+        self, tower: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch
+    ):
+        keys = {name: add_key(name) for name in ("ada", "bob")}
+        begun, may_end = threading.Semaphore(0), threading.Event()
+
+        def wait(name: str, shared: bool) -> dict[str, Any]:
+            begun.release()
+            assert may_end.wait(30)
+            return {}
+
+        monkeypatch.setattr(collection_routes, "describe_documents", wait)
+        monkeypatch.setattr(journal, "WAIT_SECONDS", 0.2)
+        with listening(PREFRAG_PIPELINES_DIR=str(tower[1].parent)) as served, ThreadPoolExecutor() as pool:
+
+            def read(key: str, path: str) -> int:
+                headers = {"Authorization": f"Bearer {keys[key]}"}
+                return httpx.get(f"{served.address}/collections{path}", headers=headers, timeout=30).status_code
+
+            slow = [pool.submit(read, "ada", "/default/documents") for _ in range(2)]
+            assert all(begun.acquire(timeout=30) for _ in slow)
+            assert [each.result() for each in slow] == [503, 503]
+            statuses = read("ada", "/default/questions"), read("bob", "/default/questions")
+            may_end.set()
+
+        assert statuses == (429, 200)
+
     def test_of_a_key_are_its_bytes_a_day_and_its_share_of_the_places(
         self, tower: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch, held: tuple[threading.Event, threading.Event]
     ):

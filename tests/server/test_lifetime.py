@@ -67,6 +67,28 @@ async def read_body(receive: Any) -> bytes:
 
 
 class TestCancelWhenGone:
+    @pytest.mark.parametrize(
+        ("path", "stops"), [("/collections/a/documents/b/pages/7", True), ("/collections/a/documents", False)]
+    )
+    async def test_of_what_is_read_only_the_drawing_of_a_page_is_stopped(self, path: str, stops: bool):
+        client, may_end = Client(), asyncio.Event()
+        ends: list[str] = []
+
+        async def work(scope: Any, receive: Any, send: Any) -> None:
+            client.gone.set()
+            try:
+                await asyncio.wait_for(may_end.wait(), 30 if stops else 0.01)
+            except asyncio.CancelledError:
+                ends.append("stopped")
+                raise
+            except TimeoutError:
+                ends.append("went on")
+
+        get = {"type": "http", "method": "GET", "path": path, "headers": []}
+        await asyncio.wait_for(CancelWhenGone(work)(get, client.receive, client.send), 5)
+
+        assert ends == ["stopped" if stops else "went on"]
+
     async def test_a_client_that_goes_stops_the_work_which_learns_of_it_as_well(self):
         client, received, stopped = Client(), [], asyncio.Event()
 
