@@ -29,7 +29,14 @@ from prefrag.components.settings import settings
 from prefrag.components.state.web_switch import CLOSED_BY_KEY, web_closed_by
 from prefrag.server.key_index import KEY_INDEX, KeyIndex, KeysUnreadable
 from prefrag.server.page_token import PageToken
-from prefrag.server.security import DEPLOY_PATHS, comes_from_own_page, comes_from_this_machine, path_of, refuse
+from prefrag.server.security import (
+    DEPLOY_PATHS,
+    comes_from_foreign_page,
+    comes_from_own_page,
+    comes_from_this_machine,
+    path_of,
+    refuse,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +51,8 @@ _INDEX_SECONDS = 1.0  # a server process reads the index of keys at most once in
 _ATTEMPTS = 10  # to change the index of keys while others change it too
 # Paths that need no key, because probes and browsers that open the page send none. Their replies reveal no data.
 _PROBES = re.compile(r"/(ready|live)")
+# Without a key, no page of another site gets these paths, even where the browser would keep the reply from it.
+_OF_DOCUMENTS = re.compile(r"/(collections(/.*)?|feedback)")
 PUBLIC_PATHS = re.compile(rf"/(|page/[\w-]+\.\w+)|{_PROBES.pattern}")
 
 
@@ -327,6 +336,12 @@ class ApiKeys:
         elif access is None and self.keyring.is_required:
             message = "Send a valid API key in the header: Authorization: Bearer KEY"
             await refuse(scope, receive, send, 401, message, {"WWW-Authenticate": "Bearer"})
+        elif access is None and _OF_DOCUMENTS.fullmatch(path) and comes_from_foreign_page(scope):
+            message = (
+                "A web page of another origin gets nothing here without a key: the administrator allows it with "
+                "PREFRAG_CORS_ORIGINS."
+            )
+            await refuse(scope, receive, send, 403, message)
         elif access is not None and not access.deploys and DEPLOY_PATHS.fullmatch(path):
             await refuse(scope, receive, send, 403, "Only the keys of PREFRAG_API_KEYS may deploy pipelines.")
         else:

@@ -9,6 +9,8 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from prefrag.components.settings import settings
+
 # The paths that are served. If a later version of Hayhooks adds routes, they get 404 until they are added here.
 _SERVED_PATHS = re.compile(
     r"/(|page/[\w-]+\.\w+|pipelines|ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
@@ -84,6 +86,15 @@ def comes_from_own_page(scope: Scope) -> bool:
     if origin is None and site is None:
         return False
     return origin in (None, f"http://{headers.get('host')}") and site in (None, "same-origin")
+
+
+def comes_from_foreign_page(scope: Scope) -> bool:
+    """Check whether a browser's headers say that a page of another site sent the request, which no setting allows."""
+    headers = Headers(scope=scope)
+    if headers.get("origin") in settings.cors_origins:
+        return False
+    is_of_a_page = "origin" in headers or headers.get("sec-fetch-site", "none") != "none"
+    return is_of_a_page and not comes_from_own_page(scope)
 
 
 async def refuse(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 import threading
 import unicodedata
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from email.message import Message
 from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
@@ -61,6 +63,22 @@ def read_name(sent: bytes) -> str:
     if len(name.encode()) > _NAME_BYTES or is_windows_name(name):
         raise ValueError(f"its name is reserved, or longer than {_NAME_BYTES} bytes: rename it")
     return name
+
+
+def _sent_name(disposition: str) -> bytes | None:
+    """Read the name of a file from its header, as browsers (`%22`) and other programs (`filename*=`) write it."""
+    header = Message()
+    header["content-disposition"] = disposition
+    for key, value in header.get_params([], "content-disposition"):
+        if key == "filename" and isinstance(value, tuple):
+            charset, _, text = value
+            # Only these two encodings are allowed. `read_name` refuses what is not UTF-8.
+            return text.encode("utf-8" if (charset or "").lower() == "iso-8859-1" else "latin-1", "replace")
+    name = parse_options_header(disposition)[1].get(b"filename")
+    if name is None:
+        return None
+    # Browsers write only these three signs like that, and no other: the name of a file may hold `%41`.
+    return re.sub(rb"%(22|0A|0D)", lambda sign: bytes([int(sign[1], 16)]), name)
 
 
 def check_room(collection: str, arriving: int, shared: bool = False) -> None:
@@ -161,8 +179,9 @@ class _Form:
         self._header.clear()
 
     def _begin_file(self) -> None:
-        _, options = parse_options_header(self._disposition.decode("latin-1"))
-        sent = options.get(b"filename")
+        disposition = self._disposition.decode("latin-1")
+        _, options = parse_options_header(disposition)
+        sent = _sent_name(disposition)
         if sent is None or options.get(b"name") != FIELD.encode():
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"The form may only hold files, in the field {FIELD}.")
         self._disposition = b""

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from prefrag.server.security import comes_from_this_machine, is_loopback, is_open
 from tests.for_each import for_each
 
@@ -50,6 +52,43 @@ def test_only_what_no_proxy_has_shown_to_forward_is_of_this_machine(change: dict
     scope = {"client": ("127.0.0.1", 1), "server": ("127.0.0.1", 1416), "headers": [(b"host", b"localhost:1416")]}
 
     assert comes_from_this_machine({"type": "http", "http_version": "1.1", **scope, **change}) is local
+
+
+FOREIGN = {"Origin": "https://elsewhere.example"}
+
+
+class TestAPageOfAnotherSite:
+    @for_each(
+        "headers, status",
+        (FOREIGN, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://testserver:1"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Sec-Fetch-Site": "none"}, 200),
+        ({"Sec-Fetch-Site": "same-origin"}, 200),
+        ({"Origin": "http://testserver"}, 200),
+        ({}, 200),
+    )
+    def test_reads_no_documents_and_gives_no_feedback(self, served: Any, headers: dict[str, str], status: int):
+        client = served()
+        feedback = {"rating": "up", "result": {"question": "Who?"}}
+
+        assert client.get("/collections", headers=headers).status_code == status
+        assert client.post("/feedback", json=feedback, headers=headers).status_code == status
+        for path in ("/collections/default/documents/a/pages/1", "/collections/default/questions"):
+            assert (client.get(path, headers=headers).status_code == 403) is (status == 403)
+
+    def test_does_if_the_administrator_names_it(self, served: Any, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_CORS_ORIGINS", FOREIGN["Origin"])
+
+        assert served().get("/collections", headers=FOREIGN).status_code == 200
+
+    def test_does_if_it_has_a_key(self, serve: Any, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_API_KEYS", "secret")
+
+        headers = {**FOREIGN, "Authorization": "Bearer secret"}
+        assert serve().get("/collections", headers=headers).status_code == 200
 
 
 @for_each(

@@ -111,6 +111,29 @@ class TestForm:
         assert positions == {"a.txt": 1}
         assert os.listdir(tmp_path) == ["a.txt"]
 
+    @pytest.mark.parametrize(
+        ("sent", "name"),
+        [
+            ('filename="a %22b%22.md"', 'a "b".md'),
+            ('filename="100%25 of %41.md"', "100%25 of %41.md"),
+            ("filename*=UTF-8''%C3%9Cber%20uns.md", "Über uns.md"),
+            ("filename=\"?.md\"; filename*=utf-8''%C3%9C.md", "Ü.md"),
+            ("filename*=iso-8859-1'de'%DC.md", "Ü.md"),
+            ("filename*=UTF-8''..%2F..%2Fetc%2Fcron.md", "cron.md"),
+            ("filename=\"a; filename*=UTF-8''b.md\"", "a; filename*=UTF-8''b.md"),
+            ('filename="a%0Ab.md"', None),
+            ("filename*=UTF-8''a%00b.md", None),
+            ("filename*=no-such-code''%C3.md", None),
+        ],
+    )
+    async def test_gives_a_file_the_name_that_it_has(self, tmp_path: Path, sent: str, name: str | None):
+        head = b'--x\r\nContent-Disposition: form-data; name="files"; ' + sent.encode("latin-1") + b"\r\n\r\n"
+
+        _, refused = await receive_files(upload([head + b"Text." + END]), tmp_path)
+
+        assert os.listdir(tmp_path) == ([] if name is None else [name])
+        assert bool(refused) == (name is None)
+
     async def test_is_never_held_in_memory(self, tmp_path: Path):
         chunk = b"y" * 64_000
 
