@@ -128,6 +128,12 @@ class Rate:
             return
         if not self._limiter.test(self._limit, holder, cost=cost):
             wait = self._limiter.get_window_stats(self._limit, holder).reset_time - time.time()
+            if wait > self._limit.get_expiry():
+                # The system's clock was set back, and the library measures by it: begin anew, instead of refusing for
+                # as long as the clock was ahead.
+                self._limiter.clear(self._limit, holder)
+                self.spend(holder, cost)
+                return
             raise Busy(429, self._message, max(1, math.ceil(wait)))
         self._limiter.hit(self._limit, holder, cost=cost)
 

@@ -1,13 +1,15 @@
 """How much of a server one key may use while others work."""
 
 import asyncio
+import time
 from collections import Counter
 from typing import Any
 
 import pytest
+from limits import RateLimitItemPerMinute
 
 from prefrag.server.keys import Access, Keyring, current_access
-from prefrag.server.shares import Busy, Places, RequestRate
+from prefrag.server.shares import Busy, Places, Rate, RequestRate
 from tests.for_each import for_each
 from tests.server.test_lifetime import POST, Client
 
@@ -28,6 +30,21 @@ async def fill(free: Places, *holders: str) -> Counter[str]:
             except Busy:
                 refused.add(holder)
     return got
+
+
+@pytest.mark.parametrize("hours", [-10_000, -1])
+def test_a_clock_that_is_set_back_refuses_nobody_for_longer(monkeypatch: pytest.MonkeyPatch, hours: int):
+    rate, now = Rate(RateLimitItemPerMinute(2), "Two a minute."), time.time()
+    rate.spend("ada", 2)
+    monkeypatch.setattr(time, "time", lambda: now + 3_600 * hours)
+
+    rate.spend("ada", 2)
+
+    with pytest.raises(Busy) as refused:
+        rate.spend("ada")
+    assert 0 < int(refused.value.headers["Retry-After"]) <= 61
+    with pytest.raises(Busy):
+        rate.spend("bob", 3)
 
 
 class TestPlaces:
