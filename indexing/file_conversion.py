@@ -36,7 +36,7 @@ from prefrag.indexing.office_files import read_docx, read_pptx, read_rtf, read_x
 from prefrag.indexing.open_document_files import read_odp, read_ods, read_odt
 from prefrag.indexing.passage_splitting import split_into_passages
 from prefrag.indexing.pdf_files import read_pdf
-from prefrag.indexing.report import NEEDS_FILES, CannotRead
+from prefrag.indexing.report import NEEDS_FILES, TOO_DEEP, CannotRead
 from prefrag.indexing.text_decoding import BEGINNING_BYTES, decode_text, looks_like_text
 from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst, write_bar_tables, write_fields
 from prefrag.indexing.wrapped_lines import unwrap_lines
@@ -133,6 +133,8 @@ class FileConverter:
                 own_title, marked, own_meta = self._convert(form, data, text, outline)
             except (CannotRead, MemoryError):
                 raise
+            except RecursionError as error:
+                raise CannotRead(TOO_DEEP) from error
             # For a damaged file, the libraries raise almost any kind of exception.
             except Exception as error:
                 raise CannotRead(f"it cannot be converted ({error}); it may be damaged") from error
@@ -343,7 +345,10 @@ def _one_line(text: str) -> str:
 
 def _reason(complaints: list[logging.LogRecord]) -> str:
     for record in complaints:
-        if isinstance(error := getattr(record, "error", None), Exception):
+        error = getattr(record, "error", None)
+        if isinstance(error, RecursionError):
+            return TOO_DEEP
+        if isinstance(error, Exception):
             return f"it cannot be converted ({error}); it may be damaged"
     return "there is no text in it"
 

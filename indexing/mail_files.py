@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from prefrag.components.text.sentences import cut_text
 from prefrag.components.text.unicode_form import is_text
-from prefrag.indexing.report import CannotRead
+from prefrag.indexing.report import TOO_DEEP, CannotRead
 from prefrag.indexing.text_decoding import decode_text
 
 # Matches the line that begins each mail in a mailbox. Inside a mail, such a line is escaped and does not match.
@@ -56,7 +56,8 @@ def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
             raise
         # For a malformed mail, the library raises almost any kind of exception.
         except Exception as error:
-            yield CannotRead(f"it cannot be read as mail ({error})")
+            is_deep = isinstance(error, RecursionError)
+            yield CannotRead(TOO_DEEP if is_deep else f"it cannot be read as mail ({error})")
 
 
 def _read_mail(data: bytes) -> Mail:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # If more files than this are skipped for the same reason, the message names only the first of them.
 _MOST_NAMED = 5
+TOO_DEEP = "it is nested too deeply"
 # The reason for skipping a file that cannot be read without an optional package.
 NEEDS_FILES = 'it needs packages that are not installed: run pip install "prefrag[files]"'
 

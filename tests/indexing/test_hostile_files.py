@@ -16,6 +16,9 @@ from prefrag import indexing
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.indexing import files
 from prefrag.indexing.converter_process import ConverterProcess
+from prefrag.indexing.file_conversion import FileConverter
+from prefrag.indexing.report import CannotRead
+from tests.for_each import for_each
 from tests.indexing.test_open_document_files import HEAD
 
 # Each file takes a small part of this time. Without the limits, it would take hours or all memory.
@@ -76,6 +79,23 @@ HOSTILE: dict[str, Callable[[], bytes | str]] = {
     "empty members.txt.gz": lambda: gzip.compress(b"") * 1_000_000,
     "lists in lists.json.gz": lambda: gzip.compress(b"[" * 15_000_000),
 }
+
+
+@for_each(
+    "name, data, reason",
+    ("a.odt", document("text", "<t:span>" * 5_000 + "</t:span>" * 5_000), "it is nested too deeply"),
+    (
+        "a.eml",
+        HEADED.format("message/rfc822", "Content-Type: message/rfc822\n\n" * 2_000).encode(),
+        "nested too deeply",
+    ),
+)
+def test_that_is_nested_too_deeply_is_not_called_damaged(name: str, data: bytes, reason: str):
+    with pytest.raises(CannotRead, match=reason) as refused:
+        FileConverter().passages(Path(f"/{name}"), data)
+
+    assert "damaged" not in str(refused.value)
+    assert "recursion" not in str(refused.value)
 
 
 @pytest.mark.slow
