@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help ask serve install test test-slow test-all test-haystack3 test-train test-vllm test-model peers coverage lint format variants docs docs-serve \
-  lock release release-check clean
+  lock audit release release-check clean
 
 help:  ## show these commands
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -84,6 +84,12 @@ lock: | $(BIN)/python  ## rewrite the lock files
 	  "requirements-docs.lock:--group docs --constraint requirements-dev.lock"; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
 	    $${part#*:} pyproject.toml -o $${part%%:*} || exit 1; done
+
+audit:  ## look for known holes in the packages of requirements.lock
+	@if $(PYTHON) -c "import urllib.request as web; web.urlopen('https://pypi.org/pypi/pip/json', timeout=10)" 2>/dev/null; then \
+	  $(PYTHON) -m venv .venv-audit && .venv-audit/$(BIN_FOLDER)/$(PIP_INSTALL) 'pip-audit>=2.10' && \
+	  .venv-audit/$(BIN_FOLDER)/pip-audit --strict --no-deps --disable-pip --requirement requirements.lock; \
+	else echo "The packages were not checked: https://pypi.org, which knows their holes, cannot be reached."; fi
 
 # With the time of the commit, two builds of a commit give the same wheel. The sources have the time of their packing.
 release: | $(BIN)/python  ## write the wheel, the sources and their hashes into dist/

@@ -1,4 +1,4 @@
-"""`make serve` starts the demo only if nothing was ever indexed."""
+"""`make serve` starts the demo only if nothing was ever indexed, and `make audit` says what it could not do."""
 
 import os
 import shutil
@@ -34,3 +34,11 @@ def test_make_serve_serves_the_demo_only_where_there_is_no_index(
     done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, timeout=60)
 
     assert done.stdout.strip() == served, done.stderr
+
+
+def test_make_audit_says_that_it_checked_nothing_where_there_is_no_network():
+    command = ["make", "--no-print-directory", "audit", "PYTHON=false"]
+
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=60)
+
+    assert (done.returncode, "The packages were not checked" in done.stdout) == (0, True)
