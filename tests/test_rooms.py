@@ -29,14 +29,14 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
-    "cli": 1_799,
-    "components": 13_463,
-    "evaluation": 6_088,
-    "indexing": 3_936,
-    "pipelines": 1_521,
-    "server": 4_119,
-    "training": 4_253,
-    "tests": 40_920,
+    "cli": 1_805,
+    "components": 13_692,
+    "evaluation": 6_082,
+    "indexing": 4_002,
+    "pipelines": 1_522,
+    "server": 4_234,
+    "training": 4_264,
+    "tests": 41_650,
 }
 
 
