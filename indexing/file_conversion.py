@@ -276,9 +276,9 @@ def _unpack(data: bytes, most: int) -> bytes:
     return unpacked
 
 
-def fingerprint(data: bytes, recipe: int = _RECIPE) -> str:
-    """Compute a digest of a file's content and of the recipe."""
-    return hashlib.blake2b(data, digest_size=16, person=f"prefrag-{recipe}".encode()).hexdigest()
+def fingerprint(data: bytes, recipe: int | None = None) -> str:
+    """Compute a digest of a file's content and of the recipe, by default the present one."""
+    return hashlib.blake2b(data, digest_size=16, person=f"prefrag-{recipe or _RECIPE}".encode()).hexdigest()
 
 
 def is_fingerprint_of(digest: str, data: bytes) -> bool:

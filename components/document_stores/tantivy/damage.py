@@ -18,7 +18,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 _DAMAGE = ("An IO error occurred", "Data corrupted")
 # An error of tantivy may repeat a whole file.
-_MOST_CHARACTERS = 150
+_MOST_CHARACTERS = 500
 # How the errors of tantivy name the error of the operating system.
 _SYSTEM_ERROR = re.compile(r"(?:os error |code: )(\d{1,5})")
 

@@ -199,6 +199,6 @@ def test_without_a_model_or_the_package_the_message_states_what_to_do(monkeypatc
     with pytest.raises(ClassifierMissing, match=r"PREFRAG_PAIR_CLASSIFIER.*dr_rag_qdc"):
         TransformerPairScorer().warm_up()
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(ClassifierMissing, match=r"'transformers'.*EXTRAS=classifier.*dr_rag_qdc"):
+    with pytest.raises(ClassifierMissing, match=r"'transformers'.*prefrag\[classifier\].*dr_rag_qdc"):
         TransformerPairScorer("models/pairs").warm_up()
     assert TransformerPairScorer("nowhere").score(QUESTION, []) == []
