@@ -35,8 +35,11 @@ async def _send_async(
 ) -> Any:
     clients, loop = _clients.setdefault(store, {}), asyncio.get_running_loop()
     for ended in [other for other in clients if other.is_closed()]:
+        client = clients.pop(ended)
+        if store._async_client is client:
+            store._async_client = None
         with suppress(RuntimeError):
-            await clients.pop(ended).close()
+            await client.close()
     with _one_at_a_time:
         # The store has a single client, which works only in the loop that opened its connections.
         if loop in clients or store._async_client in clients.values():
