@@ -210,7 +210,8 @@ def main(seconds: float, memory: int, parent: int) -> None:
 def _end_with(parent: int) -> None:
     # The input ends with the parent too, but it is not read while a file is converted. Linux can end a process with
     # its parent by itself (PR_SET_PDEATHSIG), but counts the thread that started it as the parent.
-    while os.getppid() == parent:
+    # On Windows the parent may be the launcher of a virtual environment, so there the end of the input has to do.
+    while os.name == "nt" or os.getppid() == parent:
         time.sleep(_CHECK_SECONDS)
     os._exit(1)
 

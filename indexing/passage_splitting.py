@@ -76,10 +76,10 @@ def _runs_of_words(line: str) -> Iterator[str]:
     run, words = "", 0
     # Take one word at a time. The line may be a whole file, and a list of its words would take ten times its size.
     for match in re.finditer(r"\s*\S+\s*|\s+", line):
-        word = match[0]
-        while word:
-            end = find_cut(word, MOST_CHARACTERS)
-            piece, word = word[:end], word[end:]
+        word, begin = match[0], 0
+        while begin < len(word):
+            end = find_cut(word, MOST_CHARACTERS, begin)
+            piece, begin = word[begin:end], end
             if run and (words + 1 > MOST_WORDS or len(run) + len(piece) > MOST_CHARACTERS):
                 yield run
                 run, words = "", 0

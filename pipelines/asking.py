@@ -29,6 +29,8 @@ from prefrag.components.tracing import measure_run, sent_to_tracing
 from prefrag.pipelines.loading import find, load, read
 from prefrag.pipelines.run_labels import label_run
 
+# Seconds that calls may take to end when the program does.
+_END_SECONDS = 5.0
 # Seconds between two checks for Ctrl-C during a wait.
 _SIGNAL_SECONDS = 0.5
 # The maximum wait for a cancelled task, which should end at once.
@@ -372,17 +374,26 @@ def event_loop() -> asyncio.AbstractEventLoop:
 
 @cache
 def _start_loop(process: int) -> asyncio.AbstractEventLoop:
-    runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
-    loop = runner.get_loop()
+    loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
+
+    async def cancel() -> None:
+        calls = asyncio.all_tasks() - {asyncio.current_task()}
+        for call in calls:
+            call.cancel()
+        if calls:
+            await asyncio.wait(calls, timeout=_END_SECONDS)
+        await loop.shutdown_asyncgens()
 
     def close() -> None:
         """Cancel all calls that are still running when the program ends."""
         if process == os.getpid():
+            # asyncio's own runner would also start a thread, which Python 3.12 forbids so late.
+            asyncio.run_coroutine_threadsafe(cancel(), loop).result()
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
-            runner.close()
+            loop.close()
 
     atexit.register(close)
     return loop

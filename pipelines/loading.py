@@ -56,17 +56,18 @@ class PipelineMissing(Missing, ValueError):
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """A YAML loader that also reads the tuples that Haystack writes."""
 
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        """Refuse a key that stands twice, of which YAML would silently keep the second."""
-        keys: set[str] = set()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                continue
-            if key.value in keys:
-                raise yaml.constructor.ConstructorError(None, None, f"'{key.value}' stands here twice", key.start_mark)
-            keys.add(key.value)
-        mapping: dict[Any, Any] = super().construct_mapping(node, deep=deep)
-        return mapping
+    def flatten_mapping(self, node: Any) -> None:
+        """Refuse a key that stands twice, of which YAML would silently keep the second; then merge what `<<` names."""
+        # A mapping that another one merges comes here again, with the keys that it has merged itself.
+        if not getattr(node, "is_checked", False):
+            node.is_checked = True
+            keys: set[tuple[str, str]] = set()
+            for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+                if (key.tag, key.value) in keys:
+                    problem = f"'{key.value}' stands here twice"
+                    raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+                keys.add((key.tag, key.value))
+        super().flatten_mapping(node)
 
 
 _Loader.add_constructor(

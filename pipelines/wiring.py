@@ -67,7 +67,7 @@ def _find_open_ends(pipeline: Any) -> Iterator[str]:
 
 def _find_missing_sources(pipeline: Any) -> Iterator[str]:
     """Name the sources that a component chooses from, and that no component searches."""
-    searched = {part.name for _, part in walk_parts(pipeline) if isinstance(part, RetrievalSource)}
+    searched = set().union(*(_searched_by(pipeline, name) for name in pipeline.graph.nodes))
     for name, node in pipeline.graph.nodes(data=True):
         for source in _sources_of(node):
             if source not in searched:
@@ -93,19 +93,30 @@ def _find_wrong_sources(pipeline: Any) -> Iterator[str]:
 
 
 def _sources_of(node: dict[str, Any]) -> Sequence[str]:
-    return getattr(node["instance"], "sources", None) or ()
+    # Somebody's own component may call something else its sources.
+    is_ours = any(kind.__module__.startswith("prefrag.") for kind in type(node["instance"]).__mro__)
+    return getattr(node["instance"], "sources", None) or () if is_ours else ()
+
+
+def _searched_by(pipeline: Any, name: str) -> set[str]:
+    """Return the sources that a component searches; a component of one's own counts as the source of its name."""
+    part = pipeline.graph.nodes[name]["instance"]
+    inside = {inner.name for _, inner in walk_parts(part) if isinstance(inner, RetrievalSource)}
+    named = getattr(pipeline.get_component(START), "sources", ())
+    return inside or {name}.intersection(named)
 
 
 def _first_sources(pipeline: Any, receivers: list[str]) -> set[str]:
     """Return the names of the sources that are reached from these components without passing another source."""
-    waiting, passed, reached = list(receivers), set(), set()
+    waiting = list(receivers)
+    passed: set[str] = set()
+    reached: set[str] = set()
     while waiting:
         if (name := waiting.pop()) in passed:
             continue
         passed.add(name)
-        part = pipeline.graph.nodes[name]["instance"]
-        if isinstance(part, RetrievalSource):
-            reached.add(part.name)
+        if searched := _searched_by(pipeline, name):
+            reached |= searched
         else:
             waiting += pipeline.graph.successors(name)
     return reached

@@ -91,7 +91,7 @@ def comes_from_own_page(scope: Scope) -> bool:
 def comes_from_foreign_page(scope: Scope) -> bool:
     """Check whether a browser's headers say that a page of another site sent the request, which no setting allows."""
     headers = Headers(scope=scope)
-    if headers.get("origin") in settings.cors_origins:
+    if {headers.get("origin"), "*"}.intersection(settings.cors_origins):
         return False
     is_of_a_page = "origin" in headers or headers.get("sec-fetch-site", "none") != "none"
     return is_of_a_page and not comes_from_own_page(scope)

@@ -68,7 +68,9 @@ class CheckAnswer(Block):
             "unsupported": list(check.unsupported),
         }
         text = _show(last.text, answer, documents, check)
-        checked = ChatMessage.from_assistant(text, meta={**last.meta, "prefrag": found})
+        checked = ChatMessage.from_assistant(
+            text, meta={**last.meta, "prefrag": found}, name=last.name, reasoning=last.reasoning
+        )
         state.set("messages", [*earlier, checked], handler_override=lambda before, after: after)
 
 

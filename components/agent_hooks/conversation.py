@@ -12,12 +12,27 @@ from prefrag.components.state.state import Action, RunSettings, Search, State, S
 BY_CODE = "prefrag_hook"
 
 
+def this_turn(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """Return the last message that the user has written and all messages after it."""
+    places = [place for place, message in enumerate(messages) if _is_the_users(message)]
+    return list(messages[places[-1] :]) if places else list(messages)
+
+
 def find_question(messages: Sequence[ChatMessage]) -> str:
     """Return the last message that the user has written; an empty text without one."""
-    asked = (
-        message.text for message in reversed(messages) if message.is_from(ChatRole.USER) and BY_CODE not in message.meta
-    )
-    return next(filter(None, asked), "")
+    first = this_turn(messages)[:1]
+    return first[0].text or "" if first and _is_the_users(first[0]) else ""
+
+
+def _is_the_users(message: ChatMessage) -> bool:
+    return message.is_from(ChatRole.USER) and bool(message.text) and BY_CODE not in message.meta
+
+
+def find_failure(messages: Sequence[ChatMessage], tool: str) -> str | None:
+    """Return what the last call of a tool failed with; None if it did not fail, or was not made."""
+    results = [result for message in this_turn(messages) for result in message.tool_call_results]
+    last = next((result for result in reversed(results) if result.origin.tool_name == tool), None)
+    return str(last.result) if last is not None and last.error else None
 
 
 def find_documents(state: Any, key: str) -> list[Document]:

@@ -4,8 +4,10 @@ from typing import Any
 
 from haystack.dataclasses import ChatMessage
 
-from prefrag.components.agent_hooks.conversation import BY_CODE
+from prefrag.components.agent_hooks.conversation import BY_CODE, this_turn
 from prefrag.components.block import Block, check_whole_number
+
+_DEMAND = "search"
 
 
 class SearchDocumentsFirst(Block):
@@ -39,9 +41,9 @@ class SearchDocumentsFirst(Block):
 
         :param state: The Agent's state, which is changed in place.
         """
-        demands = sum(BY_CODE in message.meta for message in state.data["messages"])
+        demands = sum(message.meta.get(BY_CODE) == _DEMAND for message in this_turn(state.data["messages"]))
         if state.data["tool_call_counts"].get(self.documents_tool, 0) or demands >= self.most:
             return
         text = f"Do not answer from memory: search the documents with the tool {self.documents_tool} first."
-        state.set("messages", [ChatMessage.from_user(text, meta={BY_CODE: True})])
+        state.set("messages", [ChatMessage.from_user(text, meta={BY_CODE: _DEMAND})])
         state.set("continue_run", True)

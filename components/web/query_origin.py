@@ -23,6 +23,8 @@ _MAX_WORDS, _MAX_UNMARKED, _MAX_INSTRUCTED = 100, 16, 3
 _MAX_CONTEXT, _MAX_ASIDE = 20, 12
 # The maximum number of words in a statement after a colon, and in a greeting. Greetings do not count as statements.
 _MAX_AFTER_COLON, _MAX_GREETING = 6, 3
+# The fewest words of a question that stands beside a statement in its sentence.
+_FEWEST = 2
 # In scripts without spaces, two characters count as a word.
 _WORD = re.compile(rf"[{UNSPACED_SCRIPTS}]{{1,2}}|[^\s{UNSPACED_SCRIPTS}]+")
 _TOKEN = re.compile(rf"(?=([{UNSPACED_SCRIPTS}]{{2}}))[{UNSPACED_SCRIPTS}]|([^\s{UNSPACED_SCRIPTS}]+)")
@@ -91,7 +93,8 @@ def split_question(message: str) -> tuple[str, list[str]]:
     """Separate the question in a message from its statements.
 
     A sentence without a question mark beside one with it is a statement. So is a clause of more than a few words, if
-    another clause stands beside it in the same sentence: the form does not tell which of the two is asked.
+    another clause stands beside it in the same sentence: the form does not tell which of the two is asked. If not one
+    clause is left that may be the question, the whole sentence counts as a statement.
 
     :param message: What a person wrote.
     :returns: The question, unchanged if there is no statement, and empty if nothing else is left; and the statements.
@@ -115,7 +118,11 @@ def split_question(message: str) -> tuple[str, list[str]]:
         if not _ASKS.search(sentence[-4:]):
             statements.append(sentence)
         else:
-            asked += [clause for clause in (*before, last) if clause not in told] if told else [sentence]
+            kept = [clause for clause in (*before, last) if clause not in told] if told else [sentence]
+            # Several short clauses, or a single word, are the rest of a question that was cut in two.
+            if told and (len(kept) > 1 or _count(" ".join(kept)) < _FEWEST):
+                kept, told = [], [sentence]
+            asked += kept
             statements += told
     question = " ".join(asked) if statements else message
     return question if any(map(str.isalnum, question)) else "", statements

@@ -79,7 +79,7 @@ function attach(files, folders = []) {
     const arriving = files.map((file) => ({ name: file.name, words: "", collection }));
     attached.push(...arriving);
     // Send one group of files after another, as the service indexes them.
-    coming = coming.then(() => send(collection, files, arriving));
+    coming = coming.then(() => send(collection, files, arriving)).catch(() => lost(arriving));
     for (const file of arriving) file.arrival = coming;
   }
   draw();
@@ -105,6 +105,13 @@ async function send(collection, files, arriving) {
     for (const one of arriving) if (!one.hash) one.problem = problem;
     announce(problem);
   }
+  draw();
+}
+
+// What broke is no failure that the service has reported, such as a reply that ends in its middle.
+function lost(arriving) {
+  for (const one of arriving) if (!one.hash) one.problem = "The file did not arrive: attach it again.";
+  announce(arriving.map((one) => one.problem ?? `${one.name} was read.`).join(" "));
   draw();
 }
 

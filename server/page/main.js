@@ -73,7 +73,7 @@ async function ask(text, isSuggested = false) {
   const turn = newTurn({ question: text, pipeline: chosenPipeline(), narrowed: narrowed.words, isSuggested,
     options: { ...runOptions(), ...narrowed.options, ...(files.length || isSuggested ? onlyOwn() : {}) } });
   waiting = turn;
-  const problem = await whenRead(files);
+  const problem = await whenRead(files).catch(() => "The attached files did not arrive: attach them again.");
   // If the user has opened another conversation, that has been said already.
   if (waiting !== turn) return;
   waiting = null;

@@ -75,6 +75,18 @@ def test_an_edit_that_fails_says_what_to_change(tmp_path: Path, old: str, new: s
     assert advice.format(line=line) in str(error.value)
 
 
+def test_a_key_that_overrides_a_merged_one_stands_once(tmp_path: Path):
+    file = tmp_path / "own.yaml"
+    merged = PREFRAG.replace(
+        "init_parameters: {role: llm}", "init_parameters: &inner {<<: &outer {role: judge}, role: llm}", 1
+    )
+    again = merged.replace("init_parameters: {role: judge}", "init_parameters: {<<: *inner, role: judge}", 1)
+    assert merged != PREFRAG != again
+    file.write_text(again, encoding="utf-8")
+
+    assert load(str(file)).get_component("rewriter").chat_generator.role == "llm"
+
+
 def test_a_package_that_is_missing_is_named_with_its_extra():
     error = ValueError("Could not import class 'reranking.Reranker'")
     error.__cause__ = ModuleNotFoundError("No module named 'sentence_transformers'")

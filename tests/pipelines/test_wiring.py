@@ -77,6 +77,25 @@ def test_a_store_that_nothing_fills_is_named():
     assert find_empty_stores(pipeline) == []
 
 
+def test_a_source_that_is_a_component_of_ones_own_counts_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "shelving.py").write_text(
+        "from haystack import component\n"
+        "from prefrag.components.state.state import State\n"
+        "@component\n"
+        "class Shelf:\n"
+        "    sources = ['https://a.example']\n"
+        "    @component.output_types(state=State)\n"
+        "    def run(self, query: State):\n"
+        "        return {'state': query}\n"
+    )
+    monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(tmp_path))
+    block = read_block(find("prefrag"))
+    for name in ("local", "local_again"):
+        block["components"][name] = {"type": "shelving.Shelf", "init_parameters": {}}
+
+    assert build(block, "own.yaml").get_component("local").sources == ["https://a.example"]
+
+
 class TestAMissingConnection:
     @for_each(
         "sender, message",

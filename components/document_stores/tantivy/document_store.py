@@ -253,13 +253,18 @@ class TantivyDocumentStore(Block):
             self._open_for_writing().delete_all(self.lock_timeout)
 
     def delete_by_filter(self, filters: dict[str, Any]) -> int:
-        """Delete the documents that match filters, and return their number."""
+        """Delete the documents that match filters, and return their number; raises FilterError without a condition."""
+        check_filters(filters)
         matching = [document.id for document in self.iterate_documents(filters)]
         self.delete_documents(matching)
         return len(matching)
 
     def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
-        """Set these metadata fields of the documents that match filters, and return the number of these documents."""
+        """Set these metadata fields of the documents that match filters, and return the number of these documents.
+
+        Raises FilterError without a condition, because this would change all documents.
+        """
+        check_filters(filters)
         matching = [replace(document, meta={**document.meta, **meta}) for document in self.iterate_documents(filters)]
         self.write_documents(matching, DuplicatePolicy.OVERWRITE)
         return len(matching)

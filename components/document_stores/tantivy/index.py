@@ -94,11 +94,7 @@ class Index:
         self._check_sizes()
         if latest is None or latest.version != current:
             with self._reload_lock:
-                self._link_files()
-                try:
-                    self._index.reload()
-                except ValueError as error:
-                    raise DocumentStoreError(explain_failure(self.path, error)) from error
+                self._reload()
                 searcher = self._index.searcher()
                 whole = self._has_no_deleted(searcher, current)
                 with os.scandir(self.path) as files:
@@ -225,6 +221,16 @@ class Index:
             yield
         finally:
             writer.wait_merging_threads()
+
+    def _reload(self) -> None:
+        # Another account may write while the files are linked one by one. Then its commit names a file without a link.
+        for is_last in (False, False, True):
+            self._link_files()
+            try:
+                return self._index.reload()
+            except ValueError as error:
+                if is_last or self._links is None:
+                    raise DocumentStoreError(explain_failure(self.path, error)) from error
 
     def _link_files(self) -> None:
         """Link the files of an index that cannot be written from a folder that can."""

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 from haystack import Document, component
-from haystack.components.agents import Agent
+from haystack.components.agents import Agent, State
 from haystack.dataclasses import ChatMessage, ToolCall
 from haystack.tools import ComponentTool
 
 from prefrag.components.agent_hooks.check_answer import CheckAnswer
+from prefrag.components.agent_hooks.conversation import BY_CODE
 from prefrag.components.agent_hooks.keep_web_closed import KeepWebClosed
 from prefrag.components.agent_hooks.search_documents_first import SearchDocumentsFirst
 from prefrag.components.web.web_gate import WebGate
@@ -29,7 +30,7 @@ PIER = Document(id="pier-00001", content="The pier of Lyngarth is a meter wide a
 class Shelf:
     """Gives its documents, whatever the query, and remembers the queries."""
 
-    def __init__(self, documents: list[Document]):
+    def __init__(self, documents: list[Document] | None):
         self.documents = documents
         self.queries: list[str] = []
 
@@ -40,6 +41,8 @@ class Shelf:
         :param query: The query.
         """
         self.queries.append(query)
+        if self.documents is None:
+            raise OSError("the disk is gone")
         return {"documents": self.documents}
 
 
@@ -69,7 +72,7 @@ def say(text: str) -> ChatMessage:
 class Run:
     """The run of an Agent with all hooks, over documents and a web."""
 
-    def __init__(self, *replies: ChatMessage, documents: list[Document], gate: WebGate | None = None):
+    def __init__(self, *replies: ChatMessage, documents: list[Document] | None, gate: WebGate | None = None):
         self.shelf, self.web, self.script = Shelf(documents), Shelf([PIER]), Script(*replies)
         tools = [
             ComponentTool(shelf, name=name, outputs_to_state={"documents": {"source": "documents"}})
@@ -98,6 +101,26 @@ class TestAnAnswerFromMemory:
         assert run.shelf.queries == [QUESTION]
         assert run.script.prompts[1][-1].text.startswith("Do not answer from memory: search the documents")
         assert run.answer.text == "Tobias Greaves [doc meter-00]"
+
+    def test_of_an_earlier_turn_does_not_use_up_the_demands(self):
+        state = State(
+            {"tool_call_counts": {"type": dict}, "continue_run": {"type": bool}},
+            {
+                "messages": [
+                    ChatMessage.from_user("Before?"),
+                    ChatMessage.from_user("Search.", meta={BY_CODE: "search"}),
+                    ChatMessage.from_user("Search.", meta={BY_CODE: "search"}),
+                    ChatMessage.from_user(QUESTION),
+                    ChatMessage.from_user("The web was not searched.", meta={BY_CODE: "web"}),
+                ],
+                "tool_call_counts": {},
+                "continue_run": False,
+            },
+        )
+
+        SearchDocumentsFirst("search_documents").run(state)
+
+        assert state.data["continue_run"]
 
     def test_that_is_repeated_is_shown_as_the_models_own(self):
         run = Run(say("Rurik Thane"), documents=[METER])
@@ -131,6 +154,27 @@ class TestTheWeb:
         run = Run(call("search_documents"), call("search_web"), say("I do not know."), documents=documents)
 
         assert run.web.queries == [QUESTION]
+
+    def test_gets_no_sentence_of_the_documents(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "on")
+        copied = ToolCall("search_web", {"query": "The pier of Lyngarth is a meter wide and was built of larch."})
+
+        run = Run(
+            call("search_documents"),
+            ChatMessage.from_assistant(tool_calls=[copied]),
+            say("None."),
+            documents=[PIER],
+            gate=WebGate(),
+        )
+
+        assert run.web.queries == []
+        assert "repeats 5 words or more" in run.script.prompts[2][-1].text
+
+    def test_is_closed_if_the_search_of_the_documents_failed(self):
+        run = Run(call("search_documents"), call("search_web"), say("None."), documents=None)
+
+        assert run.web.queries == []
+        assert "the search of the documents failed" in run.script.prompts[2][-1].text
 
     def test_gets_no_query_that_the_gate_holds_back(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "off")

@@ -4,6 +4,8 @@ import pytest
 from haystack import Document
 from haystack.dataclasses import ByteStream, SparseEmbedding
 from haystack.document_stores.errors import DuplicateDocumentError
+from haystack.document_stores.types import DuplicatePolicy
+from haystack.errors import FilterError
 from haystack.testing import document_store, document_store_async
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
@@ -69,6 +71,15 @@ class TestWhatIsStored:
             store.write_documents([document])
 
         assert store.count_documents() == 0
+
+    @for_each("change", "delete_by_filter", "update_by_filter")
+    def test_without_a_condition_nothing_is_changed(self, store: TantivyDocumentStore, change: str):
+        store.write_documents([Document(content="A pier.")], DuplicatePolicy.OVERWRITE)
+
+        with pytest.raises(FilterError):
+            getattr(store, change)({}, **({"meta": {"a": 1}} if change == "update_by_filter" else {}))
+
+        assert [document.meta for document in store.filter_documents()] == [{}]
 
     def test_unique_values_come_in_pages(self, store: TantivyDocumentStore):
         store.write_documents([Document(content=f"no. {n}", meta={"n": str(n)}) for n in range(5)])
