@@ -35,7 +35,7 @@ _MAX_PLAIN = 600  # characters of a plain sentence
 # Where a text may be cut between words. A no-break space joins words, and a blank may divide the digits of a number.
 _BLANK = re.compile(r"\n|(?:(?<!\d)[^\S\n\u00a0\u2007\u202f]|[^\S\n\u00a0\u2007\u202f](?!\d{3}(?!\d)))")
 # Matches with no characters where a word ends; in scripts without blanks, at each character.
-WORD_EDGE = re.compile(rf"(?=\s|[{UNSPACED_SCRIPTS}])|(?<=[{UNSPACED_SCRIPTS}])")
+WORD_EDGE = re.compile(rf"(?={_BLANK.pattern}|[{UNSPACED_SCRIPTS}])|(?<=[{UNSPACED_SCRIPTS}])")
 # Characters that belong to the one before, though Unicode does not call them marks: a joiner, vowels, skin colours.
 _JOINED = "\u200d\u0e33\u0eb3\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 

@@ -1,7 +1,7 @@
 import re
 import unicodedata
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from prefrag.components.text.sentences import (
@@ -128,6 +128,7 @@ class TestCut:
         assert cut_text("The budget was 1,250,000 euros.", 19, " ...") == "The budget was ..."
         assert cut_text("All of it.", 10, " ...") == "All of it."
 
+    @example("1.5 km 1.5 km \u4f1a\u8bae\u5c06\u4e8e125010\xa0000 ", 13, 11)
     @given(
         st.lists(st.sampled_from(WORDS), min_size=1, max_size=30).map("".join), st.integers(13, 90), st.integers(0, 30)
     )
