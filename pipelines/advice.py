@@ -15,7 +15,9 @@ _KEYS = ("components", "connections", "max_runs_per_component", "metadata", "inp
 # What Haystack writes before its reason is all settings of a component.
 _IN_A_COMPONENT = re.compile(r"component '(?P<name>[^']+)'.*Original error: (?P<reason>.*)", re.DOTALL)
 _NO_SUCH_PARAMETER = re.compile(r"(?P<owner>\w+)\.__init__\(\) got an unexpected keyword argument '(?P<name>\w+)'")
-_NO_SUCH_CLASS = re.compile(r"(?:Component '|import class '|'type' field in the init parameter ')(?P<type>[\w.]+)'")
+# The first two are of Haystack 2, the third is of Haystack 3.
+_NO_SUCH_CLASS = re.compile(r"(?:Component '|import class '|Could not import ')(?P<type>[\w.]+)'")
+_NOT_TRUSTED = re.compile(r"Refusing to deserialize a class from module '(?P<module>[\w.]+)'")
 _NO_SUCH_PACKAGE = re.compile(r"No module named '(?P<module>\w+)'")
 
 
@@ -71,6 +73,13 @@ def explain_error(error: Exception, block: Block, text: str, types: Iterable[str
         return f'{before}the package {package["module"]} is not installed: run pip install "prefrag[{extra}]".'
     if match := _NO_SUCH_CLASS.search(reason):
         return before + _explain_class(match["type"], text, types)
+    if match := _NOT_TRUSTED.search(reason):
+        line = _line_of(match["module"], text)
+        return (
+            f"{before}a class of {match['module']}{line} cannot be imported. If it is your own, put its module into "
+            "the folder that PREFRAG_PIPELINES_DIR names; if it is of a package that you trust, add its name to "
+            "HAYSTACK_DESERIALIZATION_ALLOWLIST."
+        )
     return before + reason
 
 

@@ -33,7 +33,7 @@ BUDGET = {
     "components": 13_728,
     "evaluation": 6_082,
     "indexing": 4_002,
-    "pipelines": 1_537,
+    "pipelines": 1_544,
     "server": 4_234,
     "training": 4_264,
     "tests": 41_714,
