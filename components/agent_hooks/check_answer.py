@@ -59,7 +59,7 @@ class CheckAnswer(Block):
         answer = _MARK.sub("", last.text).strip()
         judged = self.reader.judge(question, documents, answer) if documents else Judgement()
         check = check_answer(question, answer, documents, judged)
-        found = {
+        facts = {
             "certainty": check.certainty,
             "evidence": [
                 {"id": evidence.document.id, "sentence": evidence.sentence, "meta": evidence.document.meta}
@@ -69,7 +69,7 @@ class CheckAnswer(Block):
         }
         text = _show(last.text, answer, documents, check)
         checked = ChatMessage.from_assistant(
-            text, meta={**last.meta, "prefrag": found}, name=last.name, reasoning=last.reasoning
+            text, meta={**last.meta, "prefrag": facts}, name=last.name, reasoning=last.reasoning
         )
         state.set("messages", [*earlier, checked], handler_override=lambda before, after: after)
 

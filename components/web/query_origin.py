@@ -118,11 +118,11 @@ def split_question(message: str) -> tuple[str, list[str]]:
         if not _ASKS.search(sentence[-4:]):
             statements.append(sentence)
         else:
-            kept = [clause for clause in (*before, last) if clause not in told] if told else [sentence]
+            questions = [clause for clause in (*before, last) if clause not in told] if told else [sentence]
             # Several short clauses, or a single word, are the rest of a question that was cut in two.
-            if told and (len(kept) > 1 or _count(" ".join(kept)) < _FEWEST):
-                kept, told = [], [sentence]
-            asked += kept
+            if told and (len(questions) > 1 or _count(" ".join(questions)) < _FEWEST):
+                questions, told = [], [sentence]
+            asked += questions
             statements += told
     question = " ".join(asked) if statements else message
     return question if any(map(str.isalnum, question)) else "", statements
