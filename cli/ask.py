@@ -220,7 +220,7 @@ def _without_garbage_collection() -> Iterator[None]:
 def load(name: str) -> Any:
     """Load a pipeline and open its indexes."""
     from prefrag import pipelines
-    from prefrag.components.parts import TANTIVY_STORE, find_stores, is_of_class
+    from prefrag.components.parts import find_stores, is_tantivy_store
     from prefrag.pipelines.wiring import find_empty_stores
 
     pipeline = pipelines.load(name)
@@ -229,7 +229,7 @@ def load(name: str) -> Any:
         raise Missing(" ".join(empty))
     # A run would tolerate a missing index. Check the indexes here, so that a user at the terminal sees the error.
     for store in find_stores(pipeline):
-        if is_of_class(store, TANTIVY_STORE):
+        if is_tantivy_store(store):
             store.count_documents()
         else:
             from prefrag.components.document_stores.elasticsearch.consent import check_index

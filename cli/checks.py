@@ -24,6 +24,7 @@ from prefrag.cli.errors import find_exit_code
 from prefrag.cli.kept_model import choice_file, read_choice
 from prefrag.cli.local_servers import find_local_servers, list_models
 from prefrag.components.audit_log import AuditLogFailed, audit_log, check_audit_log
+from prefrag.components.document_stores.index_name import name_index
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
     DEMO_INDEX,
@@ -39,13 +40,13 @@ from prefrag.components.generators.json_reply import read_object
 from prefrag.components.generators.model_host import is_local
 from prefrag.components.generators.model_server import ModelServer
 from prefrag.components.generators.reasoning_blocks import FILED_AS_REASONING, strip_reasoning
-from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, find_stores, is_of_class, walk_parts
+from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
+from prefrag.components.parts import find_stores, is_elasticsearch_store, is_tantivy_store, walk_parts
 from prefrag.components.settings import models, settings
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.web_switch import web_setting
 from prefrag.components.text.counted import counted
 from prefrag.components.tracing import sent_to_tracing
-from prefrag.pipelines.run_labels import name_index
 from prefrag.pipelines.wiring import find_empty_stores
 from prefrag.version import find_version
 
@@ -101,7 +102,7 @@ async def examine(name: str, port: int, online: bool) -> list[Finding]:
         pipeline = pipelines.load(name)
         # List the stores now: after it is opened, a web retriever may contain another store, its stand-in for the web.
         stores = find_stores(pipeline)
-        embedded = {(one.path, one.index): one for one in stores if is_of_class(one, TANTIVY_STORE)}
+        embedded = {(one.path, one.index): one for one in stores if is_tantivy_store(one)}
         findings += await asyncio.gather(*(asyncio.to_thread(_check_index, store) for store in embedded.values()))
         findings.append(await asyncio.to_thread(_warm_up, name, pipeline))
         empty = await asyncio.to_thread(find_empty_stores, pipeline)
@@ -303,7 +304,7 @@ async def _list_models(server: ModelServer) -> list[str]:
 
 async def _check_judge(pipeline: Any) -> list[Finding]:
     named = [one for one in _find_models(pipeline) if one.is_named_for_judging]
-    judging = [part for _, part in walk_parts(pipeline) if is_of_class(part, "SourceSwitchJudge")]
+    judging = [part for _, part in walk_parts(pipeline) if isinstance(part, SourceSwitchJudge)]
     if named and not named[0].is_embedded:
         return await _check_model("judge", named[0])
     if named:
@@ -351,7 +352,7 @@ async def _check_source(source: RetrievalSource, online: bool, why_closed: str) 
 
 
 async def _check_servers(stores: list[Any]) -> list[Finding]:
-    servers = [store for store in stores if is_of_class(store, ELASTICSEARCH_STORE)]
+    servers = [store for store in stores if is_elasticsearch_store(store)]
     if not servers:
         return []
     # Import the client of Elasticsearch only if the pipeline searches Elasticsearch, because importing it is slow.
@@ -399,9 +400,7 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
     expired = sum(key.has_expired for key in kept)
     if not named and not kept and settings.require_key:
         return Finding("keys", "note", "PREFRAG_REQUIRE_KEY is on, but there are no keys: prefrag keys add NAME")
-    shares = (
-        not are_shared() and settings.keys_file is None and any(is_of_class(one, ELASTICSEARCH_STORE) for one in stores)
-    )
+    shares = not are_shared() and settings.keys_file is None and any(is_elasticsearch_store(one) for one in stores)
     if not named and not kept and shares:
         text = "There are no keys here, so serve requires none, even if another server on this Elasticsearch does"
         return Finding("keys", "note", text, "If there are several servers, set PREFRAG_STATE=elasticsearch on each.")

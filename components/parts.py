@@ -2,6 +2,7 @@
 
 import enum
 import re
+import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePath
@@ -9,9 +10,9 @@ from typing import Any
 
 from haystack import Document
 
-TANTIVY_STORE = "TantivyDocumentStore"
-ELASTICSEARCH_STORE = "ElasticsearchDocumentStore"
-_STORES = (TANTIVY_STORE, ELASTICSEARCH_STORE)
+TANTIVY_STORE = "prefrag.components.document_stores.tantivy.document_store.TantivyDocumentStore"
+ELASTICSEARCH_STORE = "haystack_integrations.document_stores.elasticsearch.document_store.ElasticsearchDocumentStore"
+STORES = (TANTIVY_STORE, ELASTICSEARCH_STORE)
 _PLAIN = (  # types that cannot contain a component
     str,
     bytes,
@@ -57,15 +58,30 @@ def find_stores(whole: Any) -> list[Any]:
 
 def is_store(part: Any) -> bool:
     """Check whether an object is a Tantivy or Elasticsearch document store."""
-    return is_of_class(part, *_STORES)
+    return is_tantivy_store(part) or is_elasticsearch_store(part)
 
 
-def is_of_class(part: Any, *names: str) -> bool:
-    """Check whether an object is of a class with one of these names, or of a subclass.
+def holds_documents(part: Any) -> bool:
+    """Check whether an object counts its documents, as any document store of Haystack does."""
+    return callable(read_attribute(part, "count_documents"))
 
-    Classes go by their names where importing them is slow and few pipelines need them, as that of Elasticsearch.
-    """
-    return any(kind.__name__ in names for kind in type(part).__mro__)
+
+def is_tantivy_store(part: Any) -> bool:
+    """Check whether an object is a Tantivy document store."""
+    return is_class(type(part), TANTIVY_STORE)
+
+
+def is_elasticsearch_store(part: Any) -> bool:
+    """Check whether an object is an Elasticsearch document store."""
+    return is_class(type(part), ELASTICSEARCH_STORE)
+
+
+def is_class(kind: type, path: str) -> bool:
+    """Check whether a class is the one with this path, or a subclass. That one is not imported, which may be slow."""
+    module, _, name = path.rpartition(".")
+    wanted = getattr(sys.modules.get(module), name, None)
+    # Before a class is imported, no other can be its subclass.
+    return isinstance(wanted, type) and issubclass(kind, wanted)
 
 
 def read_attribute(part: Any, name: str) -> Any:

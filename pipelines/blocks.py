@@ -3,6 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from haystack.utils.base_serialization import import_class_by_name
+
+from prefrag.components.parts import is_class
+
+# No class of these packages inherits from another package's that is looked for here.
+_NOT_OF_OTHERS = ("prefrag.", "haystack.")
 Block = dict[str, Any]
 Change = Callable[[Block], Block]
 
@@ -30,6 +36,17 @@ def rewrite(value: Any, change: Change = lambda block: block) -> Any:
 def parameters_of(block: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of a block, or an empty mapping."""
     return block.get("init_parameters") or {}
+
+
+def is_block_of(block: Mapping[str, Any], path: str) -> bool:
+    """Check whether a block describes an object of the class with this path, or of a subclass."""
+    if block["type"] == path or block["type"].startswith(_NOT_OF_OTHERS):
+        return bool(block["type"] == path)
+    try:
+        return is_class(import_class_by_name(block["type"]), path)
+    except ImportError:
+        # It is reported when the pipeline is built.
+        return False
 
 
 def class_of(block: Mapping[str, Any]) -> str:

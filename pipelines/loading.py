@@ -2,12 +2,11 @@
 
 import copy
 import importlib.util
-import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +15,16 @@ import yaml
 
 import prefrag
 from prefrag.components.document_stores.elasticsearch.connection import connection_settings
-from prefrag.components.document_stores.narrowing import narrow_filters
-from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.generators.model_host import refuse_remote_models
-from prefrag.components.parts import ELASTICSEARCH_STORE, is_of_class, is_store, walk_parts
+from prefrag.components.parts import ELASTICSEARCH_STORE, walk_parts
 from prefrag.components.reasoner.reasoner import Reasoner
-from prefrag.components.retrievers.provider import searches_web
 from prefrag.components.settings import export_secrets, settings
-from prefrag.components.sources.retrieval_source import RetrievalSource
-from prefrag.components.state.web_switch import explain_closed
-from prefrag.components.web.web_retriever import WebRetriever
+from prefrag.components.sources.source_rules import SourceRules
+from prefrag.components.state.state_builder import StateBuilder
 from prefrag.pipelines.advice import explain_error, explain_keys, explain_yaml
-from prefrag.pipelines.blocks import Block, Change, blocks, class_of, parameters_of
+from prefrag.pipelines.blocks import Block, Change, blocks, is_block_of, parameters_of
 from prefrag.pipelines.replacing import replace_parts
-from prefrag.pipelines.run_labels import name_index
 from prefrag.pipelines.wiring import check_wiring
 
 YAML_PIPELINES = prefrag.ROOT / "yaml_pipelines"
@@ -182,7 +176,7 @@ def build(block: Block, name: str) -> Any:
         make_importable(own, {part["type"] for part in blocks(block)})
     export_secrets()
     for part in blocks(block):
-        if class_of(part) == ELASTICSEARCH_STORE:
+        if is_block_of(part, ELASTICSEARCH_STORE):
             parameters = parameters_of(part)
             part["init_parameters"] = {**parameters, **connection_settings(parameters.get("hosts"))}
     try:
@@ -219,56 +213,14 @@ def _check_prompts(pipeline: Any) -> None:
 def guard_web(pipeline: Any) -> None:
     """Check that only external sources search the web, and tell each of them which indexes must allow web search.
 
-    Each index stores whether its user has allowed web search. All indexes in the pipeline must allow it. If the
-    pipeline has no store, the local index that its web retriever names must allow it.
+    A `start` without rules of its own, as in older files, gets those of the shipped pipelines.
     """
-    outside = list(walk_parts(pipeline, descend=lambda part: not _is_external_source(part)))
-    sources = [part for _, part in outside if _is_external_source(part)]
-    for path, part in outside:
-        if searches_web(part) and not _is_external_source(part):
-            raise ValueError(
-                f"component '{path}' is a {type(part).__name__}, which would send text to the web without checks: "
-                "make it the retriever of a RetrievalSource with `external: true`, or take it out."
-            )
-    inside = [part for source in sources for _, part in walk_parts(source)]
-    own = [part for _, part in outside if is_store(part)]
-    stores = [*own, *filter(is_store, inside)] or [
-        TantivyDocumentStore(index=part.local_index)
-        for part in inside
-        if isinstance(part, WebRetriever) and part.demo_stand_in
-    ]
-    indexes = _each_once(stores)
-    for source in sources:
-        source.gate.stores = indexes
     start = pipeline.get_component("start")
-    if hasattr(start, "external_sources"):
-        external = {source.name for source in sources}.union(start.external_sources)
-        start.external_sources = [name for name in start.sources if name in external]
-        start.find_closed = partial(_find_closed, sources)
-        start.find_leaving = lambda: {source.name for source in sources if source.leaves_machine}
-        start.narrow_filters = partial(narrow_filters, _each_once(own)) if own else None
-
-
-def _each_once(stores: Iterable[Any]) -> list[Any]:
-    # A pipeline may name the same index in several places.
-    return list({json.dumps(store.to_dict(), sort_keys=True, default=str): store for store in stores}.values())
-
-
-def _is_external_source(part: Any) -> bool:
-    return isinstance(part, RetrievalSource) and part.external
-
-
-def _find_closed(sources: Sequence[RetrievalSource]) -> tuple[set[str], str]:
-    leaving = [source for source in sources if source.leaves_machine]
-    # The gates of all sources have the same indexes, so ask only the first gate.
-    if not leaving or leaving[0].gate.is_open:
-        return set(), ""
-    closed = {source.name for source in leaving}
-    match leaving[0].gate.stores:
-        case [store] if getattr(store, "path", None) is None:
-            option = " --store elasticsearch" * (is_of_class(store, ELASTICSEARCH_STORE))
-            return closed, explain_closed(name_index(store) + option)
-    return closed, explain_closed()
+    if not isinstance(start, StateBuilder):
+        SourceRules().bind(pipeline)
+        return
+    start.rules = start.rules or SourceRules()
+    start.bind(pipeline)
 
 
 def make_importable(folder: Path, types: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import networkx
 
-from prefrag.components.parts import is_store, walk_parts
+from prefrag.components.parts import holds_documents, is_store, walk_parts
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.state import State
 
@@ -38,7 +38,7 @@ def find_empty_stores(pipeline: Any) -> list[str]:
     :param pipeline: The Haystack pipeline.
     :returns: A sentence for each store.
     """
-    stores = [(path, part) for path, part in walk_parts(pipeline) if hasattr(part, "count_documents")]
+    stores = [(path, part) for path, part in walk_parts(pipeline) if holds_documents(part)]
     return [
         f"{path}, a {type(part).__name__}, has no documents, so nothing can be found in it: take a store that keeps "
         "them, such as TantivyDocumentStore, or write them to it from Python."

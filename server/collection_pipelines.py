@@ -9,8 +9,16 @@ from prefrag import pipelines
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.errors import BadInput
-from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, walk_parts
-from prefrag.pipelines.blocks import Block, class_of, parameters_of
+from prefrag.components.parts import (
+    ELASTICSEARCH_STORE,
+    STORES,
+    TANTIVY_STORE,
+    holds_documents,
+    is_elasticsearch_store,
+    is_tantivy_store,
+    walk_parts,
+)
+from prefrag.pipelines.blocks import Block, is_block_of, parameters_of
 from prefrag.server.collections import (
     WEB_RETRIEVER,
     NoSuchCollection,
@@ -84,11 +92,11 @@ class CollectionPipelines:
 
     def _load(self, collection: str) -> Any:
         def change(block: Block) -> Block:
-            kind = class_of(block)
+            kind = next((kind for kind in (*STORES, WEB_RETRIEVER) if is_block_of(block, kind)), None)
             parameters = parameters_of(block)
             name = "local_index" if kind == WEB_RETRIEVER else "index"
             is_own = (parameters.get(name) or served_collection()) == self._own
-            if kind in (TANTIVY_STORE, ELASTICSEARCH_STORE, WEB_RETRIEVER) and is_own and not parameters.get("path"):
+            if kind and is_own and not parameters.get("path"):
                 return {**block, "init_parameters": {**parameters, name: collection}}
             return block
 
@@ -100,11 +108,13 @@ class CollectionPipelines:
 def _find_indexes(pipeline: Any) -> tuple[set[str], str | None, set[str]]:
     kinds, names, others = set(), set(), set()
     for _, part in walk_parts(pipeline):
-        kind = type(part).__name__
-        if kind == ELASTICSEARCH_STORE or (kind == TANTIVY_STORE and part.path is None):
-            kinds.add(kind)
-            names.add(part._index if kind == ELASTICSEARCH_STORE else part.index or served_collection())
-        elif kind.endswith("DocumentStore"):
-            others.add(kind)
+        if is_elasticsearch_store(part):
+            kinds.add(ELASTICSEARCH_STORE)
+            names.add(part._index)
+        elif is_tantivy_store(part) and part.path is None:
+            kinds.add(TANTIVY_STORE)
+            names.add(part.index or served_collection())
+        elif holds_documents(part):
+            others.add(type(part).__name__)
     own = served_collection() if served_collection() in names else next(iter(names)) if len(names) == 1 else None
     return kinds, own, others | (names - {own})

@@ -21,7 +21,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX
 from prefrag.components.document_stores.web_consent import all_consent
 from prefrag.components.errors import BadInput, Missing, error_kind
-from prefrag.components.parts import ELASTICSEARCH_STORE, find_stores
+from prefrag.components.parts import find_stores, is_elasticsearch_store
 from prefrag.components.settings import settings
 from prefrag.components.state.web_switch import web_setting
 from prefrag.indexing import journal
@@ -131,10 +131,10 @@ def make_routes(
 
     def are_in_elasticsearch() -> bool:
         """Check whether all served pipelines search only Elasticsearch. If so, documents are stored there."""
-        kinds = {type(store).__name__ for pipeline in served().values() for store in find_stores(pipeline)}
+        kinds = {is_elasticsearch_store(store) for pipeline in served().values() for store in find_stores(pipeline)}
         if not kinds and settings.state == "elasticsearch":
             raise HTTPException(503, "No served pipeline searches documents: see `/ready`, and start the server again.")
-        return kinds == {ELASTICSEARCH_STORE}
+        return kinds == {True}
 
     @router.get("/collections", summary="The collections that may be searched")
     async def list_collections(request: Request) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from prefrag.components.document_stores.tantivy.index_location import DEFAULT_IN
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.settings import settings
 from prefrag.indexing import WEB_INDEX_SUFFIX
-from prefrag.pipelines.blocks import blocks, class_of, parameters_of
+from prefrag.pipelines.blocks import blocks, is_block_of, parameters_of
 from prefrag.pipelines.loading import PipelineMissing, read_block
 from prefrag.server.keys import current_access
 
-WEB_RETRIEVER = "WebRetriever"
+WEB_RETRIEVER = "prefrag.components.web.web_retriever.WebRetriever"
 _ALL = frozenset({"*", "all"})
 _stand_ins: set[str] = set()  # indexes that a pipeline searches in place of the web
 
@@ -70,7 +70,7 @@ def exclude_web_substitutes(files: Iterable[Path]) -> None:
         # Ignore broken pipelines here: they are reported when they are loaded.
         with suppress(PipelineMissing):
             parts = [] if file.is_dir() else blocks(read_block(file))
-            _stand_ins.update(parameters_of(one).get("index") or "" for one in parts if class_of(one) == WEB_RETRIEVER)
+            _stand_ins.update(parameters_of(one).get("index") or "" for one in parts if is_block_of(one, WEB_RETRIEVER))
 
 
 def check_collection(name: str, by_name: bool = False) -> None:

@@ -6,13 +6,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, is_of_class, walk_parts
+from prefrag.components.parts import STORES, is_class, is_tantivy_store, walk_parts
 
 DEADLINE_SECONDS = 3.0
 # A model server is asked at most once in this time, because load balancers send readiness probes often.
 _MODEL_SECONDS = 5.0
-STORES = (ELASTICSEARCH_STORE, TANTIVY_STORE)
-_MODEL = "ChatModel"
+_MODEL = "prefrag.components.generators.chat_model.ChatModel"
 EVERYTHING = (*STORES, _MODEL)
 leaving = threading.Event()  # set when the process has been told to stop
 _ADVICE = {
@@ -36,7 +35,8 @@ class Outage(NamedTuple):
 async def find_outages(pipelines: Mapping[str, Any], kinds: Sequence[str] = EVERYTHING) -> dict[str, Outage]:
     """Find the pipelines whose index or model server does not answer within :data:`DEADLINE_SECONDS`.
 
-    ``kinds`` names the classes to check. A model server is only asked for a list of its models, which costs no tokens.
+    ``kinds`` has the paths of the classes to check. A model server is only asked for a list of its models, which
+    costs no tokens.
     """
     parts = {
         name: {_locate(part): part for part in _find_parts(pipeline, kinds)} for name, pipeline in pipelines.items()
@@ -47,22 +47,24 @@ async def find_outages(pipelines: Mapping[str, Any], kinds: Sequence[str] = EVER
 
 
 def _find_parts(pipeline: Any, kinds: Sequence[str]) -> list[Any]:
-    parts = walk_parts(pipeline, descend=lambda part: not is_of_class(part, *kinds))
-    return [part for _, part in parts if is_of_class(part, *kinds)]
+    def is_wanted(part: Any) -> bool:
+        return any(is_class(type(part), kind) for kind in kinds)
+
+    return [part for _, part in walk_parts(pipeline, descend=lambda part: not is_wanted(part)) if is_wanted(part)]
 
 
 def _locate(part: Any) -> tuple[Any, ...]:
     kind = type(part).__name__
-    if is_of_class(part, _MODEL):
+    if is_class(type(part), _MODEL):
         return kind, part.server
-    is_local = is_of_class(part, TANTIVY_STORE)
+    is_local = is_tantivy_store(part)
     return (kind, part.path, part.index) if is_local else (kind, str(part._hosts), part._index)
 
 
 async def _find_outage(part: Any) -> Outage | None:
-    if is_of_class(part, _MODEL):
+    if is_class(type(part), _MODEL):
         return await _find_model_outage(part.server)
-    find = _find_index_outage if is_of_class(part, TANTIVY_STORE) else _find_elasticsearch_outage
+    find = _find_index_outage if is_tantivy_store(part) else _find_elasticsearch_outage
     return await find(part)
 
 

@@ -26,7 +26,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
 from prefrag.components.errors import BadInput, Missing
 from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE
 from prefrag.components.settings import settings
-from prefrag.pipelines.blocks import blocks, class_of, parameters_of
+from prefrag.pipelines.blocks import blocks, is_block_of, parameters_of
 from prefrag.pipelines.loading import find, folders, names, read_block
 from prefrag.server.keys import current_access
 from prefrag.server.wrapper import ServedPipeline, TaskModel
@@ -69,10 +69,10 @@ def check_index(files: Iterable[Path]) -> None:
     # Before the files are read, because they may name the variable.
     set_index_variable(chosen)
     parts = [one for file in files if not file.is_dir() for one in blocks(read_block(file))]
-    if not is_named and any(class_of(one) == ELASTICSEARCH_STORE for one in parts):
+    if not is_named and any(is_block_of(one, ELASTICSEARCH_STORE) for one in parts):
         # The folder's index is on this machine. Elasticsearch has none of this name.
         os.environ[INDEX_VARIABLE] = DEFAULT_INDEX
-    stores = [parameters_of(one) for one in parts if class_of(one) == TANTIVY_STORE]
+    stores = [parameters_of(one) for one in parts if is_block_of(one, TANTIVY_STORE)]
     names = {store.get("index") for store in stores if not store.get("path")}
     if several and None in names:
         raise several

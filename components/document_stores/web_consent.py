@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, is_of_class
+from prefrag.components.parts import is_elasticsearch_store, is_tantivy_store
 
 
 def read_web_consent(store: Any) -> bool | None:
     """Read the answer from an index. None if the user has not answered, or this kind of index cannot store answers."""
-    if is_of_class(store, TANTIVY_STORE):
+    if is_tantivy_store(store):
         return store.read_web_consent()
-    if is_of_class(store, ELASTICSEARCH_STORE):
+    if is_elasticsearch_store(store):
         from prefrag.components.document_stores.elasticsearch import consent
 
         return consent.read_web_consent(store)
@@ -19,9 +19,9 @@ def read_web_consent(store: Any) -> bool | None:
 
 def keep_web_consent(store: Any, answer: bool) -> None:
     """Store the answer in an index, replacing an earlier one; raises ValueError if the index cannot store answers."""
-    if is_of_class(store, TANTIVY_STORE):
+    if is_tantivy_store(store):
         store.keep_web_consent(answer)
-    elif is_of_class(store, ELASTICSEARCH_STORE):
+    elif is_elasticsearch_store(store):
         from prefrag.components.document_stores.elasticsearch import consent
 
         consent.keep_web_consent(store, answer)

@@ -1,9 +1,9 @@
 """The component that builds the state of a run from a question and the options of its request."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 from haystack import component
 
@@ -18,6 +18,26 @@ from prefrag.components.state.run_options import OWN_FILES, STATE, AnswerType, R
 from prefrag.components.state.state import RunSettings, State
 from prefrag.components.state.web_switch import explain_closed, web_setting
 from prefrag.components.text.sentences import cut_text
+
+
+class Rules(Protocol):
+    """What a pipeline allows to each run, as `SourceRules` does."""
+
+    @property
+    def external_sources(self) -> list[str]:
+        """The names of the external sources in the pipeline."""
+
+    def bind(self, pipeline: Any) -> None:
+        """Learn the sources and indexes of a pipeline."""
+
+    def find_closed(self, external: Iterable[str]) -> tuple[set[str], str]:
+        """Find the external sources that no run may search, and the reason."""
+
+    def find_leaving(self, external: Iterable[str]) -> set[str]:
+        """Find the external sources whose queries leave this machine."""
+
+    def narrow(self, wanted: Mapping[str, Any], filters: Any) -> dict[str, Any]:
+        """Make the filter for the folders, kinds and dates that a user wrote."""
 
 
 @component
@@ -44,6 +64,7 @@ class StateBuilder:
         prompts: str = "product",
         answer_type: AnswerType = "short",
         first_query: Literal["question", "model"] = "question",
+        rules: Rules | None = None,
     ):
         """Set up the component.
 
@@ -60,6 +81,8 @@ class StateBuilder:
         :param answer_type: The kind of answer to the questions: ``short``, ``yes_no``, ``multiple_choice`` (table 19).
         :param first_query: Whether the ``question`` itself is the first query, before any call, or the ``model`` writes
             it. With other prompts than ``product``, the model always does.
+        :param rules: What the sources and indexes of the pipeline allow. By default nothing: an external source is
+            closed unless ``PREFRAG_WEB`` opens it, and a run cannot be narrowed to some files.
         :raises ValueError: When the settings contradict each other.
         """
         if (not sources and preferred is not None) or len(set(sources)) < len(sources):
@@ -90,12 +113,7 @@ class StateBuilder:
             # Other components pass turns and documents as dictionaries of plain texts.
             kind = list[dict[str, str]] | None if name in ("history", "documents") else kind
             component.set_input_type(self, name, kind, None)
-        # Set by `pipelines.load`: returns the external sources that the settings of an index forbid, and the reason.
-        self.find_closed: Callable[[], tuple[set[str], str]] | None = None
-        # Set by `pipelines.load`: returns the external sources whose queries leave this machine. If None, all count.
-        self.find_leaving: Callable[[], set[str]] | None = None
-        # Set by `pipelines.load`: turns folders, kinds and dates into a filter. It needs the contents of the indexes.
-        self.narrow_filters: Callable[[Mapping[str, Any], Any], dict[str, Any]] | None = None
+        self.rules = rules
 
     @component.output_types(state=State)
     def run(self, question: str, **options: Any) -> dict[str, State]:
@@ -106,6 +124,7 @@ class StateBuilder:
         :returns: ``state``, which has no steps yet.
         :raises ValueError: When the question is empty, too long or not text, or when an option is not allowed.
         """
+        self.bind()
         question = request_limits.check_question(question)
         # The limits of these options are checked before anything copies or processes them.
         history = request_limits.keep_newest_turns(options.pop("history", None))
@@ -115,10 +134,10 @@ class StateBuilder:
         wanted = read_options(options, STATE)
         closed, reason = self.closed_sources()
         if own := {name: wanted[name] for name in OWN_FILES if wanted.get(name)}:
-            if self.narrow_filters is None:
+            if self.rules is None:
                 raise BadInput(f"This pipeline cannot select files by {', '.join(own)}: leave these options out.")
             closed, reason = set(self.external_sources), "the question is narrowed to some of your own files"
-            wanted["filters"] = self.narrow_filters(own, wanted.get("filters"))
+            wanted["filters"] = self.rules.narrow(own, wanted.get("filters"))
         settings = replace(
             self._narrow(wanted, closed, reason),
             instructions=cut_text(instructions, request_limits.MAX_INSTRUCTIONS_CHARACTERS),
@@ -134,14 +153,27 @@ class StateBuilder:
 
     # Runs in a thread if `run` will read an index, because the index may be on a server.
     run_async = in_thread_async(
-        run,
-        when=lambda self, *_, **given: (self.find_closed and web_setting() is None) or any(map(given.get, OWN_FILES)),
+        run, when=lambda self, *_, **given: (self.rules and web_setting() is None) or any(map(given.get, OWN_FILES))
     )
+
+    def bind(self, pipeline: Any = None) -> None:
+        """Tell the rules which pipeline they are for, and learn its external sources. ``run`` does this as well.
+
+        :param pipeline: The Haystack pipeline; by default the one that this component was added to.
+        :raises ValueError: When a component of the pipeline would search the web without checks.
+        """
+        # Haystack keeps the pipeline of a component under this name.
+        pipeline = pipeline or getattr(self, "__haystack_added_to_pipeline__", None)
+        if self.rules is None or pipeline is None:
+            return
+        self.rules.bind(pipeline)
+        external = {*self.external_sources, *self.rules.external_sources}
+        self.external_sources = [name for name in self.sources if name in external]
 
     def closed_sources(self) -> tuple[set[str], str]:
         """Find the external sources that no run may search at the moment, and the reason."""
-        if (setting := web_setting()) is None and self.find_closed is not None:
-            return self.find_closed()
+        if (setting := web_setting()) is None and self.rules is not None:
+            return self.rules.find_closed(self.external_sources)
         return set(self.external_sources if setting in (None, "off") else ()), explain_closed()
 
     def _narrow(self, wanted: Mapping[str, Any], closed: set[str], reason: str) -> RunSettings:
@@ -172,7 +204,7 @@ class StateBuilder:
             raise ValueError(f"top_k is {top_k}: ask for 1 to {self.max_top_k} documents.")
         if not 0 <= max_steps <= self.max_steps:
             raise ValueError(f"max_steps is {max_steps}: ask for 0 to {self.max_steps} steps.")
-        leaving = set(self.external_sources) if self.find_leaving is None else self.find_leaving()
+        leaving = self.rules.find_leaving(self.external_sources) if self.rules else set(self.external_sources)
         as_typed = leaving if of_environment.web_queries == "question" else set()
         return RunSettings(
             sources=allowed,

@@ -8,7 +8,7 @@ from haystack_integrations.document_stores.elasticsearch import ElasticsearchDoc
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.generators.model_host import find_models
-from prefrag.components.parts import find_stores, is_of_class, walk_parts
+from prefrag.components.parts import find_stores, is_elasticsearch_store, is_store, is_tantivy_store, walk_parts
 from prefrag.components.retrievers.provider import is_web_search
 
 
@@ -48,5 +48,13 @@ def test_a_subclass_of_a_store_is_a_store(tmp_path: Path):
     store = OfOurs(path=str(tmp_path))
 
     assert find_stores([store]) == [store]
-    assert is_of_class(store, "TantivyDocumentStore")
-    assert not is_of_class(store, "ElasticsearchDocumentStore")
+    assert is_tantivy_store(store)
+    assert not is_elasticsearch_store(store)
+    assert is_elasticsearch_store(type("OfOurs", (ElasticsearchDocumentStore,), {})(hosts="http://127.0.0.1:1"))
+
+
+def test_a_strangers_class_of_a_stores_name_is_no_store():
+    class TantivyDocumentStore:
+        pass
+
+    assert not is_store(TantivyDocumentStore())

@@ -14,6 +14,7 @@ from prefrag.components.web.web_gate import ask_person
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
+from tests.for_each import for_each
 from tests.pipelines.scripted import QUESTION, answer, run, scripted, search, sent
 
 # A question with few words and many characters.
@@ -176,13 +177,19 @@ class TestConsent:
         assert "web" not in CALLS
         assert "the web is closed" in result["queries_held_back"][0]["reason"]
 
-    async def test_a_pipeline_that_haystack_itself_has_loaded_sends_nothing(self, own: TantivyDocumentStore):
-        own.keep_web_consent(True)
-        loaded = haystack.Pipeline.loads(over(own, search("delta"), answer()).dumps())
+    @for_each("has_rules, answer_of_index, is_sent", (True, True, True), (True, False, False), (False, True, False))
+    def test_counts_where_haystack_itself_has_loaded_the_rules(
+        self, own: TantivyDocumentStore, has_rules: bool, answer_of_index: bool, is_sent: bool
+    ):
+        own.keep_web_consent(answer_of_index)
+        block = over(own, search("delta"), answer()).to_dict()
+        if not has_rules:
+            del block["components"]["start"]["init_parameters"]["rules"]
 
-        loaded.run({"start": {"question": QUESTION}})
+        CALLS.clear()
+        haystack.Pipeline.from_dict(block).run({"start": {"question": QUESTION}})
 
-        assert "web" not in CALLS
+        assert ("web" in CALLS) == is_sent
 
 
 class TestAskingBeforeEachQuery:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from prefrag.components.sources.source_rules import SourceRules
 from prefrag.components.state.state_builder import StateBuilder
 from prefrag.components.state.web_switch import web_is_off
 from tests.for_each import for_each
@@ -90,8 +91,8 @@ class TestTheAdministratorsSwitch:
         start = builder()
 
         assert start.run("Who?")["state"].settings.sources == ("local", "archive"), "no pipeline was loaded"
-        start.find_closed = lambda: (set(), "")
-        assert start.run("Who?")["state"].settings.sources == ("local", "archive", "web")
+        start.rules = SourceRules()
+        assert start.run("Who?")["state"].settings.sources == ("local", "archive"), "the rules know no pipeline"
 
     def test_closes_a_source_for_whoever_prefers_it_and_the_trace_says_why(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "off")

@@ -1,0 +1,16 @@
+"""The name of the index that a document store searches."""
+
+from pathlib import Path
+from typing import Any
+
+from prefrag.components.document_stores.tantivy.index_location import chosen_index
+from prefrag.components.parts import is_tantivy_store
+
+
+def name_index(store: Any) -> str:
+    """Return the name of a store's index. If the store has a path instead, return the name of its folder."""
+    if not is_tantivy_store(store):
+        return str(store._index)
+    if store.path is not None:
+        return Path(store.path).name
+    return str(store.index or chosen_index())

@@ -1,0 +1,127 @@
+"""The rules that the indexes and the sources of a pipeline set for each run."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from prefrag.components.block import Block
+from prefrag.components.document_stores.index_name import name_index
+from prefrag.components.document_stores.narrowing import narrow_filters
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.web_consent import all_consent
+from prefrag.components.errors import BadInput
+from prefrag.components.parts import is_elasticsearch_store, is_store, walk_parts
+from prefrag.components.retrievers.provider import searches_web
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.state.web_switch import explain_closed
+from prefrag.components.web.web_retriever import WebRetriever
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of a pipeline. With slots, `walk_parts` does not meet the same objects here once more."""
+
+    components: Sequence[Any] = ()
+    sources: Sequence[RetrievalSource] = ()
+    own: Sequence[Any] = ()
+    indexes: Sequence[Any] = ()
+
+
+class SourceRules(Block):
+    """Say which external sources are closed, which leave this machine, and how a run is narrowed to some files.
+
+    The rules know the sources and the indexes of the pipeline that their StateBuilder belongs to. All its indexes must
+    allow web search. If it has no index, the local index that its web retriever names must allow it.
+
+    ```python
+    from prefrag.components.sources.source_rules import SourceRules
+    from prefrag.components.state.state_builder import StateBuilder
+
+    start = StateBuilder(sources=["local", "web"], preferred="local", external_sources=["web"], rules=SourceRules())
+    print(start.closed_sources())
+    ```
+    """
+
+    def __init__(self) -> None:
+        """Set up rules that know no pipeline yet, so that every external source is closed."""
+        self._known = _Known()
+
+    @property
+    def external_sources(self) -> list[str]:
+        """The names of the external sources in the pipeline."""
+        return [source.name for source in self._known.sources]
+
+    def bind(self, pipeline: Any) -> None:
+        """Learn the sources and the indexes of a pipeline, and tell the gates of its sources which indexes must agree.
+
+        :param pipeline: The Haystack pipeline. Nothing is done if its components are known already.
+        :raises ValueError: When a component would search the web outside an external source.
+        """
+        components = [node["instance"] for _, node in pipeline.graph.nodes(data=True)]
+        if components == self._known.components:
+            return
+        outside = list(walk_parts(pipeline, descend=lambda part: not _is_external_source(part)))
+        for path, part in outside:
+            if searches_web(part) and not _is_external_source(part):
+                raise ValueError(
+                    f"component '{path}' is a {type(part).__name__}, which would send text to the web without checks: "
+                    "make it the retriever of a RetrievalSource with `external: true`, or take it out."
+                )
+        sources = [part for _, part in outside if _is_external_source(part)]
+        inside = [part for source in sources for _, part in walk_parts(source)]
+        own = [part for _, part in outside if is_store(part)]
+        stores = [*own, *filter(is_store, inside)] or [
+            TantivyDocumentStore(index=part.local_index)
+            for part in inside
+            if isinstance(part, WebRetriever) and part.demo_stand_in
+        ]
+        for source in sources:
+            # A gate in a pipeline within another one must ask the indexes of both.
+            source.gate.stores = _without_repeats([*source.gate.stores, *stores])
+        self._known = _Known(components, sources, _without_repeats(own), _without_repeats(stores))
+
+    def find_closed(self, external: Iterable[str]) -> tuple[set[str], str]:
+        """Find the external sources that the users of the indexes have not allowed, and the reason.
+
+        :param external: The names of all external sources. One that is no source of the pipeline is closed as well.
+        :returns: The names of the closed sources, and the reason; without closed sources, an empty reason.
+        """
+        closed = {source.name for source in self._known.sources if source.leaves_machine}
+        closed |= set(external) - {source.name for source in self._known.sources}
+        if not closed or all_consent(self._known.indexes):
+            return set(), ""
+        match self._known.indexes:
+            case [store] if getattr(store, "path", None) is None:
+                option = " --store elasticsearch" * is_elasticsearch_store(store)
+                return closed, explain_closed(name_index(store) + option)
+        return closed, explain_closed()
+
+    def find_leaving(self, external: Iterable[str]) -> set[str]:
+        """Find the external sources whose queries leave this machine.
+
+        :param external: The names of all external sources. One that is no source of the pipeline counts as leaving.
+        :returns: Their names.
+        """
+        return set(external) - {source.name for source in self._known.sources if not source.leaves_machine}
+
+    def narrow(self, wanted: Mapping[str, Any], filters: Any = None) -> dict[str, Any]:
+        """Make the filter for the folders, kinds and dates that a user wrote.
+
+        :param wanted: Any of `folders`, `kinds`, `since` and `until`.
+        :param filters: Haystack metadata filters that documents must match, too.
+        :returns: Haystack metadata filters.
+        :raises BadInput: When the pipeline has no index of one's own documents, or none of these matches.
+        """
+        if not self._known.own:
+            raise BadInput(f"This pipeline cannot select files by {', '.join(wanted)}: leave these options out.")
+        return narrow_filters(self._known.own, wanted, filters)
+
+
+def _without_repeats(stores: Iterable[Any]) -> list[Any]:
+    # A pipeline may name the same index in several places.
+    return list({json.dumps(store.to_dict(), sort_keys=True, default=str): store for store in stores}.values())
+
+
+def _is_external_source(part: Any) -> bool:
+    return isinstance(part, RetrievalSource) and part.external
