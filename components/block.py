@@ -26,11 +26,12 @@ class Block:
         return default_from_dict(cls, data)
 
 
-def check_whole_number(least: int, **settings: Any) -> None:
-    """Refuse anything but a whole number of at least ``least``."""
+def check_whole_number(least: int, most: float = math.inf, **settings: Any) -> None:
+    """Refuse anything but a whole number within a range."""
     # In Python, True is an int.
-    fits = [isinstance(one, int) and not isinstance(one, bool) and one >= least for one in settings.values()]
-    _refuse(settings, fits, f"a whole number of at least {least}")
+    fits = [isinstance(one, int) and not isinstance(one, bool) and least <= one <= most for one in settings.values()]
+    bounds = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
+    _refuse(settings, fits, f"a whole number {bounds}")
 
 
 def check_range(least: float, most: float = math.inf, **settings: Any) -> None:

@@ -42,6 +42,7 @@ from prefrag.components.tracing import measure
 from prefrag.components.web.domain_filter import document_url
 from prefrag.components.web.web_gate import HeldBack, WebGate
 
+_MOST = 1_000  # documents that a retriever is asked for
 _RANDOM_NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -111,7 +112,7 @@ class RetrievalSource(Block):
                 f"The ranker of source '{name}' searches the web: take it out, or make it the retriever of an external "
                 "source."
             )
-        check_whole_number(1, top_k=top_k, candidates=candidates)
+        check_whole_number(1, _MOST, top_k=top_k, candidates=candidates)
         self.name = name
         self.retriever = retriever
         self.ranker = ranker

@@ -19,6 +19,9 @@ from prefrag.components.state.state import RunSettings, State
 from prefrag.components.state.web_switch import explain_closed, web_setting
 from prefrag.components.text.sentences import cut_text
 
+# More documents, steps or supplements than this are a slip, and would fill the prompts of a run.
+_MOST = 50
+
 
 class Rules(Protocol):
     """What a pipeline allows to each run, as `SourceRules` does."""
@@ -83,7 +86,7 @@ class StateBuilder:
             it. With other prompts than ``product``, the model always does.
         :param rules: What the sources and indexes of the pipeline allow. By default nothing: an external source is
             closed unless ``PREFRAG_WEB`` opens it, and a run cannot be narrowed to some files.
-        :raises ValueError: When the settings contradict each other.
+        :raises ValueError: When the settings contradict each other, or a number is over 50.
         """
         if (not sources and preferred is not None) or len(set(sources)) < len(sources):
             raise ValueError("`sources` must contain no name twice, and at least one name unless `preferred` is null.")
@@ -93,8 +96,8 @@ class StateBuilder:
             raise ValueError(f"The preferred source '{preferred}' is not among the sources {list(sources)}.")
         if unknown := set(external_sources) - set(sources):
             raise ValueError(f"external_sources names {sorted(unknown)}, but the sources are {list(sources)}.")
-        check_whole_number(1, top_k=top_k)
-        check_whole_number(0, max_steps=max_steps, max_supplements=max_supplements)
+        check_whole_number(1, _MOST, top_k=top_k, max_top_k=max_top_k)
+        check_whole_number(0, _MOST, max_steps=max_steps, max_supplements=max_supplements)
         check_prompts(prompts)
         check_choice(get_args(AnswerType), answer_type=answer_type)
         check_choice(("question", "model"), first_query=first_query)

@@ -57,6 +57,7 @@ from prefrag.components.retrievers.vector_retriever import VectorRetriever
 from prefrag.components.self_rag.passage_critic import PassageCritic
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.retry_policy import RetryPolicy
+from prefrag.components.sources.text_source import TextSource
 from prefrag.components.state.answer_composer import AnswerComposer
 from prefrag.components.state.state_builder import StateBuilder
 from prefrag.components.web.domain_filter import DomainFilter
@@ -120,7 +121,7 @@ PARTS = [
         SourceSwitchJudge(SOURCES, judge, judge_first_step=True, switch_at="next_step", enabled=False)
         for judge in (BY_MODEL, BY_TREES, CascadeJudge(BY_TREES, BY_MODEL, 0.4, 0.6), AutoJudge(BY_MODEL, BY_TREES))
     ),
-    SOURCE,
+    TextSource(SOURCE),
     RetrievalSource("web", WebRetriever(DDGSWebSearch(top_k=3), index="stand-in", local_index="mydocs")),
     SecondStage(SOURCE, QueryDocConcat(["content"], max_words=None), PairClassifier(), k1=2, second_stage_depth=5),
     LinkedStages(SOURCE, SOURCE, open_question=OpenQuestionQuery(STORE, 7), first_stage_depth=3, second_stage_depth=4),
@@ -275,8 +276,9 @@ def test_every_component_is_tried():
     (RetrievalSource, {"retriever": object()}, "retriever of source 'web' has no `run`: give a Haystack component"),
     (RetrievalSource, {"ranker": object()}, "ranker of source 'web' has no `run`"),
     (RetrievalSource, {"retry_policy": RetryPolicy(fallback="ddgs")}, "fallback of source 'web' has no `run`"),
-    (RetrievalSource, {"top_k": 0}, "top_k is 0: set it to a whole number of at least 1"),
+    (RetrievalSource, {"top_k": 0}, "top_k is 0: set it to a whole number from 1 to 1000"),
     (RetrievalSource, {"candidates": 0}, "candidates is 0: set it"),
+    (RetrievalSource, {"candidates": 10_000}, "candidates is 10000: set it to a whole number from 1 to 1000"),
     (RetryPolicy, {"timeout": 0}, "set it to a"),
     (RetryPolicy, {"timeout": -1.0}, "set it to a"),
     (RetryPolicy, {"retries": -1}, "set it to a"),
@@ -286,9 +288,13 @@ def test_every_component_is_tried():
     (StateBuilder, {"preferred": "moon"}, "preferred source 'moon' is not among"),
     (StateBuilder, {"preferred": None}, "`preferred` is not set"),
     (StateBuilder, {"external_sources": ["moon"]}, r"external_sources names \['moon'\]"),
-    (StateBuilder, {"top_k": 0}, "top_k is 0: set it to a whole number of at least 1"),
+    (StateBuilder, {"top_k": 0}, "top_k is 0: set it to a whole number from 1 to 50"),
+    (StateBuilder, {"top_k": 99}, "top_k is 99: set it to a whole number from 1 to 50"),
+    (StateBuilder, {"max_top_k": 10_000}, "max_top_k is 10000: set it to a whole number from 1 to 50"),
+    (StateBuilder, {"max_steps": 10_000}, "max_steps is 10000: set it to a whole number from 0 to 50"),
+    (StateBuilder, {"max_supplements": -1}, "max_supplements is -1: set it to a whole number from 0 to 50"),
     (StateBuilder, {"top_k": 2.5}, "top_k is 2.5"),
-    (StateBuilder, {"max_steps": -1}, "max_steps is -1: set it to a whole number of at least 0"),
+    (StateBuilder, {"max_steps": -1}, "max_steps is -1: set it to a whole number from 0 to 50"),
     (StateBuilder, {"max_supplements": "one"}, "max_supplements is 'one'"),
     (StateBuilder, {"prompts": "mine"}, "prompts is 'mine': set it to product, plain or a folder"),
     (StateBuilder, {"answer_type": "essay"}, "answer_type is 'essay': set it to short, yes_no or multiple_choice"),

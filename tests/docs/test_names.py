@@ -116,9 +116,9 @@ def test_the_example_in_plain_haystack_runs(tmp_path: Path):
 
 
 def test_the_examples_of_parts_and_agents_run(tmp_path: Path):
-    parts, concat, tool, agent = fenced((CHECKOUT / "docs" / "agents.md").read_text(encoding="utf-8"), "python")
+    parts, concat, tool, source, agent = fenced((CHECKOUT / "docs" / "agents.md").read_text(encoding="utf-8"), "python")
     has_hooks = "hooks" in inspect.signature(Agent.__init__).parameters
-    code = "\n".join([parts, concat, tool, agent if has_hooks else ""])
+    code = "\n".join([parts, concat, tool, source, agent if has_hooks else ""])
     environment = os.environ | {
         "PREFRAG_DATA_DIR": str(tmp_path),
         "PYTHONPATH": str(CHECKOUT),
@@ -129,11 +129,12 @@ def test_the_examples_of_parts_and_agents_run(tmp_path: Path):
         [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
 
-    found, query, pairs, answer = done.stdout.splitlines() or [done.stderr] * 4
+    found, query, pairs, answer, searched = done.stdout.splitlines() or [done.stderr] * 5
     assert found == "meter-0001", done.stderr
     assert query.startswith("Who designed the Shearwater Current Meter?")
     assert int(pairs) >= 1
     assert answer == "Tobias Greaves [1]"
+    assert searched == "string meter-0001"
 
 
 def test_the_picture_is_that_of_the_pipeline():
