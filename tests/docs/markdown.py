@@ -7,7 +7,8 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 _ELSEWHERE = {"build", "node_modules", "prefrag", "runs"}
 GUIDES = [
     *(CHECKOUT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
-    *sorted((CHECKOUT / "docs").rglob("*.md")),
+    # The history has names that are gone.
+    *sorted(set((CHECKOUT / "docs").rglob("*.md")) - {CHECKOUT / "docs" / "history.md"}),
 ]
 FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
