@@ -12,7 +12,7 @@ export Q
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train test-vllm test-model peers coverage lint format variants docs docs-serve \
+.PHONY: help ask serve install test test-slow test-all test-haystack test-haystack3 test-train test-vllm test-model peers coverage lint format variants docs docs-serve \
   lock audit release release-check clean
 
 help:  ## show these commands
@@ -39,6 +39,9 @@ test-all: test test-slow  ## run all tests
 
 coverage: $(VENV)/.dev  ## run all tests but that of the wheel, and show the coverage of each file
 	@$(BIN)/pytest -q -n auto --dist loadfile --ignore tests/integration/test_wheel.py --cov --cov-report=term:skip-covered
+
+test-haystack: | $(BIN)/python  ## try the wheel alone on the oldest and newest Haystack: each YAML is loaded, run and deployed
+	@$(BIN)/python tests/hayhooks/wheel_alone.py
 
 test-haystack3: .venv-haystack3/.dev  ## run the tests on the newest Haystack 3
 	@.venv-haystack3/$(BIN_FOLDER)/pytest -q -n auto --dist worksteal -m "not slow"
