@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import json
 import os
 import re
 import subprocess
@@ -113,6 +114,29 @@ def test_the_example_in_plain_haystack_runs(tmp_path: Path):
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
 
     assert done.stdout.startswith("Tobias Greaves [1"), done.stderr
+
+
+def test_the_example_of_an_own_third_source_runs(tmp_path: Path):
+    text = PIPELINES.read_text(encoding="utf-8")
+    (module,) = (code for code in fenced(text, "") if code.startswith("# my_notes.py"))
+    (yaml,) = fenced(text, "yaml")
+    (tmp_path / "my_notes.py").write_text(module, encoding="utf-8")
+    (tmp_path / "notes_too.yaml").write_text(yaml, encoding="utf-8")
+    (tmp_path / "notes.txt").write_text("The kite Ottoline was built by Edda Thorne.\nBuy bread.\n", encoding="utf-8")
+    own = {"PREFRAG_DATA_DIR": tmp_path / "data", "PREFRAG_PIPELINES_DIR": tmp_path, "PREFRAG_INDEX": "demo"}
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT), "PREFRAG_WEB": "off"}
+    environment |= {name: str(value) for name, value in own.items()}
+    ask = [sys.executable, "-m", "prefrag.cli.main", "ask", "Who built the kite Ottoline?", "--json"]
+
+    done = subprocess.run(
+        [*ask, "--pipeline", "notes_too"], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert "Edda Thorne" in (result["answer"] or result["guess"])
+    assert {"local", "notes"} <= {document["source"] for document in result["documents"]}
+    assert result["queries_sent_out"] == []
 
 
 def test_the_examples_of_parts_and_agents_run(tmp_path: Path):
