@@ -30,13 +30,13 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
     "cli": 1_805,
-    "components": 13_728,
+    "components": 13_845,
     "evaluation": 6_082,
     "indexing": 4_002,
-    "pipelines": 1_544,
-    "server": 4_234,
+    "pipelines": 1_510,
+    "server": 4_243,
     "training": 4_264,
-    "tests": 41_714,
+    "tests": 42_061,
 }
 
 
