@@ -44,8 +44,8 @@ def is_block_of(block: Mapping[str, Any], path: str) -> bool:
         return bool(block["type"] == path)
     try:
         return is_class(import_class_by_name(block["type"]), path)
-    except ImportError:
-        # It is reported when the pipeline is built.
+    except Exception:
+        # A module that cannot be imported, or is not trusted, is reported when the pipeline is built.
         return False
 
 
