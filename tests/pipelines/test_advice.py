@@ -49,7 +49,7 @@ def line_of(text: str, yaml: str = PREFRAG) -> int:
     ("  recorder:\n", "  judge: {type: a.b}\n\n  recorder:\n", "line {line}: 'judge' stands here twice"),
     ("top_k: 5", "top_k: 5\n      top_k: 6", "'top_k' stands here twice"),
     # a value that cannot be
-    ("top_k: 5", "top_k: five", "component 'start': top_k is 'five': set it to a whole number of at least 1"),
+    ("top_k: 5", "top_k: five", "component 'start': top_k is 'five': set it to a whole number from 1 to 50"),
     ("top_k: 5", "top_k: 0", "component 'start': top_k is 0"),
     ("top_k: 5", "top_k: [5", "line "),
     ("reflection: reply", "reflection: replay", "reflection is 'replay': set it to reply, call or off"),
