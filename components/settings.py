@@ -63,8 +63,8 @@ Thinking = Annotated[bool | None, "on or off"]
 WebSetting = Annotated[Literal["on", "off", "ask"] | None, BeforeValidator(_spell), "on, off or ask"]
 StructuredOutput = Literal["json_schema", "json_object", "off"]
 ReplyFormat = Annotated[
-    Literal["text", "steps", "json", "guided", "tools"] | None, BeforeValidator(_spell),
-    "text, steps, json, guided or tools",
+    Literal["text", "steps", "json", "tools"] | None, BeforeValidator(_spell),
+    "text, steps, json or tools",
 ]  # fmt: skip
 Address = Annotated[
     tuple[str, Annotated[int, Field(ge=1, le=65535)]] | None, NoDecode, BeforeValidator(_split_address),

@@ -20,7 +20,7 @@ class AnswerFormat:
 
     :param words: How the prompt describes the answer; by default the run's ``answer_type`` decides (PrefRAG, table 19).
     :param cite: Ask the model to cite the passages that support its answer, if the run's setting ``prompts`` is
-        ``product``. With the reply formats ``cot``, ``guided`` and ``steps``, the model is never asked to cite.
+        ``product``. With the reply formats ``cot`` and ``steps``, the model is never asked to cite.
     """
 
     words: str | None = None

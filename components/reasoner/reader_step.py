@@ -91,7 +91,7 @@ def next_query(state: State) -> str | None:
     query = " ".join([*names, *(word for word in words(state.question) if word not in held)])
     if names and all(query != search.query for search in state.searches):
         return query
-    return next(iter(open_queries(state)), None)
+    return _open_query(state)
 
 
 def _new_names(state: State, documents: Sequence[Document]) -> Iterator[str]:
@@ -105,21 +105,19 @@ def _new_names(state: State, documents: Sequence[Document]) -> Iterator[str]:
                 yield span.text
 
 
-# The maximum number of queries among which a model chooses. The more there are, the longer its reply takes.
-MAX_CHOICES = 12
-MAX_CHARACTERS = 1_000
+_MAX_CHARACTERS = 1_000
 
 
-def open_queries(state: State) -> list[str]:
-    """List the queries that could find what is still missing. In `GuidedFormat`, a small model chooses one of them.
+def _open_query(state: State) -> str | None:
+    """Write the best query that was not searched yet, without new names; None if there is none.
 
-    Before any passage is found, the only query is the question. Later, each query is the title of a found passage,
-    followed by the words of the question that no passage contains. The queries of the best passages come first.
+    Before any passage is found, it is the question. Later, it is the title of a found passage, followed by the words of
+    the question that no passage contains.
     """
     searched = {search.query for search in state.searches}
     titles = dict.fromkeys(str(document.meta.get("title") or "") for document in state.retrieved)
-    known = {word for document in state.observed for word in words(passage_text(document))}
-    still_open = " ".join(word for word in words(state.question) if word not in known) or state.question
+    seen = {word for document in state.observed for word in words(passage_text(document))}
+    still_open = " ".join(word for word in words(state.question) if word not in seen) or state.question
     wanted = [f"{title} {still_open}" for title in titles if title] if state.retrieved else [state.question]
-    queries = [cut_text(" ".join(query.split()), MAX_CHARACTERS) for query in wanted]
-    return [query for query in queries if query not in searched][:MAX_CHOICES]
+    queries = (cut_text(" ".join(query.split()), _MAX_CHARACTERS) for query in wanted)
+    return next((query for query in queries if query not in searched), None)

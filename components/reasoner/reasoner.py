@@ -67,7 +67,7 @@ class Reasoner:
         self,
         chat_generator: ChatGenerator,
         reader: Reader | None = None,
-        reply_format: Literal["auto", "text", "json", "guided", "steps", "tools", "cot"] = "auto",
+        reply_format: Literal["auto", "text", "json", "steps", "tools", "cot"] = "auto",
         tools: Sequence[Tool | dict[str, Any]] | None = None,
         answer_format: str | AnswerFormat | dict[str, Any] | None = None,
         must_answer: bool = False,
@@ -83,9 +83,10 @@ class Reasoner:
             In a run with the prompts ``product``, code and the reader also decide how sure a model's answer is, and
             replace a query that was already asked. Without a reader, the model's steps are taken as they are.
         :param reply_format: ``text`` is the papers' format. ``json`` is constrained by a schema, for small models.
-            ``guided`` is ``json`` in which the model only chooses among prepared queries, for the smallest models.
+            ``steps`` asks a small model one narrow question per call.
             ``tools`` uses the function calling of the chat API. ``cot`` is a chain of thought (IRCoT): each reply
-            is a sentence, and the next query. ``auto`` is ``guided`` for a GGUF file and ``text`` for a model server.
+            is a sentence, and the next query. ``auto`` goes by what the model can do, and is ``json`` where a file
+            cannot use ``steps``.
         :param tools: The search actions that the model can choose, each with a name, a description and the source to
             search. Without a source, the router chooses one. By default only the paper's ``Search_Engine``.
         :param answer_format: What a final answer looks like: an :class:`AnswerFormat`, or only its ``words``.
@@ -100,6 +101,8 @@ class Reasoner:
             ``product``.
         :raises ValueError: When the format is unknown, two tools have one name, or the prompt file does not exist.
         """
+        if reply_format == "guided":
+            raise ValueError("reply_format is 'guided', which no longer exists: write steps, or auto.")
         if reply_format not in ("auto", *FORMATS):
             raise ValueError(f"reply_format is '{reply_format}': set it to auto, {' or '.join(FORMATS)}.")
         offered = [tool if isinstance(tool, Tool) else Tool(**tool) for tool in tools or [SEARCH_ENGINE]]
@@ -311,7 +314,7 @@ class Reasoner:
             fits = prompts == "product" and self.reader is not None and not any(tool.source for tool in self._tools)
             fits = fits and self._answer.words is None and (state is None or self._can_read(state))
             if name == "steps" and not (fits and self.prompt in (None, "answer_once")):
-                name = "guided" if self._call.is_embedded else "text"
+                name = "json" if self._call.is_embedded else "text"
         if self.must_answer and self.prompt is not None and name == "tools":
             # A custom prompt for the final answer already contains the passages, which `tools` would add once more.
             name = "text"

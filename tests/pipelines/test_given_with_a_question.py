@@ -113,18 +113,6 @@ class TestDocuments:
         assert [(each["mark"], each["source"]) for each in result["documents"]] == [("A1", "attached"), ("1", "local")]
         assert [(each["mark"], each["title"]) for each in result["citations"]] == [("A1", "jn_board.txt")]
 
-    async def test_make_no_query(self):
-        replies = (
-            '{"thought": "t", "action": "Search_Engine", "query": "alpha"}',
-            '{"action": "Final_Answer", "answer": "x"}',
-        )
-
-        await run(scripted(*replies, model_settings={"is_embedded": True}))
-
-        (choices, *_) = [call["generation_kwargs"]["response_format"] for call in CALLS["model"]]
-        assert "jn_board" not in str(choices)
-        assert not any("crane." in query["query"] for source in ("local", "web") for query in CALLS.get(source, ()))
-
     async def test_that_are_too_long_for_a_small_window_are_shown_in_part(self):
         long = [{"title": "long.txt", "content": f"{KNOWN} " * 1_000}]
         pipeline = scripted(search("alpha"), answer("Ada Quill"), model_settings={"context_window": 3_000})

@@ -3,7 +3,6 @@
 from prefrag.components.reasoner.reply_formats.cot_format import CotFormat
 from prefrag.components.reasoner.reply_formats.fields import Tool as Tool
 from prefrag.components.reasoner.reply_formats.fields import read_label as read_label
-from prefrag.components.reasoner.reply_formats.guided_format import GuidedFormat
 from prefrag.components.reasoner.reply_formats.json_format import JsonFormat
 from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat
 from prefrag.components.reasoner.reply_formats.reply_format import Turn as Turn
@@ -14,7 +13,6 @@ from prefrag.components.reasoner.reply_formats.tools_format import ToolsFormat
 FORMATS: dict[str, type[ReplyFormat]] = {
     "text": TextFormat,
     "json": JsonFormat,
-    "guided": GuidedFormat,
     "steps": StepsFormat,
     "tools": ToolsFormat,
     "cot": CotFormat,

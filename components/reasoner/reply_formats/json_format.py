@@ -28,27 +28,20 @@ class JsonFormat(ReplyFormat):
 
     def generation_kwargs(self, tools: Sequence[fields.Tool], state: State, must_answer: bool) -> dict[str, Any]:
         """Return the JSON schema of the reply: a search or an answer, or only an answer if the model must answer."""
-        answer = self._answer_schema()
-        search = self._search_schema(tools, {"type": "string", "minLength": 3, "maxLength": 160})
-        return {"response_format": response_format("step", answer if must_answer else {"anyOf": [search, answer]})}
-
-    def _answer_schema(
-        self, thought: dict[str, Any] = _THOUGHT, answer_length: int = 160, explanation_length: int = 200
-    ) -> dict[str, Any]:
-        reason = {"type": "string", "maxLength": explanation_length}
+        reason = {"type": "string", "maxLength": 200}
         evaluation = {"label": {"enum": [label.value for label in Label]}, "explanation": reason, "suggestions": reason}
-        return object_schema(
-            thought=thought,
+        answer = object_schema(
+            thought=_THOUGHT,
             action={"const": _ANSWER},
-            answer={"type": "string", "minLength": 1, "maxLength": answer_length},
+            answer={"type": "string", "minLength": 1, "maxLength": 160},
             **(evaluation if self.self_evaluation else {}),
         )
-
-    @staticmethod
-    def _search_schema(
-        tools: Sequence[fields.Tool], query: dict[str, Any], thought: dict[str, Any] = _THOUGHT
-    ) -> dict[str, Any]:
-        return object_schema(thought=thought, action={"enum": [tool.name for tool in tools]}, query=query)
+        search = object_schema(
+            thought=_THOUGHT,
+            action={"enum": [tool.name for tool in tools]},
+            query={"type": "string", "minLength": 3, "maxLength": 160},
+        )
+        return {"response_format": response_format("step", answer if must_answer else {"anyOf": [search, answer]})}
 
     def write_search(self, tool: fields.Tool, query: str, thought: str = "") -> str:
         """Write a search as a JSON object."""

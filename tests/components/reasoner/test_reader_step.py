@@ -6,15 +6,7 @@ from typing import Any
 from haystack import Document
 
 from prefrag.components.reader.reader import Candidate
-from prefrag.components.reasoner.reader_step import (
-    FROM_MEMORY,
-    MAX_CHARACTERS,
-    MAX_CHOICES,
-    NOT_READ,
-    next_query,
-    open_queries,
-    take_reader_step,
-)
+from prefrag.components.reasoner.reader_step import FROM_MEMORY, NOT_READ, next_query, take_reader_step
 from prefrag.components.state.citations import known_marks, read_citations
 from prefrag.components.state.state import Action, RunSettings, Search, State, Step
 from tests.components.samples import document, kinds, observed_step, state
@@ -135,18 +127,26 @@ PRIZE_QUESTION = "When did the yard that built the Aurora win the prize?"
 SHIP = document("Aurora", content="The Aurora was built in a yard at Gamma.")
 
 
-def test_the_first_is_the_question_and_later_ones_name_a_passage_and_what_no_passage_holds():
-    assert open_queries(state()) == [PRIZE_QUESTION]
-    assert open_queries(state(observed_step(SHIP, document("Gamma")))) == ["Aurora prize", "Gamma prize"]
-    # No query is made twice.
-    found = observed_step(SHIP, query=PRIZE_QUESTION), observed_step(SHIP, query="Aurora prize")
-    assert open_queries(state(*found)) == []
+SHIP = document("ship", content="the ship was built in a yard.")
 
 
-def test_where_every_word_is_held_the_question_is_asked_of_each_passage_in_few_and_short_queries():
-    prize = document("Prize", content="The prize of the yard that built the Aurora.")
-    assert open_queries(state(observed_step(prize))) == [f"Prize {PRIZE_QUESTION}"]
-    many = [document(f"{number} {'long ' * 400}") for number in range(40)]
-    queries = open_queries(state(observed_step(*many)))
-    assert len(queries) == MAX_CHOICES
-    assert max(map(len, queries)) <= MAX_CHARACTERS
+def test_a_query_without_new_names_has_a_title_and_what_no_passage_holds_and_is_made_once():
+    assert next_query(state(observed_step(SHIP))) == "ship aurora prize"
+    assert next_query(state(observed_step(SHIP, query="ship aurora prize"))) is None
+
+
+def test_a_query_where_every_word_stands_in_a_passage_is_the_question_with_a_title():
+    prize = document("prize", content="the prize of the yard that built the aurora. when did it win?")
+
+    assert next_query(state(observed_step(prize))) == f"prize {PRIZE_QUESTION}"
+
+
+def test_a_query_with_a_long_title_is_cut():
+    assert len(str(next_query(state(observed_step(document("long " * 400)))))) <= 1_000
+
+
+def test_a_query_has_nothing_of_the_documents_that_came_with_the_question():
+    attached = document("jn_board", content="Ada Quill keeps the crane.")
+    reached = replace(state(observed_step(SHIP)), attached=(attached,))
+
+    assert next_query(reached) == "ship aurora prize"

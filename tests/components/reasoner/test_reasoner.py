@@ -108,6 +108,10 @@ class TestFormat:
         # Sampling settings of the YAML are kept.
         assert (text["temperature"], text["top_p"]) == (0.5, 0.9)
 
+    def test_that_no_longer_exists_is_refused_and_another_named(self):
+        with pytest.raises(ValueError, match="guided.*write steps"):
+            reasoner(reply_format="guided")
+
 
 class TestStep:
     def test_is_added_and_reported(self):

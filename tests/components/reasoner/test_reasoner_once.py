@@ -36,7 +36,7 @@ def test_a_call_after_a_reply_is_forced():
         assert reasoner("1974", must_answer=True).run(state(earlier))["state"].step.forced
 
 
-@for_each("reply_format", "text", "json", "guided")
+@for_each("reply_format", "text", "json")
 @for_each("evaluates", True, False)
 def test_the_model_is_instructed_to_evaluate_itself_only_where_it_is_wanted(reply_format: str, evaluates: bool):
     reasoner(reply_format=reply_format, self_evaluation=evaluates).run(state())  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from prefrag.evaluation.simulated_reader import SimulatedReader
 
 # The quick tests measure a rate over few seeds, so it may be further off.
 AT_A_RATE = pytest.mark.parametrize(("seeds", "off"), [(40, 0.25), pytest.param(400, 0.06, marks=pytest.mark.slow)])
-FORMATS = ("text", "json", "guided", "tools")
+FORMATS = ("text", "json", "tools")
 TWO_TOOLS = [
     {"name": "Search_Local", "description": "Your own documents.", "source": "local"},
     {"name": "Search_Web", "description": "The web.", "source": "web"},
