@@ -172,13 +172,17 @@ async def run(
     """Run a pipeline and print each step."""
     from prefrag.components.state.state import Event
     from prefrag.pipelines import RunFailed, stream
+    from prefrag.pipelines.trace_text import trace_text
 
     result: dict[str, Any] = {}
     try:
         with printer.console.status("thinking") as status:
             ask_before_sending(status)
-            async for output in stream(pipeline, question, **options):
-                if isinstance(output, Event):
+            async for output in stream(pipeline, question, progress=True, **options):
+                if isinstance(output, Event) and output.kind == "progress":
+                    status.update(trace_text(output))
+                elif isinstance(output, Event):
+                    status.update("thinking")
                     printer.print_event(output)
                 else:
                     result = output

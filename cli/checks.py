@@ -35,7 +35,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
 from prefrag.components.errors import Missing
 from prefrag.components.generators.ability_probe import AbilityProbe
 from prefrag.components.generators.chat_model import ChatModel
-from prefrag.components.generators.context_window import OLLAMA, get_json, read_facts
+from prefrag.components.generators.context_window import get_json, read_facts
 from prefrag.components.generators.json_reply import read_object
 from prefrag.components.generators.model_host import is_local
 from prefrag.components.generators.model_server import ModelServer
@@ -285,7 +285,7 @@ def _explain_window(model: ChatModel, server: ModelServer) -> str:
     stated, used = server.record.window, model.context_window
     setting = f"{model.limit_setting.removesuffix('MAX_TOKENS')}CONTEXT"
     if stated is None:
-        usual = ", Ollama's usual number" if server.record.build.startswith(OLLAMA) else ""
+        usual = ", Ollama's usual number" if server.record.is_ollama else ""
         assumed = f"assumed{usual} (if this is wrong, set {setting})"
         how = f"used, as {setting} says" if model.has_context_setting else assumed
         return f"its server states no context window, so {used:,} tokens are {how}"

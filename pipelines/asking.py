@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Gene
 from concurrent.futures import Future, wait
 from contextlib import aclosing
 from contextvars import Context, ContextVar, copy_context
+from dataclasses import replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -18,6 +19,7 @@ from haystack.errors import FilterError
 
 from prefrag.components.audit_log import AuditLogFailed, audit, label_audit
 from prefrag.components.errors import BadInput, PrefragError, find_cause
+from prefrag.components.generators.call_progress import CallProgress, followed
 from prefrag.components.generators.model_server import ModelServerError
 from prefrag.components.recording import RECORDING
 from prefrag.components.settings import settings
@@ -79,7 +81,7 @@ def limit_deadline(deadline: float | None) -> float:
 
 
 async def stream(
-    pipeline: Any, question: str, *, deadline: float | None = None, **options: Any
+    pipeline: Any, question: str, *, deadline: float | None = None, progress: bool = False, **options: Any
 ) -> AsyncGenerator[Event | dict[str, Any], None]:
     """Run a pipeline and yield each event of its trace as it happens.
 
@@ -88,6 +90,8 @@ async def stream(
     :param pipeline: A loaded pipeline with the components ``start`` and ``answer``.
     :param question: The question.
     :param deadline: The seconds after which the run is stopped, at most ``PREFRAG_RUN_SECONDS``, its default.
+    :param progress: Also yield, at most once a second, an event ``progress`` that is not in the trace: how many tokens
+        a model has read (``read`` of ``total``) or ``written``. Only llama.cpp's server tells.
     :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
     :returns: The events, then the result.
     :raises ValueError: When the question or an option is invalid.
@@ -97,7 +101,7 @@ async def stream(
     inputs, context = _prepare(pipeline, question, options)
     with measure_run(context) as measured:
         try:
-            async with aclosing(_run(pipeline, inputs, context, seconds)) as outputs:
+            async with aclosing(_run(pipeline, inputs, context, seconds, progress)) as outputs:
                 async for output in outputs:
                     if isinstance(output, dict):
                         measured.tags |= _count(output, _name_end(output))
@@ -115,7 +119,7 @@ async def stream(
 
 
 async def _run(
-    pipeline: Any, inputs: dict[str, Any], context: Context, deadline: float
+    pipeline: Any, inputs: dict[str, Any], context: Context, deadline: float, progress: bool
 ) -> AsyncGenerator[Event | dict[str, Any], None]:
     # Do not watch joiners: they add nothing to the trace, and Haystack copies every watched output.
     watched = {name for name, part in pipeline.walk() if name != "answer" and not isinstance(part, BranchJoiner)}
@@ -133,8 +137,12 @@ async def _run(
     try:
         if sent := sent_to_tracing():
             context.run(audit, "tracing", sent=sent)
-        async with aclosing(cancel_tasks_at_end(engine, began + deadline, context)) as outputs:
+        running = cancel_tasks_at_end(engine, began + deadline, context)
+        async with aclosing(_with_progress(running, context) if progress else running) as outputs:
             async for output in outputs:
+                if isinstance(output, Event):
+                    yield replace(output, step=state.replies if state else 0)
+                    continue
                 if "answer" in output and (result := output["answer"].get("result") or next(iter(results), None)):
                     yield result
                     return
@@ -172,6 +180,31 @@ async def _run(
     raise _make_failure(
         "The pipeline ended without an answer: a path through its connections leads nowhere.", state or first, local
     )
+
+
+async def _with_progress(outputs: AsyncGenerator[T, None], context: Context) -> AsyncGenerator[T | Event, None]:
+    """Yield a run's outputs and, in between, how far its model calls are."""
+    loop, arriving = asyncio.get_running_loop(), asyncio.Queue[T | Event | None]()
+
+    def tell(counted: dict[str, int]) -> None:
+        # A call may run in a thread of its own.
+        loop.call_soon_threadsafe(arriving.put_nowait, Event("progress", 0, counted))
+
+    async def receive() -> None:
+        async with aclosing(outputs):
+            async for output in outputs:
+                arriving.put_nowait(output)
+
+    context.run(followed.set, CallProgress(tell))
+    task = asyncio.create_task(receive())
+    task.add_done_callback(lambda _: arriving.put_nowait(None))
+    try:
+        while (output := await arriving.get()) is not None:
+            yield output
+        await task
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
 
 
 def _name_end(result: Mapping[str, Any]) -> str:

@@ -52,6 +52,7 @@ SENTENCES = {
         "Popularity: <counts?{counts} (threshold {threshold})><!counts?no name counted>, so "
         "<retrieves?passages are retrieved><!retrieves?no passages are retrieved><error?. Counting failed: {error}>"
     ),
+    "progress": "The model <total?reads: {read:,} of {total:,} tokens><!total?writes: {written:,} tokens>",
     "question_class": "Class: {chosen} ({probability:.0%} likely; {reason})",
     "read": "Read: {text} ({probability:.0%} likely, {given})",
     "read nothing": "Read: the passages do not contain an answer",
@@ -115,7 +116,7 @@ _REVIEWS = {
 }
 _GIVEN = {"stated": "given as the answer", "probably": "only the sentence around it is given"}
 _CHECKED = {"stated": "stated", "probably": "probably", "not_found": "not in the passages"}
-_NUMBERS = ("probability", "lowest", "documents_cut", "documents_shortened")
+_NUMBERS = ("read", "total", "written", "probability", "lowest", "documents_cut", "documents_shortened")
 
 
 def trace_text(event: Event) -> str:

@@ -133,7 +133,7 @@ class ServedPipeline(BasePipelineWrapper):
         try:
             with self.refuse_errors():
                 # When the client disconnects, close the stream at once, so that the pipeline stops.
-                async with aclosing(pipelines.stream(pipeline, question, **options)) as outputs:
+                async with aclosing(pipelines.stream(pipeline, question, progress=True, **options)) as outputs:
                     async for output in outputs:
                         if isinstance(output, Event):
                             event = replace(output, data=self._installation.publish_event(output.data))

@@ -13,7 +13,8 @@ from prefrag.components.block import check_above_zero, check_choice
 from prefrag.components.both_ways import as_blocking, call_component, call_matching
 from prefrag.components.errors import Missing
 from prefrag.components.generators import embedded_chat_generator
-from prefrag.components.generators.context_window import OLLAMA, learn_window, read_facts, read_facts_async
+from prefrag.components.generators.call_progress import STREAMED, followed
+from prefrag.components.generators.context_window import learn_window, read_facts, read_facts_async
 from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
 from prefrag.components.generators.model_call import limit_reply, with_parameters
 from prefrag.components.generators.model_host import THIS_MACHINE, is_local, read_host
@@ -115,7 +116,7 @@ class ChatModel:
         if self.is_embedded:
             return self._settings.context or embedded_chat_generator.CONTEXT_WINDOW
         record = self._chosen.record if isinstance(self._chosen, ModelServer) else ModelRecord("")
-        usual = _OLLAMA_CONTEXT_WINDOW if record.build.startswith(OLLAMA) else _SERVER_CONTEXT_WINDOW
+        usual = _OLLAMA_CONTEXT_WINDOW if record.is_ollama else _SERVER_CONTEXT_WINDOW
         return min(filter(None, (self._settings.context, record.window)), default=usual)
 
     @property
@@ -260,7 +261,10 @@ class ChatModel:
             return {"replies": await _tell(output["replies"], streaming_callback)}
         # Ask for the window again, because the server may not have answered during `warm_up`.
         await call_matching(read_facts, read_facts_async, chosen)
-        request = leave_out(chosen.record.refused, self._request(kwargs))
+        request = self._request(kwargs)
+        if followed.get() is not None and chosen.record.is_llama_cpp and not flat and (request.get("n") or 1) == 1:
+            request["extra_body"] = STREAMED | (request.get("extra_body") or {})
+        request = leave_out(chosen.record.refused, request)
         by_name: list[str] = []
         while True:
             try:

@@ -10,10 +10,9 @@ from typing import Any
 
 from prefrag.components.both_ways import call_in_thread, call_matching, in_thread_async
 from prefrag.components.errors import find_cause
-from prefrag.components.generators.model_record import read_size
+from prefrag.components.generators.model_record import OLLAMA, read_size
 from prefrag.components.generators.model_server import ModelServer
 
-OLLAMA = "Ollama"  # how the build of a model on Ollama begins
 _SECONDS = 2.0
 _MAX_BYTES = 1_000_000
 # After this many seconds, a server that did not answer is asked again, because it may have been starting up.

@@ -15,6 +15,7 @@ from prefrag.components.file_lock import hold_lock
 logger = logging.getLogger(__name__)
 # A model with fewer weights than this counts as small, as long as it has not been tried.
 SMALL = 4_000_000_000
+OLLAMA = "Ollama"  # how the build of a model on Ollama begins
 _LOCK_SECONDS = 5.0
 _SIZE = re.compile(r"(?:(\d{1,3})x)?(\d{1,4}(?:\.\d{1,4})?)([KMBT])", re.IGNORECASE)
 _UNITS = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
@@ -52,6 +53,16 @@ class ModelRecord:
     reason: str = ""  # why this format, in one sentence
     verdicts: tuple[int, int] | None = None  # how many verdicts of the model were right, of how many
     token_factor: float = 1.0  # by how much the estimate of a prompt's tokens is too low for this model; at least 1
+
+    @property
+    def is_ollama(self) -> bool:
+        """Whether the model runs on Ollama."""
+        return self.build.startswith(OLLAMA)
+
+    @property
+    def is_llama_cpp(self) -> bool:
+        """Whether the model's server is that of llama.cpp, the only other one whose build is learnt."""
+        return self.has_answered and bool(self.build) and not self.is_ollama
 
     def learn_tokens(self, counted: int, estimated: int) -> None:
         """Correct estimates by a prompt that the server has counted. The factor rises at once and falls slowly."""

@@ -8,7 +8,7 @@ import json
 import random
 import ssl
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -73,6 +73,8 @@ class Request:
     body: bytes
     timeout: float  # seconds that the request may take, including retries and the pauses between them
     max_retries: int
+    # gets the part of the body that has arrived, each time that it grows
+    watch: Callable[[bytearray], None] | None = None
 
 
 def find_address(base_url: str, path: str) -> tuple[str, dict[str, str]]:
@@ -163,7 +165,7 @@ def _receive(request: Request, seconds: float, deadline: float) -> bytes:
                 body += part
                 if time.monotonic() > deadline:
                     raise TimeoutError
-                _check_length(body)
+                _look_at(body, request)
             return _accept(reply.status_code, reply.headers, body)
     except httpx.TimeoutException as error:
         raise TimeoutError from error
@@ -192,7 +194,7 @@ async def _post_async(request: Request, deadline: float) -> bytes:
             body = bytearray()
             async for part in reply.content.iter_any():
                 body += part
-                _check_length(body)
+                _look_at(body, request)
             return _accept(reply.status, reply.headers, body)
     except aiohttp.ClientResponseError as error:
         # Use only the message: the whole text of the error contains the URL, whose query may contain a secret.
@@ -201,9 +203,11 @@ async def _post_async(request: Request, deadline: float) -> bytes:
         raise NoReply(str(error) or type(error).__name__) from error
 
 
-def _check_length(body: bytearray) -> None:
+def _look_at(body: bytearray, request: Request) -> None:
     if len(body) > MAX_BODY_BYTES:
         raise ReplyTooLong
+    if request.watch is not None:
+        request.watch(body)
 
 
 def _accept(status: int, headers: Mapping[str, str], body: bytearray) -> bytes:

@@ -12,6 +12,7 @@ from haystack.tools import Tool
 from prefrag.components.both_ways import as_blocking
 from prefrag.components.errors import PrefragError
 from prefrag.components.generators import model_requests
+from prefrag.components.generators.call_progress import followed, is_streamed, join_chunks
 from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS, read_object, repair
 from prefrag.components.generators.model_record import ModelRecord, find_record
 from prefrag.components.generators.token_probabilities import read_logprobs
@@ -122,6 +123,7 @@ class ModelServer:
             body=json.dumps({**arguments, **extra}, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"),
             timeout=self.timeout,
             max_retries=self.max_retries,
+            watch=progress.read if (progress := followed.get()) is not None and extra.get("stream") else None,
         )
 
     def _error(self, reason: str, status: int | None = None, retry_after: float | None = None) -> ModelServerError:
@@ -202,7 +204,7 @@ def read_completion(body: bytes) -> list[ChatMessage]:
     """Read the replies of a chat completion. Reasoning in a separate field is left out."""
     text = body.decode("utf-8", "replace")
     try:
-        completion = json.loads(text)
+        completion = join_chunks(body) if is_streamed(body) else json.loads(text)
     except ValueError as error:
         # The caller cuts this further, after it has removed the secrets.
         raise ValueError(f"it begins with {' '.join(text[:10_000].split())}") from error

@@ -21,6 +21,9 @@ _ADVICE = {
     "temperature": "",
     "top_p": "",
     "stop": "",
+    "return_progress": "",
+    "stream_options": "",
+    "stream": "",
 }
 # Some servers refuse this parameter without naming it, so it is left out if an error names no parameter.
 _SUSPECT = "response_format"

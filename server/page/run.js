@@ -44,7 +44,9 @@ export class TurnView {
     const { turn } = this;
     try {
       for await (const { event, result } of streamRun(turn.pipeline, body, signal)) {
-        if (event) {
+        if (event?.kind === "progress") {
+          this.steps.summary.textContent = event.text;
+        } else if (event) {
           turn.events.push(event);
           this.steps.add(event);
         } else {

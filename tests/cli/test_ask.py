@@ -1,17 +1,22 @@
 """`prefrag ask`: what it prints, and how it ends."""
 
+import io
 import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
+from rich.status import Status
 
-from prefrag.cli.ask import check_result
+from prefrag.cli.ask import check_result, run
+from prefrag.cli.run_printer import RunPrinter
 from prefrag.components.errors import PrefragError
+from prefrag.components.state.state import Event
 from tests.cli.running import prefrag
 from tests.components.generators.fake_model_server import FakeModelServer, completion
 from tests.fakes import CALLS
@@ -301,3 +306,23 @@ class TestTrial:
         monkeypatch.setattr("prefrag.cli.ask._TRIAL_SECONDS", 0.0)
 
         assert "Trying" not in prefrag("ask", QUESTION).stderr
+
+
+async def test_the_line_below_the_steps_says_how_far_the_model_is(monkeypatch: pytest.MonkeyPatch):
+    outputs = [
+        Event("progress", 1, {"read": 1_200, "total": 3_400}),
+        Event("thought", 1, {"text": "t"}),
+        {"answer": ""},
+    ]
+
+    async def stream(*arguments: Any, **options: Any) -> AsyncIterator[Any]:
+        for output in outputs:
+            yield output
+
+    monkeypatch.setattr("prefrag.pipelines.stream", stream)
+    printer, shown = RunPrinter(Console(file=io.StringIO())), list[Any]()
+    monkeypatch.setattr(Status, "update", lambda self, status: shown.append(status))
+
+    await run(None, "Where?", {}, printer)
+
+    assert shown == ["The model reads: 1,200 of 3,400 tokens", "thinking"]

@@ -1,6 +1,7 @@
 """However a run ends, it leaves nothing running: no task, no model call, no retry."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from contextlib import aclosing
 from contextvars import ContextVar
@@ -12,6 +13,7 @@ from prefrag import pipelines
 from prefrag.components.errors import BadInput
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.asking import cancel_tasks_at_end, limit_deadline
+from prefrag.pipelines.trace_text import trace_text
 from tests.components.generators.fake_model_server import HANG, FakeModelServer
 from tests.for_each import for_each
 from tests.pipelines.scripted import answer, script, scripted, search
@@ -66,6 +68,29 @@ class TestModelCall:
         await events.aclose()
 
         assert tasks_left() == set()
+
+    async def test_is_cancelled_when_the_progress_is_no_longer_read(self, server: FakeModelServer):
+        server.answers = [(200, HANG)]
+        events = pipelines.stream(scripted(search("alpha"), answer()), QUESTION, progress=True)
+
+        await anext(events)
+        await events.aclose()
+
+        assert tasks_left() == set()
+
+    async def test_tells_while_it_goes_on_how_far_the_model_is_and_not_in_the_trace(self, server: FakeModelServer):
+        server.listed = {"data": [{"id": "served", "meta": {"n_ctx_train": 8_192}}]}
+        server.pages["/props"] = {"default_generation_settings": {"n_ctx": 8_192}, "build_info": "b6000"}
+        reading = {"choices": [], "prompt_progress": {"processed": 1_200, "total": 3_400}}
+        said = {"choices": [{"delta": {"content": "Final Answer: 1974"}, "finish_reason": "stop"}]}
+        server.answers = [(200, "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in (said, reading)))]
+
+        outputs = [output async for output in pipelines.stream(calling_the_server(), QUESTION, progress=True)]
+
+        *events, result = outputs
+        told = [trace_text(event) for event in events if event.kind == "progress"]
+        assert told[:1] == ["The model reads: 1,200 of 3,400 tokens"]
+        assert "progress" not in [event["kind"] for event in result["trace"]]
 
     async def test_that_a_busy_server_refuses_says_when_to_ask_again(
         self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
