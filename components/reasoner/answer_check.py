@@ -1,8 +1,10 @@
 """Decide by code how sure an answer is that a language model has proposed."""
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from haystack import Document
 
@@ -16,11 +18,11 @@ GIVEN, STATED, ACCEPTED = 0.6, 0.85, 0.86
 # The share of the question that the sentence of an able model's answer must cover to state it, with those linked to it,
 # or the probability that the reader must give to the answer.
 _LEAST_COVER, _LEAST_JUDGED = 0.5, 0.3
-# The weights of the sentence's cover, of what linked sentences add, of the square root of the reader's probability, of
-# being forced and of the mean log probability, and the constant, by logistic regression.
-# Fitted on the answers of Qwen2.5-Coder 1.5B (4 bits): docs/numbers.md.
-_WEIGHTS = (0.49, 1.47, 2.47, -1.96, 1.41, 0.06)
-_WEIGHTS_WITHOUT_TOKENS = (0.55, 2.23, 3.06, -2.25, -0.38)
+# The weights of the signs that `list_signs` lists, and a constant, by logistic regression, with and without the last
+# sign. `python -m benchmarks.answer_weights` fits and writes them. Those that are shipped were fitted on the answers of
+# Qwen2.5-Coder 1.5B (4 bits) before there was this command: docs/numbers.md.
+WEIGHTS_FILE = Path(__file__).with_name("answer_weights.json")
+_WEIGHTS: dict[str, list[float]] = json.loads(WEIGHTS_FILE.read_text(encoding="utf-8"))
 # After NOT FOUND, a model is made to answer only if the reader's best answer is at least this likely.
 _READ = 0.75
 _LEAST_LOGPROB = -2.0
@@ -110,9 +112,19 @@ def estimate(answer: str, judged: Judgement, signs: AnswerSigns) -> float:
     if (is_verdict(answer) and not judged.probability) or judged.is_outdated:
         # No sentence states a yes or a no, and a small model says yes to nearly everything.
         return 0.0
-    weights: tuple[float, ...] = _WEIGHTS_WITHOUT_TOKENS
-    row = [judged.cover, judged.linked, math.sqrt(judged.probability), float(signs.is_forced)]
-    if signs.mean_logprob is not None:
-        row, weights = [*row, max(signs.mean_logprob, _LEAST_LOGPROB)], _WEIGHTS
+    row = list_signs(judged, signs)
+    weights = _WEIGHTS["without_tokens" if signs.mean_logprob is None else "with_tokens"]
     total = sum(weight * value for weight, value in zip(weights, [*row, 1.0], strict=True))
     return 1 / (1 + math.exp(-total))
+
+
+def list_signs(judged: Judgement, signs: AnswerSigns) -> list[float]:
+    """List the numbers that speak for a small model's answer, in the order of their weights.
+
+    :param judged: How well the passages support the answer.
+    :param signs: How the model wrote it.
+    :returns: The sentence's cover, what linked sentences add, the square root of the reader's probability, whether the
+        answer was forced and, if it is known, the mean log probability of its tokens, at least -2.
+    """
+    row = [judged.cover, judged.linked, math.sqrt(judged.probability), float(signs.is_forced)]
+    return row if signs.mean_logprob is None else [*row, max(signs.mean_logprob, _LEAST_LOGPROB)]

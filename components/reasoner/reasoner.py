@@ -39,7 +39,7 @@ SOURCE_NOT_CHOSEN = "There is no language model to choose a source, so the prefe
 AGAIN = "Your last reply could not be read. Reply with the answer alone, in a few words, or NOT FOUND."
 _UNUSABLE = (Action.UNREADABLE, Action.UNKNOWN_ACTION)
 # A small model answers better from few passages.
-_MOST_SHOWN = 6
+MOST_SHOWN = 6
 # The number of searches that a small model's run makes, if need be with a query by the model.
 _FEWEST_SEARCHES = 2
 
@@ -274,7 +274,7 @@ class Reasoner:
         """Choose the passages that the model is shown: all, or the few that belong together for a small model."""
         if not self._choose_format(state).asks_narrowly:
             return state.observed
-        wanted = choose_documents(state.question, state.retrieved, _MOST_SHOWN)
+        wanted = choose_documents(state.question, state.retrieved, MOST_SHOWN)
         chosen = {identity(document) for document in (*state.attached, *wanted)}
         # In the order in which they were found, so that a server's cache holds the beginning of the prompt.
         return [document for document in state.observed if identity(document) in chosen]

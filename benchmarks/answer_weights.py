@@ -1,0 +1,149 @@
+"""Fit the weights by which the product decides how sure a small model's answer is.
+
+    python -m benchmarks.small_model own-train demo-train --url http://127.0.0.1:8080/v1
+    python -m benchmarks.answer_weights runs/small_model/own-train-prefrag runs/small_model/demo-train-prefrag
+    python -m benchmarks.answer_weights runs/small_model/own-train-prefrag ... --write
+
+Reads `predictions.jsonl` in the folders of cells. Of each question, the last answer that the model proposed in the
+format `steps` is an example, with the passages that the run had found; the reader judges it, and `list_signs` lists its
+signs, as in the product. An answer that the product refuses without its weights is left out. Prints the AUC of ten-fold
+cross-validation with its interval over questions, and the weights. `--write` puts them into the file that the product
+reads. The shipped weights are older than this command; fit them again before you compare with it.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import typer
+from haystack import Document
+
+from benchmarks.small_model import is_right, read_cells
+from prefrag.components.reader.answer_carrier import is_verdict
+from prefrag.components.reader.extractive_reader import ExtractiveReader, choose_documents
+from prefrag.components.reader.reader import Reader
+from prefrag.components.reasoner.answer_check import WEIGHTS_FILE, AnswerSigns, list_signs
+from prefrag.components.reasoner.product_rules import says_not_found
+from prefrag.components.reasoner.reasoner import MOST_SHOWN
+from prefrag.components.reasoner.reply_formats.steps_format import ASK_QUERY, MUST_ANSWER, StepsFormat
+from prefrag.evaluation.report.intervals import CONFIDENCE, SEED, Interval
+
+FOLDS = 10
+_META = ("title", "source", "date", "modified")
+FEWEST = 20  # examples; fewer fit nothing
+_RESAMPLES = 1_000
+_RIDGE = 0.1  # keeps the weights finite where a sign alone tells right from wrong
+_ROUNDS = 50
+
+
+class Example(NamedTuple):
+    """An answer that the model proposed."""
+
+    signs: list[float]  # without the constant
+    is_right: bool
+
+
+def read_example(prediction: Mapping[str, Any], reader: Reader) -> Example | None:
+    """Read the last answer that the model proposed for a question; None if it proposed none that is weighed."""
+    proposed = None
+    for call in prediction.get("calls") or ():
+        prompt, reply = call["messages"][-1]["text"], call.get("reply") or {}
+        answer = StepsFormat().read(reply.get("text") or "", (), must_answer=True).answer
+        is_asked = bool(call["parameters"].get("logprobs")) and not prompt.endswith(ASK_QUERY)
+        if is_asked and answer and not says_not_found(answer) and not is_verdict(answer):
+            proposed = answer, AnswerSigns(prompt.endswith(MUST_ANSWER), reply.get("mean_logprob"))
+    if proposed is None:
+        return None
+    answer, signs = proposed
+    documents = [
+        Document(
+            id=each["id"], content=each["content"], meta={key: each.get(key) for key in ("title", "source", "date")}
+        )
+        for each in prediction["result"]["documents"]
+    ]
+    question = prediction["question"]
+    judged = reader.judge(question, choose_documents(question, documents, MOST_SHOWN), answer)
+    if judged.is_outdated:
+        return None
+    is_answerable = prediction.get("answerable") is not False
+    return Example(list_signs(judged, signs), is_answerable and is_right({**prediction, "result": {"answer": answer}}))
+
+
+def fit(examples: Sequence[Example]) -> np.ndarray:
+    """Fit the weights by logistic regression, the constant last: Newton's method with a small ridge."""
+    rows, right = _columns(examples)
+    weights, ridge = np.zeros(rows.shape[1]), np.diag([_RIDGE] * (rows.shape[1] - 1) + [0.0])
+    for _ in range(_ROUNDS):
+        likely = _estimate(rows, weights)
+        slope = rows.T @ (right - likely) - ridge @ weights
+        curve = (rows * (likely * (1 - likely))[:, None]).T @ rows + ridge
+        weights = weights + np.linalg.lstsq(curve, slope, rcond=None)[0]
+    return weights
+
+
+def cross_validate(examples: Sequence[Example]) -> Interval:
+    """Return the AUC of estimates for examples that were not fitted on, with its bootstrap interval over questions."""
+    random = np.random.default_rng(SEED)
+    (rows, right), folds = _columns(examples), random.permutation(len(examples)) % FOLDS
+    likely = np.zeros(len(examples))
+    for fold in range(FOLDS):
+        weights = fit([example for example, own in zip(examples, folds, strict=True) if own != fold])
+        likely[folds == fold] = _estimate(rows[folds == fold], weights)
+    drawn = [random.integers(len(examples), size=len(examples)) for _ in range(_RESAMPLES)]
+    areas = [_area(likely[chosen], right[chosen]) for chosen in drawn]
+    tail = (100 - CONFIDENCE) / 2
+    low, high = np.nanpercentile(areas, [tail, 100 - tail])
+    return Interval(_area(likely, right), float(low), float(high), len(examples))
+
+
+def _area(likely: np.ndarray, right: np.ndarray) -> float:
+    """Return the AUC, the share of pairs of a right and a wrong answer in which the right one is likelier, or NaN."""
+    margins = likely[right][:, None] - likely[~right]
+    return float(np.mean((margins > 0) + 0.5 * (margins == 0))) if margins.size else float("nan")
+
+
+def _columns(examples: Sequence[Example]) -> tuple[np.ndarray, np.ndarray]:
+    rows = np.array([[*example.signs, 1.0] for example in examples])
+    return rows, np.array([example.is_right for example in examples], dtype=bool)
+
+
+def _estimate(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    # A probability of exactly 0 or 1 would leave Newton's method without a slope.
+    likely: np.ndarray = 1 / (1 + np.exp(-np.clip(rows @ weights, -30, 30)))
+    return likely
+
+
+def main(
+    cells: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="Cells of benchmarks.small_model.")],
+    write: Annotated[bool, typer.Option(help="Write the weights into the file that the product reads.")] = False,
+) -> None:
+    """Fit the weights, and print them with their AUC."""
+    reader = ExtractiveReader()
+    read = (prediction for cell in cells for prediction in read_cells(cell.parent).get(cell.name, ()))
+    examples = [example for prediction in read if (example := read_example(prediction, reader)) is not None]
+    most = max((len(example.signs) for example in examples), default=0)
+    with_tokens = [example for example in examples if len(example.signs) == most and most > 4]
+    without_tokens = [Example(example.signs[:4], example.is_right) for example in examples]
+    weights = {}
+    for name, chosen in {"with_tokens": with_tokens, "without_tokens": without_tokens}.items():
+        right = sum(example.is_right for example in chosen)
+        if len(chosen) < FEWEST or right in (0, len(chosen)):
+            typer.echo(f"{name}: {len(chosen)} answers, {right} right: too few to fit", err=True)
+            continue
+        area = cross_validate(chosen)
+        weights[name] = [round(float(weight), 2) for weight in fit(chosen)]
+        typer.echo(
+            f"{name}: {len(chosen)} answers, {right} right, AUC {area.mean:.2f} ({area.low:.2f} to {area.high:.2f})"
+        )
+        typer.echo(f"  {weights[name]}")
+    if write and len(weights) < 2:
+        raise typer.BadParameter("both kinds of weights are needed: measure with a server that sends log probabilities")
+    if write:
+        lines = ",\n".join(f'  "{name}": {json.dumps(values)}' for name, values in weights.items())
+        WEIGHTS_FILE.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    typer.run(main)
