@@ -54,6 +54,16 @@ class TestOfTheProduct:
             "1974 [1]",
         }
 
+    @pytest.mark.parametrize("prompts_are", PROMPTS)
+    async def test_the_question_stands_again_below_the_passages(self, prompts_are: str):
+        await run(scripted(search("alpha"), search("beta"), answer("1974"), replace={"start.prompts": prompts_are}))
+
+        begun, *_, last = prompts()
+        repeated = f"Question again: {QUESTION}"
+        assert last.endswith(repeated) is ("product" == prompts_are)
+        assert last.count(QUESTION) == 1 + (prompts_are == "product")
+        assert repeated not in begun
+
     async def test_a_query_has_no_marks(self):
         await run(scripted(search("alpha"), search("beta [[1]]"), answer(), verdicts=(verdict(True),)))
 
