@@ -148,7 +148,9 @@ class Reasoner:
         if self._reader is not None or (self.reader is not None and state.model_failed):
             return {"state": await self._read_on(state)}
         # Chosen once for a run: what is known of the model may change while the run goes on.
-        state = replace(state, reply_format=state.reply_format or self._suited_format)
+        if not state.reply_format:
+            reason = str(getattr(self.chat_generator, "format_reason", None) or "")
+            state = replace(state, reply_format=self._suited_format, format_reason=reason)
         if self._searches_question_first(state):
             return {"state": add_search(state, self._choose_format(state), self._find_tool(state), state.question)}
         try:

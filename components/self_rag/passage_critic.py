@@ -17,6 +17,7 @@ from prefrag.components.generators.json_reply import object_schema, read_object,
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall
 from prefrag.components.judge.model_judge import read_boolean, read_verdict
 from prefrag.components.prompts.render_prompt import prompt_path, put_instructions
+from prefrag.components.reader.answer_carrier import find_carrier
 from prefrag.components.reasoner.answer_format import ANSWER_FORMATS
 from prefrag.components.reasoner.reply_formats.fields import one_answer
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations
@@ -246,6 +247,12 @@ class PassageCritic:
             was_read = any(found is not None for found in critiques)
             return state.with_step(Step(Action.ANSWER, certainty="not_found" if was_read else None))
         _, document, critique = best[max(totals, key=lambda key: totals[key])]
+        words = read_citations(critique.answer, known_marks(state))[0]
+        is_checked = state.settings.prompts == "product" and not closed
+        if is_checked and find_carrier(state.question, words, state.observed) is None:
+            # No passage has it, so these are only the model's own words: an invention, or a refusal in prose.
+            state = state.with_step(Step(Action.ANSWER, reply=words, answer=words, certainty="not_found"))
+            return state.with_event("checked", text="", certainty="not_found")
         mark = prompt_marks(state).get(identity(document))
         label, explanation = _LABELS[critique.support]
         sentences = rank_sentences(critique.answer, [document], state.question)[:1]

@@ -1,6 +1,5 @@
 """The component that composes the result of a run from its state."""
 
-import re
 import time
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
@@ -20,17 +19,6 @@ from prefrag.components.text.controls import strip_all_controls
 from prefrag.components.tracing import sent_to_tracing
 
 WhenUnsure = Literal["answer", "say_so"]
-# Matches replies such as "unknown" or "I do not know". A title can be "Unknown" or "I Don't Know How She Does It", so a
-# reply that cites a passage counts as no answer only if it is a sentence such as "I do not know" and nothing else.
-_NO_ANSWER = re.compile(
-    r"\W*(?:(?:sorry|unfortunately)\W+)?(?:(?:i|we) (?:do not|don['\u2019]?t|cannot|can['\u2019]?t) (?:know|say|answer)"
-    r"|ich wei(?:\u00df|ss) (?:es )?nicht|je ne sais pas|no (?:lo )?s\u00e9|non lo so|n\u00e3o sei|ik weet het niet"
-    r"|nie wiem|(?:\u044f )?\u043d\u0435 \u0437\u043d\u0430\u044e|\u6211?\u4e0d\u77e5\u9053"
-    r"|(?:\u5206|\u308f)\u304b\u308a\u307e\u305b\u3093"
-    r"|(?P<word>unknown|not known|n/a|no answer|unbekannt|inconnue?|desconocido))(?P<rest>\b.{0,200})??\W*",
-    re.IGNORECASE | re.DOTALL,
-)
-
 
 # The keys of the result whose texts are those of passages, and the trace, whose events hold no control characters.
 _AS_IS = ("documents", "citations", "evidence", "trace")
@@ -79,14 +67,8 @@ def compose(
     ]
     cited = [document for document in documents if document["mark"] in marks_cited]
     unsure = not error and (last.forced or last.label is Label.INCORRECT)
-    said = _NO_ANSWER.fullmatch(answer)
-    unknown = (
-        said is not None
-        and not (said["word"] and said["rest"])
-        and not (marks_cited and (said["word"] or said["rest"]))
-    )
     is_doubted = unsure and when_unsure == "say_so"
-    not_found = unknown or last.certainty == "not_found" or asks is not None or is_doubted
+    not_found = last.certainty == "not_found" or asks is not None or is_doubted
     answered = bool(answer) and not not_found and not last.withheld
     # No label of the model says that an answer is right if no passage carries it.
     label = None if last.label is Label.CORRECT and last.certainty and not last.evidence else last.label
@@ -108,10 +90,11 @@ def compose(
         "uncited": answered and not cited,
         "certainty": "not_found" if not_found else last.certainty,
         "not_found": not_found,
-        "guess": answer if answer and not answered and not unknown else None,
+        "guess": answer if answer and not answered else None,
         "evidence": [_evidence(one, marks, answer if answered else "") for one in shown],
         "answered_by": None if not answer or asks else "reader" if last.certainty and not last.reply else "model",
         "reply_format": state.reply_format or None,
+        "format_reason": state.format_reason or None,
         "unsupported": list(last.unsupported) if answered else [],
         "label": label.value if label else None,
         "explanation": without_codes(last.explanation, known),

@@ -353,6 +353,7 @@ class State(_Value):
     :param events: The trace.
     :param started: ``time.perf_counter()`` at the start, in seconds.
     :param reply_format: The format that suits the model of this run, for a Reasoner with ``reply_format: auto``.
+    :param format_reason: Why this format: a setting, a trial of the model, or a first guess.
     :param attempts: The run's own list of the attempts of all its searches, as they begin. All states of a run share
         it, so that a run that breaks off can tell what it sent.
     :param conversation: The conversation with the model that took the last step; None if no model took it.
@@ -369,6 +370,7 @@ class State(_Value):
     events: tuple[Event, ...] = ()
     started: float = 0.0
     reply_format: str = field(default="", compare=False)
+    format_reason: str = field(default="", compare=False)
     attempts: list[Attempt] = field(default_factory=list, repr=False, compare=False)
     conversation: Conversation | None = field(default=None, repr=False, compare=False)
 

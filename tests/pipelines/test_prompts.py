@@ -60,7 +60,7 @@ class TestOfTheProduct:
 
         begun, *_, last = prompts()
         repeated = f"Question again: {QUESTION}"
-        assert last.endswith(repeated) is ("product" == prompts_are)
+        assert last.endswith(repeated) is (prompts_are == "product")
         assert last.count(QUESTION) == 1 + (prompts_are == "product")
         assert repeated not in begun
 

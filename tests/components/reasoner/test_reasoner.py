@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from prefrag.components.reasoner.reasoner import Reasoner
+from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.citations import known_marks
 from prefrag.components.state.state import Action, RunError, State
 from tests.components.samples import QUESTION, answer_step, document, kinds, observed_step, search_step, settings, state
@@ -68,11 +69,11 @@ class TestPrompt:
         assert third.startswith(second.removesuffix(f"Question again: {QUESTION}"))
         above = drop_codes(third).removesuffix(f"\nQuestion again: {QUESTION}")
         assert above.endswith("Observation: [2] beta\n| About beta.\n\nShown above: [1]")
-        for shown_twice in ({"prompts": "plain"}, {"context_window": 1_000}):
+        for shown_twice in ({"prompts": "plain"}, {"context_window": 1_060}):
             window = {"context_window": shown_twice.pop("context_window", 8_192)}
             long = observed_step(document("long", content="Long. " * 400), document("alpha"))
             prompt = prompt_for(state(long, again, **shown_twice), model=window)
-            assert prompt.endswith("| About alpha.")
+            assert prompt.removesuffix(f"\nQuestion again: {QUESTION}").endswith("| About alpha.")
 
     def test_shows_no_observation_where_there_was_none_and_the_form_that_is_set_for_answers(self):
         assert not prompt_for(state(answer_step("1812"))).endswith("Observation:")
@@ -108,6 +109,16 @@ class TestFormat:
         assert constrained["response_format"]["type"] == "json_schema"
         # Sampling settings of the YAML are kept.
         assert (text["temperature"], text["top_p"]) == (0.5, 0.9)
+
+    def test_that_was_chosen_for_a_run_stays_and_the_result_says_why(self):
+        asked = reasoner()
+        asked.chat_generator.reply_format, asked.chat_generator.format_reason = "text", "4 of 4 tasks right"
+        reached = asked.run(state())["state"]
+        asked.chat_generator.format_reason = "PREFRAG_LLM_FORMAT says so"
+
+        result = compose(asked.run(reached)["state"])
+
+        assert (result["reply_format"], result["format_reason"]) == ("text", "4 of 4 tasks right")
 
     def test_that_no_longer_exists_is_refused_and_another_named(self):
         with pytest.raises(ValueError, match="guided.*write steps"):

@@ -28,6 +28,8 @@ ALPHA = document("alpha", content="It floats. Alpha was built by Beta in 1912.")
 BETA = document("beta", content="Beta won the prize in 1974.")
 GAMMA = document("gamma", content="Gamma is a town.")
 FOUND = state(observed_step(ALPHA, BETA, GAMMA))
+# The papers' prompts: an answer is given whether or not a passage has it.
+PLAIN = state(observed_step(ALPHA, BETA, GAMMA), prompts="plain")
 CLOSED = state(observed_step(ALPHA, BETA, GAMMA), answer_type="yes_no")
 
 
@@ -108,19 +110,22 @@ class TestTheChoice:
         (reply("right", usefulness=2), reply("wrong", usefulness=1)),
     )
     def test_each_critique_decides_where_the_others_are_equal(self, better: str, worse: str):
-        assert compose(routed(worse, better, worse)[1])["answer"] == "right"
+        assert compose(routed(worse, better, worse, reached=PLAIN)[1])["answer"] == "right"
         CALLS.clear()
-        assert compose(routed(better, worse, worse)[1])["answer"] == "right"
+        assert compose(routed(better, worse, worse, reached=PLAIN)[1])["answer"] == "right"
 
     def test_the_weights_change_what_is_best(self):
         unsupported, irrelevant = reply("a", support="none"), reply("b", relevance="irrelevant", usefulness=4)
 
-        assert compose(routed(unsupported, irrelevant, POOR)[1])["answer"] == "a"
+        assert compose(routed(unsupported, irrelevant, POOR, reached=PLAIN)[1])["answer"] == "a"
         CALLS.clear()
-        assert compose(routed(unsupported, irrelevant, POOR, weights={"relevance": 0.5})[1])["answer"] == "b"
+        assert (
+            compose(routed(unsupported, irrelevant, POOR, reached=PLAIN, weights={"relevance": 0.5})[1])["answer"]
+            == "b"
+        )
 
     def test_of_equal_ones_the_first_is_given(self):
-        assert compose(routed(reply("first"), reply("second"), reply("third"))[1])["answer"] == "first"
+        assert compose(routed(reply("first"), reply("second"), reply("third"), reached=PLAIN)[1])["answer"] == "first"
         CALLS.clear()
         _, agreed = routed(reply("yes"), reply("Yes."), reply("no"), reached=CLOSED)
         assert compose(agreed)["answer_with_citations"] == "yes [1]"
@@ -214,9 +219,18 @@ class TestAReply:
         _, reached = routed("Hm.", reply("1974"), reached=state(observed_step(BETA)))
         assert (compose(reached)["answer"], reached.usage.llm_calls) == ("1974", {"critic": 2})
         CALLS.clear()
-        _, reached = routed("Hm.", "Hm.", POOR, reached=state(observed_step(ALPHA, BETA)))
+        _, reached = routed("Hm.", "Hm.", POOR, reached=state(observed_step(ALPHA, GAMMA)))
         assert [(one["parsed"], one["score"]) for one in critiques(reached)] == [(False, 0.0), (True, -0.5)]
         assert compose(reached)["answer"] == "a town"
+
+    @for_each("words", "I do not know who won it.", "Ich wei\u00df es nicht.", "Unknown", "1931")
+    def test_whose_answer_stands_in_no_passage_is_only_the_models_own_words(self, words: str):
+        result = compose(routed(reply(words), POOR, POOR)[1])
+
+        assert (result["answered"], result["not_found"], result["answer"]) == (False, True, "")
+        assert (result["guess"], result["answered_by"], result["errors"]) == (words, "model", [])
+        CALLS.clear()
+        assert compose(routed(reply(words), POOR, POOR, reached=PLAIN)[1])["answer"] == words
 
     def test_of_which_none_can_be_read_or_finds_an_answer_is_an_honest_end(self):
         output, reached = routed("Hm.")

@@ -280,25 +280,6 @@ class TestCitations:
         assert result["uncited"]
         assert (result["answer"], result["answer_with_citations"], result["citations"]) == (shown, shown, [])
 
-    @for_each(
-        "answer, answered",
-        *(
-            (none, False)
-            for none in (
-                "I don\u2019t know.",
-                "I do not know who won it",
-                "I don't know [[1]]",
-                "\u4e0d\u77e5\u9053\u3002",
-            )
-        ),
-        *((none, False) for none in ("Unknown", "Ich wei\u00df es nicht.", "**N/A**")),
-        *((one, True) for one in ("Unknown [[1]]", "I Don't Know How to Love Him [[1]]", "Unknown Pleasures", "Noé")),
-    )
-    def test_that_a_model_has_no_answer_is_none_whatever_it_calls_it(self, answer: str, answered: bool):
-        result = self.composed(answer)
-
-        assert (result["answered"], result["not_found"], result["guess"]) == (answered, not answered, None)
-
     def test_thoughts_answers_and_explanations_show_the_marks_that_users_know(self):
         observed = state(observed_step(document("alpha")))
         words = {name: put_codes("It stands in [[1]].", observed) for name in ("thought", "explanation", "suggestions")}
