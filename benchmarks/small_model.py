@@ -362,8 +362,12 @@ def main(
         str | None, typer.Option(help="By default the server's first.", envvar="PREFRAG_TEST_MODEL_NAME")
     ] = None,
     output: Annotated[Path, typer.Option(help="The folder of all cells.")] = OUTPUT,
-    limit: Annotated[int | None, typer.Option(help="Ask only the first questions of each cell.")] = None,
-    minutes: Annotated[float | None, typer.Option(help="Begin no question after this time.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Ask only the first questions of each cell.", envvar="PREFRAG_TEST_MODEL_LIMIT")
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="Begin no question after this time.", envvar="PREFRAG_TEST_MODEL_MINUTES")
+    ] = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="As for `prefrag evaluate`; needs a label.")
     ] = None,

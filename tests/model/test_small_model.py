@@ -1,7 +1,9 @@
 """What the product does with a real small model: `make test-model`, which takes hours, and continues if it was stopped.
 
-The server is that of PREFRAG_TEST_MODEL_URL (and PREFRAG_TEST_MODEL_NAME), or the one beside the checkout. The runs lie
-in `runs/small_model`, where `python -m benchmarks.small_model` makes them in pieces, too.
+The server is that of PREFRAG_TEST_MODEL_URL (and PREFRAG_TEST_MODEL_NAME), or the one beside the checkout, with its own
+model or the GGUF file PREFRAG_TEST_MODEL_FILE. The runs lie in `runs/small_model`, where
+`python -m benchmarks.small_model` makes them in pieces, too. With PREFRAG_TEST_MODEL_LIMIT (questions of a cell) or
+PREFRAG_TEST_MODEL_MINUTES (for each set) only a part is measured, and no figure is asked for.
 """
 
 import os
@@ -16,6 +18,8 @@ import pytest
 from benchmarks.small_model import CHECKOUT, OUTPUT, RIVALS, list_shortfalls, name_cell, read_cells
 
 URL = os.environ.get("PREFRAG_TEST_MODEL_URL", "")
+FILE = os.environ.get("PREFRAG_TEST_MODEL_FILE", "")
+LIMITS = [name for name in ("PREFRAG_TEST_MODEL_LIMIT", "PREFRAG_TEST_MODEL_MINUTES") if name in os.environ]
 SERVE = CHECKOUT.parent / "shared" / "model" / "serve"
 pytestmark = [
     pytest.mark.skipif(not os.environ.get("PREFRAG_TEST_MODEL"), reason="takes hours: only `make test-model` runs it"),
@@ -46,7 +50,8 @@ def server() -> Iterator[str]:
         free.bind(("127.0.0.1", int(kept.read_text()) if kept.is_file() else 0))
         port = free.getsockname()[1]
     kept.write_text(str(port))
-    process = subprocess.Popen([SERVE, "--port", str(port)], stdout=subprocess.PIPE, text=True)
+    file = ["--file", FILE] if FILE else []
+    process = subprocess.Popen([SERVE, "--port", str(port), *file], stdout=subprocess.PIPE, text=True)
     late = threading.Timer(SECONDS, process.kill)
     late.start()
     try:
@@ -76,5 +81,9 @@ def test_a_small_model_does_what_is_asked_of_it(name: str, server: str):
     subprocess.run([*command, *chosen], cwd=CHECKOUT, check=True)
 
     cells = read_cells(OUTPUT)
+    if LIMITS:
+        asked = len(cells.get(name_cell(name, "prefrag"), ()))
+        assert asked, "not even one question was asked"
+        pytest.skip(f"{' and '.join(LIMITS)} ended it after {asked} questions of prefrag, too few for the figures")
     short = list_shortfalls(name, {pipeline: cells[name_cell(name, pipeline)] for pipeline in PIPELINES[name]})
     assert short == [], "\n".join(short)
