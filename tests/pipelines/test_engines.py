@@ -79,7 +79,7 @@ async def test_a_run_is_the_same_in_both_after_saving(name: str, has_model: bool
 
     synchronous = saved.run({"start": {"question": QUESTION}})["answer"]["result"]
 
-    assert synchronous["answer"] or not has_model
+    assert synchronous["answer"] or synchronous["guess"] or not has_model
     assert comparable(synchronous) == comparable(asynchronous)
 
 
