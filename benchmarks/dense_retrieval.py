@@ -26,13 +26,13 @@ sys.path.insert(0, str(CHECKOUT))
 import numpy as np  # noqa: E402
 from haystack import Document  # noqa: E402
 
+from prefrag.collections.embedding import document_embedder, embed_index  # noqa: E402
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
 from prefrag.components.retrievers.dense_retriever import DenseRetriever  # noqa: E402
 from prefrag.components.retrievers.hybrid_retriever import HybridRetriever  # noqa: E402
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever  # noqa: E402
 from prefrag.components.retrievers.vector_retriever import VectorRetriever  # noqa: E402
 from prefrag.components.text.passage_record import read_passages  # noqa: E402
-from prefrag.indexing.embedding import document_embedder, embed_index  # noqa: E402
 
 DATASETS = ("hotpotqa", "musique", "2wikimultihopqa", "bioasq")
 MODEL = "benchmark"

@@ -30,11 +30,11 @@ from elasticsearch import helpers
 from haystack import Document
 
 from benchmarks.load import START_DEADLINE_SECONDS, free_port
+from prefrag.collections.changes.shared_uploads import UPLOAD_INDEX
+from prefrag.collections.stores import connect_elasticsearch
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.settings import settings
 from prefrag.indexing.file_conversion import fingerprint
-from prefrag.indexing.shared_uploads import UPLOAD_INDEX
-from prefrag.indexing.stores import connect_elasticsearch
+from prefrag.settings import settings
 
 _PREFRAG = (sys.executable, "-m", "prefrag.cli.main")
 _TEXT = "The board of the harbour met in May and spoke of buoys, boats and the tower. "

@@ -15,8 +15,8 @@ from pathlib import Path
 from haystack.document_stores.types import DocumentStore
 
 from prefrag import ROOT
+from prefrag.collections.indexing import index
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.indexing import index
 
 LANGUAGES = {"de": "german", "fr": "french", "es": "spanish", "it": "italian", "ru": "russian", "ja": "english"}
 TOP_K = 5

@@ -32,9 +32,9 @@ import numpy as np
 import typer
 
 from benchmarks.kept_calls import CALLS, KeptCalls
-from prefrag import indexing
-from prefrag.components.errors import find_cause
+from prefrag.collections import indexing
 from prefrag.components.recording import NotRecorded
+from prefrag.errors import find_cause
 from prefrag.evaluation.datasets import load_questions
 from prefrag.evaluation.metrics.answers import f1, normalise
 from prefrag.evaluation.metrics.counts import count_unparsable

@@ -30,12 +30,12 @@ from haystack import Document  # noqa: E402
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore  # noqa: E402
 from retrieval import DATASETS, percentile_95, read_questions, repeat_passages, report  # noqa: E402
 
+from prefrag.collections.stores import open_passages  # noqa: E402
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever  # noqa: E402
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever  # noqa: E402
 from prefrag.components.text.passage_record import read_passages  # noqa: E402
 from prefrag.components.text.title_mentions import longest_mentions, title_key  # noqa: E402
-from prefrag.indexing.stores import open_passages  # noqa: E402
 
 BATCH = 10_000
 

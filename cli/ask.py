@@ -20,8 +20,8 @@ from prefrag.cli.env_file import report_unknown_settings
 from prefrag.cli.errors import INTERRUPTED
 from prefrag.cli.kept_model import apply_chosen_model, offer_model
 from prefrag.cli.web_consent import ask_before_sending, set_web
-from prefrag.components.errors import BadInput, Missing, PrefragError
 from prefrag.components.state.option_texts import OPTION_TEXTS
+from prefrag.errors import BadInput, Missing, PrefragError
 
 # Heavy modules are imported where they are used, so that --help is instant.
 if TYPE_CHECKING:

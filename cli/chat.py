@@ -15,7 +15,7 @@ from prefrag.cli.documents import IndexOption
 from prefrag.cli.errors import ANSWERED, find_exit_code, print_error
 from prefrag.cli.kept_model import offer_model
 from prefrag.cli.web_consent import can_ask_user, set_web
-from prefrag.components.errors import BadInput
+from prefrag.errors import BadInput
 
 _HELP = """\
 /sources         show which sources are searched. /sources NAME [NAME ...] chooses some, /sources all chooses all

@@ -19,11 +19,11 @@ import httpx
 from dotenv import dotenv_values, find_dotenv
 
 from prefrag import pipelines
+from prefrag.audit_log import AuditLogFailed, audit_log, check_audit_log
 from prefrag.cli.env_file import find_unknown_settings
 from prefrag.cli.errors import find_exit_code
 from prefrag.cli.kept_model import choice_file, read_choice
 from prefrag.cli.local_servers import find_local_servers, list_models
-from prefrag.components.audit_log import AuditLogFailed, audit_log, check_audit_log
 from prefrag.components.document_stores.index_name import name_index
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
@@ -32,7 +32,6 @@ from prefrag.components.document_stores.tantivy.index_location import (
     find_open_entries,
     suggest_indexes,
 )
-from prefrag.components.errors import Missing
 from prefrag.components.generators.ability_probe import AbilityProbe
 from prefrag.components.generators.chat_model import ChatModel
 from prefrag.components.generators.context_window import get_json, read_facts
@@ -42,12 +41,13 @@ from prefrag.components.generators.model_server import ModelServer
 from prefrag.components.generators.reasoning_blocks import FILED_AS_REASONING, strip_reasoning
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
 from prefrag.components.parts import find_stores, is_elasticsearch_store, is_tantivy_store, walk_parts
-from prefrag.components.settings import models, settings
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.web_switch import web_setting
 from prefrag.components.text.counted import counted
-from prefrag.components.tracing import sent_to_tracing
+from prefrag.errors import Missing
 from prefrag.pipelines.wiring import find_empty_stores
+from prefrag.settings import models, settings
+from prefrag.tracing import sent_to_tracing
 from prefrag.version import find_version
 
 Status = Literal["ok", "note", "problem"]
@@ -382,8 +382,8 @@ def _check_extras() -> Finding:
 
 
 def _check_keys(stores: Sequence[Any] = ()) -> Finding:
-    from prefrag.server.key_index import KEY_INDEX, KeysUnreadable, is_open_to_others
-    from prefrag.server.keys import are_shared, keys_file, read_keys
+    from prefrag.server.access.key_index import KEY_INDEX, KeysUnreadable, is_open_to_others
+    from prefrag.server.access.keys import are_shared, keys_file, read_keys
 
     advice = "To serve other machines, or behind a proxy or tunnel, make one: prefrag keys add NAME"
     try:

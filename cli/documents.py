@@ -13,10 +13,10 @@ from prefrag.cli.console import console, print_json
 from prefrag.cli.env_file import report_unknown_settings
 from prefrag.cli.errors import ANSWERED, SKIPPED
 from prefrag.cli.web_consent import ask_web_consent, can_ask_user, options_of
-from prefrag.components.errors import BadInput, Missing
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
-from prefrag.components.worker_options import RayCluster
+from prefrag.errors import BadInput, Missing
+from prefrag.worker_options import RayCluster
 
 # Heavy modules are imported where they are used, so that --help is instant.
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ def index_documents(
     ] = None,
 ) -> None:
     """Index documents. If run again, add only what is new or has changed, and list the files that are gone."""
-    from prefrag import indexing
-    from prefrag.indexing.index_list import store_web_choice
+    from prefrag.collections import indexing
+    from prefrag.collections.index_list import store_web_choice
     from prefrag.indexing.report import indexing_bar
     from prefrag.pipelines.runners.runner import make_runner
 
@@ -121,7 +121,7 @@ def index_documents(
         return report
 
     if rebuild:
-        from prefrag.indexing.rebuilding import rebuild_index
+        from prefrag.collections.changes.rebuilding import rebuild_index
 
         reports: list[IndexReport] = []
 
@@ -145,10 +145,10 @@ def list_documents(
     """List the files and corpora of an index, with the number of their passages."""
     from dataclasses import asdict
 
-    from prefrag import indexing
+    from prefrag.collections import indexing
+    from prefrag.collections.skipped_files import read_skipped
     from prefrag.components.document_stores.tantivy.index_location import resolve_index
     from prefrag.indexing.report import Skipped, group_by_reason
-    from prefrag.indexing.skipped_files import read_skipped
 
     listed = indexing.list_documents(name := _index_name(index, store), store)
     if as_json:
@@ -173,8 +173,8 @@ def delete_documents(
     store: StoreOption = "tantivy",
 ) -> None:
     """Delete passages from an index; the files themselves stay."""
-    from prefrag import indexing
-    from prefrag.indexing.folder_collection import followed_folder
+    from prefrag.collections import indexing
+    from prefrag.collections.folder_collection import followed_folder
 
     name = _index_name(index, store)
     deletion = indexing.delete_documents(targets, index=name, store=store)
@@ -198,7 +198,7 @@ def prune_documents(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be deleted.")] = False,
 ) -> None:
     """Delete the passages of files that are gone and of lines that are no longer in their corpus."""
-    from prefrag import indexing
+    from prefrag.collections import indexing
 
     name = _index_name(index, store)
     report = indexing.prune(name, store=store, on_plan=_print_plan, dry_run=dry_run)
@@ -215,8 +215,8 @@ def list_indexes(
 
     from rich.filesize import decimal
 
+    from prefrag.collections import index_list
     from prefrag.components.document_stores.tantivy.index_location import CORPUS_PREFIX
-    from prefrag.indexing import index_list
 
     listed = index_list.list_indexes(store)
     if as_json:
@@ -245,7 +245,7 @@ def drop_index(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation; needed without a terminal.")] = False,
 ) -> None:
     """Delete an index with its passages, its vectors and what was uploaded to it; your own files stay."""
-    from prefrag.indexing import index_list
+    from prefrag.collections import index_list
 
     summary = index_list.summarise_index(name, store)
     passages = "its passages" if summary.passages is None else counted(summary.passages, "passage")
@@ -305,7 +305,7 @@ def _exit_code(report: IndexReport) -> int:
 def _embed(index: str, store: str, model: str | None, runner: Runner) -> None:
     from rich.progress import Progress
 
-    from prefrag.indexing import embedding
+    from prefrag.collections import embedding
 
     with Progress(console=console(stderr=True), transient=True) as bar:
         task = bar.add_task("embedding", total=None)
@@ -324,6 +324,6 @@ def _embed(index: str, store: str, model: str | None, runner: Runner) -> None:
 def _index_name(index: str | None, reads: str = "") -> str:
     """Return the name of the index to fill. For a command on an existing index, ``reads`` is its store."""
     from prefrag.components.document_stores.tantivy.index_location import own_index
-    from prefrag.components.settings import settings
+    from prefrag.settings import settings
 
     return index or settings.index or (own_index() if reads == "tantivy" else "default")

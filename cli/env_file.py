@@ -14,7 +14,7 @@ def load_env_file() -> None:
 
 def find_unknown_settings(*files: Path) -> list[str]:
     """Describe each variable that looks like a setting but is read by neither prefrag nor the user's YAML."""
-    from prefrag.components.settings import check_settings
+    from prefrag.settings import check_settings
 
     if not check_settings():
         return []

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import typer
 
 from prefrag.cli.console import console
-from prefrag.components.errors import PrefragError, error_kind
 from prefrag.components.text.one_line import one_line
+from prefrag.errors import PrefragError, error_kind
 
 # Codes 1 to 3 come from the exception classes.
 ANSWERED, SKIPPED, INTERRUPTED = 0, 4, 130
@@ -29,7 +29,7 @@ def report_errors() -> Iterator[None]:
         print_error(PrefragError("Interrupted."))
         raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
-        from prefrag.components.settings import settings
+        from prefrag.settings import settings
 
         if settings.debug:
             raise

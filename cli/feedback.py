@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from prefrag.cli.env_file import load_env_file
-from prefrag.components.errors import Missing
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
+from prefrag.errors import Missing
 
 # Heavy modules are imported where they are used, so that --help is instant.
 if TYPE_CHECKING:
     from prefrag.evaluation.question import Question
-    from prefrag.server.feedback import KeptFeedback
+    from prefrag.server.library.feedback import KeptFeedback
 
 _UNREADABLE = "unreadable"
 RatingOption = Annotated[
@@ -87,7 +87,7 @@ def export_feedback(
 
 
 def _read(rating: str | None, index: str | None, left_out: Counter[str]) -> Iterator[KeptFeedback]:
-    from prefrag.server.feedback import read_feedback
+    from prefrag.server.library.feedback import read_feedback
 
     for each in read_feedback():
         if each is None:
@@ -116,8 +116,8 @@ def _why_not_trainable(feedback: KeptFeedback) -> str:
 
 
 def _known_ids(index: str, wanted: Collection[str]) -> set[str]:
-    from prefrag.components.settings import settings
-    from prefrag.indexing.stores import open_passages
+    from prefrag.collections.stores import open_passages
+    from prefrag.settings import settings
 
     for store in ("elasticsearch", "tantivy") if settings.state == "elasticsearch" else ("tantivy",):
         with suppress(FileNotFoundError, ValueError), closing(open_passages(store, index)) as passages:

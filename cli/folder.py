@@ -9,7 +9,7 @@ import typer
 from prefrag.cli.env_file import load_env_file
 from prefrag.cli.serve import choose_what_to_serve, run_server
 from prefrag.cli.web_consent import ask_web_consent, can_ask_user
-from prefrag.components.errors import BadInput, Missing
+from prefrag.errors import BadInput, Missing
 
 _HOST = "127.0.0.1"
 
@@ -27,8 +27,8 @@ def follow_folder(
     # Heavy modules are imported where they are used, so that --help is instant.
     load_env_file()
     _check_folder(folder)
-    from prefrag.indexing.folder_collection import find_collection
-    from prefrag.indexing.index_list import store_web_choice
+    from prefrag.collections.folder_collection import find_collection
+    from prefrag.collections.index_list import store_web_choice
 
     collection = find_collection(folder)
     answer = ask_web_consent(web, collection, "tantivy")

@@ -69,6 +69,6 @@ def store_choice(server: LocalServer | None, model: str) -> None:
 
 def is_model_configured() -> bool:
     """Check whether a model is configured in the environment."""
-    from prefrag.components.settings import models
+    from prefrag.settings import models
 
     return any((models["llm"].base_url, models["llm"].model, models["llm"].gguf))

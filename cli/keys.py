@@ -24,7 +24,7 @@ def add(
     ] = None,
 ) -> None:
     """Make a key and print it. The key is shown only once."""
-    from prefrag.server.keys import add_key, place_of_keys
+    from prefrag.server.access.keys import add_key, place_of_keys
 
     load_env_file()
     secret = add_key(name, collection or (), web, write, None if expires is None else expires.date())
@@ -35,7 +35,7 @@ def add(
 
 def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False) -> None:
     """List the keys: what each key allows, and its last four characters."""
-    from prefrag.server.keys import read_keys
+    from prefrag.server.access.keys import read_keys
 
     load_env_file()
     keys = read_keys()
@@ -57,7 +57,7 @@ def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the li
 
 def revoke(name: Annotated[str, typer.Argument(help="The name of the key.")]) -> None:
     """Revoke a key. A running server refuses it from the next request on."""
-    from prefrag.server.keys import place_of_keys, revoke_key
+    from prefrag.server.access.keys import place_of_keys, revoke_key
 
     load_env_file()
     left = revoke_key(name)

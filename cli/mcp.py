@@ -12,7 +12,7 @@ import typer
 from prefrag.cli.documents import IndexOption
 from prefrag.cli.errors import INTERRUPTED
 from prefrag.cli.serve import DemoOption, PipelineOption, PipelinesDirOption, choose_what_to_serve
-from prefrag.components.errors import Missing
+from prefrag.errors import Missing
 
 
 def serve_tools(
@@ -26,10 +26,10 @@ def serve_tools(
         # Heavy modules are imported where they are used, so that --help is instant.
         import asyncio
 
-        from prefrag.server.served_pipelines import skips_broken
+        from prefrag.server.chat.served_pipelines import skips_broken
 
         try:
-            from prefrag.server.mcp_tools import serve_stdio
+            from prefrag.server.chat.mcp_tools import serve_stdio
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] != "mcp":
                 raise

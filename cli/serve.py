@@ -9,7 +9,7 @@ import typer
 from prefrag.cli.env_file import find_unknown_settings, load_env_file
 from prefrag.cli.errors import ANSWERED
 from prefrag.cli.kept_model import apply_chosen_model
-from prefrag.components.errors import BadInput, PrefragError
+from prefrag.errors import BadInput, PrefragError
 
 PipelineOption = Annotated[
     list[str] | None,
@@ -42,8 +42,8 @@ def serve(
 ) -> None:
     """Serve the pipelines over REST and the OpenAI chat protocol."""
     # Heavy modules are imported where they are used, so that --help is instant.
-    from prefrag.server.keys import Keyring
-    from prefrag.server.security import is_loopback
+    from prefrag.server.access.keys import Keyring
+    from prefrag.server.http.security import is_loopback
 
     # Read the .env file now: the server reads it too, and the check below depends on its settings.
     load_env_file()
@@ -63,14 +63,14 @@ def serve(
 
 def run_server(host: str, port: int, workers: int = 1, folder: Path | None = None, opens_page: bool = False) -> None:
     """Run the server until it is told to stop."""
-    from prefrag.components.audit_log import check_audit_log
-    from prefrag.components.settings import settings
-    from prefrag.server import supervisor
-    from prefrag.server.collections import listed_collections
-    from prefrag.server.followed_folder import FOLDER_VARIABLE
-    from prefrag.server.head_limit import HeadLimit
-    from prefrag.server.keys import Keyring
-    from prefrag.server.page_token import offer_tokens
+    from prefrag.audit_log import check_audit_log
+    from prefrag.server.access.keys import Keyring
+    from prefrag.server.access.page_token import offer_tokens
+    from prefrag.server.http import supervisor
+    from prefrag.server.http.head_limit import HeadLimit
+    from prefrag.server.library.collections import listed_collections
+    from prefrag.server.library.followed_folder import FOLDER_VARIABLE
+    from prefrag.settings import settings
 
     keyring = Keyring()
     if keyring.is_required and not keyring.is_unreadable:
@@ -110,7 +110,7 @@ def choose_what_to_serve(
 ) -> dict[str, Path]:
     """Choose the pipelines and the index to serve. The options of a command override the environment."""
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, INDEX_VARIABLE
-    from prefrag.server.served_pipelines import check_index, choose_pipelines, skips_broken
+    from prefrag.server.chat.served_pipelines import check_index, choose_pipelines, skips_broken
 
     load_env_file()
     apply_chosen_model()

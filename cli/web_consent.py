@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from prefrag.cli.console import console
-from prefrag.components.errors import BadInput
 from prefrag.components.text.one_line import one_line
+from prefrag.errors import BadInput
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 def ask_web_consent(chosen: bool | None, index: str, store: str) -> bool | None:
     """Return whether an index may use web search: ``chosen`` or the user's answer, or None if already decided."""
+    from prefrag.collections.index_list import read_web_choice
     from prefrag.components.state.web_switch import web_setting
-    from prefrag.indexing.index_list import read_web_choice
 
     if chosen is not None or web_setting() is not None or read_web_choice(index, store) is not None:
         return chosen

@@ -16,7 +16,7 @@ from haystack import Document
 from haystack.dataclasses import ChatMessage
 
 from prefrag.components.block import Block, check_choice
-from prefrag.components.errors import PrefragError
+from prefrag.errors import PrefragError
 
 # The provider's name in the trace when the documents come from a recording.
 RECORDING = "recording"

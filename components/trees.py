@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from prefrag.components.errors import Missing
+from prefrag.errors import Missing
 
 # The names of two attributes in a model's file, which hold the ranges of its features and the names of its classes.
 RANGES = "ranges"

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from prefrag.components.errors import BadInput, PrefragError
 from prefrag.components.text.counted import counted
-from prefrag.components.worker_options import RayCluster, Workers
+from prefrag.errors import BadInput, PrefragError
+from prefrag.worker_options import RayCluster, Workers
 
 # Heavy modules are imported where they are used, so that --help is instant.
 INTERRUPTED = 130  # the exit status after Ctrl-C

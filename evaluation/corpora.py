@@ -14,13 +14,13 @@ from typing import NamedTuple, TypeVar
 from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 
-from prefrag import indexing
+from prefrag.collections import indexing
+from prefrag.collections.stores import STORES, index_lock, open_passages
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import CORPUS_PREFIX, index_path
 from prefrag.evaluation.datasets import detect, read_passages
 from prefrag.evaluation.datasets.dataset_file import DatasetFile
 from prefrag.indexing.report import IndexReport, OnProgress, Progress, Skipped
-from prefrag.indexing.stores import STORES, index_lock, open_passages
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from prefrag.components.errors import BadInput, Missing
+from prefrag.errors import BadInput, Missing
 
 T = TypeVar("T")
 

@@ -23,9 +23,9 @@ from typing import Any
 
 from haystack import Document
 
-from prefrag.components.errors import PrefragError
+from prefrag.errors import PrefragError
 from prefrag.indexing.file_conversion import FileConverter
-from prefrag.indexing.pdf_pages import draw_page
+from prefrag.indexing.readers.pdf_pages import draw_page
 from prefrag.indexing.report import CannotRead
 
 # The limits for one file: seconds of processor time, and bytes of memory. A large book takes up to two minutes.
@@ -74,7 +74,7 @@ class ConverterProcess:
         return [Document(id=id, content=content, meta=meta) for id, content, meta in reply["passages"]]
 
     def draw(self, data: bytes, page: int, sentence: str = "") -> dict[str, Any]:
-        """Draw a page of a PDF, as :func:`prefrag.indexing.pdf_pages.draw_page` does."""
+        """Draw a page of a PDF, as :func:`prefrag.indexing.readers.pdf_pages.draw_page` does."""
         return dict(self._send({"draw": page, "sentence": sentence}, data)["drawn"])
 
     def _send(self, request: dict[str, Any], data: bytes) -> dict[str, Any]:

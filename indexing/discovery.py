@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prefrag.indexing.file_forms import COMPRESSED, FORMATS, form_of
+from prefrag.indexing.readers.text_decoding import BEGINNING_BYTES, looks_like_text
 from prefrag.indexing.report import IndexReport, Skipped
-from prefrag.indexing.text_decoding import BEGINNING_BYTES, looks_like_text
 
 CORPUS_SUFFIX = ".jsonl"
 OTHER_KIND = (

@@ -23,23 +23,23 @@ from prefrag.components.text.counted import counted
 from prefrag.components.text.sentences import cut_text
 from prefrag.components.text.unicode_form import is_text, normalize_unicode
 from prefrag.indexing import file_forms as forms
-from prefrag.indexing.code_files import mark_code, split_code
-from prefrag.indexing.document_date import find_date
-from prefrag.indexing.document_standing import find_heading_standing, find_standing
-from prefrag.indexing.epub_files import read_epub
 from prefrag.indexing.file_forms import FORMATS, FORMS, form_of
-from prefrag.indexing.headings import Outline, find_sections, mark_html
-from prefrag.indexing.html_files import declared_charset, html_title, without_tags
-from prefrag.indexing.mail_files import Mail, read_mails
-from prefrag.indexing.markdown_files import mark_notes
-from prefrag.indexing.office_files import read_docx, read_pptx, read_rtf, read_xlsx
-from prefrag.indexing.open_document_files import read_odp, read_ods, read_odt
 from prefrag.indexing.passage_splitting import split_into_passages
-from prefrag.indexing.pdf_files import read_pdf
+from prefrag.indexing.readers.code_files import mark_code, split_code
+from prefrag.indexing.readers.document_date import find_date
+from prefrag.indexing.readers.document_standing import find_heading_standing, find_standing
+from prefrag.indexing.readers.epub_files import read_epub
+from prefrag.indexing.readers.headings import Outline, find_sections, mark_html
+from prefrag.indexing.readers.html_files import declared_charset, html_title, without_tags
+from prefrag.indexing.readers.mail_files import Mail, read_mails
+from prefrag.indexing.readers.markdown_files import mark_notes
+from prefrag.indexing.readers.office_files import read_docx, read_pptx, read_rtf, read_xlsx
+from prefrag.indexing.readers.open_document_files import read_odp, read_ods, read_odt
+from prefrag.indexing.readers.pdf_files import read_pdf
+from prefrag.indexing.readers.text_decoding import BEGINNING_BYTES, decode_text, looks_like_text
+from prefrag.indexing.readers.text_files import pack_rows, read_csv, read_json, read_rst, write_bar_tables, write_fields
+from prefrag.indexing.readers.wrapped_lines import unwrap_lines
 from prefrag.indexing.report import NEEDS_FILES, TOO_DEEP, CannotRead
-from prefrag.indexing.text_decoding import BEGINNING_BYTES, decode_text, looks_like_text
-from prefrag.indexing.text_files import pack_rows, read_csv, read_json, read_rst, write_bar_tables, write_fields
-from prefrag.indexing.wrapped_lines import unwrap_lines
 
 # Increase this number whenever you change how passages are made. Then all files count as changed and are read again.
 _RECIPE = 10

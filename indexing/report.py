@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefrag.components.errors import PrefragError
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
+from prefrag.errors import PrefragError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -95,7 +95,7 @@ OnPlan = Callable[[PrunePlan], None]
 
 @dataclass
 class IndexReport:
-    """What one call of :func:`prefrag.indexing.index` has done."""
+    """What one call of :func:`prefrag.collections.indexing.index` has done."""
 
     files: int = 0  # all indexed files and corpora, changed or not
     unchanged_files: int = 0

@@ -17,19 +17,19 @@ from haystack.components.joiners import BranchJoiner
 from haystack.core.errors import PipelineError, PipelineRuntimeError
 from haystack.errors import FilterError
 
-from prefrag.components.audit_log import AuditLogFailed, audit, label_audit
-from prefrag.components.errors import BadInput, PrefragError, find_cause
+from prefrag.audit_log import AuditLogFailed, audit, label_audit
 from prefrag.components.generators.call_progress import CallProgress, followed
 from prefrag.components.generators.model_server import ModelServerError
 from prefrag.components.recording import RECORDING
-from prefrag.components.settings import settings
 from prefrag.components.state.answer_composer import awaited, compose
 from prefrag.components.state.request_limits import check_filters, keep_newest_turns
 from prefrag.components.state.state import AskBack, Event, RunError, RunSettings, State
 from prefrag.components.state.web_switch import CLOSED_BY_REQUEST, web_closed_by
-from prefrag.components.tracing import measure_run, sent_to_tracing
+from prefrag.errors import BadInput, PrefragError, find_cause
 from prefrag.pipelines.loading import find, load, read
 from prefrag.pipelines.run_labels import label_run
+from prefrag.settings import settings
+from prefrag.tracing import measure_run, sent_to_tracing
 
 # Seconds that calls may take to end when the program does.
 _END_SECONDS = 5.0

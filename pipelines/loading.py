@@ -15,17 +15,17 @@ import yaml
 
 import prefrag
 from prefrag.components.document_stores.elasticsearch.connection import connection_settings
-from prefrag.components.errors import BadInput, Missing
 from prefrag.components.generators.model_host import refuse_remote_models
 from prefrag.components.parts import ELASTICSEARCH_STORE, walk_parts
 from prefrag.components.reasoner.reasoner import Reasoner
-from prefrag.components.settings import export_secrets, settings
 from prefrag.components.sources.source_rules import SourceRules
 from prefrag.components.state.state_builder import StateBuilder
+from prefrag.errors import BadInput, Missing
 from prefrag.pipelines.advice import explain_error, explain_keys, explain_yaml
 from prefrag.pipelines.blocks import Block, Change, blocks, is_block_of, parameters_of
 from prefrag.pipelines.replacing import replace_parts
 from prefrag.pipelines.wiring import check_wiring
+from prefrag.settings import export_secrets, settings
 
 YAML_PIPELINES = prefrag.ROOT / "yaml_pipelines"
 

@@ -3,7 +3,7 @@
 import uuid
 from typing import Any
 
-from prefrag.components.audit_log import audit_log
+from prefrag.audit_log import audit_log
 from prefrag.components.document_stores.index_name import name_index
 from prefrag.components.parts import find_stores
 

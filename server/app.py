@@ -25,33 +25,34 @@ from hayhooks.settings import settings as hayhooks_settings
 from pydantic import BaseModel, ConfigDict
 from starlette.middleware import Middleware
 
-from prefrag.components.audit_log import check_audit_log
+from prefrag.audit_log import check_audit_log
+from prefrag.collections.changes.journal import settle_all_changes
+from prefrag.collections.changes.shared_uploads import settle_shared_changes
 from prefrag.components.generators.ability_probe import try_models
-from prefrag.components.settings import settings
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
-from prefrag.indexing.journal import settle_all_changes
 from prefrag.indexing.report import IndexReport
-from prefrag.indexing.shared_uploads import settle_shared_changes
-from prefrag.server import feedback, served_pipelines
-from prefrag.server.collection_routes import make_routes
-from prefrag.server.collections import exclude_web_substitutes, listed_collections
-from prefrag.server.followed_folder import FollowedFolder
-from prefrag.server.indexing_process import IndexingProcesses
-from prefrag.server.json_bodies import BodyLimit, refuse_wrong_shape
+from prefrag.server.access.keys import ApiKeys, Keyring, current_access
+from prefrag.server.access.lifetime import CancelWhenGone, RunLimit
+from prefrag.server.access.page_token import PageToken
+from prefrag.server.access.shares import RequestRate
+from prefrag.server.chat import served_pipelines
+from prefrag.server.chat.open_webui import OpenWebUIRoutes
+from prefrag.server.chat.openai_protocol import OpenAIErrors, StreamEnd
+from prefrag.server.chat.wrapper import Refusal
+from prefrag.server.http.json_bodies import BodyLimit, refuse_wrong_shape
+from prefrag.server.http.log import configure_log
+from prefrag.server.http.metrics import CONTENT_TYPE, write_metrics
+from prefrag.server.http.readiness import EVERYTHING, STORES, find_outages, leaving
+from prefrag.server.http.security import OpenRoutes, is_open
 from prefrag.server.judge_trials import trying_judges
-from prefrag.server.keys import ApiKeys, Keyring, current_access
-from prefrag.server.lifetime import CancelWhenGone, RunLimit
-from prefrag.server.log import configure_log
-from prefrag.server.metrics import CONTENT_TYPE, write_metrics
-from prefrag.server.open_webui import OpenWebUIRoutes
-from prefrag.server.openai_protocol import OpenAIErrors, StreamEnd
+from prefrag.server.library import feedback
+from prefrag.server.library.collection_routes import make_routes
+from prefrag.server.library.collections import exclude_web_substitutes, listed_collections
+from prefrag.server.library.followed_folder import FollowedFolder
+from prefrag.server.library.indexing_process import IndexingProcesses
 from prefrag.server.page import page_routes
-from prefrag.server.page_token import PageToken
-from prefrag.server.readiness import EVERYTHING, STORES, find_outages, leaving
-from prefrag.server.security import OpenRoutes, is_open
-from prefrag.server.shares import RequestRate
-from prefrag.server.wrapper import Refusal
+from prefrag.settings import settings
 
 _LAST_SECONDS = 5.0  # how long a stopping server waits for requests, and then again for uploads
 
@@ -243,7 +244,7 @@ def _add_mcp(app: FastAPI) -> AbstractAsyncContextManager[None]:
     if importlib.util.find_spec("mcp") is None:
         log.info('MCP is not served, because the package mcp is not installed: pip install "prefrag[mcp]"')
         return nullcontext()
-    from prefrag.server import mcp_tools
+    from prefrag.server.chat import mcp_tools
 
     return mcp_tools.add_route(app)
 

@@ -8,10 +8,10 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import urlsplit
 
-from prefrag.components.settings import models, read_secrets
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.pipelines.sent_to_models import hide_model_hosts
-from prefrag.server.keys import current_access
+from prefrag.server.access.keys import current_access
+from prefrag.settings import models, read_secrets
 
 WITHHELD = "(withheld)"
 _URL = re.compile(r"\b[a-z]{2,10}://[^\s'\"<>()\[\],;]+", re.IGNORECASE)

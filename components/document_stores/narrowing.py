@@ -11,8 +11,8 @@ from typing import Any
 from prefrag.components.document_stores.folder_names import name_folders
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory
-from prefrag.components.errors import BadInput
 from prefrag.components.text.unicode_form import normalize_unicode
+from prefrag.errors import BadInput
 
 _DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)  # a year, a month or a day
 _LISTED = 10  # the maximum number of names in a message

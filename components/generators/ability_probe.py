@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 from haystack.dataclasses import ChatMessage
 
-from prefrag.components.audit_log import audit
+from prefrag.audit_log import audit
 from prefrag.components.both_ways import as_blocking
 from prefrag.components.document_stores.tantivy.index_location import data_directory
-from prefrag.components.file_lock import hold_lock
 from prefrag.components.generators.chat_model import ChatModel
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
 from prefrag.components.generators.model_host import find_host, is_local, refuse_remote_models
 from prefrag.components.generators.reasoning_blocks import has_open_reasoning, strip_reasoning
 from prefrag.components.parts import read_attribute, walk_parts
+from prefrag.file_lock import hold_lock
 
 logger = logging.getLogger(__name__)
 

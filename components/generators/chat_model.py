@@ -11,7 +11,6 @@ from haystack.tools import ToolsType, flatten_tools_or_toolsets
 
 from prefrag.components.block import check_above_zero, check_choice
 from prefrag.components.both_ways import as_blocking, call_component, call_matching
-from prefrag.components.errors import Missing
 from prefrag.components.generators import embedded_chat_generator
 from prefrag.components.generators.call_progress import STREAMED, followed
 from prefrag.components.generators.context_window import learn_window, read_facts, read_facts_async
@@ -21,7 +20,8 @@ from prefrag.components.generators.model_host import THIS_MACHINE, is_local, rea
 from prefrag.components.generators.model_record import SMALL, ModelRecord, find_record_of_file
 from prefrag.components.generators.model_server import ModelServer, ModelServerError
 from prefrag.components.generators.refused_parameters import advise, find_refused, leave_out
-from prefrag.components.settings import ModelSettings, StructuredOutput, models
+from prefrag.errors import Missing
+from prefrag.settings import ModelSettings, StructuredOutput, models
 
 logger = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ from contextlib import suppress
 from typing import Any
 
 from prefrag.components.both_ways import call_in_thread, call_matching, in_thread_async
-from prefrag.components.errors import find_cause
 from prefrag.components.generators.model_record import OLLAMA, read_size
 from prefrag.components.generators.model_server import ModelServer
+from prefrag.errors import find_cause
 
 _SECONDS = 2.0
 _MAX_BYTES = 1_000_000

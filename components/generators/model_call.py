@@ -12,9 +12,8 @@ from typing import Any, Protocol, TypeVar
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
-from prefrag.components.audit_log import AuditLogFailed, audit, audit_log
+from prefrag.audit_log import AuditLogFailed, audit, audit_log
 from prefrag.components.both_ways import as_blocking, call_component
-from prefrag.components.errors import find_cause
 from prefrag.components.generators.context_window import is_too_long, read_count
 from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS, repair
 from prefrag.components.generators.model_host import RemoteModelRefused, find_host, is_local, refuse_remote_models
@@ -24,7 +23,8 @@ from prefrag.components.generators.token_budget import OVERHEAD_TOKENS, Observat
 from prefrag.components.prompts.render_prompt import render_prompt
 from prefrag.components.recording import NotRecorded
 from prefrag.components.state.state import ModelTraffic, RunError, State
-from prefrag.components.tracing import measure
+from prefrag.errors import find_cause
+from prefrag.tracing import measure
 
 DEFAULT_CONTEXT_WINDOW = 8_192
 _MESSAGE_TOKENS = 8  # the number of tokens that a chat template adds to each message after the first

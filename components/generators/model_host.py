@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 from haystack.utils import Secret
 
-from prefrag.components.errors import PrefragError
 from prefrag.components.parts import read_attribute, walk_parts
-from prefrag.components.settings import settings
+from prefrag.errors import PrefragError
+from prefrag.settings import settings
 
 Role = Literal["llm", "embedder", "ranker"]
 

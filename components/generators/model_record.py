@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 from prefrag.components.document_stores.tantivy.index_location import data_directory
-from prefrag.components.errors import PrefragError
-from prefrag.components.file_lock import hold_lock
+from prefrag.errors import PrefragError
+from prefrag.file_lock import hold_lock
 
 logger = logging.getLogger(__name__)
 # A model with fewer weights than this counts as small, as long as it has not been tried.

@@ -20,7 +20,7 @@ from urllib.request import getproxies, proxy_bypass
 import tenacity
 
 from prefrag.components.both_ways import call_in_thread, call_matching
-from prefrag.components.errors import BadInput
+from prefrag.errors import BadInput
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession

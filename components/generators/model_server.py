@@ -10,7 +10,6 @@ from haystack.dataclasses import ChatMessage, ToolCall
 from haystack.tools import Tool
 
 from prefrag.components.both_ways import as_blocking
-from prefrag.components.errors import PrefragError
 from prefrag.components.generators import model_requests
 from prefrag.components.generators.call_progress import followed, is_streamed, join_chunks
 from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS, read_object, repair
@@ -18,7 +17,8 @@ from prefrag.components.generators.model_record import ModelRecord, find_record
 from prefrag.components.generators.token_probabilities import read_logprobs
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.sentences import cut_text
-from prefrag.components.tracing import outgoing_trace
+from prefrag.errors import PrefragError
+from prefrag.tracing import outgoing_trace
 
 # The parameters of a chat completion. Any other name is a typo, which many servers would silently ignore.
 # fmt: off

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from haystack import Document
 
-from prefrag.components.errors import Missing
+from prefrag.errors import Missing
 
 Pair = tuple[Document, Document]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from prefrag.components.block import Block, check_choice, check_whole_number
 from prefrag.components.pair_classifier.pair_scorer import ClassifierMissing, Pair
-from prefrag.components.settings import settings
 from prefrag.components.text.term_statistics import passage_text
+from prefrag.settings import settings
 
 _BATCH = 32  # pairs
 QUESTION_TOKENS = 60  # the maximum number of tokens of a question

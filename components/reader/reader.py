@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 from haystack import Document
 
-from prefrag.components.errors import Missing
+from prefrag.errors import Missing
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from prefrag.components.retrievers.search_settings import wanted_top_k
 class VectorRetriever:
     """Find the passages of an on-disk index whose vectors are nearest to the vector of a query.
 
-    The passages must be embedded beforehand, with :func:`prefrag.indexing.embedding.embed_index`.
+    The passages must be embedded beforehand, with :func:`prefrag.collections.embedding.embed_index`.
 
     ```python
     from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore

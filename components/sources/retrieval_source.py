@@ -13,7 +13,7 @@ from haystack import Document, component
 from haystack.core.serialization import component_to_dict
 from haystack.errors import FilterError
 
-from prefrag.components.audit_log import AuditLogFailed, audit
+from prefrag.audit_log import AuditLogFailed, audit
 from prefrag.components.block import Block, check_whole_number
 from prefrag.components.both_ways import as_blocking, in_thread_async
 from prefrag.components.generators.json_reply import repair
@@ -29,7 +29,6 @@ from prefrag.components.retrievers.provider import (
     select_arguments,
     supported_arguments,
 )
-from prefrag.components.settings import settings as environment_settings
 from prefrag.components.sources.newest_first import newest_first
 from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
 from prefrag.components.sources.search_request import SearchRequest
@@ -38,9 +37,10 @@ from prefrag.components.state.state import RESERVED_META, Attempt, ModelTraffic,
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.unicode_form import normalize_unicode
-from prefrag.components.tracing import measure
 from prefrag.components.web.domain_filter import document_url
 from prefrag.components.web.web_gate import HeldBack, WebGate
+from prefrag.settings import settings as environment_settings
+from prefrag.tracing import measure
 
 _MOST = 1_000  # documents that a retriever is asked for
 _RANDOM_NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")

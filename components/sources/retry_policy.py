@@ -12,7 +12,7 @@ from haystack import Document
 from haystack.errors import FilterError
 from tenacity import AsyncRetrying, Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
-from prefrag.components.audit_log import AuditLogFailed
+from prefrag.audit_log import AuditLogFailed
 from prefrag.components.block import Block, check_above_zero, check_range, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_component, call_in_thread, call_matching
 from prefrag.components.retrievers.provider import Ranker, Retriever, describe_failure

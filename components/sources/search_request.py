@@ -6,7 +6,7 @@ from typing import Any
 
 from haystack import Document
 
-from prefrag.components.audit_log import AuditLogFailed, audit_held_back
+from prefrag.audit_log import AuditLogFailed, audit_held_back
 from prefrag.components.state.state import RunError, Search, State
 from prefrag.components.web.query_form import query_form
 from prefrag.components.web.query_origin import web_query

@@ -10,12 +10,12 @@ from prefrag.components.document_stores.index_name import name_index
 from prefrag.components.document_stores.narrowing import narrow_filters
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.web_consent import all_consent
-from prefrag.components.errors import BadInput
 from prefrag.components.parts import is_elasticsearch_store, is_store, walk_parts
 from prefrag.components.retrievers.provider import searches_web
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.web_switch import explain_closed
 from prefrag.components.web.web_retriever import WebRetriever
+from prefrag.errors import BadInput
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from prefrag.components.state.places import heading_of, position_of, standing_of
 from prefrag.components.state.state import Action, Evidence, Identity, Label, Search, State, Step, identity, sum_traffic
 from prefrag.components.text.addresses import safe_url
 from prefrag.components.text.controls import strip_all_controls
-from prefrag.components.tracing import sent_to_tracing
+from prefrag.tracing import sent_to_tracing
 
 WhenUnsure = Literal["answer", "say_so"]
 

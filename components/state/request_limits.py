@@ -8,9 +8,9 @@ from haystack import Document
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
-from prefrag.components.errors import BadInput
 from prefrag.components.text.sentences import cut_text
 from prefrag.components.text.unicode_form import is_text, normalize_unicode
+from prefrag.errors import BadInput
 
 MAX_QUESTION_CHARACTERS = 4_000
 # The number of tokens depends on the bytes: 4,000 Chinese characters would fill a context window of 8,192 tokens.

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError, create_model
 
-from prefrag.components.errors import BadInput
 from prefrag.components.state.option_texts import OPTION_TEXTS
+from prefrag.errors import BadInput
 
 AnswerType = Literal["short", "yes_no", "multiple_choice"]
 

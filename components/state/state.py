@@ -13,9 +13,9 @@ from typing import Any, Literal, Protocol, Self
 
 from haystack import Document
 
-from prefrag.components.errors import PrefragError
 from prefrag.components.state.run_options import AnswerType
 from prefrag.components.text.controls import strip_all_controls
+from prefrag.errors import PrefragError
 
 Identity = tuple[str, str | None]
 # The name of the source of documents that came with the question.

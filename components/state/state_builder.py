@@ -9,15 +9,15 @@ from haystack import component
 
 from prefrag.components.block import check_choice, check_whole_number
 from prefrag.components.both_ways import in_thread_async
-from prefrag.components.errors import BadInput
 from prefrag.components.prompts.prompt_folder import check_prompts
-from prefrag.components.settings import settings as of_environment
 from prefrag.components.state import request_limits
 from prefrag.components.state.attached import attach
 from prefrag.components.state.run_options import OWN_FILES, STATE, AnswerType, RunOptions, read_options
 from prefrag.components.state.state import RunSettings, State
 from prefrag.components.state.web_switch import explain_closed, web_setting
 from prefrag.components.text.sentences import cut_text
+from prefrag.errors import BadInput
+from prefrag.settings import settings as of_environment
 
 # More documents, steps or supplements than this are a slip, and would fill the prompts of a run.
 _MOST = 50

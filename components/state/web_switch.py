@@ -4,7 +4,7 @@ import os
 from contextvars import ContextVar
 from typing import Literal
 
-from prefrag.components.settings import settings
+from prefrag.settings import settings
 
 WEB_SWITCH = "PREFRAG_WEB"
 CLOSED_BY_REQUEST = "the web is closed by this request"

@@ -9,9 +9,9 @@ from typing import Any, BinaryIO
 
 from haystack import Document
 
-from prefrag.components.errors import BadInput
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import is_text, normalize_unicode
+from prefrag.errors import BadInput
 
 MAX_LINE_BYTES = 10_000_000
 MAX_ID_BYTES = 512  # Elasticsearch refuses ids with more bytes

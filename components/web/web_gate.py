@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from typing import Any
 
-from prefrag.components.audit_log import audit_held_back
+from prefrag.audit_log import audit_held_back
 from prefrag.components.block import Block, check_whole_number
 from prefrag.components.document_stores.web_consent import all_consent
 from prefrag.components.recording import RECORDING

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from prefrag.indexing.headings import Outline
-from prefrag.indexing.pdf_files import read_pdf
+from prefrag.indexing.readers.headings import Outline
+from prefrag.indexing.readers.pdf_files import read_pdf
 
 # Between words there may be a hyphen and a line break, the gap between two columns or, in some PDFs, nothing.
 _BLANKS = re.compile(r"[\s\u00ad\u2010-]+")

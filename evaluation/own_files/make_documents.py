@@ -23,7 +23,7 @@ from typing import Annotated, Any
 
 import typer
 
-from prefrag.components.errors import BadInput
+from prefrag.errors import BadInput
 from prefrag.evaluation.own_files.checks import find_faults, read_questions
 from prefrag.evaluation.own_files.office_documents import write_organisations
 

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 from prefrag.components.document_stores.tantivy.index_location import INDEX_VARIABLE
 from prefrag.components.reader.extractive_reader import CARD, SHIPPED_READER, read_card
-from prefrag.components.settings import models
 from prefrag.components.state.web_switch import WEB_SWITCH
 from prefrag.evaluation.pipeline_under_test.experiment import EMBEDDED, READER, SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.part_files import digest_folder
@@ -23,6 +22,7 @@ from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     start_of,
 )
 from prefrag.pipelines.blocks import Block, blocks, class_of, is_block, parameters_of
+from prefrag.settings import models
 
 _READER = "prefrag.components.reader.extractive_reader.ExtractiveReader"
 _JUDGING = (

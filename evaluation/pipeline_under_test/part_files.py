@@ -9,7 +9,7 @@ from prefrag.components.adaptive_rag.tree_question_classifier import SHIPPED_TRE
 from prefrag.components.judge.tree_judge import SHIPPED_TREES as SWITCH_TREES
 from prefrag.components.pair_classifier.tree_pair_scorer import SHIPPED_TREES as PAIR_TREES
 from prefrag.components.prompts.render_prompt import MODES, PROMPTS
-from prefrag.components.settings import settings
+from prefrag.settings import settings
 
 _KEYS = ("model", "prompt", "trees")
 # Single files with other suffixes are not read: they may be language models of many gigabytes.

@@ -116,7 +116,7 @@ class Replacement:
         return {"type": _ELASTICSEARCH, "init_parameters": {"document_store": self._make_elasticsearch_store()}}
 
     def _make_elasticsearch_store(self) -> Block:
-        from prefrag.indexing.stores import elasticsearch_store
+        from prefrag.collections.stores import elasticsearch_store
 
         store: Block = elasticsearch_store(index=self.local or "default").to_dict()
         return store

@@ -187,7 +187,7 @@ class Setup:
         own = self.experiment.embedder
         models = sorted(searched) if own is None else [own][: len(searched)]
         if self.local is not None and models and self.store == "tantivy":
-            from prefrag.indexing.embedding import embed_index
+            from prefrag.collections.embedding import embed_index
 
             for model in models:
                 embed_index(self.local, model=model)

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from prefrag.components.errors import find_cause
+from prefrag.errors import find_cause
 from prefrag.components.recording import NotRecorded
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.question import Question

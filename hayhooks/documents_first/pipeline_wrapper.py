@@ -1,6 +1,6 @@
 """Serve yaml_pipelines/prefrag.yaml under plain Hayhooks: your own documents first, the web when the judge says so."""
 
-from prefrag.server.wrapper import ServedPipeline
+from prefrag.server.chat.wrapper import ServedPipeline
 
 
 class PipelineWrapper(ServedPipeline):

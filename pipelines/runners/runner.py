@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, suppress
 from itertools import islice
 from typing import Any, TypeVar
 
-from prefrag.components.errors import PrefragError
+from prefrag.errors import PrefragError
 
 Item = TypeVar("Item")
 # A `Build` makes the function, or coroutine function, that runs one item. It must be picklable for other processes.

@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from prefrag.server import supervisor
+from prefrag.server.http import supervisor
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,8 @@ from rich.status import Status
 
 from prefrag.cli.ask import check_result, run
 from prefrag.cli.run_printer import RunPrinter
-from prefrag.components.errors import PrefragError
 from prefrag.components.state.state import Event
+from prefrag.errors import PrefragError
 from tests.cli.running import prefrag
 from tests.components.generators.fake_model_server import FakeModelServer, completion
 from tests.fakes import CALLS

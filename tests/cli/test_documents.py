@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from prefrag.cli import documents
+from prefrag.collections import embedding, files
+from prefrag.collections.folder_collection import find_collection
 from prefrag.components.document_stores.tantivy.index_location import index_path
-from prefrag.indexing import embedding, file_conversion, files
+from prefrag.indexing import file_conversion
 from prefrag.indexing.file_forms import FORMS, PDF
-from prefrag.indexing.folder_collection import find_collection
 from tests.cli.running import prefrag
 from tests.for_each import for_each
 from tests.full_disk import files_of_at_most, say_full

@@ -7,7 +7,7 @@ import typer
 from typer.testing import CliRunner
 
 from prefrag.cli.errors import report_errors
-from prefrag.components.errors import PrefragError
+from prefrag.errors import PrefragError
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.loading import PipelineMissing
 from tests.for_each import for_each

@@ -10,9 +10,9 @@ import pytest
 
 from prefrag.cli import folder as command
 from prefrag.cli import web_consent
-from prefrag.indexing.folder_collection import find_collection
-from prefrag.indexing.index_list import read_web_choice
-from prefrag.server.followed_folder import FOLDER_VARIABLE
+from prefrag.collections.folder_collection import find_collection
+from prefrag.collections.index_list import read_web_choice
+from prefrag.server.library.followed_folder import FOLDER_VARIABLE
 from tests.cli.running import prefrag
 from tests.for_each import for_each
 

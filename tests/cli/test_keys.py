@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prefrag.server.keys import Keyring, keys_file
+from prefrag.server.access.keys import Keyring, keys_file
 from tests.cli.running import prefrag
 from tests.for_each import for_each
 

@@ -93,7 +93,7 @@ class TestCancelling:
 def test_without_the_package_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch):
     for name in [name for name in sys.modules if name.partition(".")[0] == "mcp"]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delitem(sys.modules, "prefrag.server.mcp_tools", raising=False)
+    monkeypatch.delitem(sys.modules, "prefrag.server.chat.mcp_tools", raising=False)
     monkeypatch.setitem(sys.modules, "mcp", None)
 
     result = prefrag("mcp", "--index", "demo")

@@ -8,8 +8,8 @@ import pytest
 
 from prefrag.components.document_stores.tantivy.index_location import FOLLOWED_FOLDER_FILE, index_path
 from prefrag.pipelines.asking import limit_deadline
-from prefrag.server import supervisor
-from prefrag.server.head_limit import HeadLimit
+from prefrag.server.http import supervisor
+from prefrag.server.http.head_limit import HeadLimit
 from tests.cli.running import prefrag
 from tests.components.document_stores.tantivy.passages import passage
 from tests.for_each import for_each

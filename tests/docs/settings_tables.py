@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from prefrag.components.settings import SECTIONS, ModelSettings, _allowed
+from prefrag.settings import SECTIONS, ModelSettings, _allowed
 from tests.docs.markdown import CHECKOUT
 
 GUIDE = CHECKOUT / "docs" / "configuration.md"

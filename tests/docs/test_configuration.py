@@ -2,7 +2,7 @@
 
 import re
 
-from prefrag.components.settings import Settings, _variable_of, models
+from prefrag.settings import Settings, _variable_of, models
 from tests.docs.markdown import CHECKOUT, GUIDES
 from tests.docs.settings_tables import GUIDE, write_tables
 

@@ -13,11 +13,11 @@ import pytest
 from haystack import Document
 
 import prefrag.evaluation.corpora
+from prefrag.collections.stores import PassageStore, index_lock
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
 from prefrag.evaluation.corpora import ensure_indexes, index_corpus
 from prefrag.indexing.report import Progress
-from prefrag.indexing.stores import PassageStore, index_lock
 from tests.for_each import for_each
 from tests.python_process import run_python, start_python
 
@@ -86,7 +86,7 @@ class TestTheIndexesOfAnEvaluation:
         want = """
 import sys
 from prefrag.evaluation.corpora import ensure_indexes
-from prefrag.indexing.stores import PassageStore
+from prefrag.collections.stores import PassageStore
 PassageStore.batch = 10
 def show(progress):
     print(progress.written, flush=True)
@@ -275,7 +275,7 @@ def test_after_a_kill_the_next_call_does_only_what_is_missing(tmp_path: Path, fo
     killed = """
 import os, signal, sys
 from prefrag.evaluation.corpora import ensure_indexes
-from prefrag.indexing.stores import PassageStore
+from prefrag.collections.stores import PassageStore
 PassageStore.batch = 10
 def stop(progress):
     if progress.written >= 20:

@@ -14,8 +14,8 @@ from unittest import mock
 import pytest
 from starlette.testclient import TestClient
 
-from prefrag.server import supervisor
 from prefrag.server.app import create_app
+from prefrag.server.http import supervisor
 from tests.cli.running import prefrag
 from tests.components.generators.fake_model_server import FakeModelServer, completion
 from tests.docs.markdown import CHECKOUT

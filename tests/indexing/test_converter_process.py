@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prefrag.components.errors import PrefragError
+from prefrag.errors import PrefragError
 from prefrag.indexing.converter_process import ConverterProcess, converter_process
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.report import CannotRead

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from prefrag.collections.indexing import index
 from prefrag.components.document_stores.tantivy.index_location import index_path
-from prefrag.indexing import index
 from tests.indexing.samples import Make, stored, texts
 
 

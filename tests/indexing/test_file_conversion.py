@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from prefrag.indexing import html_files
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.file_forms import FORMS, PDF
+from prefrag.indexing.readers import html_files
 from prefrag.indexing.report import CannotRead
 from tests.for_each import for_each
 from tests.indexing.pdfs import make_pdf

@@ -12,14 +12,13 @@ from typing import Any
 
 import pytest
 
-from prefrag import indexing
+from prefrag.collections import files, indexing
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.indexing import files
 from prefrag.indexing.converter_process import ConverterProcess
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.report import CannotRead
 from tests.for_each import for_each
-from tests.indexing.test_open_document_files import HEAD
+from tests.indexing.readers.test_open_document_files import HEAD
 
 # Each file takes a small part of this time. Without the limits, it would take hours or all memory.
 MOST_SECONDS = 30.0

@@ -8,13 +8,13 @@ import pytest
 from haystack import Document, component
 from haystack_integrations.components.retrievers.elasticsearch import ElasticsearchEmbeddingRetriever
 
+from prefrag.collections.embedding import embed_index
+from prefrag.collections.indexing import index
+from prefrag.collections.stores import elasticsearch_store
 from prefrag.components.retrievers.dense_retriever import DenseRetriever
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
-from prefrag.indexing import index
-from prefrag.indexing.embedding import embed_index
-from prefrag.indexing.stores import elasticsearch_store
 
 
 def counted(text: str) -> list[float]:

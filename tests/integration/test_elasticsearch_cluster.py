@@ -13,12 +13,12 @@ import pytest
 from elasticsearch import Elasticsearch
 from haystack.document_stores.errors import DocumentStoreError
 
+from prefrag.collections.changes.rebuilding import rebuild_index
+from prefrag.collections.index_list import drop_index, list_indexes, store_web_choice
+from prefrag.collections.indexing import index
+from prefrag.collections.stores import elasticsearch_store
 from prefrag.components.document_stores.elasticsearch.consent import read_web_consent
-from prefrag.components.errors import BadInput
-from prefrag.indexing import index
-from prefrag.indexing.index_list import drop_index, list_indexes, store_web_choice
-from prefrag.indexing.rebuilding import rebuild_index
-from prefrag.indexing.stores import elasticsearch_store
+from prefrag.errors import BadInput
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ class TestRebuild:
 
         with monkeypatch.context() as killed:
             # A killed process deletes nothing, so nothing is deleted here.
-            killed.setattr("prefrag.indexing.rebuilding._holds_name", lambda *_: True)
+            killed.setattr("prefrag.collections.changes.rebuilding._holds_name", lambda *_: True)
             with pytest.raises(KeyboardInterrupt):
                 rebuild_index(name, die)
         assert (client.indices.exists(index=name).body, len(client.indices.get(index=f"{name}.*"))) == (False, 1)

@@ -13,15 +13,15 @@ from haystack.errors import FilterError
 from haystack.utils import Secret
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
+from prefrag.collections.index_list import drop_index, list_indexes, store_web_choice
+from prefrag.collections.indexing import delete_documents, index, list_documents, prune
+from prefrag.collections.stores import ElasticsearchPassageStore, elasticsearch_store
 from prefrag.components.document_stores.elasticsearch.fields import KnownFields
 from prefrag.components.document_stores.elasticsearch.titles import ElasticsearchTitles
 from prefrag.components.document_stores.narrowing import narrow_filters
-from prefrag.components.errors import Missing
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
-from prefrag.indexing import delete_documents, index, list_documents, prune
-from prefrag.indexing.index_list import drop_index, list_indexes, store_web_choice
-from prefrag.indexing.stores import ElasticsearchPassageStore, elasticsearch_store
-from prefrag.server.document_list import describe_documents
+from prefrag.errors import Missing
+from prefrag.server.library.document_list import describe_documents
 
 URL = os.environ.get("PREFRAG_TEST_ELASTICSEARCH_URL", "")
 pytestmark = pytest.mark.skipif(not URL, reason="PREFRAG_TEST_ELASTICSEARCH_URL names no Elasticsearch to test with")

@@ -3,10 +3,10 @@
 import pytest
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
+from prefrag.collections.stores import open_passages
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.components.retrievers.linked_retriever import LinkedRetriever
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
-from prefrag.indexing.stores import open_passages
 from tests.components.samples import document
 
 PASSAGES = {

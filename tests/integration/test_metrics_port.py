@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from prefrag.components.file_lock import take_lock
+from prefrag.file_lock import take_lock
 from tests.python_process import start_python
 from tests.server_process import CHECKOUT, server_process
 

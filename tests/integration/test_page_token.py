@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from prefrag.components.document_stores.tantivy.index_location import index_path
-from prefrag.server.keys import add_key, keys_file
+from prefrag.server.access.keys import add_key, keys_file
 from tests.components.document_stores.tantivy.passages import passage
 from tests.indexes import index_of
 from tests.integration.browser import open_browser

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from prefrag import indexing, pipelines
+from prefrag import pipelines
+from prefrag.collections import indexing
 from tests.pipelines.scripted import MODEL_JUDGE, answer, model, search, verdict
 
 QUESTION_COUNT = 100

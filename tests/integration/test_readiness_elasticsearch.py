@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from elasticsearch import Elasticsearch
 
-from prefrag import indexing
+from prefrag.collections import indexing
 from prefrag.pipelines import load
-from prefrag.server.readiness import find_outages
+from prefrag.server.http.readiness import find_outages
 
 
 async def test_an_index_is_searched_for_and_not_made(

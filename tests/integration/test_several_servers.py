@@ -14,15 +14,16 @@ import httpx
 import pytest
 from elasticsearch import Elasticsearch
 
-from prefrag.components.file_lock import Busy
-from prefrag.indexing import index, list_documents, prune, shared_uploads
-from prefrag.indexing.index_list import drop_index
-from prefrag.indexing.rebuilding import rebuild_index
-from prefrag.indexing.shared_uploads import UPLOAD_INDEX, SharedChanges, change_shared, settle_shared_changes
-from prefrag.indexing.uploads import add_uploads
-from prefrag.server.feedback import FEEDBACK_INDEX, read_feedback
-from prefrag.server.key_index import KEY_INDEX
-from prefrag.server.keys import add_key, revoke_key
+from prefrag.collections.changes import shared_uploads
+from prefrag.collections.changes.rebuilding import rebuild_index
+from prefrag.collections.changes.shared_uploads import UPLOAD_INDEX, SharedChanges, change_shared, settle_shared_changes
+from prefrag.collections.changes.uploads import add_uploads
+from prefrag.collections.index_list import drop_index
+from prefrag.collections.indexing import index, list_documents, prune
+from prefrag.file_lock import Busy
+from prefrag.server.access.key_index import KEY_INDEX
+from prefrag.server.access.keys import add_key, revoke_key
+from prefrag.server.library.feedback import FEEDBACK_INDEX, read_feedback
 from tests.server_process import server_process
 
 pytestmark = pytest.mark.slow

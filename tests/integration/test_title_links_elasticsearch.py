@@ -8,11 +8,11 @@ import pytest
 from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 
+from prefrag.collections.stores import open_passages
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
 from prefrag.components.text.passage_record import read_passages
-from prefrag.indexing.stores import open_passages
 
 PASSAGES = [
     Document(id="bridge", content="It leads to Linz, Upper Austria.", meta={"title": "Nibelungen Bridge"}),

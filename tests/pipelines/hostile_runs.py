@@ -21,8 +21,8 @@ from prefrag import pipelines
 from prefrag.components.generators.json_reply import repair
 from prefrag.components.state.state import Event
 from prefrag.components.text.unicode_form import normalize_unicode
-from prefrag.server.chat_text import write_content, write_step
-from prefrag.server.open_webui import EventChat
+from prefrag.server.chat.chat_text import write_content, write_step
+from prefrag.server.chat.open_webui import EventChat
 from prefrag.server.public_result import Installation
 from tests.fakes import CALLS
 from tests.hostile import CONTROL_TOKENS, find_faults

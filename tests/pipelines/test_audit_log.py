@@ -12,7 +12,7 @@ import pytest
 from haystack import Document
 
 from prefrag import pipelines
-from prefrag.components.audit_log import check_audit_log
+from prefrag.audit_log import check_audit_log
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.pipelines import RunFailed
 from tests.fakes import CALLS

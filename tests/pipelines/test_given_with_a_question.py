@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from prefrag import pipelines
-from prefrag.components.errors import BadInput
 from prefrag.components.state.state import Event
+from prefrag.errors import BadInput
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
 from tests.pipelines.replies import FORMATS, Answer, Forced, Search, read_message, replying

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from prefrag import pipelines
-from prefrag.components.errors import BadInput
+from prefrag.errors import BadInput
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.asking import cancel_tasks_at_end, limit_deadline
 from prefrag.pipelines.trace_text import trace_text

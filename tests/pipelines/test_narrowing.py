@@ -10,7 +10,7 @@ from prefrag import pipelines
 from prefrag.components.document_stores.narrowing import narrow_filters
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory
-from prefrag.components.errors import BadInput
+from prefrag.errors import BadInput
 from tests.for_each import for_each
 from tests.indexes import index_of
 

@@ -6,8 +6,8 @@ import pytest
 from haystack.components.embedders import OpenAIDocumentEmbedder
 from haystack.utils import Secret
 
+from prefrag.collections.embedding import embed_index
 from prefrag.components.generators.model_host import RemoteModelRefused
-from prefrag.indexing.embedding import embed_index
 from prefrag.pipelines import RunFailed, ask, load
 from tests.pipelines.scripted import answer, model, retriever, scripted, search, verdict
 

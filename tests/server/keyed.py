@@ -11,13 +11,13 @@ from hayhooks.server.pipelines.registry import registry
 from haystack import Document
 from starlette.testclient import TestClient
 
+from prefrag.collections.changes.uploads import add_uploads
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.indexing.report import IndexReport
-from prefrag.indexing.uploads import add_uploads
 from prefrag.pipelines.loading import YAML_PIPELINES, read_block
-from prefrag.server import collection_pipelines, collection_routes, collections
+from prefrag.server.access.keys import ANYONE, Access
 from prefrag.server.app import create_app
-from prefrag.server.keys import ANYONE, Access
+from prefrag.server.library import collection_pipelines, collection_routes, collections
 from tests.fakes import CALLS
 from tests.indexes import index_of
 from tests.pipelines.scripted import answer, scripted_block, search, write_yaml

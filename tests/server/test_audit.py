@@ -10,9 +10,9 @@ from unittest.mock import Mock
 import pytest
 from starlette.testclient import TestClient
 
-from prefrag.components.audit_log import AuditLogFailed
+from prefrag.audit_log import AuditLogFailed
+from prefrag.server.access.keys import add_key
 from prefrag.server.app import create_app
-from prefrag.server.keys import add_key
 from tests.cli.running import prefrag
 from tests.fakes import CALLS
 

@@ -10,7 +10,7 @@ import prefrag
 
 QUESTION = {"question": "In which year did the yard that built alpha win the prize?"}
 WRAPPER = """
-from prefrag.server.wrapper import ServedPipeline
+from prefrag.server.chat.wrapper import ServedPipeline
 
 from .naming import PIPELINE
 

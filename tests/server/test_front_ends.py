@@ -8,8 +8,8 @@ import pytest
 from markdown_it import MarkdownIt
 from starlette.testclient import TestClient
 
-from prefrag.server.chat_text import write_content
-from prefrag.server.conversation import split_conversation
+from prefrag.server.chat.chat_text import write_content
+from prefrag.server.chat.conversation import split_conversation
 from tests.fakes import CALLS
 from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search, verdict

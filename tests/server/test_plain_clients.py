@@ -7,7 +7,7 @@ from typing import Any
 import openai
 import pytest
 
-from prefrag.server.open_webui import PREFIX
+from prefrag.server.chat.open_webui import PREFIX
 from tests.fakes import CALLS
 from tests.server.test_chat import CONTENT, QUESTION
 

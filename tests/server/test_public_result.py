@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from prefrag.components.generators.chat_model import ChatModel
-from prefrag.server.keys import ANYONE, AT_TERMINAL, OWNER, Access, current_access
+from prefrag.server.access.keys import ANYONE, AT_TERMINAL, OWNER, Access, current_access
 from prefrag.server.public_result import Installation
 
 

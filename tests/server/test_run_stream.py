@@ -8,7 +8,7 @@ from hayhooks import SSEStream
 from starlette.testclient import TestClient
 
 from prefrag.pipelines.loading import find
-from prefrag.server.served_pipelines import prepare_pipeline
+from prefrag.server.chat.served_pipelines import prepare_pipeline
 from tests.fakes import CALLS
 from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from prefrag.components.state.state_builder import StateBuilder
 from prefrag.components.web.query_origin import reason_to_withhold
-from prefrag.server.conversation import split_conversation
+from prefrag.server.chat.conversation import split_conversation
 from tests.components.generators.fake_model_server import FakeModelServer
 from tests.fakes import CALLS
 from tests.for_each import for_each

@@ -15,12 +15,12 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from starlette.testclient import TestClient
 
 from prefrag import pipelines
-from prefrag.components.tracing import measure, measure_run, outgoing_trace
 from prefrag.pipelines.sent_to_models import write_sent_to_models
-from prefrag.server.log import configure_log
+from prefrag.server.http.log import configure_log
+from prefrag.tracing import measure, measure_run, outgoing_trace
 from tests.pipelines.scripted import answer, scripted, search
 from tests.python_process import run_python
-from tests.server.test_mcp_tools import CALL, HEADERS
+from tests.server.chat.test_mcp_tools import CALL, HEADERS
 
 pytestmark = pytest.mark.skipif(not hasattr(tracing, "OpenTelemetryTracer"), reason="Haystack 3 ships no tracer")
 PRIVATE = ("privquestion", "privturn", "privdocument", "privinstruction", "privquery", "privpassage", "privanswer")

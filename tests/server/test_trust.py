@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 from starlette.testclient import TestClient
 
-from prefrag.server.keys import add_key
-from prefrag.server.page_token import PageToken, offer_tokens
+from prefrag.server.access.keys import add_key
+from prefrag.server.access.page_token import PageToken, offer_tokens
 
 Serve = Callable[..., TestClient]
 NAMES = "/access /pipelines /status /status/prefrag /models /v1/models /open-webui/v1/models /openapi.json /collections"
@@ -46,7 +46,7 @@ def bearer(key: str) -> dict[str, str]:
 def terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[[], str]]:
     """A terminal; returns the token that it showed last."""
     shows = SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True))
-    monkeypatch.setattr("prefrag.server.page_token.sys", shows)
+    monkeypatch.setattr("prefrag.server.access.page_token.sys", shows)
     with offer_tokens("127.0.0.1", 1416):
         yield lambda: re.findall(r"http://127\.0\.0\.1:1416/#token=(\S+)\n", capsys.readouterr().out)[-1]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from prefrag.server.keys import add_key
+from prefrag.server.access.keys import add_key
 from tests.fakes import CALLS
 
 QUESTION = {"question": "In which year did the yard that built alpha win the prize?"}

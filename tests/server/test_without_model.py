@@ -11,10 +11,10 @@ from prefrag.components.loop.follow_up_rewriter import ASKS_BACK
 from prefrag.components.reader import extractive_reader
 from prefrag.components.text.sentences import shown_sentences
 from prefrag.pipelines.loading import find
-from prefrag.server.chat_text import strip_notes, write_content
-from prefrag.server.conversation import split_conversation
-from prefrag.server.readiness import find_outages
-from prefrag.server.served_pipelines import prepare_pipeline
+from prefrag.server.chat.chat_text import strip_notes, write_content
+from prefrag.server.chat.conversation import split_conversation
+from prefrag.server.chat.served_pipelines import prepare_pipeline
+from prefrag.server.http.readiness import find_outages
 from tests.fakes import CALLS
 from tests.for_each import for_each
 from tests.hostile_passages import PASSAGES

@@ -13,7 +13,6 @@ from prefrag.components.generators.chat_model import ChatModel
 from prefrag.components.generators.model_call import ChatGenerator
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
-from prefrag.components.settings import models
 from prefrag.evaluation.datasets import load_questions, read_passages
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.part_files import digest_prompts
@@ -22,6 +21,7 @@ from prefrag.evaluation.question import Question
 from prefrag.evaluation.runs.run_folder import RunFolder, add_line, read_lines, replace_file
 from prefrag.pipelines.asking import RunFailed, ask_async
 from prefrag.pipelines.runners.runner import Runner, make_runner
+from prefrag.settings import models
 from prefrag.training.dataset import Dataset
 from prefrag.training.judge_dpo.candidates import JudgedStep, draw
 from prefrag.training.judge_dpo.labels import GoldModel, GoldPassages, Labels, fold

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from prefrag.components.worker_options import RayCluster, Workers
 from prefrag.training.commands import Datasets, Model, read_datasets, say
+from prefrag.worker_options import RayCluster, Workers
 
 # Heavy modules are imported inside the functions that use them, so that --help answers at once.
 Experiment = Annotated[Path | None, typer.Option(metavar="FILE.yaml", help="A file of settings, see docs/training.md.")]
@@ -88,7 +88,7 @@ def make_gold_model(url: str | None, model: str | None) -> Any:
     from haystack.components.generators.chat import OpenAIChatGenerator
     from haystack.utils import Secret
 
-    from prefrag.components.settings import settings
+    from prefrag.settings import settings
 
     # The client insists on a key. A local server accepts any key.
     key = Secret.from_token(settings.gold_api_key or "none")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from prefrag.components.errors import BadInput
+from prefrag.errors import BadInput
 
 _PARTS = {  # the names that llama.cpp gives to the weights of a layer
     "self_attn.q_proj": "attn_q",

@@ -16,8 +16,8 @@ import transformers
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
-from prefrag.components.errors import Missing
 from prefrag.components.pair_classifier.transformer_pair_scorer import QUESTION_TOKENS, encode_pairs, fewest_tokens
+from prefrag.errors import Missing
 from prefrag.evaluation.simulated_reader.gold import fold_words
 from prefrag.training.begun import check_begun, digest
 from prefrag.training.card import table, write_card

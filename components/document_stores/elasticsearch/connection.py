@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from prefrag.components.errors import Missing
-from prefrag.components.settings import settings
+from prefrag.errors import Missing
+from prefrag.settings import settings
 
 
 def connection_settings(hosts: Any = None) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
     own_index,
     resolve_index,
 )
-from prefrag.components.settings import settings
+from prefrag.settings import settings
 
 _CHECKED_CHARACTERS = 200
 # How Haystack's stores call the types of metadata.

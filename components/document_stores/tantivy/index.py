@@ -25,8 +25,8 @@ from prefrag.components.document_stores.tantivy.analysis import DEFAULT_LANGUAGE
 from prefrag.components.document_stores.tantivy.commit import Commit
 from prefrag.components.document_stores.tantivy.damage import explain_failure
 from prefrag.components.document_stores.tantivy.schema import ANALYZER, exact_term, index_schema, to_tantivy
-from prefrag.components.errors import NO_ROOM
 from prefrag.components.text.title_mentions import title_key
+from prefrag.errors import NO_ROOM
 
 # Increase this number when you change the schema or the analysis: indexes with another number are refused.
 _FORMAT = 2

@@ -16,8 +16,8 @@ from haystack.document_stores.types import DuplicatePolicy
 
 import prefrag
 from prefrag.components.document_stores.tantivy.index import index_exists, open_for_writing
-from prefrag.components.settings import settings
 from prefrag.components.text.passage_record import read_passages
+from prefrag.settings import settings
 
 INDEX_VARIABLE = "PREFRAG_INDEX"
 DEFAULT_INDEX = "default"

@@ -8,11 +8,11 @@ from haystack import Document, Pipeline
 from haystack_integrations.components.websearch.ddgs import DDGSWebSearch
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.errors import BadInput
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.source_rules import SourceRules
 from prefrag.components.state.state_builder import StateBuilder
+from prefrag.errors import BadInput
 from tests.fakes import ScriptedRetriever
 from tests.indexes import index_of
 

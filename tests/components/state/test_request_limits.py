@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from prefrag.components.errors import BadInput
 from prefrag.components.state.request_limits import check_filters, check_question, keep_newest_turns
 from prefrag.components.state.state_builder import StateBuilder
+from prefrag.errors import BadInput
 from prefrag.pipelines import ask_async
 from tests.for_each import for_each
 from tests.pipelines.scripted import answer, scripted

@@ -3,9 +3,9 @@
 import pytest
 from haystack import Pipeline
 
-from prefrag.components.errors import BadInput
 from prefrag.components.state.run_options import CHAT, REST, STATE, RunOptions, options_of, read_options
 from prefrag.components.state.state_builder import StateBuilder
+from prefrag.errors import BadInput
 from tests.for_each import for_each
 
 

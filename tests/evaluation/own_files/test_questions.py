@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from prefrag.components.errors import BadInput
+from prefrag.errors import BadInput
 from prefrag.evaluation.datasets import load_questions
 from prefrag.evaluation.own_files import checks
 from prefrag.evaluation.own_files.checks import find_faults, read_questions

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from prefrag.collections import embedding
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.web.web_retriever import WebRetriever
 from prefrag.evaluation.pipeline_under_test.experiment import Experiment
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.simulated_reader import SimulatedReader
-from prefrag.indexing import embedding
 from prefrag.pipelines.loading import Pipeline, find, load, read_block
 from tests.evaluation.pipeline_under_test.lighthouse import SERVER, blocks, setup
 from tests.for_each import for_each

@@ -13,8 +13,8 @@ from haystack import Document
 from typer.testing import CliRunner
 
 from prefrag.cli.main import train
-from prefrag.components.errors import Missing
 from prefrag.components.pair_classifier.transformer_pair_scorer import TransformerPairScorer
+from prefrag.errors import Missing
 from prefrag.training.dataset import Dataset
 from tests.training.towns import write_dataset
 

@@ -15,8 +15,8 @@ from haystack import Document
 from typer.testing import CliRunner
 
 import prefrag.training.pair_classifier.trees
-from prefrag import indexing
 from prefrag.cli.main import train
+from prefrag.collections import indexing
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.loop.question_as_query import QuestionAsQuery
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier

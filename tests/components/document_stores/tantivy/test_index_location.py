@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from haystack import Document
 
+from prefrag.collections.stores import index_lock
 from prefrag.components.document_stores.tantivy import index_location
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import (
@@ -18,7 +19,6 @@ from prefrag.components.document_stores.tantivy.index_location import (
     resolve_web_index,
     set_index_variable,
 )
-from prefrag.indexing.stores import index_lock
 from tests.components.document_stores.tantivy.passages import content
 
 pytestmark = pytest.mark.usefixtures("data")

@@ -1,0 +1,57 @@
+"""Read the chapters of an EPUB in order. An EPUB is a zip archive of HTML pages."""
+
+import io
+import posixpath
+import zipfile
+from typing import NamedTuple
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+from prefrag.indexing.file_forms import FORMS, HTML
+from prefrag.indexing.readers.office_files import XML_BEGINNING, check_package, check_xml
+from prefrag.indexing.readers.text_decoding import decode_text
+from prefrag.indexing.report import CannotRead
+
+_CONTAINER = "META-INF/container.xml"
+_ENCRYPTION = "META-INF/encryption.xml"
+_PAGE_TYPES = ("application/xhtml+xml", "text/html")
+
+
+class Book(NamedTuple):
+    """The content of an EPUB."""
+
+    title: str
+    chapters: list[str]  # as HTML
+
+
+def read_epub(data: bytes) -> Book:
+    """Read the title of a book, and its pages in reading order."""
+    # A DOCTYPE can define dangerous entities, but only in XML. The pages are read as HTML, so they may have a DOCTYPE.
+    check_package(data, may_have_doctype=True)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = set(archive.namelist())
+        root = _parse(archive, names, _CONTAINER).find(".//{*}rootfile")
+        place = "" if root is None else root.get("full-path", "")
+        listing = _parse(archive, names, place)
+        items = {item.get("id"): item for item in listing.iterfind("{*}manifest/{*}item")}
+        listed = (items.get(reference.get("idref")) for reference in listing.iterfind("{*}spine/{*}itemref"))
+        pages = (item.get("href", "") for item in listed if item is not None and item.get("media-type") in _PAGE_TYPES)
+        paths = dict.fromkeys(
+            posixpath.normpath(posixpath.join(posixpath.dirname(place), unquote(page))) for page in pages
+        )
+        if any(archive.getinfo(path).file_size > FORMS[HTML].most_bytes for path in names & paths.keys()):
+            raise CannotRead("one of its pages is too large to be read")
+        try:
+            chapters = [decode_text(archive.read(path)) for path in paths if path in names]
+        except CannotRead:
+            if _ENCRYPTION in names:
+                raise CannotRead("it is protected against copying") from None
+            raise
+        return Book(listing.findtext("{*}metadata/{*}title") or "", chapters)
+
+
+def _parse(archive: zipfile.ZipFile, names: set[str], place: str) -> ElementTree.Element:
+    if place not in names:
+        raise CannotRead(f"it has no {place or 'list of its pages'}; it may be damaged")
+    check_xml(archive.read(place)[: XML_BEGINNING + 1], place)
+    return ElementTree.fromstring(archive.read(place))

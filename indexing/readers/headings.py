@@ -1,0 +1,143 @@
+"""Find the headings of a file in its converted text, so that each passage can name its section.
+
+Before the conversion, a mark is put in front of each heading. The mark is a number between two rare characters. The
+converter copies it with the heading. Before the text is split into passages, :meth:`Outline.read` removes the marks.
+The functions here put marks into Markdown and HTML. A converter for another format calls :meth:`Outline.mark`, and
+writes the mark at the beginning of the heading's line.
+"""
+
+import html
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from prefrag.components.text.sentences import cut_text
+from prefrag.indexing.readers.wrapped_lines import unwrap_lines
+
+# A rare character that nobody types. It is printable, because the extraction from HTML drops unprintable characters. It
+# is a punctuation mark, so that Markdown emphasis right after it still works.
+_SIGN = "\u205c"
+# If the converter dropped the words of a heading, only the mark is left in the line, so the line end is removed too.
+_MARK = re.compile(rf"{_SIGN}([0-9]{{1,7}}){_SIGN}(?:[^\S\n]{{0,9}}\n)?")
+_HTML_HEADING = re.compile(r"<(/?)h([1-6])(?:\s[^<>]{0,1000})?>", re.IGNORECASE)
+# Matches the tags between a heading and the next text.
+_HTML_TAGS = re.compile(r"(?:\s++|<(?!/?h[1-6]\b|script\b|style\b|!)[^<>]{1,1000}>){0,30}+(?=[^\s<])", re.IGNORECASE)
+_HTML_BREAK = re.compile(r"<(?:br|p|div|li|td)\b[^<>]*>", re.IGNORECASE)
+_MOST_READ = 2_000  # only so many characters of a heading are read
+_MOST_CHARACTERS = 120  # longer headings are cut to this length
+# The maximum level, as in Word. If a file claimed thousands of levels, each passage would get as many headings.
+_MOST_LEVELS = 9
+
+
+class Heading(NamedTuple):
+    """A heading in a text."""
+
+    place: int  # the position of the heading in the text, in characters
+    level: int
+    words: str
+
+
+class Outline:
+    """The headings of one file, in order. It makes a mark for each, and finds the marks in the converted text."""
+
+    def __init__(self) -> None:
+        self._headings: list[tuple[int, str]] = []
+        self.loss = ""  # says which parts of the file could not be read
+
+    def mark(self, level: int, words: str) -> str:
+        """Add the next heading of the file. Returns the mark to write before it, or "" if the heading has no words."""
+        words = " ".join(words[:_MOST_READ].split())
+        if not words:
+            return ""
+        self._headings.append((min(level, _MOST_LEVELS), cut_text(words, _MOST_CHARACTERS, "...")))
+        return f"{_SIGN}{len(self._headings) - 1}{_SIGN}"
+
+    def read(self, marked: str) -> tuple[str, list[Heading]]:
+        """Remove the marks from a converted text. Returns the text and its headings with their positions."""
+        pieces: list[str] = []
+        found: list[Heading] = []
+        length = end = 0
+        following = 0
+        for mark in _MARK.finditer(marked):
+            pieces.append(marked[end : mark.start()])
+            length += len(pieces[-1])
+            end = mark.end()
+            if following <= (number := int(mark[1])) < len(self._headings):
+                found.append(Heading(length, *self._headings[number]))
+                following = number + 1
+        return "".join([*pieces, marked[end:]]), found
+
+
+def mark_markdown(text: str, outline: Outline) -> str:
+    """Mark the headings of a Markdown text, except in code blocks, and write each paragraph on one line."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt()
+    # Split where the parser does, because its line numbers are used below.
+    lines: list[str | None] = [*re.sub(r"\r\n?", "\n", text).split("\n")]
+    for opening, content in pairwise(MarkdownIt().disable("inline").parse(text)):
+        if opening.type not in ("heading_open", "paragraph_open") or opening.map is None:
+            continue
+        source, (number, end) = content.content.partition("\n")[0], opening.map
+        before, found, after = (lines[number] or "").partition(source) if source else ("", "", "")
+        if found and opening.type == "paragraph_open":
+            # Two spaces at the end of a line mean that its line break must stay.
+            if end - number > 1 and "  \n" not in content.content:
+                hang = re.sub(r"[^>\s]", " ", before)
+                lines[number] = before + unwrap_lines(content.content).replace("\n", f"\n{hang}")
+                lines[number + 1 : end] = [None] * (end - number - 1)
+        elif found:
+            shown = [
+                child for inline in parser.parseInline(content.content[:_MOST_READ]) for child in inline.children or ()
+            ]
+            words = "".join(child.content if child.type in ("text", "code_inline") else " " for child in shown)
+            lines[number] = f"{before}{outline.mark(int(opening.tag[1:]), words)}{found}{after}"
+    return "\n".join(line for line in lines if line is not None)
+
+
+def mark_html(text: str, outline: Outline) -> str:
+    """Mark each heading, and repeat the mark before the next text, because the extraction drops many headings."""
+    pieces: list[str] = []
+    end = 0
+    for opening, closing in pairwise(_HTML_HEADING.finditer(text)):
+        if opening[1] or not closing[1]:
+            continue
+        inner = text[opening.end() : min(closing.start(), opening.end() + _MOST_READ)]
+        words = html.unescape(re.sub(r"<[^<>]*>", "", _HTML_BREAK.sub(" ", inner)))
+        # A pilcrow at the end is only the label of a link to the heading.
+        mark = outline.mark(int(opening[2]), words.strip().removesuffix("\u00b6"))
+        pieces += [text[end : opening.end()], mark, text[opening.end() : closing.end()]]
+        end = closing.end()
+        if tags := _HTML_TAGS.match(text, end):
+            pieces += [tags[0], mark]
+            end = tags.end()
+    return "".join([*pieces, text[end:]])
+
+
+class Sections(NamedTuple):
+    """The sections that a passage lies in."""
+
+    main: str | None  # the headings of the section that holds most of the passage, such as "Setup > Linux"
+    begins: Sequence[tuple[int, str]] = ()  # for each of several sections: its start in the passage, and its headings
+
+
+def find_sections(parts: Sequence[str], headings: Sequence[Heading]) -> list[Sections]:
+    """Find the sections of each passage. ``parts`` are all passages of a text, in order."""
+    begins, names, above = [0], [""], list[Heading]()
+    for heading in headings:
+        above = [*(one for one in above if one.level < heading.level), heading]
+        begins.append(heading.place)
+        names.append(" > ".join(one.words for one in above))
+    found: list[Sections] = []
+    begin = 0
+    for part in parts:
+        end = begin + len(part)
+        first, after = bisect_right(begins, begin) - 1, bisect_left(begins, end)
+        borders = [begin, *begins[first + 1 : after], end]
+        lengths = [stop - start for start, stop in pairwise(borders)]
+        inside = [(start - begin, name) for start, name in zip(borders, names[first:after], strict=False)]
+        found.append(Sections(names[first + lengths.index(max(lengths))] or None, inside if inside[1:] else ()))
+        begin = end
+    return found

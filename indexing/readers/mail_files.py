@@ -1,0 +1,121 @@
+"""Read a single mail (`.eml`) or all mails of a mailbox (`.mbox`), with their attachments."""
+
+import email
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from email.header import decode_header, make_header
+from email.message import Message
+from email.policy import Compat32
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple
+
+from prefrag.components.text.sentences import cut_text
+from prefrag.components.text.unicode_form import is_text
+from prefrag.indexing.readers.text_decoding import decode_text
+from prefrag.indexing.report import TOO_DEEP, CannotRead
+
+# Matches the line that begins each mail in a mailbox. Inside a mail, such a line is escaped and does not match.
+_FROM = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
+_MOST_HEAD = 500
+_MOST_PARTS = 1_000
+_MOST_FIELD = 2_000
+_FORWARDED = "message/rfc822"
+_HEAD = ("From", "To", "Cc", "Date", "Subject")
+
+
+class Mail(NamedTuple):
+    """The content of a mail."""
+
+    subject: str
+    head: str  # the header lines From, To, Cc, Date and Subject
+    fields: dict[str, str]  # the same, with keys in small letters; the date is written as 2026-03-04
+    texts: list[str]  # the parts in plain text
+    html: str  # the parts in HTML; empty if there is plain text
+    attachments: list[tuple[str, bytes]]  # the name and the content of each
+
+
+class _ShortFields(Compat32):
+    """Cuts long header fields, because the time to read a field's parameters grows with the square of its length."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        return name, value[:_MOST_FIELD]
+
+
+def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
+    """Read one mail, or all mails of a mailbox. If a mail cannot be read, yield the error in its place."""
+    begins = [found.span() for found in _FROM.finditer(data)] if is_mailbox else [(0, 0)]
+    if not begins:
+        raise CannotRead("there is no mail in it")
+    ends = [*(begin for begin, _ in begins[1:]), len(data)]
+    for (_, begin), end in zip(begins, ends, strict=True):
+        try:
+            yield _read_mail(data[begin:end])
+        except MemoryError:
+            raise
+        # For a malformed mail, the library raises almost any kind of exception.
+        except Exception as error:
+            is_deep = isinstance(error, RecursionError)
+            yield CannotRead(TOO_DEEP if is_deep else f"it cannot be read as mail ({error})")
+
+
+def _read_mail(data: bytes) -> Mail:
+    message = email.message_from_bytes(data, policy=_ShortFields())
+    head = {name: value for name in _HEAD if (value := _header(message, name))}
+    fields = {name.lower(): value for name, value in head.items() if name != "Date"}
+    with suppress(ValueError, OverflowError, TypeError):
+        fields["date"] = parsedate_to_datetime(head.get("Date", "")).date().isoformat()
+    texts, pages, attachments = list[str](), list[str](), list[tuple[str, bytes]]()
+    for part in _leaves(message):
+        # The name of an attachment may be a path on the sender's machine, so keep only the file name.
+        name = re.split(r"[\\/]", _words(part.get_filename()))[-1]
+        kind = part.get_content_type()
+        if kind == _FORWARDED:
+            inner = part.get_payload()[0]
+            attachments.append((f"{_header(inner, 'Subject') or 'forwarded'}.eml", inner.as_bytes()))
+        elif name:
+            attachments.append((name, _content(part)))
+        elif kind in ("text/plain", "text/html") and (text := _decode(part)).strip():
+            (texts if kind == "text/plain" else pages).append(text)
+    lines = "\n".join(f"{name}: {value}" for name, value in head.items())
+    return Mail(head.get("Subject", ""), lines, fields, texts, "" if texts else "\n".join(pages), attachments)
+
+
+def _leaves(message: Message) -> Iterator[Any]:
+    """Yield the parts of a mail that have content. A forwarded mail counts as a single part."""
+    waiting: list[Any] = [message]
+    for _ in range(_MOST_PARTS):
+        if not waiting:
+            return
+        part = waiting.pop()
+        content = part.get_payload()
+        if isinstance(content, list) and part.get_content_type() != _FORWARDED:
+            waiting += reversed(content)
+        elif not isinstance(content, list) or content:
+            yield part
+
+
+def _decode(part: Any) -> str:
+    # Skip a part that cannot be read as text, because the other parts may still be readable.
+    with suppress(CannotRead):
+        return decode_text(_content(part), part.get_content_charset())
+    return ""
+
+
+def _content(part: Any) -> bytes:
+    content = part.get_payload(decode=True)
+    return content if isinstance(content, bytes) else b""
+
+
+def _header(message: Any, name: str) -> str:
+    value = str(message.get(name) or "")[:_MOST_HEAD]
+    # If the encoding of the value is unknown or broken, the value is not decoded.
+    with suppress(Exception):
+        value = str(make_header(decode_header(value)))
+    return _words(value)
+
+
+def _words(value: object) -> str:
+    text = cut_text(" ".join(str(value or "").split()), _MOST_HEAD)
+    return text if is_text(text) else ""

@@ -1,0 +1,264 @@
+"""Turn tables, JSON and reStructuredText into plain text, and group the rows of tables into passages."""
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, groupby, repeat
+from typing import Any
+
+from prefrag.components.text.unicode_form import is_text
+from prefrag.indexing.passage_splitting import ENOUGH_WORDS, MOST_CHARACTERS, MOST_WORDS, split_into_passages
+from prefrag.indexing.readers.headings import Outline
+from prefrag.indexing.report import CannotRead
+
+_SEPARATORS = ",;\t|"
+# Excel writes and reads such a line above a table.
+_SEPARATOR_LINE = re.compile(rf"sep=([{_SEPARATORS}])\s*", re.IGNORECASE)
+_NUMBER = re.compile(r"[\s\d.,:/%+\-\u20ac$\u00a3()]*")
+# A year, a month, a day, or two years such as 2023/24.
+_TIME = re.compile(r"(?:19|20)\d\d(?:[-/]\d\d){0,2}")
+_LONGEST_NAME = 80
+_RULE = re.compile(r"[\s|+:=-]*")
+# The maximum length of a text. It can be far longer than the file, because a column name is repeated in each row.
+_MOST_TEXT = 100_000_000
+
+
+def read_csv(text: str) -> list[str]:
+    """Read a table of values that are separated by commas, semicolons, tabs or bars. Returns a line for each row."""
+    # Unlike `splitlines`, `StringIO` ends lines only at line breaks, and not at Unicode's other separators.
+    lines = io.StringIO(text, newline=None)
+    first = re.sub(r'"[^"]*"', "", next(filter(str.strip, lines), ""))
+    if declared := _SEPARATOR_LINE.fullmatch(first):
+        separator = declared[1]
+    else:
+        separator = max(_SEPARATORS, key=first.count)
+        lines.seek(0)
+    try:
+        return list(write_rows(csv.reader(lines, delimiter=separator, skipinitialspace=True)))
+    except csv.Error:
+        # If a quotation mark is not closed, for example, the rest of the file is a single value and may be too long.
+        return [line for line in map(_one_line, text.splitlines()) if line]
+
+
+def write_rows(rows: Iterable[Sequence[str]], *, has_header: bool = False) -> Iterator[str]:
+    """Write every row as `name: value; name: value`, or without names if the first row does not name the columns.
+
+    With `has_header`, the file itself says that the first row names the columns, so that they may be numbers.
+    """
+    return limit_text(_write_rows(rows, has_header))
+
+
+def limit_text(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines unchanged. Raises CannotRead as soon as they are too long in total."""
+    room = _MOST_TEXT
+    for line in lines:
+        room -= len(line)
+        if room < 0:
+            raise CannotRead(f"it has over {_MOST_TEXT // 10**6} million characters: split it into smaller files")
+        yield line
+
+
+def _write_rows(rows: Iterable[Sequence[str]], has_header: bool) -> Iterator[str]:
+    filled = filter(any, ([_one_line(value) for value in row] for row in rows))
+    first, second = next(filled, []), next(filled, [])
+    names = _number_names(first) if second and _are_names(first, second, has_header) else []
+    for row in chain([] if names else [first], [second], filled):
+        named = zip(chain(names, repeat("")), row, strict=False)
+        if line := "; ".join(f"{name}: {value}" if name else value for name, value in named if value):
+            yield line
+
+
+def _number_names(row: Sequence[str]) -> list[str]:
+    counts = Counter[str]()
+    names = []
+    for name in row:
+        counts[name.lower()] += 1
+        names.append(f"{name} {counts[name.lower()]}" if name and counts[name.lower()] > 1 else name)
+    return names
+
+
+def write_bar_tables(text: str) -> str:
+    """Replace tables that are drawn with bars, as in Markdown, by rows with the names of their columns."""
+    pieces: list[str] = []
+    for columns, group in groupby(text.split("\n"), key=_count_columns):
+        lines = list(group)
+        rows = [line for line in map(str.strip, lines) if not _RULE.fullmatch(line)]
+        cells = (line.strip("|").split("|") for line in rows)
+        is_framed = all(line.startswith("|") and line.endswith("|") for line in rows)
+        # Bars also occur in code. So a table must have a rule below its header, or a bar at both ends of each row.
+        if columns > 1 and rows and (len(rows) < len(lines) or (columns > 2 and is_framed)):
+            form = "".join(" " if _RULE.fullmatch(line.strip()) else "x" for line in lines).strip()
+            pieces += write_rows(cells, has_header=re.fullmatch("x x+", form) is not None)
+        elif columns == 2 and is_framed:
+            pieces += (": ".join(filter(None, map(_one_line, row))) for row in cells)
+        else:
+            pieces += lines
+    return "\n".join(pieces)
+
+
+def _count_columns(line: str) -> int:
+    line = re.sub(r"(?<=-)\+(?=-)", "|", line)
+    return line.strip().strip("|+").count("|") + ("|" in line)
+
+
+def pack_rows(text: str) -> list[str]:
+    """Group rows into passages. Only a row that is longer than a passage is split."""
+    passages: list[str] = []
+    current, words = "", 0
+    for line in text.splitlines(keepends=True):
+        line_words = len(line.split())
+        too_long = words + line_words > MOST_WORDS or len(current) + len(line) > MOST_CHARACTERS
+        if current and (too_long or words >= ENOUGH_WORDS or not line.strip()):
+            passages.append(current)
+            current, words = "", 0
+        if line_words > MOST_WORDS or len(line) > MOST_CHARACTERS:
+            passages += split_into_passages(line)
+            continue
+        current += line
+        words += line_words
+    return [*passages, current] if current else passages
+
+
+def _are_names(first: Sequence[str], second: Sequence[str], has_header: bool) -> bool:
+    """Check whether a first row names the columns: its values must be short, and not all the same.
+
+    Numbers are names only if the file says so, or if they are years, months or days in a row above other values.
+    """
+    values = [value for value in first if value]
+    if len({value.lower() for value in values}) < 2 or max(map(len, values)) > _LONGEST_NAME:
+        return False
+    columns = [column for column, value in enumerate(first) if value and _NUMBER.fullmatch(value)]
+    if has_header or not columns:
+        return True
+    times, below = [first[column] for column in columns], [second[column : column + 1] for column in columns]
+    is_row = all(map(_TIME.fullmatch, times)) and sorted(set(times)) in (times, times[::-1])
+    # A single year may belong to a row of values, so it must stand above a number that is no year.
+    is_above = [value for [value] in filter(any, below) if not _TIME.fullmatch(value)]
+    return is_row and bool(is_above) and (len(times) > 1 or all(map(_NUMBER.fullmatch, is_above)))
+
+
+# Names are cut to this many characters, because a name is repeated before each of its values.
+_MOST_NAME = 200
+
+
+def read_json(text: str) -> list[str]:
+    """Read a JSON text. Returns its values as lines."""
+    try:
+        # Keep numbers as text. Python numbers would lose digits, and Python refuses very long numbers.
+        return list(limit_text(_lines(json.loads(text, parse_int=str, parse_float=str, parse_constant=str), "")))
+    except RecursionError as error:
+        raise CannotRead("its values are nested too deeply") from error
+    except ValueError as error:
+        raise CannotRead(f"it is not JSON ({error})") from error
+
+
+def write_fields(fields: Mapping[str, Any]) -> str:
+    """Write each field of a front matter as a line."""
+    return "".join(f"{line}\n" for key, value in fields.items() for line in _lines({key: value}, "") if is_text(line))
+
+
+def _lines(value: Any, name: str) -> Iterator[str]:
+    values: list[str] = []
+    lists: list[tuple[str, Any]] = []
+    _collect(value, "", values, lists)
+    if values:
+        yield (f"{name}: " if name else "") + "; ".join(values)
+    for below, items in lists:
+        path = " > ".join(filter(None, (name, below)))[:_MOST_NAME]
+        for item in items:
+            yield from _lines(item, path)
+
+
+def _collect(value: Any, name: str, values: list[str], lists: list[tuple[str, Any]]) -> None:
+    """Add simple values, also of nested objects, to ``values``. Add lists that hold lists or objects to ``lists``."""
+    label = f"{name}: " if name else ""
+    if isinstance(value, dict):
+        for key, content in value.items():
+            _collect(content, f"{name} {_one_line(key)}".strip()[:_MOST_NAME], values, lists)
+    elif isinstance(value, list):
+        if any(isinstance(item, list | dict) for item in value):
+            lists.append((name, value))
+        elif simple := ", ".join(filter(None, map(_simple, value))):
+            values.append(label + simple)
+    elif simple := _simple(value):
+        values.append(label + simple)
+
+
+def _simple(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else _one_line(str(value))
+
+
+# With these settings of docutils, a file cannot include other files or change the settings, and nothing is printed.
+_SETTINGS = {
+    "file_insertion_enabled": False,
+    "raw_enabled": False,
+    "_disable_config": True,
+    "report_level": 5,
+    "halt_level": 5,
+    "warning_stream": False,
+    "syntax_highlight": "none",
+    "smart_quotes": False,
+    "doctitle_xform": False,
+    "output_encoding": "unicode",
+}
+_LEFT_OUT = ("comment", "substitution_definition", "target", "image", "raw", "label")
+
+
+def read_rst(text: str, outline: Outline) -> str:
+    """Turn reStructuredText into plain text with a mark at each heading.
+
+    Included files are left out. Directives that only Sphinx knows become text.
+    """
+    from docutils.core import publish_doctree
+
+    try:
+        blocks = list(_blocks(publish_doctree(text, settings_overrides=_SETTINGS), 0, outline))
+    except Exception:
+        # Any exception is possible, because docutils has no limit of depth, and some directives do not handle errors.
+        return text
+    # docutils returns nothing if a line of the text has more than 10,000 characters.
+    return "\n\n".join(blocks) if blocks else text
+
+
+def _blocks(node: Any, depth: int, outline: Outline) -> Iterator[str]:
+    from docutils import nodes
+
+    for child in node.children:
+        if isinstance(child, nodes.section):
+            yield from _blocks(child, depth + 1, outline)
+        elif isinstance(child, nodes.title):
+            words = _one_line(child.astext())
+            yield outline.mark(max(depth, 1), words) + words
+        elif isinstance(child, nodes.system_message):
+            # Such a message contains the text that docutils does not understand, such as a directive of Sphinx.
+            yield from (block.astext().strip() for block in child.children if isinstance(block, nodes.literal_block))
+        elif child.tagname in _LEFT_OUT:
+            continue
+        elif isinstance(child, nodes.table):
+            yield from _rows(child)
+        elif isinstance(child, nodes.bullet_list | nodes.enumerated_list):
+            yield "\n".join(f"- {_one_line(item.astext())}" for item in child.children)
+        elif isinstance(child, nodes.literal_block | nodes.line_block | nodes.doctest_block):
+            yield child.astext()
+        elif isinstance(child, nodes.definition_list_item | nodes.field):
+            yield ": ".join(_one_line(part.astext()) for part in child.children if part.astext().strip())
+        elif any(isinstance(below, nodes.Body | nodes.definition_list_item | nodes.field) for below in child.children):
+            yield from _blocks(child, depth, outline)
+        elif words := _one_line(child.astext()):
+            yield words
+
+
+def _rows(table: Any) -> Iterator[str]:
+    from docutils import nodes
+
+    rows = [[entry.astext() for entry in row.children] for row in table.findall(nodes.row)]
+    yield "\n".join(write_rows(rows, has_header=any(table.findall(nodes.thead))))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

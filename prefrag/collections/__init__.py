@@ -1,0 +1,1 @@
+"""Collections: the passages of indexed files, and how they change."""

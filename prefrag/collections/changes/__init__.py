@@ -1,0 +1,1 @@
+"""How the documents of a collection change: uploads, deletions, a followed folder."""

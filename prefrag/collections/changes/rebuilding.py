@@ -1,0 +1,145 @@
+"""Build a new Elasticsearch index while the old index is still searched, and then swap the two in one step."""
+
+import secrets
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from typing import Any
+
+from elastic_transport import TransportError
+from elasticsearch import ApiError, Elasticsearch, helpers
+from haystack.document_stores.errors import DocumentStoreError
+
+from prefrag.collections.changes.shared_uploads import UPLOAD_INDEX, change_shared
+from prefrag.collections.stores import ORIGIN_FIELDS, UPLOADED, connect_elasticsearch, is_own_mapping, make_index
+from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+from prefrag.errors import BadInput
+
+# The key in `_meta` under which a new index stores the name of the index that it replaces.
+REBUILD_OF = "prefrag_rebuild_of"
+_REPLICA_SECONDS = 20
+_CONFLICT = 409
+# How many seconds to wait for an upload that is being indexed.
+_UPLOAD_SECONDS = 900.0
+
+
+def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None = None, dense: bool = False) -> None:
+    """Replace an index with a new index in one step, so that no search finds only a part of the passages.
+
+    ``fill`` gets the name of the new index, fills this index, and returns how many passages it must hold. The old index
+    is searched until the new index is complete. Then the name becomes an alias of the new index. If this process is
+    killed, the old index stays, and the next rebuild deletes the unfinished index. If two rebuilds of an index run at
+    the same time, the earlier rebuild fails. Uploads to the old index are copied. Anything else written to the old
+    index meanwhile is lost. If the old index has vectors, ``fill`` must embed the passages, and ``dense`` must be true.
+    Raises :class:`BadInput` if the old index cannot be replaced, or DocumentStoreError if the new index is incomplete.
+    """
+    if name != name.lower():
+        raise BadInput(f"Elasticsearch takes only lower-case names of indexes: use '{name.lower()}'.")
+    new = f"{name}.{secrets.token_hex(4)}"
+    with connect_elasticsearch() as client:
+        old, mappings = _find_old(client, name)
+        meta = {key: value for key, value in mappings.get("_meta", {}).items() if key == "prefrag_web"}
+        if "embedding" in mappings.get("properties", {}) and not dense:
+            raise BadInput(f"The index '{name}' has vectors: rebuild it with --dense and the --model that made them.")
+        for left in _find_unfinished(client, name):
+            client.indices.delete(index=left, ignore_unavailable=True)
+        language = language or mappings.get("properties", {}).get("content", {}).get("analyzer") or "english"
+        mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language)
+        make_index(client, new, {**mapping, "_meta": {**meta, REBUILD_OF: name}})
+        made = _identify(client, new)
+        try:
+            expected = fill(new)
+            with change_shared(name, _UPLOAD_SECONDS) if client.indices.exists(index=UPLOAD_INDEX) else nullcontext():
+                # If ``fill`` wrote nothing, copy no uploads either. Then `_check_whole` refuses the empty index.
+                expected += _copy_uploads(client, old, new) if expected else 0
+                _check_whole(client, new, made, expected)
+                _swap(client, name, old, new)
+        except BaseException:
+            # If the new index cannot be deleted now, the next rebuild deletes it.
+            with suppress(ApiError, TransportError):
+                if not _holds_name(client, name, new):
+                    client.indices.delete(index=new, ignore_unavailable=True)
+            raise
+
+
+def find_rebuilt(client: Elasticsearch, name: str) -> str | None:
+    """Find the index that an alias stands for. Returns None if ``name`` is not the alias of a single rebuilt index."""
+    if not client.indices.exists_alias(name=name):
+        return None
+    found = client.indices.get_mapping(index=name)
+    names = [index for index, one in found.items() if one["mappings"].get("_meta", {}).get(REBUILD_OF) == name]
+    return names[0] if len(found) == len(names) == 1 else None
+
+
+def _find_old(client: Elasticsearch, name: str) -> tuple[str | None, dict[str, Any]]:
+    if not client.indices.exists(index=name):
+        return None, {}
+    found = client.indices.get_mapping(index=name)
+    if len(found) > 1:
+        raise BadInput(f"'{name}' is an alias of {len(found)} indexes: rebuild them one by one, by their own names.")
+    [(old, description)] = found.items()
+    if not is_own_mapping(description["mappings"].get("properties", {})):
+        raise BadInput(f"The Elasticsearch index '{name}' was not made by prefrag: choose another --index.")
+    return old, description["mappings"]
+
+
+def _find_unfinished(client: Elasticsearch, name: str) -> list[str]:
+    found = client.indices.get(index=f"{name}.*", features="aliases,mappings", expand_wildcards="all")
+    return [
+        index
+        for index, one in found.items()
+        if one["mappings"].get("_meta", {}).get(REBUILD_OF) == name and name not in one["aliases"]
+    ]
+
+
+def _copy_uploads(client: Elasticsearch, old: str | None, new: str) -> int:
+    """Copy uploaded passages to the new index if their ids are not in it yet. Returns how many were copied."""
+    if old is None:
+        return 0
+    uploaded = [{"prefix": {field: UPLOADED}} for field in ORIGIN_FIELDS]
+    hits = helpers.scan(client, index=old, query={"query": {"bool": {"should": uploaded}}})
+    actions = ({"_op_type": "create", "_id": hit["_id"], "_source": hit["_source"]} for hit in hits)
+    replies = list(helpers.streaming_bulk(client, actions, index=new, raise_on_error=False))
+    if refused := [reply["create"] for taken, reply in replies if not taken and reply["create"]["status"] != _CONFLICT]:
+        raise DocumentStoreError(f"Uploaded passages could not be copied ({refused[0].get('error')}).")
+    return sum(taken for taken, _ in replies)
+
+
+def _identify(client: Elasticsearch, index: str) -> str:
+    [one] = client.indices.get_settings(index=index).values()
+    return str(one["settings"]["index"]["uuid"])
+
+
+def _check_whole(client: Elasticsearch, index: str, made: str, expected: int) -> None:
+    # Wait for replicas that are still being made. Until they exist, there is only a single copy of the new index.
+    health = client.options(ignore_status=408).cluster.health(
+        index=index, wait_for_status="yellow", wait_for_no_initializing_shards=True, timeout=f"{_REPLICA_SECONDS}s"
+    )
+    client.indices.refresh(index=index)
+    reply = client.search(index=index, size=0, track_total_hits=True, allow_partial_search_results=False)
+    counted = reply["hits"]["total"]["value"]
+    if health["timed_out"] or not expected or counted != expected or _identify(client, index) != made:
+        raise DocumentStoreError(
+            f"The new index holds {counted:,} of {expected:,} passages and its health is {health['status']}, so the "
+            "old index stays in use. Check the nodes, and that no other rebuild of it is running. Then run this again."
+        )
+
+
+def _swap(client: Elasticsearch, name: str, old: str | None, new: str) -> None:
+    actions: list[dict[str, Any]] = []
+    aliases = {name}
+    if old is not None:
+        [one] = client.indices.get_alias(index=old).values()
+        aliases |= one["aliases"].keys()
+        # The cluster makes all these changes in one step, even if the new alias has the name of the old index.
+        actions.append({"remove_index": {"index": old}})
+    actions += [{"add": {"index": new, "alias": alias}} for alias in sorted(aliases)]
+    try:
+        client.indices.update_aliases(actions=actions)
+    except (ApiError, TransportError):
+        # The node may have failed only after it made the change, so check whether the alias has changed.
+        if not _holds_name(client, name, new):
+            raise
+
+
+def _holds_name(client: Elasticsearch, name: str, index: str) -> bool:
+    return bool(client.indices.exists_alias(name=name, index=index))

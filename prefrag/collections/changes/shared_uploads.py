@@ -1,0 +1,400 @@
+"""Change uploaded documents in Elasticsearch, where several servers may change them at the same time.
+
+Elasticsearch has no transactions, so each collection has a lock: a document in the index `prefrag-uploads`. The server
+that holds the lock first writes the uploaded files, and the steps of the change, into that index. Then it lists them in
+the lock, in a single write. From then on, the change is decided. If the server stops, the next server that takes the
+lock finishes a decided change. If the change was not decided yet, that server deletes what was written for it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import logging
+import threading
+import time
+import uuid
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from haystack import Document
+from haystack.document_stores.errors import DocumentStoreError
+
+from prefrag.collections import stores
+from prefrag.collections.changes.journal import WAIT_SECONDS
+from prefrag.file_lock import Busy
+
+# Imported only by type checkers. The client is slow to import, and most servers that import this module do not use it.
+if TYPE_CHECKING:
+    from elasticsearch import Elasticsearch
+
+logger = logging.getLogger(__name__)
+
+UPLOAD_INDEX = "prefrag-uploads"
+# The key in `_meta` that shows that an index was made by an upload.
+MADE_BY_UPLOAD = "prefrag_uploaded"
+_MAPPING = {
+    "dynamic": False,
+    "properties": {
+        "kind": {"type": "keyword"},
+        "collection": {"type": "keyword"},
+        "change": {"type": "keyword"},
+        "bytes": {"type": "long"},
+    },
+}
+# A file is stored in parts of this many bytes, one document for each part. In base64, a part is a third larger.
+_PART_BYTES = 750_000
+_BULK_BYTES = 10_000_000
+# If a server does not renew its lock for this many seconds, another server may take the lock. The other server counts
+# the seconds with its own clock, because the clocks of two servers may differ.
+LEASE_SECONDS = 15.0
+_BEAT_SECONDS = 3.0
+_POLL_SECONDS = 0.1
+_LOST_LOCK = "The change paused for too long, so another server may have begun a change: try again."
+_Version = Mapping[str, Any]
+
+
+class Room(NamedTuple):
+    """How much has been uploaded, to compare with the limits of uploads."""
+
+    files: int  # in one collection
+    bytes: int  # in one collection
+    collections: int  # the number of all collections that uploads have made
+    is_there: bool  # whether this collection has an index
+
+
+class SharedChanges:
+    """Takes the lock of a collection, and makes one change of the collection."""
+
+    def __init__(self, client: Elasticsearch, collection: str) -> None:
+        self.folder = uploaded_path(collection)
+        self._client = client
+        self._collection = collection
+        self._id = uuid.uuid4().hex
+        self._change: dict[str, Any] | None = None
+        self._version: _Version = {}
+        self._renewed = 0.0
+        self._one_at_a_time = threading.Lock()
+        self._over = threading.Event()
+        self._heart = threading.Thread(target=self._beat, daemon=True)
+
+    def take(self, wait: float) -> None:
+        """Take the lock, and finish or undo the change that a stopped server has left unfinished.
+
+        :raises Busy: When another server still holds the lock after ``wait`` seconds.
+        """
+        from elasticsearch import ConflictError
+
+        deadline = time.monotonic() + wait
+        seen: tuple[_Version, float] = ({}, 0.0)
+        while True:
+            try:
+                self._write_lock({"op_type": "create"})
+                dead = None
+                break
+            except ConflictError:
+                found = self._read_lock()
+            now = time.monotonic()
+            dead, version = found or (None, {})
+            if version != seen[0]:
+                seen = version, now
+            elif dead is not None and now - seen[1] > LEASE_SECONDS:
+                self._change = dead["holds"]
+                with suppress(ConflictError):
+                    self._write_lock(version)
+                    break
+                self._change = None
+            if now >= deadline:
+                raise Busy(
+                    f"Another server is still changing the documents of {self._collection} after {wait:g} seconds: "
+                    "try again."
+                )
+            time.sleep(_POLL_SECONDS)
+        self._heart.start()
+        if self._change is not None:
+            self._finish(self._change)
+            self._change = None
+            self._write_lock(self._version)
+        elif dead is not None:
+            forget_uploads(self._client, change=dead["change"])
+
+    def open(self) -> stores.PassageStore:
+        """Open the passages of the index. An index that does not exist counts as empty."""
+        try:
+            return stores.open_passages("elasticsearch", self._collection, change=True)
+        except FileNotFoundError:
+            from haystack.document_stores.in_memory import InMemoryDocumentStore
+
+            return stores.PassageStore(InMemoryDocumentStore())
+
+    def make(
+        self,
+        *,
+        added: Mapping[str, Path] = MappingProxyType({}),
+        removed: Iterable[str] = (),
+        written: Iterable[Document] = (),
+        outdated: Iterable[str] = (),
+        language: str | None = None,
+        drops: bool = False,
+    ) -> dict[str, str]:
+        """Make a change, as :meth:`prefrag.collections.changes.journal.LocalChanges.make` does.
+
+        :returns: The reasons why Elasticsearch refused passages, by the ids of the passages. If a passage of a file is
+            refused, the whole file is not indexed. If a passage of a corpus is refused, only this passage is left out.
+        """
+        from elasticsearch import ConflictError
+
+        files = [self._put_original(name, path) for name, path in added.items()]
+        steps = {"written": [each.to_dict() for each in written], "outdated": [*outdated]}
+        redo = self._put("redo", zlib.compress(json.dumps(steps).encode()))
+        records = [*map(self._record_id, (*added, *removed))]
+        earlier = self._client.mget(index=UPLOAD_INDEX, ids=records)["docs"] if records else []
+        held = {
+            "id": self._id, "files": files, "removed": [*removed], "redo": redo, "language": language, "drops": drops,
+            "replaced": {each["_source"]["name"]: each["_source"]["parts"] for each in earlier if each.get("found")},
+        }  # fmt: skip
+        self._check()
+        self._change = held
+        try:
+            self._write_lock(self._version)
+        except ConflictError as error:
+            self._change = None
+            raise Busy(_LOST_LOCK) from error
+        return self._finish(self._change)
+
+    def release(self) -> None:
+        """Give up the lock. If a decided change is unfinished, the lock stays, so that another server finishes it."""
+        from elasticsearch import ConflictError, NotFoundError
+
+        self._over.set()
+        if self._heart.ident is not None:
+            self._heart.join()
+        if self._change is None:
+            forget_uploads(self._client, change=self._id)
+        elif not self._change.get("done"):
+            return
+        with self._one_at_a_time, suppress(ConflictError, NotFoundError):
+            self._client.delete(index=UPLOAD_INDEX, id=self._lock_id, **self._version)
+
+    @property
+    def _lock_id(self) -> str:
+        return f"lock:{self._collection}"
+
+    def _read_lock(self) -> tuple[dict[str, Any], _Version] | None:
+        from elasticsearch import NotFoundError
+
+        try:
+            found = self._client.get(index=UPLOAD_INDEX, id=self._lock_id)
+        except NotFoundError:
+            return None
+        return found["_source"], {"if_seq_no": found["_seq_no"], "if_primary_term": found["_primary_term"]}
+
+    def _write_lock(self, condition: Mapping[str, Any]) -> None:
+        with self._one_at_a_time:
+            began = time.monotonic()
+            lock = {"kind": "lock", "collection": self._collection, "change": self._id, "holds": self._change}
+            # The heartbeat may have written the lock in the meantime, so use its newest version.
+            newest = self._version if self._version and "if_seq_no" in condition else condition
+            reply = self._client.index(index=UPLOAD_INDEX, id=self._lock_id, document=lock, **newest)
+            self._version = {"if_seq_no": reply["_seq_no"], "if_primary_term": reply["_primary_term"]}
+            self._renewed = began
+
+    def _beat(self) -> None:
+        from elastic_transport import TransportError
+        from elasticsearch import ApiError, ConflictError
+
+        while not self._over.wait(_BEAT_SECONDS):
+            try:
+                self._write_lock(self._version)
+            except ConflictError:
+                self._renewed = float("-inf")
+                return
+            except (ApiError, TransportError):
+                # The next heartbeat may still arrive in time.
+                continue
+
+    def _check(self) -> None:
+        """Raise Busy if another server may have taken the lock, for example while this process was suspended."""
+        if time.monotonic() - self._renewed > LEASE_SECONDS - _BEAT_SECONDS:
+            raise Busy(_LOST_LOCK)
+
+    def _put_original(self, name: str, path: Path) -> dict[str, Any]:
+        data = path.read_bytes()
+        parts = self._put(f"part:{_digest(name)}", data)
+        return {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(), "parts": parts}
+
+    def _put(self, what: str, data: bytes) -> list[str]:
+        from elasticsearch import helpers
+
+        ids = [f"{self._id}:{what}:{start}" for start in range(0, len(data), _PART_BYTES)]
+        common = {"kind": what.partition(":")[0], "collection": self._collection, "change": self._id}
+
+        def parts() -> Iterator[dict[str, Any]]:
+            for number, each in enumerate(ids):
+                self._check()
+                part = data[number * _PART_BYTES : (number + 1) * _PART_BYTES]
+                yield {"_id": each, **common, "data": base64.b64encode(part).decode("ascii")}
+
+        helpers.bulk(self._client, parts(), index=UPLOAD_INDEX, max_chunk_bytes=_BULK_BYTES)
+        return ids
+
+    def _finish(self, change: dict[str, Any]) -> dict[str, str]:
+        """Do the steps of a decided change. Some of them may have been done before."""
+        from elasticsearch import helpers
+
+        refused: dict[str, str] = {}
+        if change["drops"]:
+            # Delete only an index that an upload made. The command line may have made a new index with the same name.
+            if describe_index(self._collection)[1]:
+                self._client.indices.delete(index=self._collection, ignore_unavailable=True)
+            forget_uploads(self._client, collection=self._collection)
+        elif (steps := self._read_steps(change["redo"])) is not None:
+            refused, without = self._change_passages(steps, change["language"])
+            common = {"kind": "file", "collection": self._collection, "change": change["id"]}
+            kept = [each for each in change["files"] if each["name"] not in without]
+            actions = [{"_id": self._record_id(each["name"]), **common, **each} for each in kept]
+            helpers.bulk(self._client, actions, index=UPLOAD_INDEX)
+            parts = {**change["replaced"], **{e["name"]: e["parts"] for e in change["files"] if e["name"] in without}}
+            left = [part for parts_of_file in parts.values() for part in parts_of_file]
+            removed = [*map(self._record_id, change["removed"])]
+            _delete(self._client, [*left, *removed])
+            # The steps are deleted last, because without them everything counts as done.
+            _delete(self._client, change["redo"])
+        change["done"] = True
+        return refused
+
+    def _read_steps(self, redo: list[str]) -> dict[str, Any] | None:
+        """Read the steps of a change. Returns None if they were deleted, because then all of them are done."""
+        found = self._client.mget(index=UPLOAD_INDEX, ids=redo)["docs"]
+        if not all(each.get("found") for each in found):
+            return None
+        data = b"".join(base64.b64decode(each["_source"]["data"]) for each in found)
+        steps: dict[str, Any] = json.loads(zlib.decompress(data))
+        return steps
+
+    def _change_passages(self, steps: dict[str, Any], language: str | None) -> tuple[dict[str, str], set[str]]:
+        """Write and delete passages. Returns the refused passages, and the names of the files that are left out."""
+        from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+
+        written = [Document.from_dict(each) for each in steps["written"]]
+        outdated = set(steps["outdated"])
+        refused: dict[str, str] = {}
+        if not self._client.indices.exists(index=self._collection):
+            if not written:
+                return {}, set()
+            mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language or "english")
+            meta = {"prefrag_web": False, MADE_BY_UPLOAD: True}
+            stores.make_index(self._client, self._collection, {**mapping, "_meta": meta})
+        with closing(stores.open_passages("elasticsearch", self._collection, change=True)) as store:
+            for start in range(0, len(written), store.batch):
+                self._check()
+                refused |= store.write(written[start : start + store.batch])
+            without = {each.meta["file_path"] for each in written if each.id in refused and "file_path" in each.meta}
+            for path in without:
+                new = {each.id for each in written if each.meta.get("file_path") == path}
+                outdated -= {each.id for field in stores.ORIGIN_FIELDS for each in store.where(field, [path])}
+                outdated |= new
+            self._check()
+            store.delete_in_batches(outdated)
+            store.finish()
+        return refused, {Path(path).name for path in without}
+
+    def _record_id(self, name: str) -> str:
+        return f"file:{self._collection}:{_digest(name)}"
+
+
+@contextmanager
+def change_shared(collection: str, wait: float | None = None) -> Iterator[SharedChanges]:
+    """Lock a collection against changes by other servers. An interrupted change is first finished or undone."""
+    with stores.connect_elasticsearch() as client:
+        stores.make_index(client, UPLOAD_INDEX, _MAPPING, number_of_shards=1, hidden=True)
+        changes = SharedChanges(client, collection)
+        try:
+            changes.take(WAIT_SECONDS if wait is None else wait)
+        except BaseException:
+            changes._over.set()
+            raise
+        try:
+            yield changes
+        finally:
+            changes.release()
+
+
+def settle_shared_changes() -> None:
+    """Finish or undo the changes that stopped servers have left unfinished, in all collections."""
+    from elasticsearch import helpers
+
+    try:
+        with stores.connect_elasticsearch() as client:
+            if not client.indices.exists(index=UPLOAD_INDEX):
+                return
+            query = {"query": {"term": {"kind": "lock"}}}
+            held = [hit["_source"]["collection"] for hit in helpers.scan(client, index=UPLOAD_INDEX, query=query)]
+        for collection in held:
+            with suppress(Busy), change_shared(collection, LEASE_SECONDS + _BEAT_SECONDS):
+                pass
+    except DocumentStoreError as error:
+        logger.error("Changes of collections could not be finished or undone. %s", error)
+
+
+def forget_uploads(client: Elasticsearch, **term: str) -> None:
+    """Delete what the upload index holds for a collection, or for an undecided change. Locks stay."""
+    from elasticsearch import helpers
+
+    client.indices.refresh(index=UPLOAD_INDEX)
+    query = {"bool": {"filter": {"term": term}, "must_not": {"term": {"kind": "lock"}}}}
+    hits = helpers.scan(client, index=UPLOAD_INDEX, query={"query": query, "_source": False})
+    _delete(client, [hit["_id"] for hit in hits])
+
+
+def measure_uploads(collection: str) -> Room:
+    """Count the uploaded files and bytes of a collection, and the collections that uploads have made."""
+    query = {"bool": {"filter": [{"term": {"kind": "file"}}, {"term": {"collection": collection}}]}}
+    with stores.connect_elasticsearch() as client:
+        files = total = 0
+        if client.indices.exists(index=UPLOAD_INDEX):
+            found = client.search(
+                index=UPLOAD_INDEX,
+                size=0,
+                query=query,
+                track_total_hits=True,
+                aggs={"bytes": {"sum": {"field": "bytes"}}},
+                allow_partial_search_results=False,
+            )
+            files, total = found["hits"]["total"]["value"], int(found["aggregations"]["bytes"]["value"])
+        metas = client.indices.get_mapping(index="*", filter_path=f"*.mappings._meta.{MADE_BY_UPLOAD}")
+        return Room(files, total, len(metas), bool(client.indices.exists(index=collection)))
+
+
+def describe_index(collection: str) -> tuple[str | None, bool]:
+    """Find the language of an index, and whether it was made by an upload rather than by the command line."""
+    from elasticsearch import NotFoundError
+
+    with stores.connect_elasticsearch() as client, suppress(NotFoundError):
+        for one in client.indices.get_mapping(index=collection).values():
+            mappings = one["mappings"]
+            language = mappings.get("properties", {}).get("content", {}).get("analyzer")
+            return language, MADE_BY_UPLOAD in mappings.get("_meta", {})
+    return None, False
+
+
+def uploaded_path(collection: str) -> Path:
+    """Make the path under which an index lists uploaded files. It is the same on all machines, but exists on none."""
+    return Path(f"{stores.UPLOADED}{collection}")
+
+
+def _delete(client: Elasticsearch, ids: list[str]) -> None:
+    from elasticsearch import helpers
+
+    actions = ({"_op_type": "delete", "_id": each} for each in ids)
+    # Ignore errors, because some of the records may already be deleted.
+    helpers.bulk(client, actions, index=UPLOAD_INDEX, refresh=True, raise_on_error=False)
+
+
+def _digest(name: str) -> str:
+    return hashlib.blake2b(name.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,108 @@
+"""Index corpora and users' own files, and update the index when these files have changed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from haystack.document_stores.types import DocumentStore
+
+from prefrag.collections.changes.deletion import delete_documents, find_vanished, prune, prune_passages, select_below
+from prefrag.collections.corpora import index_corpus
+from prefrag.collections.files import index_files
+from prefrag.collections.index_list import list_documents
+from prefrag.collections.skipped_files import keep_skipped
+from prefrag.collections.stores import open_passages
+from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path
+from prefrag.indexing.discovery import CORPUS_SUFFIX, find_files, printable, real_path
+from prefrag.indexing.report import IndexReport, OnPlan, OnProgress, Tally
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from prefrag.pipelines.runners.runner import Runner
+
+__all__ = ["CORPUS_SUFFIX", "WEB_INDEX_SUFFIX", "delete_documents", "index", "list_documents", "prune"]
+
+WEB_INDEX_SUFFIX = "-web"
+
+
+def index(
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    index: str = DEFAULT_INDEX,
+    store: str | DocumentStore = "tantivy",
+    language: str | None = None,
+    split_sources: bool = False,
+    prune: bool = False,
+    on_progress: OnProgress | None = None,
+    on_plan: OnPlan | None = None,
+    runner: Runner | None = None,
+    top: Path | None = None,
+    links: bool = True,
+) -> IndexReport:
+    """Index corpora, files and folders.
+
+    A corpus is a JSONL file with one passage per line, or a JSON list of passages. Each passage has an `id`. A passage
+    is reported and skipped if an earlier line of the corpus, or another corpus, has the same id. Any other file is
+    split into passages if its suffix is in `file_forms.FORMATS`. If a file has changed since it was indexed, new
+    passages replace its old passages. Links are resolved, so no file is indexed twice. Hidden files are left out. A
+    file that cannot be read is reported and skipped, and its old passages stay in the index. When a file is deleted, or
+    a passage is removed from a corpus, the index keeps the passages until it is pruned.
+
+    A call does not repeat work that is already done, so after a crash the same call can simply be made again. New
+    passages are written before old passages are deleted, so a crash loses nothing.
+
+    :param paths: Corpora, files, and folders of them.
+    :param index: The name of the index. If there is no such index, it is made.
+    :param store: `tantivy`, `elasticsearch` (at `PREFRAG_ELASTICSEARCH_URL`), or any Haystack document store.
+    :param language: The language of the stemmer and the stop words of a new index. None means English.
+    :param split_sources: Whether to make a second index, with the suffix `-web`, that is searched in place of the web.
+        A line of a corpus goes to the first index if its `source` is `local`, to the second if it is `web`, and to both
+        if it is `both`. All other files go to the first index.
+    :param prune: Whether to delete, at the end, the passages of files and lines that no longer exist. Only the given
+        folders, and the folders of the given files, are checked.
+    :param on_progress: Called after every write and every file.
+    :param on_plan: Called before passages are pruned. Gets, for each file, the number of passages to delete.
+    :param runner: Converts the files, for example in several processes. By default, they are converted one by one.
+    :param top: Files in a folder below ``top`` that is called "drafts" or "old", for example, count as drafts or as
+        old. By default, each folder in ``paths`` is the top of its own files.
+    :param links: Whether links that lead out of ``top`` are followed. Links that lead on from there never are.
+    :returns: A report of what was indexed and what was skipped.
+    :raises FileNotFoundError: When a path does not exist. Then nothing is indexed.
+    :raises ValueError: When the store, the language or the name of the index is invalid.
+    :raises DocumentStoreError: When the store fails. Passages that ``on_progress`` counted as written are safe.
+    """
+    started = time.perf_counter()
+    report = IndexReport()
+    paths = list(paths)
+    files = list(find_files(paths, report, top, links))
+    local = open_passages(store, index, language=language, make=True)
+    web = None
+    if split_sources:
+        if not isinstance(store, str):
+            raise ValueError("split_sources needs a store that can hold two indexes: 'tantivy' or 'elasticsearch'.")
+        web = open_passages(store, index + WEB_INDEX_SUFFIX, language=language, make=True)
+
+    tally = Tally(report, sum(file.size for file in files), on_progress)
+    try:
+        index_files([file for file in files if not file.is_corpus], local, tally, runner)
+        for file in files:
+            if file.is_corpus:
+                index_corpus(file, local, web, tally)
+        real = [printable(real_path(path)) for path in paths]
+        for passages in filter(None, (local, web)):
+            if prune:
+                prune_passages(passages, report, concerns=select_below(real), on_plan=on_plan)
+            elif folders := [path for path in real if os.path.isdir(path)]:
+                vanished = find_vanished(passages, select_below(folders))
+                report.vanished += [path for path in vanished if path not in report.vanished]
+    finally:
+        for passages in filter(None, (local, web)):
+            passages.finish()
+    if store == "tantivy":
+        keep_skipped(index_path(index), report, real)
+    report.seconds = time.perf_counter() - started
+    return report

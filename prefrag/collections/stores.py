@@ -1,0 +1,461 @@
+"""Read and write the passages of any Haystack document store. In Elasticsearch, many are written in one request."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from haystack import Document
+from haystack.document_stores.errors import DocumentStoreError
+from haystack.document_stores.types import DocumentStore, DuplicatePolicy
+from haystack.utils import Secret
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index import index_exists
+from prefrag.components.document_stores.tantivy.index_location import (
+    DEFAULT_INDEX,
+    index_path,
+    make_data_directory,
+    resolve_index,
+)
+from prefrag.components.text.addresses import without_userinfo
+from prefrag.components.text.title_mentions import TITLE_KEY_FIELD, title_key
+from prefrag.errors import Missing
+from prefrag.file_lock import hold_lock
+from prefrag.settings import export_secrets, settings
+
+# These imports are only for type checkers. Functions import what they need, because the client is slow to import.
+if TYPE_CHECKING:
+    from elasticsearch import Elasticsearch
+    from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+
+# A passage of a file has the file's path in the metadata field `file_path`, a passage of a corpus in `corpus`.
+ORIGIN_FIELDS = {"file_path": "file", "corpus": "corpus"}
+# The prefix of the path of an uploaded file in an index that several machines share.
+UPLOADED = "upload:"
+STORES = ("tantivy", "elasticsearch")
+# Passages are collected in memory and written together, at the latest when they have this many bytes.
+MOST_BATCH_BYTES = 30_000_000
+_UNAVAILABLE = 503
+# How many seconds a request waits for a missing shard. If the shard has a copy, the copy soon takes over.
+_SHARD_SECONDS = 20
+_REQUEST_SECONDS = 30.0
+# How many seconds to wait for another process. It may need most of an hour to index millions of passages.
+WAIT_SECONDS = 7_200.0
+
+
+class PassageStore:
+    """Read and write passages through Haystack's DocumentStore protocol."""
+
+    # The maximum number of passages in one `write` or `delete`. It is large, because each call ends with a slow commit.
+    batch = 10_000
+    # The passages that were written but are not committed yet, by id. Only some subclasses commit later.
+    written: Mapping[str, Document] = MappingProxyType({})
+
+    def __init__(self, store: DocumentStore) -> None:
+        self._store = store
+
+    def by_id(self, ids: list[str]) -> dict[str, Document]:
+        """Get passages by their ids."""
+        if not ids:
+            return {}
+        direct: Callable[[list[str]], list[Document]] | None = getattr(self._store, "documents_by_id", None)
+        found = (
+            direct(ids)
+            if direct
+            else self._store.filter_documents({"field": "id", "operator": "in", "value": list(ids)})
+        )
+        return {document.id: document for document in found}
+
+    def where(self, field: str, values: Sequence[str | int]) -> Iterator[Document]:
+        """Find passages by the values of a metadata field."""
+        if values:
+            yield from self._store.filter_documents({"field": f"meta.{field}", "operator": "in", "value": list(values)})
+
+    def all(self) -> Iterator[Document]:
+        """Iterate over every passage."""
+        # Stream the documents if the store can, because that takes less memory.
+        stream: Callable[[], Iterable[Document]] | None = getattr(self._store, "iterate_documents", None)
+        yield from stream() if stream else self._store.filter_documents()
+
+    def count_origins(self) -> Counter[tuple[str, str | None]]:
+        """Count the passages of each file and corpus."""
+        found = self.count_terms()
+        return Counter(map(origin_of, self.all())) if found is None else found
+
+    def count_terms(self) -> Counter[tuple[str, str | None]] | None:
+        """Count as `count_origins` does, but a thousand times faster. Returns None if the store cannot do this."""
+        count: Callable[[str], dict[str, int]] | None = getattr(self._store, "count_values", None)
+        if count is None:
+            return None
+        found: Counter[tuple[str, str | None]] = Counter()
+        for field, kind in ORIGIN_FIELDS.items():
+            found.update({(kind, path): passages for path, passages in count(field).items()})
+        # Some passages may not be counted, because they have no path, or a path that is too long to be indexed.
+        return found if found.total() == self._store.count_documents() else None
+
+    def write(self, passages: list[Document]) -> dict[str, str]:
+        """Write passages. They replace passages with the same ids, and are safe when this returns."""
+        if passages:
+            self._store.write_documents(passages, policy=DuplicatePolicy.OVERWRITE)
+        return {}
+
+    def delete(self, ids: list[str]) -> None:
+        """Delete passages by their ids."""
+        if ids:
+            self._store.delete_documents(ids)
+
+    def delete_in_batches(self, ids: Iterable[str]) -> None:
+        """Delete any number of passages."""
+        listed = list(ids)
+        for start in range(0, len(listed), self.batch):
+            self.delete(listed[start : start + self.batch])
+
+    def finish(self) -> None:
+        """Make everything written and deleted visible to searches."""
+
+    def close(self) -> None:
+        """Close the connection to the server, if there is one."""
+
+
+class ElasticsearchPassageStore(PassageStore):
+    """Read and write the passages of an `ElasticsearchDocumentStore` with its client.
+
+    Haystack's own methods are slower: they wait for a refresh at every request, and list ten documents per request.
+    They also fail completely when a single document does not fit the mapping.
+    """
+
+    # Larger batches would only cost memory, because every acknowledged request is safe without a commit.
+    batch = 2_000
+    _LISTED = (
+        *("title", "file_path", "file_hash", "file_size", "split_count", "corpus"),
+        *("kind", "date", "date_in", "modified", "standing"),
+    )
+
+    def __init__(self, store: ElasticsearchDocumentStore, index: str, url: str) -> None:
+        """Wrap a store, and make its earlier changes visible to searches."""
+        super().__init__(store)
+        self._index = index
+        self._url = url
+        with explain_failures(url):
+            self._client = store.client
+            [description] = self._client.indices.get_mapping(index=index).values()
+        # Whether the mapping has a field for title keys (normalised titles). Without it, they would be indexed as text.
+        self._keeps_titles = TITLE_KEY_FIELD in description["mappings"].get("properties", {})
+        self.finish()
+
+    def by_id(self, ids: list[str]) -> dict[str, Document]:
+        """Get passages by their ids."""
+        found = {}
+        for start in range(0, len(ids), 1000):
+            with explain_failures(self._url):
+                reply = self._client.mget(
+                    index=self._index, ids=ids[start : start + 1000], source_excludes=[TITLE_KEY_FIELD]
+                )
+            for hit in reply["docs"]:
+                if error := hit.get("error"):
+                    raise DocumentStoreError(
+                        f"Elasticsearch at {self._url} could not read some of the passages: {error.get('reason')}"
+                    )
+                if hit.get("found"):
+                    found[hit["_id"]] = Document.from_dict(hit["_source"])
+        return found
+
+    def where(self, field: str, values: Sequence[str | int]) -> Iterator[Document]:
+        """Find passages by the values of a metadata field."""
+        if values:
+            yield from self._scan({"terms": {field: list(values)}})
+
+    def all(self) -> Iterator[Document]:
+        """Iterate over every passage."""
+        yield from self._scan({"match_all": {}})
+
+    def count_origins(self) -> Counter[tuple[str, str | None]]:
+        """Count the passages of each file and corpus."""
+        sources = [{field: {"terms": {"field": field, "missing_bucket": True}}} for field in ORIGIN_FIELDS]
+        pages: dict[str, Any] = {"size": 10_000, "sources": sources}
+        found: Counter[tuple[str, str | None]] = Counter()
+        while True:
+            with explain_failures(self._url):
+                reply = self._client.search(
+                    index=self._index,
+                    size=0,
+                    aggs={"origins": {"composite": pages}},
+                    # Otherwise the passages of missing shards would be left out without an error.
+                    allow_partial_search_results=False,
+                )
+            for bucket in reply["aggregations"]["origins"]["buckets"]:
+                found[origin_of(Document(meta=bucket["key"]))] += bucket["doc_count"]
+            if (after := reply["aggregations"]["origins"].get("after_key")) is None:
+                return found
+            pages["after"] = after
+
+    def write(self, passages: list[Document]) -> dict[str, str]:
+        """Write passages. They are safe when this returns, but searches find them only after :meth:`finish`."""
+        actions = []
+        for passage in passages:
+            source = _source(passage)
+            title = passage.meta.get("title")
+            if self._keeps_titles and title is not None and (key := title_key(str(title))):
+                source[TITLE_KEY_FIELD] = key
+            actions.append({"_op_type": "index", "_id": passage.id, "_source": source})
+        return self._bulk(actions)
+
+    def delete(self, ids: list[str]) -> None:
+        """Delete passages by their ids."""
+        if refused := self._bulk([{"_op_type": "delete", "_id": passage_id} for passage_id in ids]):
+            passage_id, reason = next(iter(refused.items()))
+            raise DocumentStoreError(
+                f"Elasticsearch did not delete {len(refused)} of {len(ids)} passages: '{passage_id}' ({reason})."
+            )
+
+    def finish(self) -> None:
+        """Make everything written and deleted visible to searches."""
+        with explain_failures(self._url):
+            self._client.indices.refresh(index=self._index)
+
+    def close(self) -> None:
+        """Close the connection to the server, if there is one."""
+        self._client.close()
+
+    def _bulk(self, actions: list[dict[str, Any]]) -> dict[str, str]:
+        from elasticsearch import helpers
+
+        refused = {}
+        with explain_failures(self._url):
+            replies = helpers.streaming_bulk(
+                # Try again several times, because a busy server refuses requests with status 429 for a while.
+                self._client,
+                actions,
+                index=self._index,
+                raise_on_error=False,
+                max_retries=5,
+                initial_backoff=1,
+                timeout=f"{_SHARD_SECONDS}s",
+            )
+            for accepted, reply in replies:
+                [(operation, item)] = reply.items()
+                if not accepted and not (operation == "delete" and item.get("status") == 404):
+                    error = item.get("error")
+                    if item.get("status") == _UNAVAILABLE:
+                        raise DocumentStoreError(
+                            f"A shard of the index '{self._index}' is missing, so not all passages could be "
+                            f"written: check the health of {self._url}, and try again."
+                        )
+                    refused[str(item["_id"])] = str(error.get("reason") if isinstance(error, dict) else error)
+        return refused
+
+    def _scan(self, query: dict[str, Any]) -> Iterator[Document]:
+        from elasticsearch import helpers
+
+        with explain_failures(self._url):
+            hits = helpers.scan(
+                self._client, index=self._index, query={"query": query, "_source": list(self._LISTED)}, size=5000
+            )
+            for hit in hits:
+                yield Document(id=hit["_id"], meta=hit["_source"])
+
+
+def open_passages(
+    store: str | DocumentStore,
+    index: str = DEFAULT_INDEX,
+    *,
+    language: str | None = None,
+    change: bool = False,
+    make: bool = False,
+) -> PassageStore:
+    """Open an index to read it or, with ``change``, to change it. With ``make``, the index is made if it is missing."""
+    if not isinstance(store, str):
+        return PassageStore(store)
+    if store == "tantivy":
+        if change or make:
+            path = index_path(index)
+        if not make:
+            path = resolve_index(index)
+        opened = TantivyDocumentStore(path=str(path), language=language)
+        if index_exists(path):
+            # This raises an error now, and not at the first write, if the language differs or files are damaged.
+            opened.count_documents()
+        return PassageStore(opened)
+    if store == "elasticsearch":
+        return _open_elasticsearch(index, language, make)
+    raise ValueError(f"There is no store '{store}': choose from {', '.join(STORES)}.")
+
+
+def _open_elasticsearch(index: str, language: str | None, make: bool) -> ElasticsearchPassageStore:
+    from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+
+    if index != index.lower():
+        raise ValueError(f"Elasticsearch takes only lower-case names of indexes: use '{index.lower()}'.")
+    mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language or "english")
+    with connect_elasticsearch() as client:
+        address = without_userinfo(settings.elasticsearch_url)
+        if client.indices.exists(index=index):
+            # The reply has a single mapping. If `index` is an alias, its key is the name of the real index.
+            [description] = client.indices.get_mapping(index=index).values()
+            properties = description["mappings"].get("properties", {})
+            _check_mapping(index, properties, language)
+        elif not make:
+            raise FileNotFoundError(
+                f"Elasticsearch at {address} has no index '{index}'. Make it with: "
+                f"prefrag index YOUR_FILES --store elasticsearch --index {index}"
+            )
+        else:
+            make_index(client, index, mapping)
+        check_shards(client, index, _SHARD_SECONDS)
+    store = elasticsearch_store(index=index, custom_mapping=mapping, request_timeout=_REQUEST_SECONDS)
+    return ElasticsearchPassageStore(store, index, address)
+
+
+def make_index(client: Elasticsearch, index: str, mapping: Mapping[str, Any], **more: Any) -> None:
+    """Make an index with the configured numbers of shards and replicas. Do nothing if the index already exists."""
+    from elasticsearch import BadRequestError
+
+    try:
+        client.indices.create(
+            index=index,
+            mappings=mapping,
+            settings={
+                "number_of_shards": settings.elasticsearch_shards,
+                "number_of_replicas": settings.elasticsearch_replicas,
+                **more,
+            },
+        )
+    except BadRequestError as error:
+        if error.error != "resource_already_exists_exception":
+            raise
+
+
+def check_shards(client: Elasticsearch, index: str, seconds: float) -> None:
+    """Refuse an index with a missing shard, because otherwise only the other shards would be counted and searched."""
+    health = client.options(ignore_status=408).cluster.health(
+        index=index, wait_for_status="yellow", timeout=f"{seconds:g}s"
+    )
+    if health["status"] == "red":
+        raise DocumentStoreError(
+            f"A shard of the Elasticsearch index '{index}' is missing, because its node has stopped or not yet "
+            "started: start the node, and try again."
+        )
+
+
+def elasticsearch_store(url: str | None = None, index: str = "default", **more: Any) -> ElasticsearchDocumentStore:
+    """Open the passages of an Elasticsearch index that `prefrag index` and `embed_index` have filled."""
+    from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+
+    from prefrag.components.document_stores.elasticsearch.connection import connection_settings
+    from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+
+    export_secrets()
+    given = {"request_timeout": 10, "custom_mapping": ElasticsearchMultiMatchRetriever.recommended_mapping(), **more}
+    return ElasticsearchDocumentStore(
+        index=index,
+        api_key=Secret.from_env_var("PREFRAG_ELASTICSEARCH_API_KEY", strict=False),
+        api_key_id=Secret.from_env_var("PREFRAG_ELASTICSEARCH_API_KEY_ID", strict=False),
+        **connection_settings(url),
+        **given,
+    )
+
+
+@contextmanager
+def index_lock(name: str, wait: float = WAIT_SECONDS, work: str | None = None) -> Iterator[None]:
+    """Hold the lock ``name``, a file in the data directory. Wait up to ``wait`` seconds if another process has it."""
+    with hold_lock(make_data_directory() / "locks" / f"{name}.lock", wait, work or f"making the index {name}"):
+        yield
+
+
+@contextmanager
+def connect_elasticsearch() -> Iterator[Elasticsearch]:
+    """Connect to the server at `PREFRAG_ELASTICSEARCH_URL`."""
+    with elasticsearch_client() as server, explain_failures(without_userinfo(settings.elasticsearch_url)):
+        yield server
+
+
+def elasticsearch_client() -> Elasticsearch:
+    """Make a client of the server at `PREFRAG_ELASTICSEARCH_URL`. The caller must close the client."""
+    from elasticsearch import Elasticsearch
+
+    from prefrag.components.document_stores.elasticsearch.connection import connection_settings
+
+    key: Any = settings.elasticsearch_api_key or None
+    if key and (key_id := settings.elasticsearch_api_key_id):
+        key = (key_id, key)
+    try:
+        return Elasticsearch(**connection_settings(), api_key=key, request_timeout=_REQUEST_SECONDS)
+    except Missing:
+        raise
+    except ValueError:
+        # The library's own message is left out, because it may repeat a password in the URL.
+        raise ValueError(
+            "PREFRAG_ELASTICSEARCH_URL is not the address of a server, such as http://127.0.0.1:9200. A user name and "
+            "a password before the host must be percent-encoded."
+        ) from None
+
+
+def is_own_mapping(properties: dict[str, Any]) -> bool:
+    """Check by the mapping of an Elasticsearch index whether prefrag made the index."""
+    return TITLE_KEY_FIELD in properties
+
+
+def _check_mapping(index: str, properties: dict[str, Any], language: str | None) -> None:
+    """Refuse an index of another program or language, because searches in it would find less, or nothing."""
+    analyzers = {field: properties.get(field, {}).get("analyzer", "none") for field in ("title", "content")}
+    if "none" in analyzers.values():
+        raise ValueError(
+            f"The Elasticsearch index '{index}' was not made by prefrag: its title and content are not analysed as "
+            "text of a language, so searches would find a fifth less. Choose another --index, or delete this index."
+        )
+    if language is not None and set(analyzers.values()) != {language}:
+        raise ValueError(
+            f"The Elasticsearch index '{index}' was made for '{analyzers['content']}', not for '{language}'. Choose "
+            "another --index, or leave the language out."
+        )
+
+
+def _source(passage: Document) -> dict[str, Any]:
+    # This is the form in which ElasticsearchDocumentStore writes and reads a passage.
+    unused = ("embedding", "sparse_embedding", "blob", "score")
+    return {key: value for key, value in passage.to_dict().items() if key not in unused}
+
+
+@contextmanager
+def explain_failures(url: str) -> Iterator[None]:
+    """Turn the failures of a server into errors that say what to do."""
+    from elastic_transport import ConnectionError as ServerUnreachable
+    from elastic_transport import ConnectionTimeout
+    from elasticsearch import ApiError, helpers
+
+    try:
+        yield
+    except ConnectionTimeout as error:
+        raise DocumentStoreError(f"Elasticsearch at {url} did not answer in time ({error}). Try again.") from error
+    except ServerUnreachable as error:
+        raise DocumentStoreError(
+            f"No Elasticsearch answers at {url} ({error}). Start it, or set PREFRAG_ELASTICSEARCH_URL to where it runs."
+        ) from error
+    except (ApiError, helpers.ScanError, helpers.BulkIndexError) as error:
+        advice = " Check PREFRAG_ELASTICSEARCH_API_KEY." if getattr(error, "status_code", None) in (401, 403) else ""
+        raise DocumentStoreError(f"Elasticsearch at {url} refused a request: {error}.{advice}") from error
+
+
+def origin_of(passage: Document) -> tuple[str, str | None]:
+    """Find where a passage comes from: the kind of origin ("file", "corpus" or "other") and its path."""
+    for field, kind in ORIGIN_FIELDS.items():
+        if path := passage.meta.get(field):
+            return kind, str(path)
+    return "other", None
+
+
+def is_there(path: str) -> bool:
+    """Check whether a file or folder exists. Returns True if this cannot be found out."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        # If a folder is unreadable, or a file server unreachable, the file may still exist.
+        return True
+    return True

@@ -1,0 +1,459 @@
+"""The settings: every variable of the environment that the application reads, in one table.
+
+Each attribute of ``settings`` reads its variable at the moment of use: ``settings.run_seconds`` reads
+``PREFRAG_RUN_SECONDS``. ``models["llm"]`` and ``models["judge"]`` contain the settings of the two models.
+``make docs`` writes the tables of docs/configuration.md from this file.
+"""
+
+import difflib
+import os
+from collections.abc import Collection
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from prefrag.errors import BadInput
+
+_SPELLINGS = dict.fromkeys(("true", "yes", "1"), "on") | dict.fromkeys(("false", "no", "0"), "off")
+# Secrets that were copied from files into the environment, where Haystack reads them by itself.
+_shared: dict[str, str] = {}
+
+
+def _spell(text: Any) -> Any:
+    return _SPELLINGS.get(text.lower(), text.lower()) if isinstance(text, str) else text
+
+
+def _split(text: Any) -> Any:
+    return tuple(name for part in text.split(",") if (name := part.strip())) if isinstance(text, str) else text
+
+
+def _split_address(text: Any) -> Any:
+    host, _, port = str(text).rpartition(":")
+    return host.strip("[]") or "127.0.0.1", port
+
+
+def _check_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
+    if not keys or any(not key.isascii() or not key.isprintable() for key in keys):
+        raise ValueError
+    return keys
+
+
+def _setting(default: Any, sentence: str, shown: str = "", wrong: Any = None, alias: str | None = None) -> Any:
+    """Describe a setting. The docs show ``shown`` as its default. ``wrong`` is used if the user's value is invalid."""
+    extra = {"shown": shown, "wrong": wrong}
+    return Field(default, description=sentence, validation_alias=alias, json_schema_extra=extra)
+
+
+# The last string in each type says which values are allowed.
+Text = Annotated[str, "a text"]
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), "names, separated by commas"]
+Place = Annotated[Path | None, AfterValidator(lambda path: path and path.expanduser()), "a path"]
+Switch = Annotated[bool, "on or off"]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), "a number above zero"]
+LimitedSeconds = Annotated[float | None, Field(gt=0, allow_inf_nan=False), "a number above zero"]
+Count = Annotated[int, Field(ge=1), "a whole number of at least 1"]
+CountFromZero = Annotated[int, Field(ge=0), "a whole number of at least 0"]
+Percent = Annotated[int, Field(ge=1, le=100), "a whole number from 1 to 100"]
+Tokens = Annotated[int | None, Field(ge=1), "a whole number of at least 1"]
+Thinking = Annotated[bool | None, "on or off"]
+WebSetting = Annotated[Literal["on", "off", "ask"] | None, BeforeValidator(_spell), "on, off or ask"]
+StructuredOutput = Literal["json_schema", "json_object", "off"]
+ReplyFormat = Annotated[
+    Literal["text", "steps", "json", "tools"] | None, BeforeValidator(_spell),
+    "text, steps, json or tools",
+]  # fmt: skip
+Address = Annotated[
+    tuple[str, Annotated[int, Field(ge=1, le=65535)]] | None, NoDecode, BeforeValidator(_split_address),
+    "a port, or HOST:PORT",
+]  # fmt: skip
+WebQueries = Annotated[Literal["question", "names"], BeforeValidator(_spell), "question or names"]
+Ready = Annotated[Literal["all", "index"], BeforeValidator(_spell), "all or index"]
+State = Annotated[Literal["files", "elasticsearch"], BeforeValidator(_spell), "files or elasticsearch"]
+LogForm = Annotated[Literal["text", "json"], BeforeValidator(_spell), "text or json"]
+Structured = Annotated[StructuredOutput, BeforeValidator(_spell), "json_schema, json_object or off"]
+# A secret may be in a file: then the variable with _FILE added to its name holds the path. No message shows a secret.
+Secret = Annotated[str, "a secret"]
+Keys = Annotated[
+    tuple[str, ...], NoDecode, BeforeValidator(_split), AfterValidator(_check_keys),
+    "keys of printable ASCII characters, separated by commas",
+]  # fmt: skip
+_SECRETS = (Secret.__metadata__[-1], Keys.__metadata__[-1])  # type: ignore[attr-defined]
+
+
+class ModelSettings(BaseSettings):
+    """The settings of one model."""
+
+    base_url: Text = _setting(
+        "",
+        "the server of the model that reasons, answers and judges. It must speak the OpenAI protocol. You may set "
+        "another server for the judge, for example one with a model tuned for judging",
+        "the model that you chose when `prefrag` asked ([the command line](command_line.md)). Without one, a small "
+        "extractive reader answers. The default judge is the model that answers",
+    )
+    model: Text = _setting("", "the name of the model on that server", "none")
+    api_key: Secret = _setting("", "the key of that server", "none")
+    gguf: Text = _setting(
+        "", "a GGUF file that llama.cpp runs in this process (extra `llama`), if no server is set", "none"
+    )
+    adapter: Text = _setting("", "a LoRA adapter for that file, itself a GGUF file", "none")
+    context: Tokens = _setting(
+        None,
+        "the model's context window in tokens. Prompts that do not fit are cut, the oldest passages first. The trace "
+        "shows this",
+        "the window that the server states (vLLM, llama.cpp, Ollama), which you can only lower; else 8192, or 4096 for "
+        "GGUF and Ollama",
+    )
+    max_tokens: Tokens = _setting(
+        None,
+        "the maximum number of tokens in a reply, including thinking. It overrides `max_tokens` of the YAML. A model "
+        "that thinks needs 4000 or more, and a context window with room for them",
+        "512 in the shipped YAML",
+    )
+    thinking: Thinking = _setting(
+        None,
+        "whether the model thinks, if its chat template lets you choose (`chat_template_kwargs: {enable_thinking: "
+        "...}`; vLLM, SGLang, llama.cpp)",
+        "nothing is sent",
+    )
+    structured: Structured = _setting("json_schema", "how the server is asked to constrain replies to JSON")
+    format: ReplyFormat = _setting(
+        None,
+        "how `reply_format: auto` lets the model reply: `text` suits able models, `steps` small ones, which are asked "
+        "two narrow questions in each step",
+        "four short tasks, tried once with each model, decide; before that, the size of the model",
+    )
+    seconds: LimitedSeconds = _setting(
+        None,
+        "the seconds that one call may take, including retries",
+        "600 for a model on this machine or a host in `PREFRAG_LOCAL_HOSTS`, else 120",
+    )
+
+
+class _JudgeSettings(ModelSettings):
+    model_config = SettingsConfigDict(env_prefix="PREFRAG_JUDGE_")
+
+
+class _LlmSettings(ModelSettings):
+    model_config = SettingsConfigDict(env_prefix="PREFRAG_LLM_")
+
+
+class _Models(BaseSettings):
+    gold_api_key: Secret = _setting(
+        "", "the key of the stronger model that labels training data ([training](training.md))", "none"
+    )
+    remote_model: Switch = _setting(
+        True,
+        "`off` refuses every pipeline with a model, judge, embedder or ranker that is neither on this machine nor on a "
+        "host in `PREFRAG_LOCAL_HOSTS`",
+        wrong=False,
+    )
+    local_hosts: Names = _setting(
+        (),
+        "hosts that count as local, for example `gpu-server,*.corp.example,10.0.0.0/8` (names, domains, addresses, "
+        "networks)",
+        "none",
+    )
+    pair_classifier: Text = _setting(
+        "",
+        "the folder of a transformer model to use as DR-RAG's pair classifier (extra `classifier`)",
+        "the shipped boosted decision trees",
+    )
+
+
+class _Documents(BaseSettings):
+    data_dir: Place = _setting(
+        None, "the folder for indexes, keys, feedback and uploaded documents", "`~/.local/share/prefrag`"
+    )
+    index: Text = _setting(
+        "",
+        "the name of the index to search",
+        "`default` if it exists. Else, if `prefrag FOLDER` has followed exactly one folder, its index. Else the "
+        "demo. `serve` uses the demo only with `--demo`, or if you set `demo` here",
+    )
+    elasticsearch_url: Text = _setting(
+        "http://127.0.0.1:9200",
+        "the address of Elasticsearch, for the pipelines that search it. For a cluster, give several nodes, separated "
+        "by commas; if one does not answer, another is called",
+        "`http://127.0.0.1:9200`",
+    )
+    elasticsearch_ca: Place = _setting(
+        None, "the CA certificates (PEM) with which to check Elasticsearch over https", "the system's certificates"
+    )
+    elasticsearch_cert: Place = _setting(None, "this machine's certificate (PEM) for Elasticsearch", "none")
+    elasticsearch_key: Place = _setting(None, "the private key of that certificate", "none")
+    elasticsearch_shards: Count = _setting(1, "how many shards a new index gets in Elasticsearch")
+    elasticsearch_replicas: CountFromZero = _setting(1, "how many copies of each shard other nodes keep")
+    elasticsearch_api_key: Secret = _setting("", "the API key of Elasticsearch", "none")
+    elasticsearch_api_key_id: Secret = _setting("", "the id of that key, if the key does not contain it", "none")
+    current_first: Switch = _setting(
+        True,
+        "`off` leaves the passages of a source in the order of their scores. Otherwise superseded, draft and old "
+        "passages come last, and the newer of two equally good passages comes first",
+    )
+
+
+class _Web(BaseSettings):
+    web: WebSetting = _setting(
+        None,
+        "`on` allows web search for every index, `off` forbids it. With `ask`, `prefrag ask` shows each query at the "
+        "terminal and asks you before it is sent; where nobody can be asked, no query is sent",
+        "the choice that is stored with the index (`prefrag index --web`), else `off`",
+        wrong="off",
+    )
+    web_queries: WebQueries = _setting(
+        "question",
+        "what is sent to a web search outside this machine if no language model writes the query. `question` sends "
+        "what you typed, and also the previous question if yours is a follow-up. `names` adds names from the passages",
+        wrong="question",
+    )
+    web_index: Text = _setting("", "the name of an index to search instead of the web", "none")
+
+
+class _Service(BaseSettings):
+    pipelines_dir: Place = _setting(
+        None, "a folder with pipelines of your own, and the Python modules of their components", "none"
+    )
+    serve: Names = _setting((), "the pipelines that `serve` offers: names or YAML files, or `all`", "`prefrag`")
+    wrappers_dir: Place = _setting(
+        None,
+        "a folder with Hayhooks wrappers. If set, `serve` offers them by default instead of the pipeline `prefrag`",
+        "none",
+        alias="HAYHOOKS_PIPELINES_DIR",
+    )
+    run_seconds: Seconds = _setting(
+        600.0,
+        "the seconds that a question may take, including all its calls and the wait for its turn. `--deadline` of "
+        "`ask` and `serve` sets it, and a request may shorten it (`deadline`). Allow more for a slow model",
+    )
+    # One process answers about 25 questions a second. With more questions at once, each question only takes longer.
+    max_runs: Count = _setting(64, "how many questions one process answers at once")
+    max_waiting: CountFromZero = _setting(
+        256, "how many more questions may wait for their turn; the others get status 503 and `Retry-After`"
+    )
+    share: Percent = _setting(
+        50,
+        "how much one key may use while other keys are in use: the maximum percentage of `PREFRAG_MAX_RUNS`, of "
+        "`PREFRAG_MAX_WAITING`, and of the uploads and deletions at the same time. With 50, a key may use "
+        "as much as it leaves free. With 100, there is no limit",
+    )
+    # One process answers some 1,500 questions a minute.
+    requests_a_minute: CountFromZero = _setting(
+        3000, "the maximum number of requests with one key in a minute, for each process; 0 means no limit"
+    )
+    drain_seconds: CountFromZero = _setting(
+        25,
+        "the seconds that runs may continue after the server gets the signal to stop. Wait longer than this before you "
+        "kill it; Docker waits 10 by default",
+    )
+    lame_duck_seconds: CountFromZero = _setting(
+        0,
+        "how many seconds the server still takes requests after the signal to stop. Meanwhile `/ready` returns 503, so "
+        "that load balancers send no more. Set more than the time between two probes of `/ready`. No effect on Windows",
+    )
+    ready: Ready = _setting(
+        "all",
+        "what `/ready` checks: `all` stands for the indexes and the model servers, `index` for the indexes only. "
+        "With `index`, this service stays in its load balancer when a model server is down",
+    )
+    collections: Names = _setting(
+        (),
+        "the indexes that a request may name (`index`) besides the index that is served, or `all` for every index in "
+        "`PREFRAG_DATA_DIR`. `--collections` of `serve` sets it",
+        "none",
+    )
+    follow_links: Switch = _setting(
+        False, "`on` lets `prefrag FOLDER` read what symbolic links in the folder lead to outside it", wrong=False
+    )
+    max_upload_bytes: Count = _setting(50_000_000, "the maximum size of one upload of documents, in bytes")
+    upload_bytes_a_day: CountFromZero = _setting(
+        5_000_000_000, "the maximum bytes that one key may upload in a day, for each process; 0 means no limit"
+    )
+    max_collections: Count = _setting(100, "the maximum number of collections that uploads may create")
+    max_collection_bytes: Count = _setting(2_000_000_000, "the maximum size of all uploads in a collection, in bytes")
+    max_collection_files: Count = _setting(5_000, "the maximum number of uploaded files in a collection")
+    originals: Switch = _setting(
+        False,
+        "`on` also sends the files of documents to clients on other machines, as far as their keys allow; clients on "
+        "this machine always get them",
+        wrong=False,
+    )
+    state: State = _setting(
+        "files",
+        "where keys, feedback and the originals of uploads are kept: `files` in `PREFRAG_DATA_DIR`, or "
+        "`elasticsearch`, where all servers with this setting share them ([one machine, several "
+        "machines](operating.md))",
+    )
+    keys_file: Place = _setting(
+        None,
+        "the file with the keys that `prefrag keys add` makes. If you set it and the file is missing, no request is "
+        "answered",
+        "`keys.json` in `PREFRAG_DATA_DIR`",
+    )
+    api_keys: Keys = _setting(
+        (),
+        "further keys, in clear text. They may read every collection and use the web, but write nothing. To listen on "
+        "addresses other than loopback, the server needs a key, from here or from `PREFRAG_KEYS_FILE`",
+        "none",
+    )
+    require_key: Switch = _setting(
+        False, "`on` requires a key on this machine too, even if no key exists yet", wrong=True
+    )
+    audit_log: Place = _setting(
+        None,
+        "the file that gets a [line](serving.md#the-audit-log) before anything leaves this machine. Its folder must "
+        "exist. If the file cannot be written, nothing leaves",
+        "no audit log",
+    )
+    audit_queries: Switch = _setting(True, "`off` writes only SHA-256 hashes of queries to the audit log", wrong=False)
+    auto_trace: Switch = _setting(
+        False,
+        "`on` traces runs if OpenTelemetry or Datadog is set up (for `serve`, `OTEL_EXPORTER_OTLP_ENDPOINT` is "
+        "enough). If a program or a YAML enables a tracer itself, runs are traced even with `off`",
+        wrong=False,
+        alias="HAYSTACK_AUTO_TRACE_ENABLED",
+    )
+    trace_content: Switch = _setting(
+        False, "`on` also sends Haystack's own spans, which contain questions and answers", wrong=False
+    )
+    log: LogForm = _setting(
+        "text", "`json` writes the log of `serve` as one JSON object per line, with a line for each run"
+    )
+    metrics_port: Address = _setting(
+        None,
+        "a port for `/metrics` that needs no key. Without HOST, only this machine can reach it. No effect on Windows",
+        "none",
+    )
+    cors_origins: Names = _setting((), "the origins of web pages that may call the server (CORS)", "none")
+    open_deploy: Switch = _setting(
+        False,
+        "`on` opens Hayhooks' routes for deploying pipelines. They run any code that a request contains",
+        wrong=False,
+    )
+    debug: Switch = _setting(False, "`on` makes the command line show where in the code an error arose", wrong=False)
+
+
+class Settings(_Models, _Documents, _Web, _Service):
+    """All settings except :class:`ModelSettings`."""
+
+    model_config = SettingsConfigDict(env_prefix="PREFRAG_")
+
+
+# The tables by their heading in docs/configuration.md.
+SECTIONS: dict[str, type[BaseSettings]] = {
+    "Models": _Models,
+    "Documents": _Documents,
+    "The web": _Web,
+    "Pipelines and service": _Service,
+}
+_TABLES: tuple[type[BaseSettings], ...] = (Settings, _LlmSettings, _JudgeSettings)
+
+
+class _WhenUsed:
+    """Reads each setting when it is used, because tests, commands and experiments change the environment."""
+
+    def __init__(self, table: type[BaseSettings]):
+        self._table = table
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return _read(self._table, name)
+        except BadInput:
+            wrong = cast(dict[str, Any], self._table.model_fields[name].json_schema_extra)["wrong"]
+            if wrong is None:
+                raise
+            return wrong
+
+
+settings = cast(Settings, _WhenUsed(Settings))
+models = {
+    role: cast(ModelSettings, _WhenUsed(table)) for role, table in (("llm", _LlmSettings), ("judge", _JudgeSettings))
+}
+
+
+@cache
+def _variable_of(table: type[BaseSettings], name: str) -> str:
+    alias = table.model_fields[name].validation_alias
+    return str(alias) if alias else f"{table.model_config['env_prefix']}{name}".upper()
+
+
+def _allowed(field: FieldInfo) -> str:
+    return next(part for part in field.metadata if isinstance(part, str))
+
+
+def _read(table: type[BaseSettings], name: str) -> Any:
+    field, variable = table.model_fields[name], _variable_of(table, name)
+    is_secret = _allowed(field) in _SECRETS
+    text = _read_text(variable, is_secret)
+    if text is None:
+        return field.default
+    try:
+        return _adapter(table, name).validate_python(text)
+    except ValidationError:
+        shown = "" if is_secret else f" is '{text}'"
+        raise BadInput(f"{variable}{shown}: set it to {_allowed(field)}, or unset it.") from None
+
+
+def check_settings(own: Collection[str] = ()) -> list[str]:
+    """Check all settings, even those that this process does not read. Raises :class:`BadInput` for a wrong value.
+
+    Returns a warning for each variable that looks like a setting but is none, with the most similar name. ``own``
+    contains the names of variables that a user's own pipelines read.
+    """
+    known = []
+    for table in _TABLES:
+        for name, field in table.model_fields.items():
+            _read(table, name)
+            known.append(_variable_of(table, name))
+            if _allowed(field) in _SECRETS:
+                known.append(f"{known[-1]}_FILE")
+    given = sorted(name for name in os.environ if name.upper().startswith("PREFRAG_"))
+    unknown = [name for name in given if name not in {*known, *own} and not name.startswith("PREFRAG_TEST_")]
+    bare = [name.removeprefix("PREFRAG_") for name in known]
+    near = [difflib.get_close_matches(name[len("PREFRAG_") :].upper(), bare, n=1) for name in unknown]
+    return [
+        f"{name} is not a setting" + (f": did you mean PREFRAG_{match[0]}?" if match else ".")
+        for name, match in zip(unknown, near, strict=True)
+    ]
+
+
+def read_secrets() -> list[str]:
+    """List all secrets, so that callers can keep them out of what clients see."""
+    found: list[str] = []
+    for table in _TABLES:
+        for name in (name for name, field in table.model_fields.items() if _allowed(field) in _SECRETS):
+            secret = _read(table, name)
+            found += [secret] if isinstance(secret, str) else secret
+    return list(filter(None, found))
+
+
+def export_secrets() -> None:
+    """Put secrets from files into the environment, from which Haystack's document stores read them."""
+    for variable in ("PREFRAG_ELASTICSEARCH_API_KEY", "PREFRAG_ELASTICSEARCH_API_KEY_ID"):
+        if f"{variable}_FILE" in os.environ and (text := _read_text(variable, is_secret=True)):
+            os.environ[variable] = _shared[variable] = text
+
+
+def _read_text(variable: str, is_secret: bool) -> str | None:
+    text = os.environ.get(variable, "")
+    if is_secret and (file := os.environ.get(f"{variable}_FILE", "").strip()):
+        if text and text != _shared.get(variable):
+            raise BadInput(f"{variable} and {variable}_FILE are both set: unset one of them.")
+        try:
+            text = Path(file).expanduser().read_text(encoding="utf-8").rstrip("\r\n")
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or "it is not text"
+            raise BadInput(f"{variable}_FILE is '{file}', which cannot be read ({why}): correct it.") from error
+        if not text:
+            raise BadInput(f"{variable}_FILE is '{file}', which is empty: write the secret into it.")
+    # A setting of nothing but spaces counts as unset, but a secret of nothing but spaces is a mistake.
+    return text.strip() if text.strip() or (text and is_secret) else None
+
+
+@cache
+def _adapter(table: type[BaseSettings], name: str) -> TypeAdapter[Any]:
+    field = table.model_fields[name]
+    return TypeAdapter(Annotated[field.annotation, *field.metadata])  # type: ignore[arg-type]

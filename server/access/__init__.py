@@ -1,0 +1,1 @@
+"""Who may ask what: keys, the page's token, shares, the end of a request."""

@@ -1,0 +1,428 @@
+"""Store, look up and require API keys. They come from the environment, and from a file or an Elasticsearch index."""
+
+import hashlib
+import hmac
+import json
+import logging
+import os
+import re
+import secrets
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Annotated
+
+from anyio import CapacityLimiter, to_thread
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from prefrag.audit_log import label_audit
+from prefrag.components.document_stores.tantivy.index_location import data_directory
+from prefrag.components.state.web_switch import CLOSED_BY_KEY, web_closed_by
+from prefrag.errors import BadInput, Missing
+from prefrag.file_lock import Busy, hold_lock
+from prefrag.server.access.key_index import KEY_INDEX, KeyIndex, KeysUnreadable
+from prefrag.server.access.page_token import PageToken
+from prefrag.server.http.security import (
+    DEPLOY_PATHS,
+    comes_from_foreign_page,
+    comes_from_own_page,
+    comes_from_this_machine,
+    path_of,
+    refuse,
+)
+from prefrag.settings import settings
+
+logger = logging.getLogger(__name__)
+
+# Secret scanners for repositories and logs recognise a key by this prefix.
+_PREFIX = "prefrag_"
+_KEY_BYTES = 32
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"
+_COLLECTION = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+_MOST_BYTES = 1_000_000
+_LOCK_SECONDS = 10.0
+_INDEX_SECONDS = 1.0  # a server process reads the index of keys at most once in this time
+_ATTEMPTS = 10  # to change the index of keys while others change it too
+# Paths that need no key, because probes and browsers that open the page send none. Their replies reveal no data.
+_PROBES = re.compile(r"/(ready|live)")
+# Without a key, no page of another site gets these paths, even where the browser would keep the reply from it.
+_OF_DOCUMENTS = re.compile(r"/(collections(/.*)?|feedback)")
+PUBLIC_PATHS = re.compile(rf"/(|page/[\w-]+\.\w+)|{_PROBES.pattern}")
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a request may do, as its key says. While no key is needed, requests from this machine get :data:`ANYONE`."""
+
+    key: str = ""
+    collections: frozenset[str] | None = None
+    writes: bool = False
+    web: bool = True
+    deploys: bool = False
+    is_owner: bool = False  # whether errors may name the servers on which this one depends
+
+
+ANYONE = Access(deploys=True)  # what requests without a key may do, while the server needs no key
+OWNER = Access(deploys=True, is_owner=True)  # the same for whoever sits at this machine
+# What a request with the page's cookie may do. No stored key is called page:token, as names of keys have no colon.
+AT_TERMINAL = Access("page:token", writes=True, is_owner=True)
+# What the current request may do. `ApiKeys` sets this before other code reads it, and the request's tasks inherit it.
+current_access: ContextVar[Access] = ContextVar("current_access", default=ANYONE)
+
+
+class Key(BaseModel):
+    """A stored key: what the key allows, and the hash that identifies it."""
+
+    # Refuse unknown fields, because a field of a later version may restrict the key.
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    name: Annotated[str, Field(pattern=_NAME)]
+    # SHA-256 without salt or stretching is enough, because a key is 256 random bits, which nobody can guess. Functions
+    # such as bcrypt, which protect weak passwords, would only slow down each request.
+    hash: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    ending: str
+    made: datetime
+    expires: date | None = None
+    collections: Annotated[tuple[Annotated[str, Field(pattern=_COLLECTION)], ...], Field(min_length=1)] | None = None
+    web: bool = True
+    writes: bool = False
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether the key's last day is over, in UTC."""
+        return self.expires is not None and datetime.now(UTC).date() > self.expires
+
+    @property
+    def access(self) -> Access:
+        """What the key allows."""
+        return Access(
+            self.name, None if self.collections is None else frozenset(self.collections), self.writes, self.web
+        )
+
+
+class _KeysFile(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    keys: tuple[Key, ...] = ()
+
+
+def keys_file() -> Path:
+    """Return the path of the key file, which may not exist."""
+    return settings.keys_file.absolute() if settings.keys_file else data_directory() / "keys.json"
+
+
+def are_shared() -> bool:
+    """Check whether the keys are stored in Elasticsearch."""
+    if (shared := settings.state == "elasticsearch") and settings.keys_file is not None:
+        raise BadInput(
+            "PREFRAG_KEYS_FILE and PREFRAG_STATE=elasticsearch name two places for the keys: unset one of them."
+        )
+    return shared
+
+
+def place_of_keys() -> str:
+    """Return, in words, where the keys are stored."""
+    return f"the Elasticsearch index {KEY_INDEX}" if are_shared() else str(keys_file())
+
+
+def read_keys() -> tuple[Key, ...]:
+    """Read the stored keys."""
+    if are_shared():
+        return _read_document(KeyIndex().read()[0] or {})
+    try:
+        return _read(keys_file())
+    except FileNotFoundError:
+        return ()
+
+
+def add_key(
+    name: str, collections: Sequence[str] = (), web: bool = True, writes: bool = False, expires: date | None = None
+) -> str:
+    """Make a key, store its hash, and return the key itself, which is stored nowhere."""
+    secret = _PREFIX + secrets.token_urlsafe(_KEY_BYTES)
+    try:
+        key = Key(
+            name=name,
+            hash=_hash(secret),
+            ending=secret[-4:],
+            made=datetime.now(UTC).replace(microsecond=0),
+            expires=expires,
+            collections=tuple(collections) or None,
+            web=web,
+            writes=writes,
+        )
+    except ValidationError as error:
+        raise BadInput(
+            "Keys and collections have names of up to 64 letters, digits, '.', '-' and '_', beginning with a letter or "
+            "digit. The names of keys may also contain '@'."
+        ) from error
+    if key.has_expired:
+        raise BadInput(f"{expires} is past: give the last day on which the key works, such as 2030-12-31.")
+
+    def append(keys: tuple[Key, ...]) -> tuple[Key, ...]:
+        if any(each.name == name for each in keys):
+            raise BadInput(f"There is a key '{name}' already: choose another name, or revoke it first.")
+        return (*keys, key)
+
+    _change(append)
+    return secret
+
+
+def revoke_key(name: str) -> int:
+    """Delete a stored key. Running servers then refuse requests with this key. Return how many keys are left."""
+
+    def remove(keys: tuple[Key, ...]) -> tuple[Key, ...]:
+        left = tuple(each for each in keys if each.name != name)
+        if len(left) == len(keys):
+            raise Missing(f"There is no key {name!r}: `prefrag keys list` lists all keys.")
+        return left
+
+    return len(_change(remove))
+
+
+class Keyring:
+    """The keys that a server knows.
+
+    Requests need a key if the environment has keys, or if a key file or an index of keys exists. They also need a key
+    if a setting requires this or names a key file, and while the index cannot be read. If a key file is lost while
+    the process runs, requests still need a key. Otherwise the loss would open the service to everybody.
+    """
+
+    def __init__(self) -> None:
+        self.path = keys_file()
+        self.is_unreadable = False
+        self._index = KeyIndex() if are_shared() else None
+        self._one_at_a_time = CapacityLimiter(1)
+        self._until = 0.0
+        # Keys in the environment get names with a colon, which no stored key can have.
+        self._of_environment = [
+            (_hash(key), Access(f"environment:{number}", deploys=True))
+            for number, key in enumerate(settings.api_keys, start=1)
+        ]
+        self._kept: tuple[Key, ...] = ()
+        self._seen: object = None
+        # Requests need a key if there is a key file on this machine, even if the keys are in Elasticsearch now.
+        self._has_key_store = settings.keys_file is not None or (self._index is not None and self.path.exists())
+        self._always = settings.require_key
+        self._read_again()
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a request needs a key."""
+        return bool(self._of_environment) or self._has_key_store or self._always or self.is_unreadable
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether there is a key that works."""
+        return self._count_keys() > 0
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether more than one key works. If so, each may use only its share of the server."""
+        return self._count_keys() > 1
+
+    def find(self, secret: str) -> Access | None:
+        """Reread the keys if they may have changed. Return what this key allows, or None if the key is unknown."""
+        self._read_again()
+        return self._look_up(secret)
+
+    async def find_async(self, secret: str) -> Access | None:
+        """Do the same as :meth:`find`, but read an index of keys in a thread, which does not block the event loop."""
+        if self._index is not None and time.monotonic() >= self._until:
+            await to_thread.run_sync(self._read_again, limiter=self._one_at_a_time)
+        elif self._index is None:
+            self._read_again()
+        return self._look_up(secret)
+
+    def _look_up(self, secret: str) -> Access | None:
+        given = _hash(secret)
+        known = [*self._of_environment, *((key.hash, key.access) for key in self._kept if not key.has_expired)]
+        # Compare with every hash, and in constant time. Otherwise the time taken could reveal parts of a hash.
+        found = [access for kept, access in known if hmac.compare_digest(given, kept)]
+        return found[0] if found else None
+
+    def _count_keys(self) -> int:
+        return len(self._of_environment) + sum(not key.has_expired for key in self._kept)
+
+    def _read_again(self) -> None:
+        if self._index is None:
+            self._read_file_again()
+        elif time.monotonic() >= self._until:
+            self._ask(self._index)
+
+    def _ask(self, index: KeyIndex) -> None:
+        kept: tuple[Key, ...] = ()
+        try:
+            found, _ = index.read()
+            self._has_key_store |= found is not None
+            kept = _read_document(found or {})
+        except (KeysUnreadable, BadInput) as error:
+            if not self.is_unreadable:
+                logger.error("%s", error)
+            self.is_unreadable = True
+        else:
+            self.is_unreadable = False
+        self._kept, self._until = kept, time.monotonic() + _INDEX_SECONDS
+
+    def _read_file_again(self) -> None:
+        try:
+            status = self.path.stat()
+            seen: object = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+        except OSError as error:
+            seen = type(error)
+        if seen == self._seen:
+            return
+        self._seen = seen
+        self._kept = ()
+        try:
+            self._kept = _read(self.path)
+            self._has_key_store = True
+        except FileNotFoundError:
+            if self._has_key_store:
+                logger.error("The key file %s is gone: all of its keys are refused until it is back.", self.path)
+        except BadInput as error:
+            self._has_key_store = True
+            if isinstance(error.__cause__, OSError):
+                # Read the file again at the next request, even if unchanged: errors such as too many open files pass.
+                self._seen = None
+            logger.error("%s Until then, all of its keys are refused.", error)
+
+
+class ApiKeys:
+    """Require an API key as a bearer token, or the page's cookie. While there are no keys, serve only this machine.
+
+    The code that handles a request reads in :data:`current_access` what the request may do.
+    """
+
+    def __init__(self, app: ASGIApp, keyring: Keyring, page_token: PageToken):
+        self.app = app
+        self.keyring = keyring
+        self.page_token = page_token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 401, 403 or 503."""
+        path = path_of(scope) if scope["type"] != "lifespan" else ""
+        if scope["type"] == "lifespan" or _PROBES.fullmatch(path):
+            await self.app(scope, receive, send)
+            return
+        access, is_local = await self.keyring.find_async(_read_token(scope)), comes_from_this_machine(scope)
+        is_own_page = is_local and comes_from_own_page(scope)
+        if access is None and is_own_page and self.page_token.is_held(scope):
+            access = AT_TERMINAL
+        if access is None and not self.keyring.is_required and not is_local:
+            message = (
+                "This service has no API keys: make one with `prefrag keys add NAME`, or set PREFRAG_API_KEYS. Without "
+                "keys, it only answers clients on its own machine that use a name such as localhost and no proxy."
+            )
+            await refuse(scope, receive, send, 403, message)
+        elif path == "/access" and scope.get("method") == "POST":
+            cookie = self.page_token.exchange(_read_token(scope), scope) if is_own_page else None
+            if cookie is not None:
+                await cookie(scope, receive, send)
+                return
+            message = "This address was used, or the server restarted. Open the address that the terminal shows now."
+            await refuse(scope, receive, send, 403, message)
+        elif PUBLIC_PATHS.fullmatch(path):
+            await self.app(scope, receive, send)
+        elif access is None and self.keyring.is_unreadable:
+            message = "The keys cannot be read right now, so no request is answered: try again."
+            await refuse(scope, receive, send, 503, message, {"Retry-After": "2"})
+        elif access is None and self.keyring.is_required:
+            message = "Send a valid API key in the header: Authorization: Bearer KEY"
+            await refuse(scope, receive, send, 401, message, {"WWW-Authenticate": "Bearer"})
+        elif access is None and _OF_DOCUMENTS.fullmatch(path) and comes_from_foreign_page(scope):
+            message = (
+                "A web page of another origin gets nothing here without a key: the administrator allows it with "
+                "PREFRAG_CORS_ORIGINS."
+            )
+            await refuse(scope, receive, send, 403, message)
+        elif access is not None and not access.deploys and DEPLOY_PATHS.fullmatch(path):
+            await refuse(scope, receive, send, 403, "Only the keys of PREFRAG_API_KEYS may deploy pipelines.")
+        else:
+            # Behind a chat or MCP request from this machine there may be users or a model elsewhere.
+            access = access or (ANYONE if path.endswith(("/chat/completions", "/mcp")) else OWNER)
+            current_access.set(access)
+            # If the key rules out web search, switch it off here, where the requests of all routes pass.
+            web_closed_by.set("" if access.web else CLOSED_BY_KEY)
+            label_audit(key=access.key or None)
+            await self.app(scope, receive, send)
+
+
+def _read_token(scope: Scope) -> str:
+    scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _read(path: Path) -> tuple[Key, ...]:
+    try:
+        with path.open("rb") as file:
+            text = file.read(_MOST_BYTES + 1)
+        if len(text) > _MOST_BYTES:
+            raise ValueError("it is too large")
+        return _KeysFile.model_validate_json(text).keys
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        # Do not repeat the text of a validation error, because it quotes values from the file.
+        reason = error.strerror if isinstance(error, OSError) else "it is damaged"
+        raise BadInput(
+            f"The key file {path} cannot be read ({reason}): restore it, or delete it and make new keys with "
+            "`prefrag keys add`."
+        ) from error
+
+
+def _read_document(document: dict[str, object]) -> tuple[Key, ...]:
+    try:
+        return _KeysFile.model_validate_json(json.dumps(document)).keys
+    except ValueError as error:
+        raise BadInput(
+            f"The keys in the Elasticsearch index {KEY_INDEX} are damaged: delete the index and make new keys with "
+            "`prefrag keys add`."
+        ) from error
+
+
+def _change(change: Callable[[tuple[Key, ...]], tuple[Key, ...]]) -> tuple[Key, ...]:
+    """Change the stored keys. Only one process at a time can do this. Others read either the old or the new keys."""
+    if are_shared():
+        index = KeyIndex()
+        for _ in range(_ATTEMPTS):
+            found, version = index.read()
+            keys = change(_read_document(found or {}))
+            if index.replace(_KeysFile(keys=keys).model_dump(mode="json"), version):
+                return keys
+        raise Busy("Somebody else is changing the keys right now: run the command again.")
+    path = keys_file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with hold_lock(path.with_name(f"{path.name}.lock"), _LOCK_SECONDS, "changing the keys"):
+            keys = change(read_keys())
+            _write(path, _KeysFile(keys=keys).model_dump_json(indent=2))
+    except Missing:
+        raise
+    except OSError as error:
+        raise BadInput(f"The key file {path} cannot be written: {error.strerror}.") from error
+    return keys
+
+
+def _write(path: Path, text: str) -> None:
+    # mkstemp makes a file that only its owner can read (mode 0600).
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise

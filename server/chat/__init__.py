@@ -1,0 +1,1 @@
+"""Questions and answers in the protocols that front ends speak."""

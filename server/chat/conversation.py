@@ -1,0 +1,80 @@
+"""Split a chat request into the question, the earlier turns, and the files that the front end attached."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from prefrag.components.state.attached import MAX_ATTACHED, MAX_ATTACHED_CHARACTERS
+from prefrag.components.state.citations import read_citations
+from prefrag.components.text.sentences import cut_text
+from prefrag.errors import BadInput
+from prefrag.server.chat.chat_text import strip_notes
+from prefrag.server.chat.front_end_prompts import Attachment, drop_tools, separate_attachments
+
+# Earlier answers are cut to this many characters. The model that rewrites follow-up questions reads even fewer.
+_MAX_ANSWER_CHARACTERS = 4_000
+SYSTEM_ROLES = ("system", "developer")
+_BLANKS = re.compile(r"\s{3,}")
+
+
+class Conversation(NamedTuple):
+    """The parts of a chat request."""
+
+    question: str
+    history: list[dict[str, str]]
+    attached: list[Attachment]
+    instructions: str
+
+
+def split_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
+    """Split a conversation into its question, the earlier turns, the attached files and the instructions."""
+    last = max((number for number, message in enumerate(messages) if message.get("role") == "user"), default=None)
+    if last is None:
+        raise BadInput("The messages hold no question: send at least one with the role 'user'.")
+    turns = [(str(message["role"]), read_text(message)) for message in messages[:last] if "role" in message]
+    history: list[dict[str, str]] = []
+    earlier: list[Attachment] = []
+    for role, text in turns:
+        if role not in ("user", "assistant") or not text:
+            continue
+        content, files = (_read_answer(text), []) if role == "assistant" else separate_attachments(text)
+        history.append({"role": role, "content": content})
+        # Drop the numbers of these files, because the front end's numbers refer only to the last question's files.
+        earlier = [file._replace(mark="") for file in files] + earlier
+    question, attached = separate_attachments(read_text(messages[last]))
+    instructions = []
+    for message in messages:
+        if message.get("role") in SYSTEM_ROLES:
+            # Open WebUI can be configured to put files into the system message.
+            text, files = separate_attachments(read_text(message))
+            instructions.append(drop_tools(text))
+            attached += files
+    return Conversation(question, history, _add_earlier(attached, earlier), "\n\n".join(filter(None, instructions)))
+
+
+def _add_earlier(attached: list[Attachment], earlier: Sequence[Attachment]) -> list[Attachment]:
+    """Add the files of earlier questions while there is room, so that follow-up questions can use them."""
+    kept = list(attached)
+    known = {(file.title, file.content) for file in attached}
+    room = MAX_ATTACHED_CHARACTERS - sum(len(file.content) for file in attached)
+    for file in earlier:
+        if (file.title, file.content) not in known and len(kept) < MAX_ATTACHED and len(file.content) <= room:
+            kept.append(file)
+            known.add((file.title, file.content))
+            room -= len(file.content)
+    return kept
+
+
+def read_text(message: Mapping[str, Any]) -> str:
+    """Get the text of a message. Its content may be a text or a list of parts."""
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = (part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text")
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
+
+
+def _read_answer(content: str) -> str:
+    # Shorten the answer first, because it may have any length, and finding citations in a long text takes time.
+    answer = _BLANKS.sub("\n\n", cut_text(strip_notes(content), _MAX_ANSWER_CHARACTERS))
+    return read_citations(answer)[0]

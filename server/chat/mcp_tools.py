@@ -1,0 +1,267 @@
+"""Offer the served pipelines as MCP tools, which answer questions. Nothing else can be called."""
+
+import json
+import logging
+import sys
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
+from io import TextIOWrapper
+from itertools import count
+from pathlib import Path
+from typing import Any, TextIO
+
+import anyio
+from fastapi import HTTPException
+from hayhooks.server.pipelines.registry import registry
+from hayhooks.server.utils.deploy_utils import commit_prepared_pipeline
+from hayhooks.server.utils.mcp_utils import run_pipeline_as_tool
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.context import RequestContext
+from mcp.types import INVALID_REQUEST, CallToolResult, JSONRPCMessage, TextContent, Tool, ToolAnnotations
+from pydantic import BaseModel, ValidationError
+from starlette.applications import Starlette
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from prefrag.components.prompts.quotation import QUOTED, defuse_tokens, quote_line, quote_text, quote_title
+from prefrag.components.text.one_line import one_line
+from prefrag.components.text.sentences import cut_text
+from prefrag.components.text.unicode_form import is_text
+from prefrag.pipelines.references import (
+    GIVEN,
+    HEADING,
+    UNSUPPORTED,
+    label_text,
+    not_answered_text,
+    place_text,
+    references,
+    title_text,
+)
+from prefrag.server.chat.chat_text import disarm, write_note
+from prefrag.server.chat.served_pipelines import keep_modules_apart, prepare_pipeline
+from prefrag.server.chat.wrapper import ServedPipeline
+from prefrag.version import find_version
+
+logger = logging.getLogger(__name__)
+
+_PATH = "/mcp"
+_INSTRUCTIONS = (
+    "Each tool answers a question from the user's own documents, and from the web if they do not suffice and the user "
+    "allows it. Ask complete questions that can be understood without the conversation. When you use what a source "
+    "says, repeat its mark: [1] is a document of the user, [W1] a web page."
+)
+_DESCRIPTION = (
+    "Answer a question from the user's own documents first; the web is searched only if they do not suffice and the "
+    "user allows it. The tool takes several steps by itself, so ask one question even if it needs several documents. "
+    "It returns the answer, with marks that name its sources; a label or a word that says how far to trust the answer; "
+    "and the sources, with the sentences that matter. Without an answer, it says so and returns the sentences it found."
+)
+# Options that the tools do not offer. A model can write complete questions, so it need not send earlier turns or texts.
+_HIDDEN = frozenset({"history", "documents", "stream"})
+# How many characters of a passage are shown if no sentence of it was chosen.
+_BEGINNING = 300
+_PROBLEMS = 5
+_NAME_CHARACTERS = 100
+_TEXT_CHARACTERS = 500
+_MALFORMED = (
+    "This is no JSON-RPC message: send JSON that is at most a few hundred levels deep, without half surrogate pairs."
+)
+
+
+def create_server() -> Server[Any, Any]:
+    """Create an MCP server for the pipelines in the registry of Hayhooks. Any transport can be connected to it."""
+    server: Server[Any, Any] = Server("prefrag", find_version(), _INSTRUCTIONS)
+
+    @server.list_tools()
+    async def list_tools() -> list[Tool]:
+        return [_describe(name) for name in registry.get_names() if _find_arguments(name) is not None]
+
+    # Switch off the library's validation: `_call` validates the arguments, by the same rules as the HTTP routes.
+    @server.call_tool(validate_input=False)
+    async def call_tool(name: str, arguments: dict[str, Any]) -> CallToolResult:
+        known = _find_arguments(name)
+        if known is None:
+            return _refuse("There is no such tool: list the tools again.")
+        if unknown := arguments.keys() - known.keys():
+            return _refuse(f"There is no argument {min(unknown)[:_NAME_CHARACTERS]}: choose from {', '.join(known)}.")
+        try:
+            return await _call(name, arguments, server.request_context)
+        except ValidationError as error:
+            return _refuse(f"The arguments cannot be used: {_describe_problems(error)}")
+        except HTTPException as error:
+            return _refuse(str(error.detail))
+        except Exception:
+            logger.exception("A tool failed.")
+            return _refuse("The tool failed; the server's log says why.")
+
+    return server
+
+
+def add_route(app: Starlette) -> AbstractAsyncContextManager[None]:
+    """Serve the tools over streamable HTTP without sessions, so that any worker can answer any request."""
+    # The reply is a stream, which keeps the connection alive while a pipeline runs. A broken connection stops the run.
+    sessions = StreamableHTTPSessionManager(create_server(), stateless=True)
+
+    class Endpoint:
+        async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+            await sessions.handle_request(scope, receive, send)
+
+    # Only POST, because there are no sessions to GET or DELETE.
+    app.router.routes.append(Route(_PATH, Endpoint(), methods=["POST"], include_in_schema=False))
+
+    @asynccontextmanager
+    async def run() -> AsyncIterator[None]:
+        async with sessions.run():
+            yield
+
+    return run()
+
+
+async def serve_stdio(files: Mapping[str, Path], lenient: bool, output: TextIO) -> None:
+    """Serve the tools over standard input and output until the input ends. If `lenient`, leave out broken pipelines."""
+    keep_modules_apart()
+    for name, path in files.items():
+        try:
+            commit_prepared_pipeline(prepare_pipeline(name, path))
+        except Exception as error:
+            if not lenient:
+                # Hayhooks' error says which step failed. The cause of that error says why.
+                raise (error.__cause__ if isinstance(error.__cause__, Exception) else error) from None
+            logger.error("Left out: %s. %s", name, one_line(str(error.__cause__ or error)))
+    server = create_server()
+    # Wrap standard input as the MCP library does, so that `valid_lines` can check each line first.
+    lines = anyio.wrap_file(TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace"))
+    replies = anyio.wrap_file(output)
+    valid: Any = valid_lines(lines, replies)
+    async with stdio_server(valid, replies) as (received, sent):
+        await server.run(received, sent, server.create_initialization_options())
+
+
+def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
+    """Write a result for the model that called the tool. Untrusted text is quoted, as in every prompt."""
+    evidence = result.get("evidence") or ()
+    certainty = result.get("certainty")
+    answer = result.get("answer_with_citations") or result.get("answer")
+    if answer:
+        # Disarm the answer: it may repeat parts of a passage, which the client may render as Markdown.
+        parts = [f"{GIVEN.get(certainty or '', 'Answer')}: {disarm(defuse_tokens(answer))}"]
+        if result.get("answered_by") != "reader":
+            parts[0] += f"\n{label_text(result)}"
+        parts += [f"{UNSUPPORTED} {disarm(quote_line(one))}" for one in result.get("unsupported") or ()]
+    elif evidence:
+        head = f"{not_answered_text(result)} There is no answer; these sentences were found:"
+        found = [f"[{one['mark']}]\n{quote_text(one['sentence'])}" for one in evidence]
+        parts = ["Probably the first of these sentences answers it:" if certainty == "probably" else head, *found]
+    else:
+        parts = ["No answer was found."]
+    parts.append(defuse_tokens(write_note(result, cites)))
+    cited = {one["mark"] for one in (*(result.get("citations") or ()), *evidence)}
+    # Quote the best sentence of each cited source (of all sources if none is cited), unless it is shown above already.
+    sources = [
+        _write_source(mark, document, quotes=bool(answer or not evidence) and (mark in cited or not cited))
+        for mark, document in references(result)
+    ]
+    if sources:
+        parts += ["\n".join([HEADING, *sources]), QUOTED]
+    return "\n\n".join(filter(None, parts))
+
+
+def _write_source(mark: str, document: Mapping[str, Any], quotes: bool) -> str:
+    title = quote_title(title_text(document) or str(document.get("id") or ""))
+    address = f" {defuse_tokens(str(document['url']))}" if document.get("url") else ""
+    line = f"[{mark}] {title} ({place_text(document, quote_title)}){address}"
+    sentence = document.get("sentence") or {"start": 0, "end": _BEGINNING}
+    text = quote_text(str(document.get("content") or "")[sentence["start"] : sentence["end"]])
+    return f"{line}\n{text}" if quotes and text else line
+
+
+def _find_arguments(name: str) -> dict[str, Any] | None:
+    metadata = registry.get_metadata(name) or {}
+    model: type[BaseModel] | None = metadata.get("request_model")
+    if model is None or metadata.get("skip_mcp"):
+        return None
+    hidden = _HIDDEN if isinstance(registry.get(name), ServedPipeline) else frozenset()
+    return {key: schema for key, schema in model.model_json_schema()["properties"].items() if key not in hidden}
+
+
+def _describe(name: str) -> Tool:
+    wrapper, metadata = registry.get(name), registry.get_metadata(name) or {}
+    schema = {**metadata["request_model"].model_json_schema(), "additionalProperties": False}
+    if not isinstance(wrapper, ServedPipeline):
+        return Tool(name=name, description=metadata["description"], inputSchema=schema)
+    schema["properties"] = _find_arguments(name)
+    schema.pop("$defs", None)
+    start = wrapper.pipeline.get_component("start")
+    external = [source for source in start.sources if source in start.external_sources]
+    own = ", ".join(source for source in start.sources if source not in external) or "none"
+    return Tool(
+        name=name,
+        description=f"{_DESCRIPTION} Own sources: {own}; external sources: {', '.join(external) or 'none'}.",
+        inputSchema=schema,
+        annotations=ToolAnnotations(readOnlyHint=True, destructiveHint=False, openWorldHint=bool(external)),
+    )
+
+
+async def _call(name: str, arguments: dict[str, Any], context: RequestContext[Any, Any, Any]) -> CallToolResult:
+    given = (registry.get_metadata(name) or {})["request_model"].model_validate(arguments)
+    values = {key: getattr(given, key) for key in given.model_fields_set}
+    wrapper = registry.get(name)
+    if not isinstance(wrapper, ServedPipeline):
+        return CallToolResult(content=[*await run_pipeline_as_tool(registry, name, values)])
+    run: Any = await wrapper.run_api_async(**values, stream=True)
+    result: dict[str, Any] = {}
+    steps = count(1)
+    # When the client disconnects, close the stream at once, so that the pipeline stops.
+    async with aclosing(run.stream) as outputs:
+        async for output in outputs:
+            if "error" in output:
+                return _refuse(output["error"]["message"])
+            if "event" in output:
+                await _report(next(steps), output["event"]["text"], context)
+            elif "result" in output:
+                result = output["result"]
+    # Leave out the trace, the list of all steps: it is for people, and many times as long as the rest.
+    content = {key: value for key, value in result.items() if key != "trace"}
+    text = write_for_model(result, wrapper.cites)
+    return CallToolResult(content=[TextContent(type="text", text=text)], structuredContent=content)
+
+
+async def _report(number: int, text: str, context: RequestContext[Any, Any, Any]) -> None:
+    """Report progress to a client that asked for reports. Many clients wait longer if they receive reports."""
+    token = None if context.meta is None else context.meta.progressToken
+    if token is not None:
+        message = cut_text(disarm(defuse_tokens(text)), _TEXT_CHARACTERS)
+        call = str(context.request_id)
+        await context.session.send_progress_notification(token, number, None, message, related_request_id=call)
+
+
+def _refuse(message: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=message)], isError=True)
+
+
+def _describe_problems(error: ValidationError) -> str:
+    problems = error.errors(include_url=False, include_context=False, include_input=False)[:_PROBLEMS]
+    places = [".".join(str(part)[:_NAME_CHARACTERS] for part in each["loc"]) for each in problems]
+    return "; ".join(f"{place}: {each['msg']}" for place, each in zip(places, problems, strict=True))
+
+
+async def valid_lines(lines: AsyncIterable[str], replies: Any) -> AsyncIterator[str]:
+    """Yield the lines that are valid messages. Answer other lines with an error, because the MCP library does not."""
+    async for line in lines:
+        try:
+            JSONRPCMessage.model_validate_json(line)
+        except ValueError:
+            error = {"code": INVALID_REQUEST, "message": _MALFORMED}
+            await replies.write(json.dumps({"jsonrpc": "2.0", "id": _find_id(line), "error": error}) + "\n")
+            await replies.flush()
+        else:
+            yield line
+
+
+def _find_id(line: str) -> str | int | None:
+    with suppress(ValueError, RecursionError, AttributeError):
+        found = json.loads(line).get("id")
+        return found if type(found) is int or (isinstance(found, str) and is_text(found)) else None
+    return None

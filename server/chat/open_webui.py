@@ -1,0 +1,176 @@
+"""Give the front end Open WebUI its own base URL. Replies under it contain steps and sources as chat events."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from hayhooks.open_webui import create_source_event, create_status_event
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from prefrag.components.state.state import Event
+from prefrag.components.text.controls import strip_controls
+from prefrag.components.text.one_line import one_line
+from prefrag.components.text.sentences import cut_text
+from prefrag.pipelines.references import CHECKED, GIVEN, not_answered_text, shown_label, title_text
+from prefrag.pipelines.sent_to_models import write_sent_to_models
+from prefrag.server.chat import chat_text
+from prefrag.server.http.security import path_of
+
+PREFIX = "/open-webui"
+# Whether the current request gets chat events. Set before its pipeline runs.
+shows_events: ContextVar[bool] = ContextVar("shows_events", default=False)
+# Kinds of events without a status line: the answer is sent as text, and an observation repeats what was found.
+_NOT_SHOWN = ("answer", "observation")
+_THOUGHTS = ("thought", "look_ahead")
+_MAX_STATUS_CHARACTERS = 300
+_CODE_OR_MARKS = re.compile(rf"(?P<code>```(?:(?!```)[\s\S])*+(?:```|\Z)|`[^`\n]*+`)|{chat_text.MARKS.pattern}")
+_ADDRESS = re.compile(r"(?i)http")
+
+
+class OpenWebUIRoutes:
+    """Offer the routes under ``/v1`` also under ``/open-webui/v1``, where :data:`shows_events` is set."""
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, with the prefix removed from its path."""
+        if scope["type"] == "http":
+            path = path_of(scope)
+            marked = path.startswith(f"{PREFIX}/v1/")
+            shows_events.set(marked)
+            if marked:
+                # Act as if the application were mounted at the prefix: it then sees only the rest of the path.
+                scope = {**scope, "root_path": scope["path"].removesuffix(path) + PREFIX}
+        await self.app(scope, receive, send)
+
+
+@dataclass(frozen=True)
+class EventChat:
+    """Streams an answer to Open WebUI: steps become status lines, and cited passages become sources."""
+
+    marks: Mapping[str, str]  # for each attached passage's mark, such as A1, the number that Open WebUI shows
+    listed: int  # the highest number that Open WebUI has given to an attached file
+    cites: bool  # whether the model was asked to cite passages
+
+    def write_step(self, event: Event) -> Iterator[dict[str, Any]]:
+        """Show one step of the pipeline as reasoning or as a status line."""
+        line = hide_marks(chat_text.write_step(event, {}))
+        if event.kind in _THOUGHTS:
+            yield {"reasoning_content": f"{line}\n"}
+        elif event.kind not in _NOT_SHOWN:
+            yield {"event": write_status(line)}
+
+    def write_end(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Write the sources, the last status line and the answer."""
+        content = chat_text.write_content(result, self.cites, {}, lists_sources=False)
+        files = {mark: number for mark, number in self.marks.items() if number.isdecimal()}
+        numbered, sources = number_sources(content, result.get("documents") or (), files, self.listed)
+        for event in [*sources, write_summary(result)]:
+            yield {"event": event}
+        yield {"content": numbered}
+
+    def write_failure(self, reason: str, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Say why the run broke off, without an answer."""
+        yield {"event": write_status("The run broke off", done=True)}
+        yield {"content": hide_marks(chat_text.write_failure(reason))}
+
+
+def write_status(text: str, done: bool = False) -> dict[str, Any]:
+    """Make the event that shows a status line in the chat."""
+    return create_status_event(cut_text(text, _MAX_STATUS_CHARACTERS, "..."), done=done).to_event_dict()
+
+
+def write_summary(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Make the last status line: how sure the answer is, how many searches there were, and what left this machine."""
+    searches = (result.get("counts") or {}).get("total", 0)
+    parts = [_judge_answer(result), f"{searches} {'search' if searches == 1 else 'searches'}"]
+    sent = len(result.get("queries_sent_out") or ())
+    left = [f"{sent} {'query' if sent == 1 else 'queries'} sent to the web"] if sent else []
+    left += [line.removesuffix(".") for line in write_sent_to_models(result, with_host=False)]
+    return write_status(" · ".join([*parts, *(left or ["nothing sent out"])]), done=True)
+
+
+def number_sources(
+    content: str,
+    documents: Sequence[Mapping[str, Any]],
+    files: Mapping[str, str] = MappingProxyType({}),
+    listed: int = 0,
+) -> tuple[str, list[dict[str, Any]]]:
+    """Replace marks of passages, such as [W2], by Open WebUI's source numbers. Also return the sources as events."""
+    known = {document["mark"]: document for document in documents}
+    numbers: dict[str, str] = {}
+    cites = False
+
+    def rename(found: re.Match[str]) -> str:
+        nonlocal cites
+        if found["code"]:
+            return found[0]
+        marks = chat_text.read_marks(found[0])
+        if not all(mark in known for mark in marks):
+            # Use round brackets, because Open WebUI drops square brackets whose number belongs to no source.
+            return f"({found[0][1:-1]})"
+        cites = True
+        shown = [files.get(mark) or numbers.setdefault(mark, str(listed + len(numbers) + 1)) for mark in marks]
+        # Open WebUI shows numbers as separate chips only if spaces separate them.
+        adjacent = " " * content.endswith("]", 0, found.start())
+        return adjacent + " ".join(f"[{number}]" for number in dict.fromkeys(shown))
+
+    numbered = _CODE_OR_MARKS.sub(rename, content)
+    return numbered, [_source_event(known[mark]) for mark in (numbers if cites else known) if mark not in files]
+
+
+def hide_marks(text: str) -> str:
+    """Put the marks of passages into round brackets, so that Open WebUI does not take them for numbers of sources."""
+    return chat_text.MARKS.sub(r"(\1)", text)
+
+
+def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
+    mark, source = document["mark"], document.get("source")
+    where = "attached file" if mark[0] == "A" else "your documents" if mark[0] != "W" else source
+    title = strip_controls(one_line(title_text(document) or str(document.get("file") or document.get("id"))))
+    position = document.get("position") or {"of": 1}
+    passage = f", passage {position['number']}" if position["of"] > 1 else ""
+    name = f"{title}{passage} ({where})"
+    # If a name begins like a web address, Open WebUI fetches an icon from a third party.
+    name = f"page {name}" if _ADDRESS.match(name) else name
+    page = {"page": document["page"] - 1} if isinstance(document.get("page"), int) else {}
+    return create_source_event(
+        {
+            "source": {"name": name, "url": document.get("url") or ""},
+            "document": [_write_passage(document)],
+            # Each passage needs its own `source`. Otherwise Open WebUI shows several passages as one chip.
+            "metadata": [{"source": f"prefrag-{mark}", "name": name, **page}],
+        }
+    ).to_event_dict()
+
+
+def _write_passage(document: Mapping[str, Any]) -> str:
+    """Write the text of a passage in Markdown, with its best sentence in bold."""
+    content, span = str(document.get("content") or ""), document.get("sentence")
+    if not span:
+        return chat_text.disarm(content)
+    before, sentence, after = content[: span["start"]], content[span["start"] : span["end"]], content[span["end"] :]
+    words = sentence.strip()
+    if not words or "*" in words or "\n\n" in words:
+        return chat_text.disarm(content)
+    start, _, end = sentence.partition(words)
+    return f"{chat_text.disarm(before)}{start}**{chat_text.disarm(words)}**{end}{chat_text.disarm(after)}"
+
+
+def _judge_answer(result: Mapping[str, Any]) -> str:
+    if result.get("asked_back"):
+        return "Asked you a question"
+    label, certainty = shown_label(result), result.get("certainty") or ""
+    if word := GIVEN.get(certainty):
+        is_read = result.get("answered_by") == "reader"
+        labelled = f", {label.lower()} by the model's own check" if label else ""
+        return f"{word}, {'read without a language model' if is_read else CHECKED[certainty]}{labelled}"
+    if result.get("not_found"):
+        return not_answered_text(result).removesuffix(".")
+    if not result.get("answered"):
+        return "No answer"
+    return f"{label.capitalize()} by the model's own check" if label else "Not checked"

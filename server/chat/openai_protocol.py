@@ -1,0 +1,173 @@
+"""End streams and write errors as the OpenAI protocol requires. Hayhooks, Haystack's server, does neither."""
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from prefrag.server.access.lifetime import RUN_PATHS, STOPPING
+from prefrag.server.http.security import path_of
+
+DONE = b"data: [DONE]"
+# An SSE comment, sent while a model thinks: proxies close connections that are silent for a minute. Clients skip it.
+_KEEP_ALIVE = b": the run goes on\n\n"
+_SILENT_SECONDS = 10.0
+_LAST_SECONDS = 1.0  # how long to wait for a client that does not read the last event
+# Hayhooks answers 404 with this text for an unknown model. Any other 404 in a chat means an unknown collection.
+_NO_MODEL = re.compile(r"Pipeline '(?P<name>.*)' not found.*", re.DOTALL)
+_COMPLETIONS = ("/v1/chat/completions", "/chat/completions")
+
+
+class StreamEnd:
+    """Keep the stream of an answer from going silent, and end it with ``data: [DONE]``.
+
+    Strict clients of the chat protocol wait for ``[DONE]``, and proxies close a connection that is silent for a minute.
+    If a run breaks off, an error event comes before ``[DONE]``, so that no client takes the stream for complete.
+    """
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, keep its stream alive and end it."""
+        if scope["type"] != "http" or not RUN_PATHS.fullmatch(path := path_of(scope)):
+            await self.app(scope, receive, send)
+            return
+        streams = False
+        tail = b""
+        something_sent, turn = asyncio.Event(), asyncio.Lock()
+        keep_alive: asyncio.Task[None] | None = None
+
+        async def break_silence() -> None:
+            while True:
+                something_sent.clear()
+                try:
+                    async with asyncio.timeout(_SILENT_SECONDS):
+                        await something_sent.wait()
+                except TimeoutError:
+                    async with turn:
+                        # Send the comment only between two events, because a chunk can end in the middle of an event.
+                        if streams and (not tail or tail.endswith(b"\n\n")):
+                            await send({"type": "http.response.body", "body": _KEEP_ALIVE, "more_body": True})
+
+        async def send_end(message: Message) -> None:
+            nonlocal streams, tail, keep_alive
+            if message["type"] == "http.response.start":
+                streams = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
+                if streams:
+                    # Forbid proxies to buffer. A proxy that buffers sends the steps only together with the answer.
+                    message["headers"] = [*message["headers"], (b"x-accel-buffering", b"no")]
+            elif streams and message["type"] == "http.response.body":
+                body = message.get("body", b"")
+                # Keep the end of the stream, because ``[DONE]`` or a blank line may be spread over several chunks.
+                tail = (tail + body)[-2 * len(DONE) :]
+                if not message.get("more_body"):
+                    streams = False
+                    if not tail.rstrip().endswith(DONE):
+                        message = {**message, "body": body + DONE + b"\n\n"}
+            something_sent.set()
+            async with turn:
+                await send(message)
+            if streams and keep_alive is None:
+                keep_alive = asyncio.create_task(break_silence())
+
+        try:
+            await self.app(scope, receive, send_end)
+        except BaseException as error:
+            if streams:
+                # A run is cancelled if the server stops or the client is gone. A client that is gone reads nothing.
+                stopping = isinstance(error, asyncio.CancelledError)
+                message, status = (STOPPING, 503) if stopping else ("The stream broke off. Ask again.", 500)
+                error_event = {"error": {"message": message, "status": status}, "result": None}
+                event = json.dumps(_describe_error(message, status, None) if path in _COMPLETIONS else error_event)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_LAST_SECONDS):
+                        await send_end({"type": "http.response.body", "body": f"data: {event}\n\n".encode()})
+            raise
+        finally:
+            if keep_alive is not None:
+                keep_alive.cancel()
+                # Do not wait for the task: the client has its answer, and another run may be waiting. The task's
+                # exception is read only to keep asyncio from logging it.
+                keep_alive.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+
+
+class OpenAIErrors:
+    """Add ``{"error": {"message", "type", "param", "code"}}`` to the JSON of errors under ``/v1``."""
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and rewrite the reply if it is an error."""
+        if scope["type"] != "http" or not path_of(scope).startswith("/v1/"):
+            await self.app(scope, receive, send)
+            return
+        start: Message | None = None
+        begun = False
+        body = b""
+
+        async def send_rewritten(message: Message) -> None:
+            nonlocal start, begun, body
+            if message["type"] == "http.response.start":
+                begun = True
+                if message["status"] >= 400:
+                    # Do not send the headers yet: they state the length of the body, which is still to be rewritten.
+                    start = message
+                    return
+            elif start is not None and message["type"] == "http.response.body":
+                body += message.get("body", b"")
+                if message.get("more_body"):
+                    return
+                await _send_error(start, body, scope, send)
+                return
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_rewritten)
+        except Exception:
+            if not begun:
+                await _send_error({"type": "http.response.start", "status": 500, "headers": []}, b"", scope, send)
+            raise
+
+
+async def _send_error(start: Message, body: bytes, scope: Scope, send: Send) -> None:
+    try:
+        content = json.loads(body)
+    except ValueError:
+        content = None
+    if not isinstance(content, Mapping):
+        content = {"detail": body.decode(errors="replace") or "Internal Server Error"}
+    # Errors that already have the OpenAI form stay as they are. A later version of Hayhooks may write such errors.
+    if not isinstance(content.get("error"), Mapping):
+        content = {**_describe_error(content.get("detail"), start["status"], path_of(scope)), **content}
+    text = json.dumps(content, ensure_ascii=False).encode()
+    headers = MutableHeaders(raw=list(start["headers"]))
+    headers["content-type"] = "application/json"
+    headers["content-length"] = str(len(text))
+    await send({**start, "headers": headers.raw})
+    await send({"type": "http.response.body", "body": text})
+
+
+def _describe_error(detail: Any, status: int, path: str | None) -> dict[str, Any]:
+    message, param, code = str(detail), None, None
+    if isinstance(detail, list):
+        # For a body of the wrong shape, the detail is a list of problems, each with its message and its field.
+        fields = [".".join(str(part) for part in each["loc"] if part != "body") for each in detail]
+        message = "; ".join(f"{field}: {each['msg']}" for field, each in zip(fields, detail, strict=True))
+        param = fields[0] or None
+    elif status == 401:
+        code = "invalid_api_key"
+    elif status == 404 and path in _COMPLETIONS:
+        if unknown := _NO_MODEL.fullmatch(message):
+            message = f"Model '{unknown['name']}' not found: GET /v1/models lists the served models."
+            param, code = "model", "model_not_found"
+        else:
+            param = "index"
+    kind = "invalid_request_error" if status < 500 else "server_error"
+    return {"error": {"message": message, "type": kind, "param": param, "code": code}}

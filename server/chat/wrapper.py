@@ -1,0 +1,369 @@
+"""Wrappers with which Hayhooks, Haystack's server, serves a pipeline over REST, MCP and the OpenAI chat protocol."""
+
+import asyncio
+import logging
+import math
+import time
+import uuid
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
+from dataclasses import replace
+from http import HTTPStatus
+from inspect import Parameter, Signature, getdoc, signature
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from fastapi import HTTPException
+from fastapi_openai_compat import ChatCompletion, Choice, Message
+from hayhooks.server.pipelines.sse import SSEStream
+from hayhooks.server.utils.base_pipeline_wrapper import BasePipelineWrapper
+from haystack.dataclasses import ChatMessage
+
+from prefrag import pipelines
+from prefrag.audit_log import label_audit
+from prefrag.components.document_stores.tantivy.index_location import set_index_variable
+from prefrag.components.generators.model_call import ModelCall, PreparedCall
+from prefrag.components.reasoner.reasoner import Reasoner
+from prefrag.components.state.answer_composer import compose
+from prefrag.components.state.citations import citation_marks
+from prefrag.components.state.run_options import CHAT, REST, RunOptions, read_options
+from prefrag.components.state.state import Event, RunError, RunSettings, State, identity
+from prefrag.components.text.addresses import without_parameters, without_userinfo
+from prefrag.errors import BadInput, error_kind
+from prefrag.pipelines import RunFailed
+from prefrag.pipelines.asking import limit_deadline, status_if_busy
+from prefrag.pipelines.run_labels import label_run
+from prefrag.pipelines.sent_to_models import write_sent_to_models
+from prefrag.pipelines.trace_text import one_line, trace_text
+from prefrag.server.chat.chat_text import TextChat, write_content
+from prefrag.server.chat.conversation import read_text, split_conversation
+from prefrag.server.chat.front_end_prompts import Attachment, answer_without_model, find_task
+from prefrag.server.chat.open_webui import EventChat, shows_events
+from prefrag.server.library.collection_pipelines import CollectionPipelines
+from prefrag.server.public_result import Installation
+from prefrag.settings import settings
+
+logger = logging.getLogger(__name__)
+
+
+def take_options(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a method one parameter for each REST option of `RunOptions`, so that Hayhooks lets requests send them."""
+    fields = {name: field for name, field in RunOptions.model_fields.items() if name in REST}
+    parameters = [
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if field.is_required() else field.default,
+            annotation=field.annotation,
+        )
+        for name, field in fields.items()
+    ]
+    this, *_ = signature(run).parameters.values()
+    run.__signature__ = Signature([this, *parameters], return_annotation=dict[str, Any])  # type: ignore[attr-defined]
+    described = (f":param {name}: {field.description}" for name, field in fields.items())
+    run.__doc__ = "\n".join((getdoc(run) or "", *described))
+    return run
+
+
+class Refusal(HTTPException):
+    """A failure to report to the client. An HTTPException, because Hayhooks ignores the status of other exceptions."""
+
+    def __init__(self, status: int, detail: str, result: dict[str, Any] | None, retry_after: float | None = None):
+        headers = None if retry_after is None else {"Retry-After": str(math.ceil(retry_after))}
+        super().__init__(status_code=status, detail=detail, headers=headers)
+        self.result = result
+
+
+class ServedPipeline(BasePipelineWrapper):
+    """Serve one pipeline over REST, MCP and the OpenAI chat protocol.
+
+    ``hayhooks/documents_first/`` uses this class without `prefrag serve`, in a subclass that only sets ``name``.
+    """
+
+    name: str
+    """The name of a pipeline, or the path of a YAML file."""
+    _last_installation: Installation | None = None
+    _last_collections: CollectionPipelines | None = None
+
+    def setup(self) -> None:
+        """Load the pipeline and warm it up, so that the first request does not wait."""
+        set_index_variable()
+        self.pipeline = pipelines.load(self.name)
+        self.pipeline.warm_up()
+
+    @contextmanager
+    def refuse_errors(self) -> Iterator[None]:
+        """Turn failures into HTTP statuses and messages for clients. Details are written only to the log."""
+        try:
+            yield
+        except HTTPException:
+            raise
+        except Exception as error:
+            status = getattr(error, "http_status", error_kind(error).http_status)
+            if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+                # Hayhooks does not log exceptions that already have a status.
+                logger.exception("A run failed.")
+            elif status > HTTPStatus.INTERNAL_SERVER_ERROR:
+                _log_failure(error)
+            result = getattr(error, "result", None)
+            public = None if result is None else self._installation.publish(result)
+            retry_after = getattr(error, "retry_after", None)
+            raise Refusal(status, self._installation.withhold(str(error)), public, retry_after) from error
+
+    @take_options
+    async def run_api_async(self, question: str, stream: bool = False, **options: Any) -> dict[str, Any]:
+        """Answer a question from documents. The preferred source is searched first.
+
+        :returns: The answer or, if there is none, the sentences that were found. Also the answer's label, documents,
+            steps, counts, usage, errors and the trace.
+        """
+        with self.refuse_errors():
+            options["deadline"] = limit_deadline(options.get("deadline"))
+            pipeline = await self._collections.find(options.pop("index", None))
+            if stream:
+                # Refuse a bad request before the stream begins, because a stream sends its status code first.
+                await pipelines.begin(pipeline, question, **options)
+                # Cast, because the return annotation is for the API description. Hayhooks checks the object's class.
+                return cast(dict[str, Any], SSEStream(self._stream_run(pipeline, question, options)))
+            return self._publish(pipelines.refuse_unsearched(await pipelines.ask_async(pipeline, question, **options)))
+
+    async def _stream_run(
+        self, pipeline: Any, question: str, options: Mapping[str, Any]
+    ) -> AsyncGenerator[dict[str, Any] | str, None]:
+        try:
+            with self.refuse_errors():
+                # When the client disconnects, close the stream at once, so that the pipeline stops.
+                async with aclosing(pipelines.stream(pipeline, question, progress=True, **options)) as outputs:
+                    async for output in outputs:
+                        if isinstance(output, Event):
+                            event = replace(output, data=self._installation.publish_event(output.data))
+                            step = {"kind": event.kind, "step": event.step, "text": trace_text(event)}
+                            yield {"event": {**step, "data": dict(event.data)}}
+                        else:
+                            yield {"result": self._publish(pipelines.refuse_unsearched(output))}
+        except Refusal as error:
+            yield {"error": {"message": error.detail, "status": error.status_code}, "result": error.result}
+        yield "[DONE]"
+
+    async def run_chat_completion_async(
+        self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
+    ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
+        """Answer the last question of a conversation, or do a front end's task, such as writing a title."""
+        messages = [{**each, "content": read_text(each)} for each in messages]
+        with self.refuse_errors():
+            include_usage = _includes_usage(body)
+            if find_task(messages, body.get("metadata")):
+                return await self.complete_task(model, messages, body)
+            question, history, attached, instructions = split_conversation(messages)
+            options = {"history": history, "instructions": instructions or None, **_read_chat_options(body)}
+            options["deadline"] = limit_deadline(options.get("deadline"))
+            pipeline = await self._collections.find(options.pop("index", None))
+            if attached:
+                options["documents"] = [{"title": each.title, "content": each.content} for each in attached]
+            # Refuse a bad request before the stream begins, because a stream sends its status code first.
+            state = await pipelines.begin(pipeline, question, **options)
+            marks = _front_end_marks(state, attached) if attached else {}
+            if body.get("stream"):
+                listed = max((int(file.mark) for file in attached if file.mark.isdecimal()), default=0)
+                with_events = shows_events.get()
+                chat = EventChat(marks, listed, self.cites) if with_events else TextChat(marks, self.cites)
+                return self._stream(pipeline, model, question, options, include_usage, chat)
+            result = self._publish(await pipelines.ask_async(pipeline, question, **options))
+        return self._complete(model, body, include_usage, write_content(result, self.cites, marks), result)
+
+    async def _stream(
+        self,
+        pipeline: Any,
+        model: str,
+        question: str,
+        options: Mapping[str, Any],
+        include_usage: bool,
+        chat: TextChat | EventChat,
+    ) -> AsyncGenerator[ChatCompletion, None]:
+        installation = self._installation
+        chunk = _Chunks(model)
+        try:
+            # When the client disconnects, close the stream at once, so that the pipeline stops.
+            async with aclosing(pipelines.stream(pipeline, question, **options)) as outputs:
+                async for output in outputs:
+                    if isinstance(output, Event):
+                        event = replace(output, data=installation.publish_event(output.data))
+                        for fields in chat.write_step(event):
+                            yield chunk.write(**fields)
+                    else:
+                        result = self._publish(output)
+            ending, reason = chat.write_end(result), "stop"
+        except RunFailed as error:
+            _log_failure(error)
+            result = installation.publish(error.result)
+            # The protocol has no finish reason "error", but with "stop" clients would take the message for an answer.
+            ending, reason = chat.write_failure(installation.withhold(str(error)), result), "error"
+        *fields_before, last = ending
+        for fields in fields_before:
+            yield chunk.write(**fields)
+        yield chunk.write(finish_reason=reason, **last)
+        if include_usage:
+            yield chunk.end(_count_usage(result))
+
+    def _complete(
+        self, model: str, body: Mapping[str, Any], include_usage: bool, content: str, result: dict[str, Any]
+    ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
+        """Send a reply that is already complete, as one message or as a stream."""
+        usage = _count_usage(result)
+        if not body.get("stream"):
+            # Say what was sent to models in the reasoning, because clients store the content as part of the answer.
+            reasoning = "\n".join(write_sent_to_models(result, with_host=False)) or None
+            message = Message(role="assistant", content=content, reasoning_content=reasoning)
+            choice = Choice(index=0, message=message, finish_reason="stop")
+            return _make_completion(model, "chat.completion", [choice], usage=usage, prefrag=result)
+
+        async def stream() -> AsyncGenerator[ChatCompletion, None]:
+            chunk = _Chunks(model)
+            yield chunk.write(content=content, finish_reason="stop", prefrag=result)
+            if include_usage:
+                yield chunk.end(usage)
+
+        return stream()
+
+    async def complete_task(
+        self, model: str, messages: Sequence[Mapping[str, Any]], body: Mapping[str, Any]
+    ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
+        """Let the pipeline's model do a task for a front end, such as writing a title. No source is searched."""
+        with self.refuse_errors():
+            messages = [{**each, "content": read_text(each)} for each in messages]
+            include_usage, options = _includes_usage(body), _read_chat_options(body)
+            seconds = limit_deadline(options.get("deadline"))
+            pipeline = await self._collections.find(options.get("index"))
+            reply, result = await self._do_task(pipeline, messages, seconds)
+        return self._complete(model, body, include_usage, reply, result)
+
+    async def _do_task(
+        self, pipeline: Any, messages: Sequence[Mapping[str, Any]], seconds: float
+    ) -> tuple[str, dict[str, Any]]:
+        generator = next((part.chat_generator for _, part in pipeline.walk() if isinstance(part, Reasoner)), None)
+        if generator is None or (call := ModelCall("front_end", generator)).is_absent or call.is_embedded:
+            return answer_without_model(messages, Path(self.name).stem), {"usage": {}}
+        prompts = [
+            (ChatMessage.from_system if each["role"] == "system" else ChatMessage.from_user)(read_text(each))
+            for each in messages
+            if each.get("role") in ("system", "user") and read_text(each)
+        ]
+        label_audit(**label_run(pipeline))
+        state = State("", RunSettings(sources=(), preferred=""))
+        try:
+            async with asyncio.timeout(seconds):
+                reply, state = await call.send_async(PreparedCall(prompts, call.generation_kwargs, state))
+        except TimeoutError as error:
+            message = f"The front end's task was given up after {seconds:g} s."
+            raise RunFailed(message, {"errors": [message]}, http_status=504) from error
+        except RunError as error:
+            raise RunFailed(str(error), {"errors": [str(error)]}, **status_if_busy(error)) from error
+        result = compose(state)
+        return reply, self._publish({"usage": result["usage"], "sent_to_models": result["sent_to_models"]})
+
+    @property
+    def _installation(self) -> Installation:
+        if self._last_installation is None or self._last_installation.pipeline is not self.pipeline:
+            self._last_installation = Installation(self.pipeline)
+        return self._last_installation
+
+    @property
+    def _collections(self) -> CollectionPipelines:
+        if self._last_collections is None or self._last_collections.pipeline is not self.pipeline:
+            self._last_collections = CollectionPipelines(self.name, self.pipeline)
+        return self._last_collections
+
+    @property
+    def cites(self) -> bool:
+        """Whether the pipeline asks its model to cite passages."""
+        return any(isinstance(part, Reasoner) and part.asks_to_cite for _, part in self.pipeline.walk())
+
+    def _publish(self, result: dict[str, Any]) -> dict[str, Any]:
+        for error in result.get("errors") or ():
+            logger.warning("A part of a run failed: %s", _write_reason(error, result))
+        return self._installation.publish(result)
+
+
+class TaskModel(BasePipelineWrapper):
+    """Serves only a pipeline's model, with which front ends make titles, tags and summaries. It searches no source."""
+
+    def __init__(self, served: ServedPipeline):
+        super().__init__()
+        self._served = served
+
+    def setup(self) -> None:
+        """Do nothing, because the pipeline is loaded already."""
+
+    async def run_chat_completion_async(
+        self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
+    ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
+        """Do the task that the messages describe."""
+        return await self._served.complete_task(model, messages, body)
+
+
+class _Chunks:
+    """Makes the chunks of one streamed completion, which share an id and a time."""
+
+    def __init__(self, model: str):
+        self._empty = _make_completion(model, "chat.completion.chunk", [])
+
+    def write(self, finish_reason: str | None = None, **fields: Any) -> ChatCompletion:
+        # Fields that are not part of a message are put beside the choices, where ordinary OpenAI clients ignore them.
+        delta = {name: fields.pop(name) for name in Message.model_fields.keys() & fields.keys()}
+        choice = Choice(index=0, delta=Message(role="assistant", **delta), finish_reason=finish_reason)
+        return self._empty.model_copy(update={"choices": [choice], **fields})
+
+    def end(self, usage: dict[str, int]) -> ChatCompletion:
+        return self._empty.model_copy(update={"usage": usage})
+
+
+def _read_chat_options(body: Mapping[str, Any]) -> dict[str, Any]:
+    given = {name: body[name] for name in CHAT if body.get(name) is not None}
+    own = body.get("prefrag") or {}
+    if not isinstance(own, Mapping):
+        raise BadInput("`prefrag` must be a JSON object of options.")
+    return read_options({**given, **own}, CHAT)
+
+
+def _includes_usage(body: Mapping[str, Any]) -> bool:
+    options = body.get("stream_options") or {}
+    if not isinstance(options, Mapping):
+        raise BadInput('stream_options must be a JSON object, for example {"include_usage": true}.')
+    return bool(options.get("include_usage"))
+
+
+def _front_end_marks(state: State, attached: Sequence[Attachment]) -> dict[str, str]:
+    """Map the marks of attached passages, such as A1, to the numbers that the front end gives to their files."""
+    marks = citation_marks(state)
+    files = {marks[identity(passage)]: attached[passage.meta["attachment"] - 1].mark for passage in state.attached}
+    numbered = any(number.isdecimal() for number in files.values())
+    return {mark: number if number.isdecimal() else mark for mark, number in files.items()} if numbered else {}
+
+
+def _log_failure(error: Exception) -> None:
+    logger.error("A run broke off: %s", _write_reason(str(error), getattr(error, "result", None)))
+
+
+def _write_reason(reason: str, result: Mapping[str, Any] | None) -> str:
+    """Write a reason for the log: without passwords and, if queries are kept only as hashes, without queries."""
+    if not settings.audit_queries:
+        reason = without_parameters(reason)
+        for attempt in (result or {}).get("queries_sent_out") or ():
+            reason = reason.replace(attempt["query"], "(query)")
+    return one_line(without_userinfo(reason))
+
+
+def _count_usage(result: Mapping[str, Any]) -> dict[str, Any]:
+    usage = result.get("usage") or {}
+    read, written = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+    cached = usage.get("cached_tokens")
+    details = {} if cached is None else {"prompt_tokens_details": {"cached_tokens": cached}}
+    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written, **details}
+
+
+def _make_completion(
+    model: str, kind: Literal["chat.completion", "chat.completion.chunk"], choices: list[Choice], **fields: Any
+) -> ChatCompletion:
+    return ChatCompletion(
+        id=f"chatcmpl-{uuid.uuid4().hex}", object=kind, created=int(time.time()), model=model, choices=choices, **fields
+    )

@@ -1,0 +1,1 @@
+"""What every request passes: limits, bodies, readiness, metrics, the log."""

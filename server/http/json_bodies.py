@@ -1,0 +1,159 @@
+"""Read the whole body of each request. Bodies that no route can use are refused before FastAPI parses them."""
+
+import asyncio
+import json
+import math
+import re
+from typing import Any
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from prefrag.components.text.unicode_form import is_text
+from prefrag.errors import BadInput
+from prefrag.server.chat.conversation import SYSTEM_ROLES
+from prefrag.server.http.security import path_of, refuse
+
+MAX_BODY_BYTES = 1_000_000
+BODY_SECONDS = 30.0
+# The upload route reads its body as it arrives, and has its own limits.
+_UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")
+MAX_DEPTH = 64
+MAX_VALUES = 20_000
+# Only the newest turns are passed on, at most this many. Pipelines read far fewer, but some clients send all turns.
+MAX_TURNS = 200
+_CONVERSATIONS = ("messages", "history")
+_TOO_DEEP = f"The body is nested more than {MAX_DEPTH} deep."
+_NO_TEXT = "The body holds half of a surrogate pair, which is not a character: send valid UTF-8."
+_INTEGERS = range(-(2**63), 2**64)
+# A reply lists at most this many problems of a request's body. If everything is wrong, the first problems are enough.
+_NAMED_PROBLEMS = 20
+_NAME_CHARACTERS = 100
+
+
+class BodyLimit:
+    """Read the whole body of a request before anything else happens, unless it is too large or too slow.
+
+    A JSON body is refused with 422 if it is not valid JSON, is nested too deeply, or has too many values. The same goes
+    for NaN, infinity, huge numbers and half surrogate pairs: Python's parser accepts them, but answering fails later.
+    A long conversation is cut to its newest turns and the system message at its beginning.
+    """
+
+    def __init__(self, app: ASGIApp, limit: int = MAX_BODY_BYTES, seconds: float = BODY_SECONDS):
+        self.app = app
+        self.limit = limit
+        self.seconds = seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 408, 413 or 422."""
+        if scope["type"] != "http" or _is_upload(scope):
+            await self.app(scope, receive, send)
+            return
+        too_large = f"The request is larger than {self.limit:,} bytes."
+        length = Headers(scope=scope).get("content-length", "")
+        if length.isdecimal() and int(length) > self.limit:
+            await refuse(scope, receive, send, 413, too_large)
+            return
+        body, more = bytearray(), True
+        try:
+            async with asyncio.timeout(self.seconds):
+                while more:
+                    part = await receive()
+                    if part["type"] == "http.disconnect":
+                        return
+                    body += part.get("body", b"")
+                    more = bool(part.get("more_body")) and len(body) <= self.limit
+            if len(body) > self.limit:
+                await refuse(scope, receive, send, 413, too_large)
+                return
+            content = _bound(bytes(body)) if scope["method"] == "POST" and _is_json(scope) else bytes(body)
+        except TimeoutError:
+            await refuse(scope, receive, send, 408, f"The request did not arrive within {self.seconds:g} seconds.")
+            return
+        except BadInput as error:
+            await refuse(scope, receive, send, error.http_status, str(error))
+            return
+        whole: list[Message] = [{"type": "http.request", "body": content}]
+
+        async def receive_whole() -> Message:
+            return whole.pop() if whole else await receive()
+
+        await self.app(scope, receive_whole, send)
+
+
+def _is_upload(scope: Scope) -> bool:
+    kind = Headers(scope=scope).get("content-type", "").lower()
+    is_form = kind.startswith("multipart/form-data")
+    return is_form and scope["method"] == "POST" and bool(_UPLOAD_PATH.fullmatch(path_of(scope)))
+
+
+def _is_json(scope: Scope) -> bool:
+    """Check whether a request's body is JSON. If there is no content type, FastAPI assumes JSON."""
+    kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
+    return not kind or kind.endswith("json")
+
+
+async def refuse_wrong_shape(request: Request, error: Exception) -> JSONResponse:
+    """Answer 422 to a body of the wrong shape. Say where each problem is, but do not repeat values from the body."""
+    assert isinstance(error, RequestValidationError)
+    problems = [
+        {
+            "type": each["type"],
+            "loc": [part[:_NAME_CHARACTERS] if isinstance(part, str) else part for part in each["loc"]],
+            "msg": "There is no such field here" if each["type"] == "extra_forbidden" else each["msg"],
+        }
+        for each in error.errors()[:_NAMED_PROBLEMS]
+    ]
+    return JSONResponse({"detail": problems}, 422)
+
+
+def _bound(body: bytes) -> bytes:
+    """Check a body, and cut a long conversation to its newest turns."""
+    if not body:
+        return body
+    try:
+        content = json.loads(body)
+    except RecursionError as error:
+        raise BadInput(_TOO_DEEP) from error
+    except ValueError as error:
+        raise BadInput(f"The body is not JSON: {error}") from error
+    long = [
+        name
+        for name in _CONVERSATIONS
+        if isinstance(content, dict) and isinstance(content.get(name), list) and len(content[name]) > MAX_TURNS
+    ]
+    for name in long:
+        first, newest = content[name][0], content[name][-MAX_TURNS:]
+        instructs = isinstance(first, dict) and first.get("role") in SYSTEM_ROLES
+        content[name] = [first, *newest[1:]] if instructs else newest
+    _check(content)
+    return json.dumps(content).encode() if long else body
+
+
+def _check(content: Any) -> None:
+    waiting: list[tuple[Any, int]] = [(content, 1)]
+    values = 1
+    while waiting:
+        value, depth = waiting.pop()
+        if isinstance(value, dict | list):
+            values += len(value)
+            if depth > MAX_DEPTH:
+                raise BadInput(_TOO_DEEP)
+            if values > MAX_VALUES:
+                raise BadInput(f"The body holds more than {MAX_VALUES} values: send less.")
+            if isinstance(value, dict):
+                if not all(map(is_text, value)):
+                    raise BadInput(_NO_TEXT)
+                value = value.values()
+            waiting += [(part, depth + 1) for part in value]
+        elif isinstance(value, str):
+            if not is_text(value):
+                raise BadInput(_NO_TEXT)
+        elif isinstance(value, float):
+            if not math.isfinite(value):
+                raise BadInput(f"The body holds {value}, which is not a JSON number.")
+        elif isinstance(value, int) and value not in _INTEGERS:
+            raise BadInput("The body holds a number of more than 64 bits.")

@@ -1,0 +1,64 @@
+"""The log of the service, in the format of Hayhooks or as lines of JSON. It never contains the text of questions."""
+
+import json
+import logging
+import os
+import re
+import sys
+import traceback
+from typing import Any
+
+from hayhooks.server.logger import formatter, intercept_stdlib_logging, log
+
+from prefrag.settings import settings
+from prefrag.tracing import Measured, observers
+
+# The colour codes in uvicorn's messages.
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_COUNTED = {"prefrag.searches": "searches", "gen_ai.usage.input_tokens": "input_tokens"}
+_COUNTED |= {"gen_ai.usage.output_tokens": "output_tokens", "prefrag.status": "status"}
+
+
+def configure_log() -> None:
+    """Set up the log as Hayhooks does, but leave out questions, and the values of variables in tracebacks."""
+    is_json, level = settings.log == "json", (os.environ.get("HAYHOOKS_LOG_LEVEL") or "INFO").upper()
+
+    def strip(record: Any) -> None:
+        record["extra"].pop("params", None)
+        if is_json or not sys.stderr.isatty():
+            record["message"] = _COLOURS.sub("", record["message"])
+
+    log.configure(patcher=strip)
+    log.remove()
+    own = logging.getLogger("prefrag")
+    own.handlers, own.propagate = [], True
+    if _log_run in observers:
+        observers.remove(_log_run)
+    if is_json:
+        observers.append(_log_run)
+        intercept_stdlib_logging(["prefrag"])
+        own.setLevel(logging.NOTSET)
+        log.add(_write_json, level=level, format="{message}")
+    else:
+        # Hayhooks' format leaves out the traceback.
+        log.add(sys.stderr, level=level, format=lambda record: formatter(record) + "{exception}", diagnose=False)
+
+
+def _write_json(message: Any) -> None:
+    record = message.record
+    line = {"time": record["time"].isoformat(), "level": record["level"].name, "process": record["process"].id}
+    line |= {"message": record["message"], **record["extra"]}
+    if (error := record["exception"]) is not None:
+        line["traceback"] = "".join(traceback.format_exception(*error))
+    sys.stderr.write(json.dumps(line, default=str) + "\n")
+    sys.stderr.flush()
+
+
+def _log_run(measured: Measured) -> None:
+    """Write one line when a run has ended: labels, numbers and, if the run failed, the type of the error."""
+    if measured.name != "prefrag.run":
+        return
+    counted = {field: measured.tags[tag] for tag, field in _COUNTED.items() if tag in measured.tags}
+    named = {name: measured.labels[name] for name in ("run", "pipeline", "key") if measured.labels.get(name)}
+    failed = {"error": measured.error} if measured.error else {}
+    log.bind(**named, seconds=round(measured.seconds, 3), **counted, **failed).info("Run ended")

@@ -1,0 +1,203 @@
+"""Run worker processes. This process, their parent, holds the listening socket and replaces workers that are killed."""
+
+import gc
+import importlib
+import multiprocessing
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from prefrag.errors import BadInput, PrefragError
+from prefrag.file_lock import take_lock
+from prefrag.server.http.readiness import leaving
+from prefrag.settings import settings
+
+_MOST_DEATHS, _DEATHS_SECONDS = 5, 60.0  # if so many processes are killed in so many seconds, the server ends
+_NEW_FOLDER_SECONDS = 60.0  # how long a folder of metrics counts as new
+_FOLDER = "prefrag-metrics-"
+_STARTUP_FAILED = 3  # uvicorn's exit status
+_STOPPING = (signal.SIGINT, signal.SIGTERM)
+_CAUSES = {
+    "SIGBUS": "a file that it reads, such as a file of an index, has been cut short or cannot be read any more",
+    "SIGKILL": "somebody killed it, or the machine ran out of memory",
+}
+
+
+def run(app: str, **options: Any) -> None:
+    """Serve with ``workers`` processes until a signal stops them."""
+    _listen((options["host"], options["port"]), "--port").close()  # reports at once if the port is taken
+    if sys.platform == "win32":
+        uvicorn.run(app, **options)
+        return
+    config = uvicorn.Config(app, **options)
+    listening = config.bind_socket()
+    jobs = [(config, listening)] * config.workers
+    if address := settings.metrics_port:
+        metrics = uvicorn.Config(
+            "prefrag.server.http.metrics:create_app", factory=True, lifespan="off", log_config=None, access_log=False
+        )
+        jobs.append((metrics, _listen(address, "PREFRAG_METRICS_PORT")))
+    opened = ExitStack()
+    if len(jobs) > 1:
+        opened.enter_context(_share_metrics())
+    # Only Linux can safely fork a process that has loaded system libraries. There, import everything once before the
+    # forks, so that a new process is ready at once and shares memory with the others.
+    forks = sys.platform == "linux"
+    if forks:
+        # Imported modules stay in memory, so save the time that garbage collection takes during the imports.
+        gc.disable()
+        importlib.import_module(app.partition(":")[0])
+        gc.freeze()
+        gc.enable()
+    context: Any = multiprocessing.get_context("fork" if forks else "spawn")
+    workers: dict[Any, tuple[BaseProcess, Any]] = {}
+    stopped_by: list[int] = []
+
+    def stop(number: int, _: Any) -> None:
+        stopped_by.append(number)
+        for worker, _ in workers.values():
+            worker.terminate()
+
+    def start(job: tuple[uvicorn.Config, socket.socket]) -> None:
+        # Block signals until `stop` knows this worker. The worker itself unblocks signals when it has set its handlers.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+        worker = context.Process(target=_work, args=job)
+        worker.start()
+        workers[worker.sentinel] = worker, job
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+
+    handlers = {number: signal.signal(number, stop) for number in _STOPPING}
+    deaths: deque[float] = deque(maxlen=_MOST_DEATHS)
+    try:
+        for job in jobs:
+            start(job)
+        while workers:
+            for sentinel in wait(list(workers)):
+                dead, job = workers.pop(sentinel)
+                dead.join()
+                if stopped_by:
+                    continue
+                _report_or_exit(dead)
+                deaths.append(time.monotonic())
+                if len(deaths) == _MOST_DEATHS and deaths[-1] - deaths[0] < _DEATHS_SECONDS:
+                    raise PrefragError(
+                        f"Serving processes were killed {_MOST_DEATHS} times in {_DEATHS_SECONDS:g} seconds. The log "
+                        "names the signals: remove their causes, then start the server again."
+                    )
+                start(job)
+    finally:
+        stop(0, None)
+        for worker, _ in workers.values():
+            worker.join()
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for _, bound in jobs:
+            bound.close()
+        opened.close()
+
+
+def _listen(address: tuple[str, int], setting: str) -> socket.socket:
+    host, port = address
+    try:
+        return socket.create_server(address, family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        why = str(error.strerror).partition(" (while")[0]
+        raise BadInput(f"{setting}: nothing can listen on port {port} of {host} ({why}). Use another port.") from error
+
+
+@contextmanager
+def _share_metrics() -> Iterator[None]:
+    """Make the folder for the processes' metrics, and remove folders that killed servers have left behind."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+        # Leave new folders alone, because the server that made one may not have locked it yet.
+        with suppress(OSError):
+            if time.time() - folder.stat().st_mtime > _NEW_FOLDER_SECONDS:
+                with _lock_folder(folder) as is_left:
+                    if is_left:
+                        shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=_FOLDER) as made, _lock_folder(made):
+        # The Prometheus client reads this variable when the application is imported.
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = made
+        yield
+        del os.environ["PROMETHEUS_MULTIPROC_DIR"]
+
+
+@contextmanager
+def _lock_folder(path: str | Path) -> Iterator[bool]:
+    """Lock a folder for this process and its children; yield False if another server holds the lock."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        yield take_lock(file)
+    finally:
+        os.close(file)
+
+
+def _report_or_exit(dead: BaseProcess) -> None:
+    """Log which signal killed a process. If no signal did, the process failed to start, so end the whole server."""
+    if (code := dead.exitcode or 0) >= 0:
+        sys.exit(code)
+    from hayhooks.server.logger import log
+
+    from prefrag.server.http.log import configure_log
+    from prefrag.server.http.metrics import forget_process
+
+    configure_log()
+    forget_process(dead.pid or 0)
+    name = signal.Signals(-code).name
+    cause = f" ({_CAUSES[name]})" if name in _CAUSES else ""
+    log.error("Process {} was killed by {}{}. Its runs are lost. A new process replaces it.", dead.pid, name, cause)
+
+
+def _work(config: uvicorn.Config, listening: socket.socket) -> None:
+    for number in _STOPPING:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+    threading.Thread(target=_stop_with_parent, daemon=True).start()
+    server = _Server(config)
+    server.run(sockets=[listening])
+    if not server.started:
+        sys.exit(_STARTUP_FAILED)
+
+
+class _Server(uvicorn.Server):
+    """Accepts requests for a while after it is told to stop, until load balancers have noticed that it is stopping."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start up, then exclude all loaded objects from garbage collection: going over them blocks the event loop."""
+        await super().startup(sockets)
+        gc.collect()
+        gc.freeze()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """On SIGTERM, make the readiness probe fail, and stop ``lame_duck_seconds`` later. On Ctrl-C, stop at once."""
+        if sig != signal.SIGTERM or not (seconds := settings.lame_duck_seconds):
+            super().handle_exit(sig, frame)
+        elif not leaving.is_set():
+            # Only the first SIGTERM counts: if the whole process group gets one, the parent sends each worker another.
+            leaving.set()
+            timer = threading.Timer(seconds, super().handle_exit, (sig, frame))
+            timer.daemon = True
+            timer.start()
+
+
+def _stop_with_parent() -> None:
+    """Stop this process when its parent has ended. Otherwise this process would keep the port occupied."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,1 @@
+"""The routes of collections, documents, uploads and feedback."""

@@ -1,0 +1,120 @@
+"""Find the pipeline that searches the collection named in a request. A collection is an index."""
+
+import asyncio
+from collections import OrderedDict
+from typing import Any
+from weakref import WeakValueDictionary
+
+from prefrag import pipelines
+from prefrag.components.document_stores.tantivy.index import index_exists
+from prefrag.components.document_stores.tantivy.index_location import index_path
+from prefrag.components.parts import (
+    ELASTICSEARCH_STORE,
+    STORES,
+    TANTIVY_STORE,
+    holds_documents,
+    is_elasticsearch_store,
+    is_tantivy_store,
+    walk_parts,
+)
+from prefrag.errors import BadInput
+from prefrag.pipelines.blocks import Block, is_block_of, parameters_of
+from prefrag.server.access.keys import current_access
+from prefrag.server.library.collections import (
+    WEB_RETRIEVER,
+    NoSuchCollection,
+    check_collection,
+    is_allowed,
+    is_listed,
+    served_collection,
+)
+
+# How many recently used copies of the pipeline stay loaded. Each takes at most a megabyte, because models are shared.
+MOST_LOADED = 16
+
+
+class CollectionPipelines:
+    """Finds the pipeline for the collection of a request.
+
+    The server starts with a pipeline that searches one collection. For another collection, a copy is loaded, in which
+    that collection is the `index` of the document store, and the `local_index` of the web retriever.
+    """
+
+    def __init__(self, name: str, pipeline: Any):
+        self.pipeline = pipeline
+        self._name = name
+        self._loaded: WeakValueDictionary[str, Any] = WeakValueDictionary()
+        self._recent: OrderedDict[str, Any] = OrderedDict()
+        self._loading: dict[str, asyncio.Task[Any]] = {}
+        self._kinds, self._own, self._others = _find_indexes(pipeline)
+
+    async def find(self, collection: str | None) -> Any:
+        """Find a collection's pipeline. None means the default or, if the key forbids it, the key's only collection."""
+        allowed = current_access.get().collections
+        if allowed is not None and not self._others <= allowed:
+            raise BadInput("This pipeline also searches documents that your key rules out: use another pipeline.")
+        if collection is None:
+            if self._own is None or is_allowed(self._own):
+                return self.pipeline
+            searched = [name for name in allowed or () if is_listed(name)]
+            if len(searched) != 1:
+                raise BadInput("Name a collection in `index`. GET /collections lists the ones that this key may use.")
+            [collection] = searched
+        if self._own is None:
+            raise BadInput("This pipeline searches fixed indexes: leave `index` out.")
+        if collection == self._own and is_allowed(collection):
+            return self.pipeline
+        check_collection(collection, by_name=ELASTICSEARCH_STORE in self._kinds)
+        if TANTIVY_STORE in self._kinds and not index_exists(index_path(collection)):
+            raise NoSuchCollection
+        if (pipeline := self._loaded.get(collection)) is None:
+            if (loading := self._loading.get(collection)) is None:
+                loading = self._loading[collection] = asyncio.create_task(self._load_once(collection))
+            # Shield the loading, so that it goes on for the other clients if the client that started it disconnects.
+            return await asyncio.shield(loading)
+        self._keep(collection, pipeline)
+        return pipeline
+
+    async def _load_once(self, collection: str) -> Any:
+        try:
+            pipeline = await asyncio.to_thread(self._load, collection)
+            self._loaded[collection] = pipeline
+            self._keep(collection, pipeline)
+            return pipeline
+        finally:
+            del self._loading[collection]
+
+    def _keep(self, collection: str, pipeline: Any) -> None:
+        self._recent[collection] = pipeline
+        self._recent.move_to_end(collection)
+        if len(self._recent) > MOST_LOADED:
+            self._recent.popitem(last=False)
+
+    def _load(self, collection: str) -> Any:
+        def change(block: Block) -> Block:
+            kind = next((kind for kind in (*STORES, WEB_RETRIEVER) if is_block_of(block, kind)), None)
+            parameters = parameters_of(block)
+            name = "local_index" if kind == WEB_RETRIEVER else "index"
+            is_own = (parameters.get(name) or served_collection()) == self._own
+            if kind and is_own and not parameters.get("path"):
+                return {**block, "init_parameters": {**parameters, name: collection}}
+            return block
+
+        pipeline = pipelines.load(self._name, replace=change)
+        pipeline.warm_up()
+        return pipeline
+
+
+def _find_indexes(pipeline: Any) -> tuple[set[str], str | None, set[str]]:
+    kinds, names, others = set(), set(), set()
+    for _, part in walk_parts(pipeline):
+        if is_elasticsearch_store(part):
+            kinds.add(ELASTICSEARCH_STORE)
+            names.add(part._index)
+        elif is_tantivy_store(part) and part.path is None:
+            kinds.add(TANTIVY_STORE)
+            names.add(part.index or served_collection())
+        elif holds_documents(part):
+            others.add(type(part).__name__)
+    own = served_collection() if served_collection() in names else next(iter(names)) if len(names) == 1 else None
+    return kinds, own, others | (names - {own})

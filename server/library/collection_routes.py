@@ -1,0 +1,360 @@
+"""The HTTP routes that list collections (indexes), and that upload, list, open and delete their documents."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path, PurePath
+from typing import Annotated, Any, TypeVar
+
+from anyio import CapacityLimiter, to_thread
+from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi.responses import FileResponse, JSONResponse
+from haystack.document_stores.errors import DocumentStoreError
+from limits import RateLimitItemPerDay
+from starlette.types import Scope
+
+from prefrag.collections.changes import journal
+from prefrag.collections.folder_collection import followed_folder, would_be_indexed_again
+from prefrag.collections.stores import elasticsearch_store
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX
+from prefrag.components.document_stores.web_consent import all_consent
+from prefrag.components.parts import find_stores, is_elasticsearch_store
+from prefrag.components.state.web_switch import web_setting
+from prefrag.errors import BadInput, Missing, error_kind
+from prefrag.indexing.discovery import is_corpus
+from prefrag.indexing.report import IndexReport
+from prefrag.server.access.keys import current_access
+from prefrag.server.access.shares import Busy, Places, Rate, holder_of
+from prefrag.server.http.security import comes_from_this_machine
+from prefrag.server.library import uploads
+from prefrag.server.library.collections import (
+    NoSuchCollection,
+    check_collection,
+    existing_collections,
+    served_collection,
+)
+from prefrag.server.library.document_list import describe_documents
+from prefrag.server.library.followed_folder import FollowedFolder
+from prefrag.server.library.indexing_process import IndexingProcesses
+from prefrag.server.library.opened_document import find_original, find_pdf, open_document
+from prefrag.server.library.page_pictures import PagePictures
+from prefrag.server.library.suggested_questions import SuggestedQuestions
+from prefrag.server.public_result import hide_addresses, hide_folders
+from prefrag.settings import settings
+
+logger = logging.getLogger(__name__)
+
+MAY_NOT_WRITE = (
+    "Adding and deleting documents needs an API key that may write; the administrator makes one with: "
+    "prefrag keys add NAME --write. On the server's own machine you need no key: open the address that the terminal "
+    "of `prefrag serve` shows"
+)
+_COMES_BACK = (
+    "The file is still in the folder that this collection follows. It is indexed again when it changes or the server "
+    "starts again. To keep it out of the collection, delete or move the file itself."
+)
+# How many changes run at the same time. Few, because converting an uploaded file keeps a whole core busy.
+_CHANGES_AT_ONCE = 2
+# How many uploads arrive at the same time. More than changes, because uploaded files wait on disk to be indexed.
+_UPLOADS_AT_ONCE = 16
+_MOST_WAITING = 64  # requests in each of the two queues
+_READS_AT_ONCE = 4
+_RETRY_SECONDS = 10
+T = TypeVar("T")
+# Users' files are untrusted. With these headers, a browser that shows a file instead of saving it runs no code in it.
+_ORIGINAL_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_FORM = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": [uploads.FIELD],
+                    "properties": {uploads.FIELD: {"type": "array", "items": {"type": "string", "format": "binary"}}},
+                }
+            }
+        },
+    }
+}
+
+
+def make_routes(
+    indexing: IndexingProcesses,
+    at_work: set[asyncio.Task[IndexReport]],
+    are_shared: Callable[[], bool],
+    served: Callable[[], Mapping[str, Any]],
+    followed: FollowedFolder | None = None,
+) -> APIRouter:
+    """Make the routes. Running uploads are added to ``at_work``. ``are_shared`` tells if there are several keys."""
+    router = APIRouter(tags=["collections"])
+    uploading = Places("uploads", _UPLOADS_AT_ONCE, _MOST_WAITING, are_shared)
+    places = Places("changes of documents", _CHANGES_AT_ONCE, _MOST_WAITING, are_shared)
+    a_day = settings.upload_bytes_a_day
+    received = Rate(
+        RateLimitItemPerDay(a_day),
+        f"This server process accepts {a_day:,} bytes of uploads per key and day (PREFRAG_UPLOAD_BYTES_A_DAY).",
+    )
+    suggested = SuggestedQuestions(served)
+    # These limits hold only for work on documents. Questions are answered in other threads, so they do not wait here.
+    reading = Places("reads of documents", _READS_AT_ONCE, _MOST_WAITING, are_shared)
+    readers, changing = CapacityLimiter(_READS_AT_ONCE), CapacityLimiter(_CHANGES_AT_ONCE)
+    pictures = PagePictures(are_shared)
+
+    async def read(request: Request, work: Callable[[], T]) -> T:
+        holder = holder_of(request.scope)
+        await reading.take(holder, journal.WAIT_SECONDS)
+        reader = asyncio.ensure_future(to_thread.run_sync(work, limiter=readers, abandon_on_cancel=True))
+        # A thread cannot be stopped, so its place is free again when it ends, not when its request does.
+        reader.add_done_callback(lambda _: reading.leave(holder))
+        async with asyncio.timeout(journal.WAIT_SECONDS):
+            return await asyncio.shield(reader)
+
+    async def change(request: Request, work: Callable[[], T]) -> T:
+        holder = holder_of(request.scope)
+        await places.take(holder, journal.WAIT_SECONDS)
+        try:
+            return await to_thread.run_sync(work, limiter=changing)
+        finally:
+            places.leave(holder)
+
+    async def add(
+        request: Request, collection: str, incoming: Path, shared: bool, until_done: ExitStack
+    ) -> IndexReport:
+        with until_done:
+            return await change(request, partial(indexing.index, collection, incoming, shared))
+
+    def are_in_elasticsearch() -> bool:
+        """Check whether all served pipelines search only Elasticsearch. If so, documents are stored there."""
+        kinds = {is_elasticsearch_store(store) for pipeline in served().values() for store in find_stores(pipeline)}
+        if not kinds and settings.state == "elasticsearch":
+            raise HTTPException(503, "No served pipeline searches documents: see `/ready`, and start the server again.")
+        return kinds == {True}
+
+    @router.get("/collections", summary="The collections that may be searched")
+    async def list_collections(request: Request) -> dict[str, Any]:
+        with _convert_errors():
+            described = await read(request, partial(_describe_collections, are_in_elasticsearch()))
+        for each in described:
+            if followed and each["name"] == followed.collection:
+                each["folder"] = followed.describe()
+        return {"collections": described}
+
+    @router.get("/collections/{name}/documents", summary="The documents of a collection")
+    async def list_documents(name: str, request: Request) -> JSONResponse:
+        with _convert_errors():
+            shared = are_in_elasticsearch()
+            check_collection(name, by_name=shared)
+            # Return a response, not a dict: FastAPI takes about one second to validate a dict with 20,000 documents.
+            return JSONResponse(await read(request, partial(describe_documents, name, shared)))
+
+    @router.get("/collections/{name}/questions", summary="Questions that the documents of a collection answer")
+    async def suggest_questions(name: str, request: Request) -> dict[str, Any]:
+        with _convert_errors():
+            shared = are_in_elasticsearch()
+            check_collection(name, by_name=shared)
+            if shared:
+                return {"questions": [], "pending": False}
+            return await read(request, partial(suggested.find, name))
+
+    @router.get("/collections/{name}/documents/{document}", summary="The text that was read from a document")
+    async def read_document(name: str, document: str, request: Request) -> dict[str, Any]:
+        return await open_text(request, name, document=document)
+
+    @router.get("/collections/{name}/passages/{passage:path}", summary="The document that holds a passage")
+    async def read_document_of(name: str, passage: str, request: Request) -> dict[str, Any]:
+        return await open_text(request, name, passage=passage)
+
+    async def open_text(request: Request, name: str, **wanted: str) -> dict[str, Any]:
+        with _convert_errors():
+            shared = are_in_elasticsearch()
+            check_collection(name, by_name=shared)
+            opened = await read(request, partial(open_document, name, shared=shared, **wanted))
+        return {**opened, "original": opened["original"] and may_send_originals(request.scope)}
+
+    @router.get("/collections/{name}/documents/{document}/original", summary="The file of a document")
+    async def read_original(name: str, document: str, request: Request) -> FileResponse:
+        with _convert_errors():
+            path = await read(request, partial(find_original, name, document, check_original(request, name)))
+        return FileResponse(path, media_type="application/octet-stream", filename=path.name, headers=_ORIGINAL_HEADERS)
+
+    @router.get("/collections/{name}/documents/{document}/pages/{page}", summary="A picture of a page of a PDF")
+    async def read_page(
+        name: str, document: str, page: int, request: Request, sentence: Annotated[str, Query(max_length=2_000)] = ""
+    ) -> dict[str, Any]:
+        with _convert_errors():
+            path = await read(request, partial(find_pdf, name, document, check_original(request, name)))
+            return await pictures.draw(holder_of(request.scope), path, page, sentence)
+
+    def check_original(request: Request, name: str) -> bool:
+        shared = are_in_elasticsearch()
+        check_collection(name, by_name=shared)
+        if not may_send_originals(request.scope):
+            raise HTTPException(HTTPStatus.FORBIDDEN, "The server does not send files: PREFRAG_ORIGINALS=on allows it.")
+        return shared
+
+    @router.post("/collections/{name}/documents", summary="Upload documents", openapi_extra=_FORM)
+    async def upload_documents(name: str, request: Request) -> dict[str, Any]:
+        with _convert_errors(), ExitStack() as until_done:
+            shared = are_in_elasticsearch()
+            _check_writing(name, shared)
+            if shared:
+                _check_elasticsearch_uploads(name)
+            length, holder = request.headers.get("content-length", ""), holder_of(request.scope)
+            size = int(length) if length.isdecimal() else settings.max_upload_bytes
+            if size <= settings.max_upload_bytes:
+                await read(request, partial(uploads.check_room, name, size, shared))
+                received.spend(holder, size)
+            await uploading.take(holder, journal.WAIT_SECONDS)
+            until_done.callback(uploading.leave, holder)
+            incoming = until_done.enter_context(journal.make_incoming(name))
+            positions, refused = await uploads.receive_files(request, incoming)
+            arrived = [each.name for each in journal.list_arrived(incoming) if not is_corpus(each)]
+            # All files have arrived. Index them in a task, which goes on even if the client disconnects now.
+            work = asyncio.create_task(add(request, name, incoming, shared, until_done.pop_all()))
+            at_work.add(work)
+            work.add_done_callback(at_work.discard)
+            report = await asyncio.shield(work)
+        skipped = {PurePath(each.path).name for each in report.skipped if each.line is None}
+        taken = {each: uploads.uploaded_id(name, each, shared) for each in arrived if each not in skipped}
+        documents = [{"id": each, "name": file, "position": positions.get(file)} for file, each in taken.items()]
+        return {**_describe_report(report, positions, refused), "documents": documents}
+
+    @router.delete("/collections/{name}/documents/{document}", summary="Delete a document")
+    async def delete_document(name: str, document: str, request: Request) -> dict[str, Any]:
+        with _convert_errors():
+            shared = are_in_elasticsearch()
+            _check_writing(name, shared)
+            deleted, one = await change(request, partial(uploads.delete_upload, name, document, shared))
+        note = {"note": _COMES_BACK} if not shared and would_be_indexed_again(name, str(one.entry.path)) else {}
+        return {"deleted": deleted, "file": "deleted" if one.uploaded else "kept", **note}
+
+    @router.delete("/collections/{name}", summary="Delete a collection that was made by an upload")
+    async def delete_collection(name: str, request: Request) -> dict[str, Any]:
+        with _convert_errors():
+            shared = are_in_elasticsearch()
+            _check_writing(name, shared)
+            if name == served_collection():
+                raise uploads.MayNotBeDeleted(
+                    "This is the collection that is searched by default: it cannot be deleted here."
+                )
+            return {"deleted": await change(request, partial(uploads.delete_collection, name, shared))}
+
+    return router
+
+
+def _check_writing(name: str, shared: bool) -> None:
+    if not current_access.get().writes:
+        raise HTTPException(HTTPStatus.FORBIDDEN, MAY_NOT_WRITE)
+    check_collection(name, by_name=shared)
+
+
+def _check_elasticsearch_uploads(name: str) -> None:
+    if settings.state != "elasticsearch":
+        raise BadInput(
+            "The served pipelines search only Elasticsearch, but uploaded files are not stored there: set "
+            "PREFRAG_STATE=elasticsearch on each server, or add the documents with prefrag index FILES "
+            f"--store elasticsearch --index {name}."
+        )
+    if name != name.lower():
+        raise BadInput(f"Elasticsearch takes only lower-case names: use '{name.lower()}'.")
+
+
+def may_send_originals(scope: Scope) -> bool:
+    """Check whether a request may get original files. Requests from other machines need a setting that allows it."""
+    return settings.originals or comes_from_this_machine(scope)
+
+
+@contextmanager
+def _convert_errors() -> Iterator[None]:
+    """Turn failures into HTTP statuses and messages for clients. Details are written only to the log."""
+    try:
+        yield
+    except HTTPException:
+        raise
+    except Busy as busy:
+        raise HTTPException(busy.status, str(busy), busy.headers) from busy
+    except TimeoutError as error:
+        raise _make_refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server is busy with documents: try again.") from error
+    except Exception as error:
+        status = getattr(error, "http_status", error_kind(error).http_status)
+        message = str(error)
+        if isinstance(error, FileNotFoundError):
+            status = HTTPStatus.NOT_FOUND
+            message = message if isinstance(error, Missing) else str(NoSuchCollection())
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            logger.exception("Documents could not be listed or changed.")
+        raise _make_refusal(status, hide_addresses(message)) from error
+
+
+def _make_refusal(status: int, message: str) -> HTTPException:
+    is_busy = status == HTTPStatus.SERVICE_UNAVAILABLE
+    return HTTPException(status, message, {"Retry-After": str(_RETRY_SECONDS)} if is_busy else None)
+
+
+def _describe_collections(shared: bool) -> list[dict[str, Any]]:
+    writes, described = current_access.get().writes, []
+    failure: DocumentStoreError | None = None
+    for name in existing_collections(shared):
+        try:
+            files, passages = uploads.count_documents(name, shared)
+        except FileNotFoundError:
+            # The collection has just been deleted.
+            continue
+        except DocumentStoreError as error:
+            logger.error("The collection %s is left out of the list. %s", name, error)
+            failure = error
+            continue
+        setting = web_setting()
+        is_open = (
+            all_consent([elasticsearch_store(index=name) if shared else TantivyDocumentStore(index=name)])
+            if setting is None
+            else setting == "on"
+        )
+        described.append(
+            {
+                "name": name,
+                "default": name == served_collection(),
+                "files": files,
+                "passages": passages,
+                "web": is_open,
+                "writes": writes and name != DEMO_INDEX,
+                "follows": not shared and followed_folder(name) is not None,
+            }
+        )
+    if shared and failure is not None and not described:
+        # Elasticsearch is down. An empty list would wrongly say that there are no collections.
+        raise failure
+    return described
+
+
+def _describe_report(
+    report: IndexReport, positions: Mapping[str, int], refused: list[dict[str, Any]]
+) -> dict[str, Any]:
+    partly = [replace(each, reason=f"read in part: {each.reason}") for each in report.read_in_part]
+    skipped = [(PurePath(each.path).name, each.line, each.reason) for each in [*report.skipped, *partly]]
+    return {
+        "written": report.written,
+        "replaced": report.replaced,
+        "unchanged": report.unchanged,
+        "deleted": report.deleted,
+        "skipped": refused
+        + [
+            {
+                "name": name,
+                "reason": hide_folders(reason if line is None else f"line {line}: {reason}"),
+                "position": positions.get(name),
+            }
+            for name, line, reason in skipped
+        ],
+    }

@@ -1,0 +1,94 @@
+"""The collections (indexes) that requests may search: the settings list them, and a key may allow only some."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from prefrag.collections.indexing import WEB_INDEX_SUFFIX
+from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path, list_names
+from prefrag.errors import BadInput, Missing
+from prefrag.pipelines.blocks import blocks, is_block_of, parameters_of
+from prefrag.pipelines.loading import PipelineMissing, read_block
+from prefrag.server.access.keys import current_access
+from prefrag.settings import settings
+
+WEB_RETRIEVER = "prefrag.components.web.web_retriever.WebRetriever"
+_ALL = frozenset({"*", "all"})
+_stand_ins: set[str] = set()  # indexes that a pipeline searches in place of the web
+
+
+class NoSuchCollection(Missing):
+    """The error for a collection that is missing or that the key may not use. The message does not say which it is."""
+
+    http_status = 404
+
+    def __init__(self) -> None:
+        super().__init__(
+            "There is no such collection, or you may not use it. GET /collections lists all that you may use. The "
+            "administrator can add others with PREFRAG_COLLECTIONS."
+        )
+
+
+def served_collection() -> str:
+    """Return the default collection, which is searched if a request names none."""
+    return settings.index or DEFAULT_INDEX
+
+
+def listed_collections() -> frozenset[str]:
+    """Read from the settings which collections requests may name, besides the default collection."""
+    names = frozenset(settings.collections)
+    for name in names - _ALL:
+        try:
+            index_path(name)
+        except ValueError as error:
+            raise BadInput(f"PREFRAG_COLLECTIONS: {error}") from error
+    return names
+
+
+def is_listed(name: str, by_name: bool = False) -> bool:
+    """Check whether the settings let requests name a collection. The collection need not exist.
+
+    The setting ``all`` covers every index except those that are searched in place of the web. With ``by_name``, ``all``
+    is ignored, so the settings must list the collection by name, unless it is the default one.
+    """
+    listed = listed_collections()
+    if name in listed - _ALL or name == served_collection():
+        return True
+    if by_name or not listed & _ALL:
+        return False
+    try:
+        index_path(name)
+    except ValueError:
+        return False
+    return not (name in _stand_ins or name == settings.web_index or name.endswith(WEB_INDEX_SUFFIX))
+
+
+def exclude_web_substitutes(files: Iterable[Path]) -> None:
+    """Exclude from ``all`` every index that one of these pipelines searches in place of the web."""
+    _stand_ins.clear()
+    for file in files:
+        # Ignore broken pipelines here: they are reported when they are loaded.
+        with suppress(PipelineMissing):
+            parts = [] if file.is_dir() else blocks(read_block(file))
+            _stand_ins.update(parameters_of(one).get("index") or "" for one in parts if is_block_of(one, WEB_RETRIEVER))
+
+
+def check_collection(name: str, by_name: bool = False) -> None:
+    """Raise :class:`NoSuchCollection` unless the settings and the request's key allow a collection."""
+    if not is_listed(name, by_name) or not is_allowed(name):
+        raise NoSuchCollection
+
+
+def is_allowed(name: str) -> bool:
+    """Check whether the key of the request allows a collection. The settings may still forbid it."""
+    allowed = current_access.get().collections
+    return allowed is None or name in allowed
+
+
+def existing_collections(shared: bool = False) -> list[str]:
+    """List the collections that the request may search. In Elasticsearch (``shared``), ``all`` is ignored."""
+    if shared:
+        named = sorted(listed_collections() - _ALL - {served_collection()})
+        return [name for name in (served_collection(), *named) if is_allowed(name)]
+    there = [name for name in list_names() if is_listed(name) and name != served_collection()]
+    return [name for name in (served_collection(), *there) if is_allowed(name)]

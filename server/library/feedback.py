@@ -1,0 +1,233 @@
+"""Users' feedback on answers: the route that receives it, and its storage."""
+
+import asyncio
+import errno
+import json
+import logging
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, HTTPException, Request
+from haystack.document_stores.errors import DocumentStoreError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from prefrag.components.document_stores.tantivy.index import index_exists
+from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
+from prefrag.errors import PrefragError
+from prefrag.file_lock import append_line
+from prefrag.server.access.keys import current_access
+from prefrag.server.library.collections import NoSuchCollection, check_collection, is_listed, served_collection
+from prefrag.server.public_result import hide_addresses
+from prefrag.settings import settings
+
+logger = logging.getLogger(__name__)
+
+MOST_BYTES = 100_000_000
+# Servers with a shared state use this index instead of a file. It may hold about as many entries as a full file.
+FEEDBACK_INDEX = "prefrag-feedback"
+_MOST_ENTRIES = 100_000
+router = APIRouter(tags=["feedback"])
+
+Word = Annotated[str, Field(max_length=200)]
+Text = Annotated[str, Field(max_length=4_000)]
+Name = Annotated[str, Field(max_length=1_000)]
+# A long title is cut instead of refused, because the user who gives feedback cannot shorten it.
+Title = Annotated[str, AfterValidator(lambda title: title[:1_000])]
+Count = Annotated[int, Field(ge=0, le=1_000_000)]
+
+
+class FeedbackNotKept(PrefragError):
+    """The error when feedback cannot be stored."""
+
+    http_status = 507
+
+
+class _Part(BaseModel):
+    # Clients send back the whole result. Fields that the classes below do not name, such as the trace, are dropped.
+    model_config = ConfigDict(extra="ignore")
+
+
+class Passage(_Part):
+    """A passage of a result, without its text."""
+
+    mark: Word = ""
+    id: Name = ""
+    title: Title = ""
+    source: Word = ""
+
+
+class SentQuery(_Part):
+    """A query that was sent to an external source, such as the web."""
+
+    source: Word = ""
+    query: Text = ""
+
+
+class Counts(_Part):
+    """How many searches were made to answer a question."""
+
+    total_local: Count = 0
+    total_web: Count = 0
+    total: Count = 0
+    used_local: Count = 0
+    used: Count = 0
+    lookups: Count = 0
+
+
+class KeptResult(_Part):
+    """The part of a result that is stored."""
+
+    question: Annotated[str, Field(min_length=1, max_length=4_000)]
+    answer: Annotated[str, Field(max_length=100_000)] = ""
+    label: Word | None = None
+    probability: Annotated[float, Field(ge=0, le=1)] | None = None
+    forced: bool = False
+    not_found: bool = False
+    documents: Annotated[list[Passage], Field(max_length=1_000)] = []
+    citations: Annotated[list[Passage], Field(max_length=1_000)] = []
+    queries_sent_out: Annotated[list[SentQuery], Field(max_length=1_000)] = []
+    counts: Counts = Counts()
+
+
+class Feedback(BaseModel):
+    """A user's feedback on an answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rating: Literal["up", "down"]
+    comment: Text = ""
+    answer: Text | None = None
+    pipeline: Word | None = None
+    index: Word | None = None
+    result: KeptResult
+
+
+class KeptFeedback(Feedback):
+    """Feedback as it is stored: with the time, the name of the key, and the collection."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    id: str
+    time: datetime
+    key: str | None = None
+    collection: str = ""
+
+    @property
+    def right_answer(self) -> str:
+        """The right answer: what the user typed, else the answer if the user liked it, else an empty text."""
+        if self.answer and self.answer.strip():
+            return self.answer.strip()
+        return self.result.answer.strip() if self.rating == "up" else ""
+
+    @property
+    def supporting_ids(self) -> list[str]:
+        """The ids of the indexed passages that the answer cites. Empty if the user disliked the answer."""
+        # `W1` marks a web page, and `A1` a text that came with the question. Neither is in an index.
+        own = [each.id for each in self.result.citations if each.mark.isascii() and each.mark.isdecimal() and each.id]
+        return list(dict.fromkeys(own)) if self.rating == "up" else []
+
+
+def feedback_file() -> Path:
+    """Return the path of the feedback file, which may not exist."""
+    return data_directory() / "feedback.jsonl"
+
+
+def keep_feedback(given: Feedback, key: str | None, collection: str) -> str:
+    """Store feedback and return its id."""
+    number = uuid.uuid4().hex
+    record: dict[str, Any] = {
+        "id": number,
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "key": key,
+        "collection": collection,
+        **given.model_dump(exclude={"index"}),
+    }
+    if settings.state == "elasticsearch":
+        _keep_shared(record)
+        return number
+    path = feedback_file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        append_line(path, json.dumps(record), MOST_BYTES)
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            reason = f"The file has reached {MOST_BYTES:,} bytes: export the feedback and move the file away"
+        else:
+            reason = f"{path} cannot be written ({error.strerror})"
+        raise FeedbackNotKept(f"Feedback cannot be stored. {reason}.") from error
+    return number
+
+
+def read_feedback() -> Iterator[KeptFeedback | None]:
+    """Read the stored feedback, oldest first. Yield None for an entry that cannot be read."""
+    if settings.state == "elasticsearch":
+        yield from map(_read, _read_shared())
+        return
+    try:
+        lines = feedback_file().open("rb")
+    except FileNotFoundError:
+        return
+    with lines:
+        yield from map(_read, lines)
+
+
+def _read(line: str | bytes) -> KeptFeedback | None:
+    try:
+        return KeptFeedback.model_validate_json(line)
+    except ValidationError:
+        return None
+
+
+def _keep_shared(record: dict[str, Any]) -> None:
+    from prefrag.collections.stores import connect_elasticsearch, make_index
+
+    try:
+        with connect_elasticsearch() as client:
+            make_index(client, FEEDBACK_INDEX, {"enabled": False}, number_of_shards=1, hidden=True)
+            if client.count(index=FEEDBACK_INDEX)["count"] >= _MOST_ENTRIES:
+                reason = f"There are {_MOST_ENTRIES:,} entries: export them and delete the index {FEEDBACK_INDEX}"
+                raise FeedbackNotKept(f"Feedback cannot be stored. {reason}.")
+            client.create(index=FEEDBACK_INDEX, id=record["id"], document=record)
+    except DocumentStoreError as error:
+        raise FeedbackNotKept(f"Feedback cannot be stored. {error}") from error
+
+
+def _read_shared() -> Iterator[str]:
+    from elasticsearch import helpers
+
+    from prefrag.collections.stores import connect_elasticsearch
+
+    with connect_elasticsearch() as client:
+        if client.indices.exists(index=FEEDBACK_INDEX):
+            client.indices.refresh(index=FEEDBACK_INDEX)
+            query = {"sort": ["_seq_no"]}
+            for hit in helpers.scan(client, index=FEEDBACK_INDEX, query=query, preserve_order=True):
+                yield json.dumps(hit["_source"])
+
+
+@router.post("/feedback", summary="Say whether an answer was right, and what the right answer is")
+async def give_feedback(given: Feedback, request: Request) -> dict[str, str]:
+    """Store a user's feedback on an answer."""
+    if not request.headers.get("content-type", "").lower().startswith("application/json"):
+        # Browsers send some other content types without a CORS preflight, so any website could post feedback with them.
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send the feedback as application/json.")
+    access = current_access.get()
+    try:
+        if given.index is not None:
+            check_collection(given.index)
+            # A collection that the settings list by name may be in Elasticsearch. Others need an index on this machine.
+            if not is_listed(given.index, by_name=True) and not index_exists(index_path(given.index)):
+                raise NoSuchCollection
+            collection = given.index
+        else:
+            allowed = access.collections or ()
+            collection = next(iter(allowed)) if len(allowed) == 1 else served_collection()
+        return {"id": await asyncio.to_thread(keep_feedback, given, access.key or None, collection)}
+    except (FeedbackNotKept, NoSuchCollection) as error:
+        if isinstance(error, FeedbackNotKept):
+            logger.error("%s", error)
+        raise HTTPException(error.http_status, hide_addresses(str(error))) from error

@@ -1,0 +1,128 @@
+"""Open a document: the text that was read from it, or its file."""
+
+import os
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from haystack import Document
+
+from prefrag.collections.stores import open_passages, origin_of
+from prefrag.components.document_stores.tantivy.index_location import data_directory
+from prefrag.components.state.places import heading_of
+from prefrag.errors import BadInput, Missing
+from prefrag.indexing.file_conversion import is_fingerprint_of
+from prefrag.indexing.file_forms import most_bytes
+from prefrag.server.library.uploads import PATH_FIELDS, UploadedFile, document_id, list_uploads
+
+# How many passages are returned at most. A book has more, so only those around the wanted passage are returned.
+MOST_PASSAGES = 1_000
+_NOT_THERE = "The collection has no such document."
+_SHOWN = ("title", "line", "attachment", "mail")
+
+
+def open_document(collection: str, document: str = "", passage: str = "", shared: bool = False) -> dict[str, Any]:
+    """Read the passages of a document in order. Find the document by its id, or by the id of one of its passages.
+
+    :param collection: The collection. The caller has checked that the request may read it.
+    :param document: The id of the document from the list of documents.
+    :param passage: The id of a passage, if the id of the document is not known.
+    :param shared: Whether the collection is in Elasticsearch.
+    :returns: `id`, `name`, `title`, `kind` and, if known, `date` and `modified`; `file` (`same`, `changed` or `gone`
+        since the indexing; null if unknown); `original` (whether its file is here); `hash` (for a filter on
+        `meta.file_hash`); `passages`; `of` (how many passages the document has); and `first` (the position of the
+        first returned passage, counted from 1).
+    :raises Missing: When there is no such document or passage.
+    """
+    with closing(open_passages("elasticsearch" if shared else "tantivy", collection)) as store:
+        found = store.by_id([passage]).get(passage) if passage else None
+        if passage and found is None:
+            raise Missing("The collection has no such passage.")
+        if found is not None:
+            kind, path = origin_of(found)
+        else:
+            entry = _find(collection, document, shared).entry
+            kind, path = entry.kind, entry.path
+        # A corpus is a file with one passage on each line. Its passages are unrelated, so only one is returned.
+        whole = store.where(PATH_FIELDS[kind], [path]) if path and kind == "file" else filter(None, [found])
+        passages = sorted(whole, key=_place)
+    if not passages:
+        raise Missing("The passages of this file are unrelated: open them one by one." if path else _NOT_THERE)
+    at = next((number for number, one in enumerate(passages) if one.id == passage), 0)
+    first = max(0, min(at - MOST_PASSAGES // 2, len(passages) - MOST_PASSAGES))
+    meta = passages[0].meta
+    known = {name: meta[name] for name in ("date", "date_in", "modified") if isinstance(meta.get(name), str)}
+    is_file_here = kind == "file" and not shared
+    state = _compare(Path(path or ""), meta.get("file_hash")) if is_file_here else None
+    return {
+        "id": document_id(kind, path or ""),
+        "name": Path(path or "").name,
+        "title": str(meta.get("title") or ""),
+        "kind": str(meta.get("kind") or kind),
+        **known,
+        "file": state,
+        "original": is_file_here and state != "gone",
+        "hash": str(meta.get("file_hash") or ""),
+        "of": len(passages),
+        "first": first + 1,
+        "passages": [_describe(one) for one in passages[first : first + MOST_PASSAGES]],
+    }
+
+
+def find_original(collection: str, document: str, shared: bool = False) -> Path:
+    """Return the path of a document's file. Raise `Missing` if only the document's text is available here."""
+    path = Path(_find(collection, document, shared).entry.path or "")
+    if shared or _follows_link(path) or not path.is_file():
+        raise Missing("Only the text of this document is available here, not its file.")
+    return path
+
+
+def find_pdf(collection: str, document: str, shared: bool = False) -> Path:
+    """Return the path of a document's file, as `find_original` does. Raise `BadInput` if it is not a PDF to draw."""
+    path = find_original(collection, document, shared)
+    if path.suffix.lower() != ".pdf":
+        raise BadInput("Only the pages of PDF files can be shown.")
+    if path.stat().st_size > most_bytes(path):
+        raise BadInput("The file has grown beyond the limit for PDF files.")
+    return path
+
+
+def _find(collection: str, document: str, shared: bool) -> UploadedFile:
+    found = next((each for each in list_uploads(collection, shared) if each.id == document), None)
+    if found is None:
+        raise Missing(_NOT_THERE)
+    return found
+
+
+def _follows_link(path: Path) -> bool:
+    """Check whether the path leads through a symbolic link, which may point to a file that was never indexed."""
+    # Links in the path of the data directory itself are allowed: the administrator chose that path.
+    folder = Path(os.path.realpath(data_directory())) if path.is_relative_to(data_directory()) else None
+    expected = folder / path.relative_to(data_directory()) if folder else path
+    return os.path.realpath(path) != str(expected)
+
+
+def _compare(path: Path, file_hash: object) -> str | None:
+    try:
+        if _follows_link(path) or not path.is_file():
+            return "gone"
+        if not isinstance(file_hash, str):
+            # Another program wrote the passages, so nothing says what the file was.
+            return None
+        if path.stat().st_size > most_bytes(path):
+            return "changed"
+        return "same" if is_fingerprint_of(file_hash, path.read_bytes()) else "changed"
+    except OSError:
+        return "gone"
+
+
+def _place(passage: Document) -> int:
+    place = passage.meta.get("split_id")
+    return place if type(place) is int else 0
+
+
+def _describe(passage: Document) -> dict[str, Any]:
+    meta = passage.meta
+    page = {"page": meta["page_number"]} if type(meta.get("page_number")) is int else {}
+    shown = {name: meta[name] for name in _SHOWN if isinstance(meta.get(name), str | int)}
+    return {"id": passage.id, "content": passage.content or "", "heading": heading_of(meta), **page, **shown}

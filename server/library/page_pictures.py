@@ -1,0 +1,94 @@
+"""Draw the pages of PDF files for requests, so that no file and no client keeps pictures from the others."""
+
+import asyncio
+import atexit
+import hashlib
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from anyio import CapacityLimiter, to_thread
+
+from prefrag.errors import BadInput
+from prefrag.indexing.converter_process import MOST_MEMORY, ConverterProcess, LimitReached
+from prefrag.indexing.report import CannotRead
+from prefrag.server.access.shares import Places
+
+_DRAWN_AT_ONCE = 2
+_MOST_WAITING = 64
+# The seconds by the clock for drawing one page. Few, because a user waits for it.
+_MOST_SECONDS = 5.0
+# The seconds for a request, with the wait for its turn and for the start of a process.
+_WAIT_SECONDS = 60.0
+# How long a page that reached a limit is not tried again, and how many such pages are remembered.
+_REMEMBERED_SECONDS = 120.0
+_MOST_REMEMBERED = 1_000
+_LIMIT_REACHED = (
+    f"The page cannot be drawn within {_MOST_SECONDS:g} s and {MOST_MEMORY / 10**9:g} GB of memory. Its text is in the "
+    "passages of the document."
+)
+
+
+class PagePictures:
+    """Draws pages in separate processes with limits of time and memory, a few at once, shared among the keys."""
+
+    def __init__(self, are_shared: Callable[[], bool]):
+        self._places = Places("page pictures", _DRAWN_AT_ONCE, _MOST_WAITING, are_shared)
+        self._idle = [ConverterProcess(_MOST_SECONDS, wait=_MOST_SECONDS) for _ in range(_DRAWN_AT_ONCE)]
+        for process in self._idle:
+            atexit.register(process.close)
+        self._threads = CapacityLimiter(_DRAWN_AT_ONCE)
+        # Maps the pages that reached a limit, the oldest first, to when they may be tried again.
+        self._too_slow: dict[tuple[bytes, int, bool], float] = {}
+
+    async def draw(self, holder: str, path: Path, page: int, sentence: str) -> dict[str, Any]:
+        """Draw a page and mark a sentence on it. If the request is cancelled, the drawing ends.
+
+        :param holder: Whose share the picture uses.
+        :param path: The file, which the caller has checked.
+        :param page: The number of the page, from 1 on.
+        :param sentence: The sentence, which may also be on the next page; may be empty.
+        :returns: What :func:`prefrag.indexing.readers.pdf_pages.draw_page` returns.
+        :raises BadInput: When the page cannot be drawn, or not within the limits.
+        :raises Busy: When there is no place.
+        :raises TimeoutError: When no process starts in time.
+        """
+        await self._places.take(holder, _WAIT_SECONDS)
+        process = self._idle.pop()
+        try:
+            async with asyncio.timeout(_WAIT_SECONDS):
+                data, digest = await to_thread.run_sync(_read, path, limiter=self._threads)
+                subject = (digest, page, bool(sentence))
+                if self._too_slow.get(subject, 0.0) > time.monotonic():
+                    raise BadInput(_LIMIT_REACHED)
+                return await self._draw(process, partial(process.draw, data, page, sentence))
+        except LimitReached as error:
+            self._remember(subject)
+            raise BadInput(_LIMIT_REACHED) from error
+        except CannotRead as error:
+            raise BadInput(f"The page cannot be shown: {error}.") from error
+        finally:
+            self._idle.append(process)
+            self._places.leave(holder)
+
+    async def _draw(self, process: ConverterProcess, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        drawing = asyncio.ensure_future(to_thread.run_sync(work, limiter=self._threads))
+        try:
+            return await asyncio.shield(drawing)
+        except asyncio.CancelledError:
+            process.kill()
+            await asyncio.wait([drawing])
+            raise
+
+    def _remember(self, subject: tuple[bytes, int, bool]) -> None:
+        self._too_slow.pop(subject, None)
+        if len(self._too_slow) >= _MOST_REMEMBERED:
+            del self._too_slow[next(iter(self._too_slow))]
+        self._too_slow[subject] = time.monotonic() + _REMEMBERED_SECONDS
+
+
+def _read(path: Path) -> tuple[bytes, bytes]:
+    data = path.read_bytes()
+    return data, hashlib.blake2b(data).digest()

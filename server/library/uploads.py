@@ -1,0 +1,305 @@
+"""Write uploaded documents to disk as they arrive, list the documents of a collection, and delete them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import threading
+import unicodedata
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from email.message import Message
+from functools import lru_cache
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from fastapi import HTTPException, Request
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import ClientDisconnect
+
+from prefrag.collections.changes.journal import count_made_by_uploads, uploads_folder, was_made_by_upload
+from prefrag.collections.changes.shared_uploads import Room, describe_index, measure_uploads, uploaded_path
+from prefrag.collections.changes.uploads import change_documents
+from prefrag.collections.stores import ORIGIN_FIELDS, open_passages
+from prefrag.components.document_stores.tantivy.index import index_exists
+from prefrag.components.document_stores.tantivy.index_location import index_path, is_windows_name, resolve_index
+from prefrag.errors import BadInput, Missing
+from prefrag.indexing.discovery import may_be_readable, why_left_out
+from prefrag.indexing.report import IndexedFile
+from prefrag.settings import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from python_multipart.multipart import MultipartCallbacks
+
+FIELD = "files"
+MOST_FILES = 100
+RECEIVE_SECONDS = 300.0
+# The length limit for names. Less than the 255 bytes that file systems allow, because some of them count differently.
+_NAME_BYTES = 200
+# For each kind of document, the metadata field that holds its path.
+PATH_FIELDS = {kind: field for field, kind in ORIGIN_FIELDS.items()}
+_one_listing = threading.Lock()
+
+
+def read_name(sent: bytes) -> str:
+    """Turn the name of an uploaded file into a name that can be stored, or raise ValueError with the reason."""
+    try:
+        name = unicodedata.normalize("NFC", sent.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise ValueError("its name is not UTF-8: rename it") from None
+    name = name.replace("\\", "/").rpartition("/")[2]
+    # Unicode category C: control characters, surrogates, unassigned characters, format characters that reverse text.
+    if any(unicodedata.category(character).startswith("C") for character in name):
+        raise ValueError("its name has a control character: rename it")
+    # Unusual spaces and line separators become plain spaces.
+    name = " ".join(name.split()).rstrip(". ")
+    if not name or name.startswith("."):
+        raise ValueError("it has no name, or its name begins with a dot: rename it")
+    if len(name.encode()) > _NAME_BYTES or is_windows_name(name):
+        raise ValueError(f"its name is reserved, or longer than {_NAME_BYTES} bytes: rename it")
+    return name
+
+
+def _sent_name(disposition: str) -> bytes | None:
+    """Read the name of a file from its header, as browsers (`%22`) and other programs (`filename*=`) write it."""
+    header = Message()
+    header["content-disposition"] = disposition
+    for key, value in header.get_params([], "content-disposition"):
+        if key == "filename" and isinstance(value, tuple):
+            charset, _, text = value
+            # Only these two encodings are allowed. `read_name` refuses what is not UTF-8.
+            return text.encode("utf-8" if (charset or "").lower() == "iso-8859-1" else "latin-1", "replace")
+    name = parse_options_header(disposition)[1].get(b"filename")
+    if name is None:
+        return None
+    # Browsers write only these three signs like that, and no other: the name of a file may hold `%41`.
+    return re.sub(rb"%(22|0A|0D)", lambda sign: bytes([int(sign[1], 16)]), name)
+
+
+def check_room(collection: str, arriving: int, shared: bool = False) -> None:
+    """Refuse an upload if its collection is full, or if it needs a new collection but there are too many already."""
+    room, most = measure_uploads(collection) if shared else _find_room_here(collection), settings.max_collection_bytes
+    if room.bytes + arriving > most or room.files >= settings.max_collection_files:
+        message = (
+            f"The collection holds {room.files:,} uploaded files with {room.bytes:,} bytes; the limits are "
+            f"{settings.max_collection_files:,} files (PREFRAG_MAX_COLLECTION_FILES) and {most:,} bytes "
+            "(PREFRAG_MAX_COLLECTION_BYTES). Delete some files, or use another collection."
+        )
+        raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
+    made, most = room.collections, settings.max_collections
+    if made >= most and not room.is_there:
+        message = f"There are {made} uploaded collections; the limit is {most} (PREFRAG_MAX_COLLECTIONS): delete one."
+        raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
+
+
+def _find_room_here(collection: str) -> Room:
+    folder = uploads_folder(collection)
+    sizes = [file.stat().st_size for file in folder.iterdir()] if folder.exists() else []
+    return Room(len(sizes), sum(sizes), count_made_by_uploads(), index_exists(index_path(collection)))
+
+
+async def receive_files(request: Request, folder: Path) -> tuple[dict[str, int], list[dict[str, Any]]]:
+    """Write the files of a form to disk as they arrive.
+
+    :returns: The position in the form, from 0, of each file by its name in the folder. Then the refused files, each
+        with its `name` as it was sent, the `reason` and its `position`.
+    :raises HTTPException: If the body is too large, too slow, or not a form of files.
+    """
+    limit = settings.max_upload_bytes
+    too_large = HTTPException(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The upload is larger than {limit:,} bytes: send fewer files at once."
+    )
+    kind, options = parse_options_header(request.headers.get("content-type", ""))
+    if kind != b"multipart/form-data" or not options.get(b"boundary"):
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Send the files as multipart/form-data, field {FIELD}.")
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > limit:
+        raise too_large
+    received = 0
+    form = _Form(folder)
+    with form.open_file:
+        try:
+            parser = MultipartParser(options[b"boundary"], form.callbacks)
+            async with asyncio.timeout(RECEIVE_SECONDS):
+                async for part in request.stream():
+                    received += len(part)
+                    if received > limit:
+                        raise too_large
+                    parser.write(part)
+        except TimeoutError as error:
+            message = f"The upload did not arrive within {RECEIVE_SECONDS:g} seconds."
+            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, message) from error
+        except (FormParserError, ClientDisconnect) as error:
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"The body is not a form: {error}") from error
+        except OSError as error:
+            message = f"The upload cannot be stored ({error.strerror})."
+            raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message) from error
+        if not form.has_ended:
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, "The body breaks off before the end of the form.")
+        if not form.files:
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"The form has no file in the field {FIELD}.")
+        return form.positions, form.refused
+
+
+class _Form:
+    """Receives the files of a form and writes them to disk, without holding a whole file in memory."""
+
+    def __init__(self, folder: Path) -> None:
+        self.files = 0
+        self.positions: dict[str, int] = {}
+        self.refused: list[dict[str, Any]] = []
+        self.has_ended = False
+        self.open_file = ExitStack()
+        self._folder = folder
+        self._file: BinaryIO | None = None
+        self._header_name, self._header = bytearray(), bytearray()
+        self._disposition = b""
+
+    @property
+    def callbacks(self) -> MultipartCallbacks:
+        return {
+            "on_header_field": lambda data, start, end: self._header_name.extend(data[start:end]),
+            "on_header_value": lambda data, start, end: self._header.extend(data[start:end]),
+            "on_header_end": self._end_header,
+            "on_headers_finished": self._begin_file,
+            "on_part_data": self._write,
+            "on_part_end": self._end_file,
+            "on_end": self._end,
+        }
+
+    def _end_header(self) -> None:
+        if self._header_name.strip().lower() == b"content-disposition":
+            self._disposition = bytes(self._header)
+        self._header_name.clear()
+        self._header.clear()
+
+    def _begin_file(self) -> None:
+        disposition = self._disposition.decode("latin-1")
+        _, options = parse_options_header(disposition)
+        sent = _sent_name(disposition)
+        if sent is None or options.get(b"name") != FIELD.encode():
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"The form may only hold files, in the field {FIELD}.")
+        self._disposition = b""
+        self.files += 1
+        if self.files > MOST_FILES:
+            message = f"The form has more than {MOST_FILES} files: send fewer at once."
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
+        shown = sent.decode("utf-8", "replace")
+        try:
+            name = read_name(sent)
+            if not may_be_readable(Path(name)):
+                raise ValueError(why_left_out(Path(name).suffix.lower()))
+            self._file = self.open_file.enter_context((self._folder / name).open("xb"))
+            self.positions[name] = self.files - 1
+        except FileExistsError:
+            self._refuse(shown, "another file in the form has the same name: rename one of them")
+        except ValueError as error:
+            self._refuse(shown, str(error))
+
+    def _refuse(self, name: str, reason: str) -> None:
+        self.refused.append({"name": name, "reason": reason, "position": self.files - 1})
+
+    def _write(self, data: bytes, start: int, end: int) -> None:
+        if self._file is not None:
+            self._file.write(data[start:end])
+
+    def _end_file(self) -> None:
+        self.open_file.close()
+        self._file = None
+
+    def _end(self) -> None:
+        self.has_ended = True
+
+
+class MayNotBeDeleted(BadInput):
+    """The error when an index may not be deleted, because no upload made it or because it is the default."""
+
+    http_status = 403
+
+
+@dataclass(frozen=True)
+class UploadedFile:
+    """A document of a collection, uploaded or not, as a client sees it."""
+
+    id: str
+    entry: IndexedFile
+    uploaded: bool
+
+
+def document_id(kind: str, path: str) -> str:
+    """Make the id that clients use for a document. It does not reveal the document's path."""
+    return hashlib.blake2b(f"{kind}\0{path}".encode(), digest_size=12).hexdigest()
+
+
+def uploaded_id(collection: str, name: str, shared: bool = False) -> str:
+    """Make the id of an uploaded file, which must not be a corpus (a file with one passage on each line)."""
+    return document_id("file", str((uploaded_path if shared else uploads_folder)(collection) / name))
+
+
+def list_uploads(collection: str, shared: bool = False) -> list[UploadedFile]:
+    """List all documents of a collection, uploaded or not. With ``shared``, the collection is in Elasticsearch."""
+    folder = uploaded_path(collection) if shared else uploads_folder(collection)
+    return [
+        UploadedFile(document_id(entry.kind, entry.path), entry, Path(entry.path).parent == folder)
+        for entry in _list(collection, shared)
+        if entry.path is not None
+    ]
+
+
+def count_documents(collection: str, shared: bool = False) -> tuple[int, int]:
+    """Count the documents and the passages of a collection."""
+    listed = _list(collection, shared)
+    return sum(each.path is not None for each in listed), sum(each.passages for each in listed)
+
+
+def delete_upload(collection: str, document_id: str, shared: bool = False) -> tuple[int, UploadedFile]:
+    """Delete a document, and its file if that was uploaded. Return how many passages it had, and the document."""
+    with change_documents(collection, shared) as changes:
+        document = next((each for each in list_uploads(collection, shared) if each.id == document_id), None)
+        if document is None or document.entry.path is None:
+            raise Missing("The collection has no such document.")
+        with closing(changes.open()) as passages:
+            found = [each.id for each in passages.where(PATH_FIELDS[document.entry.kind], [document.entry.path])]
+        changes.make(removed=[Path(document.entry.path).name] if document.uploaded else [], outdated=found)
+    return len(found), document
+
+
+def delete_collection(collection: str, shared: bool = False) -> int:
+    """Delete an index that an upload made, with all documents uploaded to it. Return how many passages it had."""
+    with change_documents(collection, shared) as changes:
+        _, deleted = count_documents(collection, shared)
+        if not (describe_index(collection)[1] if shared else was_made_by_upload(collection)):
+            raise MayNotBeDeleted(
+                "This collection was made on the command line and can only be deleted there. You can delete its "
+                "documents here one by one."
+            )
+        changes.make(drops=True)
+    return deleted
+
+
+def _list(collection: str, shared: bool) -> list[IndexedFile]:
+    with closing(open_passages("elasticsearch" if shared else "tantivy", collection)) as passages:
+        if shared:
+            return _as_list(passages.count_origins())
+        if (counted := passages.count_terms()) is not None:
+            return _as_list(counted)
+    # Reading all passages takes seconds, so the list is cached.
+    path = resolve_index(collection)
+    with _one_listing:
+        return _read_list(collection, path, (path / "meta.json").stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _read_list(collection: str, path: Path, version: int) -> list[IndexedFile]:
+    with closing(open_passages("tantivy", collection)) as passages:
+        return _as_list(passages.count_origins())
+
+
+def _as_list(origins: Mapping[tuple[str, str | None], int]) -> list[IndexedFile]:
+    listed = [IndexedFile(path, kind, Path(path or "").name, count) for (kind, path), count in origins.items()]
+    return sorted(listed, key=lambda entry: entry.path or "")

@@ -1,0 +1,101 @@
+"""The list of indexes, and dropping one."""
+
+import shutil
+
+import pytest
+from haystack.document_stores.errors import DocumentStoreError
+
+from prefrag.collections.index_list import drop_index, list_indexes, store_web_choice, summarise_index
+from prefrag.collections.indexing import index
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index import open_index
+from prefrag.components.document_stores.tantivy.index_location import index_path
+from prefrag.errors import Missing
+from tests.for_each import for_each
+from tests.indexing.samples import Make, line
+
+
+def test_each_index_is_listed_with_what_it_holds(make: Make) -> None:
+    index([make("a.txt"), make("c.jsonl", line("x") + line("y"))], index="papers")
+    index([make("b.txt")], index="books")
+    store_web_choice(True, "papers")
+
+    books, papers = list_indexes()
+
+    assert (books.name, books.passages, books.files, books.web) == ("books", 1, 1, None)
+    assert (papers.name, papers.passages, papers.files, papers.web) == ("papers", 3, 2, True)
+    assert papers.bytes > 1_000
+    assert str(papers.changed).endswith("+00:00")
+    assert papers.problem is None
+
+
+def test_files_with_long_names_and_passages_of_other_origin_are_counted_but_not_what_was_deleted(make: Make) -> None:
+    assert list_indexes() == []
+    index([make("/".join(["a" * 90] * 3) + ".txt"), make("a.txt", "A sentence of six words is. " * 100)])
+    index([make("a.txt", "Short.")])
+    TantivyDocumentStore(path=str(index_path("default"))).write_documents([*_other()])
+    [entry] = list_indexes()
+    assert (entry.passages, entry.files) == (3, 2)
+
+
+def test_a_damaged_index_and_a_copy_with_a_wrong_name_are_listed_with_their_problem(make: Make) -> None:
+    index([make("a.txt")])
+    shutil.copytree(index_path("default"), index_path("default").with_name("default copy"))
+    (index_path("default") / "prefrag-index.json").write_text("{broken")
+    entry, copy = list_indexes()
+    assert entry.passages is None
+    assert "prefrag-index.json is cut off" in str(entry.problem)
+    assert str(copy.problem).startswith("'default copy' cannot name an index")
+    drop_index("default")
+    assert len(list_indexes()) == 1, "a damaged one can be dropped"
+
+
+def test_an_index_that_is_being_written_is_not_dropped(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("prefrag.collections.index_list._WRITER_SECONDS", 0)
+    index([make("a.txt")])
+    opened = open_index(index_path("default"))
+    assert opened is not None
+
+    with opened.writer(1), pytest.raises(DocumentStoreError, match="Another process is still writing"):
+        drop_index("default")
+
+    assert list_indexes()[0].passages == 1
+
+
+@for_each("name", "../papers", "/", "", ".", "demo", "a/b", "*", "_all")
+def test_a_path_or_the_demo_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="cannot name an index|is reserved for the corpus"):
+        drop_index(name)
+    with pytest.raises(ValueError, match="cannot name an index|is reserved for the corpus"):
+        drop_index(name, "elasticsearch")
+
+
+def test_an_index_that_is_not_there_is_named() -> None:
+    with pytest.raises(Missing, match="There is no index 'papers'"):
+        drop_index("papers")
+    with pytest.raises(Missing, match="There is no index 'papers'"):
+        summarise_index("papers")
+    with pytest.raises(ValueError, match="cannot name an index"):
+        summarise_index("../papers")
+
+
+def test_a_dropped_index_is_gone_and_the_files_stay_and_a_search_says_that_there_is_no_index(make: Make) -> None:
+    path = make("a.txt", "A buoy.")
+    for name in ("papers", "books"):
+        index([path], index=name)
+    store = TantivyDocumentStore(index="papers")
+    assert store.search("buoy")
+    drop_index("papers")
+    with pytest.raises(FileNotFoundError, match="There is no index 'papers'"):
+        store.search("buoy")
+    assert [entry.name for entry in list_indexes()] == ["books"]
+    assert list(index_path("books").parent.iterdir()) == [index_path("books")]
+    assert path.exists()
+    index([make("b.txt", "Another buoy.")], index="papers")
+    assert [document.content for document in store.search("buoy")] == ["Another buoy."]
+
+
+def _other() -> list[object]:
+    from haystack import Document
+
+    return [Document(id="x", content="Written by a program.")]

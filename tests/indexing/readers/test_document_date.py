@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.indexing.readers.document_date import find_date
+from tests.for_each import for_each
+
+
+@for_each(
+    "meta, text, name, date, place",
+    ({"date": "2021-03-04"}, "Date: 2022-01-01", "2023-01-01.md", "2021-03-04", "document"),
+    ({"date": "2021-03-04T10:00:00Z"}, "", "a.md", "2021-03-04", "document"),
+    ({"date": "5 March 2024"}, "", "a.md", "2024-03-05", "document"),
+    ({"date": "last spring"}, "", "a.md", None, None),
+    ({"date": 2024}, "", "2023-11.md", "2023-11", "name"),
+    ({}, "The yard\nLast updated on 6 November 2023\nText.", "2020-01-01.md", "2023-11-06", "document"),
+    ({}, "Stand: 06.11.2023", "a.txt", "2023-11-06", "document"),
+    ({}, "Cork, Nov 6th, 2023.", "a.txt", "2023-11-06", "document"),
+    ({}, "The yard was opened on 6 November 2023 by the queen.", "minutes-20231106.txt", "2023-11-06", "name"),
+    ({}, "06/11/2023", "minutes_16-11-2023 v2.txt", "2023-11-16", "name"),
+    ({}, "", "report_2023-11.pdf", "2023-11", "name"),
+    ({}, "31.02.2023", "2023-13-01.txt", None, None),
+    ({}, "Text.\n" * 20 + "2023-11-06", "call 020231106 now.txt", None, None),
+)
+def test_is_the_one_that_it_states_or_that_in_its_name(
+    meta: dict[str, Any], text: str, name: str, date: str | None, place: str | None
+):
+    found = find_date(meta, text, name)
+
+    assert (found.get("date"), found.get("date_in")) == (date, place)
+
+
+@for_each(
+    "line",
+    *("6 November 2023", "06.11.2023.", "2023-11-06", "Nov. 6th, 2023", "6. Nov 2023", "06. 11. 2023"),
+    *("Date: 6 November 2023", "Date: Monday, 6 November 2023", "Monday 6 November 2023", "Updated 6 November 2023"),
+    *("Last updated on 6 November 2023", "As of 6 November 2023", "Version of 6 November 2023"),
+    *("Published on: 6 November 2023", "Revised: 6 November 2023", "Minutes of 6 November 2023"),
+    *("Minutes of the yard committee, 6 November 2023", "Cork, 6 November 2023", "New York, November 6, 2023"),
+    *("Stand: 6. November 2023", "Stand 06.11.2023", "Datum: 6.11.2023", "Kiel, den 6. November 2023"),
+    *("Zuletzt ge\u00e4ndert am 6.11.2023", "Protokoll vom 6. November 2023", "Erstellt am: 06.11.2023"),
+)
+def test_a_line_dates_the_document_by_what_stands_before_the_date(line: str):
+    assert find_date({}, f"The yard\n{line}\nText.", "a.txt") == {"date": "2023-11-06", "date_in": "document"}
+
+
+@for_each(
+    "line",
+    *("Date of birth: 3 May 1960", "Geboren am: 3.5.1960", "Valid until 31 December 2023", "Expires on 1 June 2021"),
+    *("Due date: 2023-05-01", "Next meeting: 3 May 2023", "Reply by 4 July 2023", "Departure: 3 May 2023"),
+    *("Purchased: 2 May 2019", "Valid from 2 May 2019", "Start date: 2 May 2019", "Date due: 2 May 2019"),
+    *("Gestorben am 3. Mai 1960", "G\u00fcltig bis 31.12.2023", "F\u00e4llig am 1.5.2023", "Abgabe bis: 1.5.2023"),
+    *("N\u00e4chste Sitzung: 3. Mai 2023", "Warranty ends 2 May 2019", "Deadline 2 May 2019", "wedding, 2 May 2019"),
+    *("Next meeting, 2 May 2019", "Minutes of the yard, next meeting, 2 May 2019"),
+    *("Stand: 06.11.2098", "6 November 2098", "Stand: 06.11.1066", "November 2023", "1950", "Room 2 May 2019"),
+)
+def test_another_line_with_a_date_does_not(line: str):
+    assert find_date({}, f"{line}\nText.", "a.txt") == {}
+
+
+@for_each(
+    "name, date",
+    ("Budget 2010-11.csv", None),
+    ("season_2011-12.txt", None),
+    ("Haushalt 1999-00.ods", None),
+    ("report_2011-11.pdf", "2011-11"),
+    ("part-2019-03-2020.txt", None),
+    ("part 2019-03_04.txt", None),
+    ("tel 2012-10 4455.txt", None),
+    ("minutes 03-04-2023.txt", None),
+    ("minutes 03_04_2023.txt", None),
+    ("minutes 03.04.2023.txt", "2023-04-03"),
+    ("12-25-2022 party.txt", "2022-12-25"),
+    ("25-12-2022 party.txt", "2022-12-25"),
+    ("IMG_20220131.jpg.txt", "2022-01-31"),
+    ("plan 2098-01-02.txt", None),
+    ("plan 2098-03.txt", None),
+)
+def test_a_name_dates_it_only_if_its_digits_are_one_date(name: str, date: str | None):
+    assert find_date({}, "", name).get("date") == date
+
+
+@for_each("stated", "2098-01-02", "valid until 2021-03-04", "1066-03-04")
+def test_a_field_that_is_no_date_of_writing_leaves_it_undated(stated: str):
+    assert find_date({"date": stated}, "", "a.md") == {}
+
+
+@given(st.text(), st.text())
+def test_any_text_and_any_name_are_read(text: str, name: str):
+    assert set(find_date({}, text, name)) in ({"date", "date_in"}, set())

@@ -1,0 +1,44 @@
+"""Whether a document or passage calls itself superseded, a draft or old."""
+
+from typing import Any
+
+from prefrag.indexing.readers.document_standing import find_heading_standing, find_standing
+from tests.for_each import for_each
+
+
+@for_each(
+    "meta, text, name, folder, standing",
+    ({"status": "Draft, not decided"}, "", "a.md", "", "draft"),
+    ({"Superseded-By": ["[[Rules]]"]}, "", "a.md", "", "superseded"),
+    ({"draft": True}, "", "a.md", "", "draft"),
+    ({}, "OLD - no longer valid since 1 January, see the new notice", "a.txt", "", "old"),
+    ({}, "Rules\n\n| Status | Superseded |\nText.", "a.txt", "", "superseded"),
+    ({}, "# Use PostgreSQL\n\n## Status\n\nSuperseded by ADR 12.", "a.md", "", "superseded"),
+    ({}, "This document is a draft.", "a.txt", "", "draft"),
+    ({}, "DRAFT\nMinutes of May", "a.txt", "", "draft"),
+    ({}, "", "Opening hours (old, until 2025).txt", "", "old"),
+    ({}, "", "price list_v2_old.csv", "", "old"),
+    ({}, "", "DRAFT - minutes.docx", "", "draft"),
+    ({}, "", "draft - budget 2027.txt", "", "draft"),
+    ({}, "Draft, not agreed.\nThe fee is 75 euros.", "a.txt", "", "draft"),
+    ({}, "", "a.md", "_Archive", "old"),
+    ({}, "The draft horse.\nOld town walks begin at ten.", "The draft horse.md", "old town", None),
+    ({"status": "published", "draft": False}, "OLD TOWN WALKS\nDraft beer was sold.", "Old town.txt", "gold", None),
+    ({}, "Superseded by the railway in 1840, the canal fell into ruin.", "a-two-year-old.md", "archives of", None),
+    ({}, "Status: approved\nDrafts are kept in Old.", "draft-horses (Old Town Press).pdf", "", None),
+    ({}, "Text.\n" * 10 + "Status: draft", "overdraft.md", "", None),
+)
+def test_is_decided_by_form_since_in_a_sentence_the_words_mean_something_else(
+    meta: dict[str, Any], text: str, name: str, folder: str, standing: str | None
+):
+    assert find_standing(meta, text, "Old masters", name, ["board", folder]) == standing
+
+
+@for_each(
+    "heading, standing",
+    ("Rules > Opening hours (old) > Sunday", "old"),
+    ("Decision > Superseded", "superseded"),
+    ("Mail > Drafts > Old mail", None),
+)
+def test_a_heading_speaks_for_the_passages_below_it(heading: str, standing: str | None):
+    assert find_heading_standing(heading) == standing

@@ -1,0 +1,262 @@
+"""Indexing Word, PowerPoint and Excel files."""
+
+from __future__ import annotations
+
+import io
+import time
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack import Document
+
+from prefrag.indexing.file_conversion import FileConverter
+from prefrag.indexing.readers import office_files
+from prefrag.indexing.report import CannotRead
+from tests.for_each import for_each
+from tests.indexing.office import ROWS, make_docx, make_pptx, make_xlsx, with_part
+
+pytest.importorskip("docx", reason="the extra 'files' is not installed")
+pytest.importorskip("pptx", reason="the extra 'files' is not installed")
+pytest.importorskip("openpyxl", reason="the extra 'files' is not installed")
+
+LONG = "A sentence of six words is. " * 30
+
+
+@pytest.fixture(scope="module")
+def converter() -> FileConverter:
+    return FileConverter()
+
+
+def _whole(passages: list[Document]) -> str:
+    return "\n".join(passage.content or "" for passage in passages)
+
+
+class TestWord:
+    def test_paragraphs_lists_and_tables_come_in_their_order(self, converter: FileConverter) -> None:
+        def write(document: Any) -> None:
+            document.add_heading("Manual", level=1)
+            document.add_paragraph("Read this first.")
+            document.add_paragraph("a screw", style="List Bullet")
+            table = document.add_table(rows=3, cols=2)
+            for row, values in zip(table.rows, ROWS, strict=True):
+                for cell, value in zip(row.cells, values, strict=True):
+                    cell.text = value
+            document.add_paragraph("Then go on.")
+
+        [passage] = converter.passages(Path("/a.docx"), make_docx(write, title="The handbook"))
+
+        assert passage.meta["title"] == "The handbook"
+        assert (passage.content or "").split("\n") == [
+            "Manual",
+            "Read this first.",
+            "- a screw",
+            "Name: Ada; City: London",
+            "Name: Boole; City: Cork",
+            "Then go on.",
+        ]
+        assert passage.meta["kind"] == "docx"
+
+    def test_a_row_that_is_repeated_on_every_page_holds_names(self, converter: FileConverter) -> None:
+        from docx.oxml import OxmlElement
+
+        def write(document: Any) -> None:
+            for is_header in (True, False):
+                table = document.add_table(rows=2, cols=2)
+                for cell, value in zip(table._cells, ("Size", "7", "Price", "900"), strict=True):
+                    cell.text = value
+                if is_header:
+                    table.rows[0]._tr.get_or_add_trPr().append(OxmlElement("w:tblHeader"))
+                document.add_paragraph("Then go on.")
+
+        [passage] = converter.passages(Path("/a.docx"), make_docx(write))
+
+        lines = ["Size: Price; 7: 900", "Then go on.", "Size; 7", "Price; 900", "Then go on."]
+        assert (passage.content or "").split("\n") == lines
+
+    def test_passages_know_their_headings(self, converter: FileConverter) -> None:
+        def write(document: Any) -> None:
+            for level, heading in ((0, "Manual"), (1, "Installation"), (2, "On ships")):
+                document.add_heading(heading, level=level)
+                document.add_paragraph(LONG)
+
+        passages = converter.passages(Path("/a.docx"), make_docx(write))
+
+        headings = list(dict.fromkeys(passage.meta["heading"] for passage in passages))
+        assert headings == ["Manual", "Installation", "Installation > On ships"]
+        assert passages[0].meta["title"] == "Manual"
+
+    @for_each("style, title", ("Heading 1", "Buoys"), (None, "minutes of 3 May"))
+    def test_without_properties_is_titled_by_its_heading_or_its_name(
+        self, converter: FileConverter, style: str | None, title: str
+    ) -> None:
+        main = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+        bare = (
+            '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+            f'<Relationship Id="rId1" Type="{main}" Target="word/document.xml"/></Relationships>'
+        )
+        data = with_part(
+            make_docx(lambda document: document.add_paragraph("Buoys", style)), "_rels/.rels", bare.encode()
+        )
+
+        [passage] = converter.passages(Path("/minutes of 3 May.docx"), data)
+
+        assert passage.meta["title"] == title
+
+    def test_inserted_text_is_read_and_deleted_text_is_not(self, converter: FileConverter) -> None:
+        word = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+        body = (
+            f'<?xml version="1.0"?><w:document xmlns:w="{word}"><w:body><w:p><w:r><w:t>The price is </w:t></w:r>'
+            "<w:del><w:r><w:delText>five</w:delText></w:r></w:del><w:ins><w:r><w:t>six</w:t></w:r></w:ins></w:p>"
+            "<w:sdt><w:sdtContent><w:p><w:r><w:t>In a form.</w:t></w:r></w:p></w:sdtContent></w:sdt>"
+            "</w:body></w:document>"
+        )
+        data = with_part(make_docx(lambda document: None), "word/document.xml", body.encode())
+
+        [passage] = converter.passages(Path("/a.docx"), data)
+
+        assert passage.content == "The price is six\nIn a form."
+
+
+class TestPowerPoint:
+    def test_every_slide_is_headed_and_its_number_is_the_page(self, converter: FileConverter) -> None:
+        slides = [("Buoys", LONG), ("", ""), ("Boats", LONG)]
+
+        passages = converter.passages(Path("/talk.pptx"), make_pptx(slides))
+
+        pages = {passage.meta["heading"]: passage.meta["page_number"] for passage in reversed(passages)}
+        assert pages == {"Slide 1: Buoys": 1, "Slide 3: Boats": 3}
+        assert passages[0].meta["title"] == "Buoys"
+
+    def test_notes_and_lines_are_read(self, converter: FileConverter) -> None:
+        [passage] = converter.passages(Path("/talk.pptx"), make_pptx([("Buoys", "One\nTwo")], notes="Speak up."))
+
+        assert passage.content == "Slide 1: Buoys\nOne\nTwo\nNotes: Speak up."
+
+    def test_tables_and_groups_are_read(self, converter: FileConverter) -> None:
+
+        import pptx
+
+        presentation = pptx.Presentation()
+        slide = presentation.slides.add_slide(presentation.slide_layouts[6])
+        table = slide.shapes.add_table(3, 2, 0, 0, 100, 100).table
+        for row, values in enumerate(ROWS):
+            for column, value in enumerate(values):
+                table.cell(row, column).text = value
+        group = slide.shapes.add_group_shape()
+        group.shapes.add_textbox(0, 0, 10, 10).text_frame.text = "In a group."
+        made = io.BytesIO()
+        presentation.save(made)
+
+        [passage] = converter.passages(Path("/talk.pptx"), made.getvalue())
+
+        assert "Name: Ada; City: London" in (passage.content or "")
+        assert "In a group." in (passage.content or "")
+
+
+class TestExcel:
+    def test_each_row_has_the_names_of_its_columns(self, converter: FileConverter) -> None:
+        rows = [("Name", "Born", "Share"), ("Ada", datetime(1815, 12, 10), 3.0), ("Boole", date(1815, 11, 2), 0.25)]
+
+        [people, towns] = converter.passages(
+            Path("/a.xlsx"), make_xlsx({"People": rows, "Towns": [("Cork",)], "No": []})
+        )
+
+        assert (people.content or "").split("\n") == [
+            "People",
+            "Name: Ada; Born: 1815-12-10; Share: 3",
+            "Name: Boole; Born: 1815-11-02; Share: 0.25",
+        ]
+        assert people.meta["heading"] == "People"
+        assert towns.content == "Towns\nCork"
+
+    def test_months_and_bold_cells_of_the_first_row_are_names(self, converter: FileConverter) -> None:
+        from openpyxl import load_workbook
+        from openpyxl.styles import Font
+
+        months = [("Cost", datetime(2026, 1, 1), datetime(2026, 2, 1)), ("Rent", 900, 1020)]
+        sizes = [(), ("Size", 1, 2), ("Price", 900, 1020)]
+        book = load_workbook(io.BytesIO(make_xlsx({"Months": months, "Bold": sizes, "Thin": sizes})))
+        for cell in book["Bold"][2]:
+            cell.font = Font(bold=True)
+        made = io.BytesIO()
+        book.save(made)
+
+        assert _whole(converter.passages(Path("/a.xlsx"), made.getvalue())).split("\n") == [
+            *("Months", "Cost: Rent; 2026-01-01: 900; 2026-02-01: 1020"),
+            *("Bold", "Size: Price; 1: 900; 2: 1020"),
+            *("Thin", "Size; 1; 2", "Price; 900; 1020"),
+        ]
+
+    def test_a_cell_far_away_from_the_others_costs_little(self, converter: FileConverter) -> None:
+        from openpyxl import load_workbook
+
+        book = load_workbook(io.BytesIO(make_xlsx({"Far": ROWS})))
+        book.active.cell(100_000, 16_384, "lost")
+        book.active.cell(100_001, 1, "near")
+        made = io.BytesIO()
+        book.save(made)
+        before = time.process_time()
+
+        assert "near" in _whole(converter.passages(Path("/a.xlsx"), made.getvalue()))
+        assert time.process_time() - before < 30
+
+
+class TestHostile:
+    @pytest.mark.parametrize(
+        ("path", "data", "part"),
+        [
+            ("/a.docx", make_docx(lambda document: document.add_paragraph("Text.")), "word/document.xml"),
+            ("/a.pptx", make_pptx([("Title", "Text")]), "ppt/slides/slide1.xml"),
+            ("/a.xlsx", make_xlsx({"Sheet": ROWS}), "xl/sharedStrings.xml"),
+        ],
+    )
+    @pytest.mark.parametrize(
+        "xml",
+        [
+            '<?xml version="1.0"?>\n<!-- x --><!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/hostname">]><a>&b;</a>',
+            '<!DOCTYPE a [<!ENTITY b "xxxxxxxxxx"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">]><a>&c;</a>',
+        ],
+    )
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+    def test_entities_are_refused(
+        self, converter: FileConverter, path: str, data: bytes, part: str, xml: str, encoding: str
+    ) -> None:
+        with pytest.raises(CannotRead, match="DOCTYPE"):
+            converter.passages(Path(path), with_part(data, part, xml.encode(encoding)))
+
+    def test_entities_are_refused_whatever_the_part_is_called(self, converter: FileConverter) -> None:
+        data = make_docx(lambda document: document.add_paragraph("Text."))
+
+        with pytest.raises(CannotRead, match="DOCTYPE"):
+            converter.passages(Path("/a.docx"), with_part(data, "word/picture.png", b" <!DOCTYPE a []><a/>"))
+
+    def test_what_unpacks_to_gigabytes_or_has_many_parts_is_not_unpacked(
+        self, converter: FileConverter, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        empty = make_docx(lambda document: None)
+        with pytest.raises(CannotRead, match="no text in it"):
+            converter.passages(Path("/a.docx"), empty)
+        monkeypatch.setattr(office_files, "_MOST_XML_BYTES", 10_000_000)
+        with pytest.raises(CannotRead, match="unpacks to more"):
+            converter.passages(Path("/a.docx"), with_part(empty, "word/document.xml", b" " * 15_000_000))
+        monkeypatch.setattr(office_files, "_MOST_PARTS", 5)
+        with pytest.raises(CannotRead, match="unpacks to more"):
+            converter.passages(Path("/a.docx"), empty)
+
+    @pytest.mark.parametrize("suffix", ["docx", "pptx", "xlsx"])
+    @pytest.mark.parametrize(
+        ("data", "reason"),
+        [
+            (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, "encrypted, or from before Office 2007"),
+            (b"PK\x03\x04 broken", "damaged"),
+            (b"Just text.", "damaged"),
+            (with_part(make_docx(lambda document: None), "[Content_Types].xml", b"<a"), "damaged"),
+        ],
+    )
+    def test_what_is_no_such_file_is_refused(
+        self, converter: FileConverter, suffix: str, data: bytes, reason: str
+    ) -> None:
+        with pytest.raises(CannotRead, match=reason):
+            converter.passages(Path(f"/a.{suffix}"), data)

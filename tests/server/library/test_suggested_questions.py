@@ -1,0 +1,80 @@
+"""Suggested questions are made from documents, and kept if the reader answers them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from haystack import Document
+
+from prefrag import pipelines
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.reader.extractive_reader import Candidate, ExtractiveReader
+from prefrag.server.library import suggested_questions
+from prefrag.server.library.suggested_questions import MOST, SuggestedQuestions, find_questions, make_questions
+from tests.for_each import for_each
+from tests.indexes import index_of
+
+
+@for_each(
+    "sentence, title, question",
+    ("The hall opened in 1966 next to the harbour.", "Calibration Hall", "When did the Calibration Hall open?"),
+    ("The keeper of the crane is Ada Quill.", "Crane", "Who is the keeper of the crane?"),
+    ("The notice period is three months.", "3. Notice period", "What is the notice period?"),
+    ("Ada Quill keeps the crane. It is old.", "Crane", "Who keeps the crane?"),
+    ("The spare keys are kept in the office.", "Keys", "Where are the spare keys kept?"),
+    ("A further key costs 27 euros.", "2026-03-30 keys", "What does a further key cost?"),
+    # These do not say what they are about, or are no statements.
+    ("The result is 27.", "Notes", ""),
+    ("It was built in 1966.", "Hall", ""),
+    ("See the hall, which opened in 1966.", "Calibration Hall", ""),
+    # Texts that a stranger would like to put on the page.
+    ("The http://evil.example/<b>offer</b> is 27 euros.", "offer", ""),
+    (f"The {'very ' * 40}long offer is 27 euros.", "offer", ""),
+)
+def test_a_sentence_that_says_what_it_is_about_becomes_a_question(sentence: str, title: str, question: str):
+    assert list(make_questions(Document(content=sentence, meta={"title": title}))) == [question] * bool(question)
+
+
+def test_what_another_document_answers_or_is_not_current_is_not_suggested(tmp_path: Path):
+    standings = {"Hall B": None, "Hall C": None, "Hall D": "draft"}
+    hall, _, draft = passages = [
+        Document(id=title, content=f"{title} was built in 1950.", meta={"title": title, "standing": standing})
+        for title, standing in standings.items()
+    ]
+    store = index_of(passages, tmp_path / "index")
+
+    class Reading(ExtractiveReader):
+        def read(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
+            return [Candidate("1950", "span", draft if "Hall D" in question else hall, None, 1.0)]
+
+    assert find_questions(store, Reading()) == [{"question": "When was Hall B built?", "name": "Hall B"}]
+
+
+def test_a_collection_waits_for_its_turn_once_however_often_it_is_asked(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(suggested_questions, "index_version", lambda _: (Path(), 1))
+    monkeypatch.setattr(suggested_questions, "_PAUSE", 0.0)
+    with patch.object(suggested_questions, "Thread") as thread:
+        suggested = SuggestedQuestions(lambda: {"prefrag": pipelines.load("prefrag")})
+        assert [suggested.find("mine")["pending"] for _ in range(3)] == [True] * 3
+    assert thread.call_count == 1
+
+
+def test_only_what_the_reader_answers_from_the_same_document_is_suggested(tmp_path: Path):
+    texts = {
+        f"Hall {name}": f"Hall {name} was built in 19{number} by the harbour."
+        for number, name in enumerate("ABCDEF", 50)
+    }
+    texts["Plans"] = "The plan of the mole is 3."
+    index_of(
+        [Document(id=title, content=text, meta={"title": title}) for title, text in texts.items()], tmp_path / "index"
+    )
+    store, reader = TantivyDocumentStore(path=str(tmp_path / "index")), ExtractiveReader()
+
+    found = find_questions(store, reader)
+
+    assert 0 < len(found) <= MOST
+    assert {one["question"] for one in found} <= {f"When was Hall {name} built?" for name in "ABCDEF"}
+    assert all(one["name"] in one["question"] for one in found)
+    assert find_questions(store, reader) == found
+    assert find_questions(store, ExtractiveReader(threshold=1.0)) == []
