@@ -60,7 +60,7 @@ peers: .venv-peers/.dev  ## compare the processor time with other frameworks': m
 
 # The folders of the code under their import name, for tools that read the code without running it.
 typed = rm -rf build/typed && mkdir -p build/typed/prefrag && \
-  for part in prefrag/*.py prefrag/py.typed $(CODE); do ln -s "$(CURDIR)/$$part" build/typed/prefrag/; done
+  for part in prefrag/*.py prefrag/py.typed prefrag/collections $(CODE); do ln -s "$(CURDIR)/$$part" build/typed/prefrag/; done
 
 lint: $(VENV)/.dev  ## check style and types
 	@$(typed)

@@ -16,8 +16,9 @@ if missing:
 folders = {"prefrag": "prefrag", **{f"prefrag.{name}": name for name in (*CODE, *DATA)}}
 # These include folders without Python code, such as `server/page`.
 inner = [
-    f"{name}.{part}"
-    for name in CODE
-    for part in find_namespace_packages(str(CHECKOUT / name), exclude=["*__pycache__*"])
+    f"{package}.{part}"
+    for package, folder in folders.items()
+    if folder not in DATA
+    for part in find_namespace_packages(str(CHECKOUT / folder), exclude=["*__pycache__*"])
 ]
-setup(package_dir=folders, packages=[*folders, *(f"prefrag.{name}" for name in inner)])
+setup(package_dir=folders, packages=[*folders, *inner])

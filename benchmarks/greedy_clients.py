@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from benchmarks.faults import Reply, Server, serve
+from benchmarks.served import Reply, Server, serve
 
 QUESTIONS = 330
 ASKED = 10

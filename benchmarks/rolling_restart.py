@@ -17,8 +17,8 @@ from pathlib import Path
 
 import httpx
 
-from benchmarks.faults import Reply, Server
 from benchmarks.load import free_port, process
+from benchmarks.served import Reply, Server
 
 KEY = {"Authorization": "Bearer rolling"}
 _LAME_DUCK_SECONDS = 3

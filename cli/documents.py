@@ -79,7 +79,7 @@ def index_documents(
     from prefrag.collections import indexing
     from prefrag.collections.index_list import store_web_choice
     from prefrag.indexing.report import indexing_bar
-    from prefrag.pipelines.runners.runner import make_runner
+    from prefrag.pipelines.runners import make_runner
 
     report_unknown_settings()
     name = _index_name(index, "" if paths else store)

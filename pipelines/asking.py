@@ -1,17 +1,14 @@
 """Put a question to a pipeline."""
 
 import asyncio
-import atexit
 import os
-import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping
-from concurrent.futures import Future, wait
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from contextvars import Context, ContextVar, copy_context
 from dataclasses import replace
-from functools import cache, lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from haystack.components.joiners import BranchJoiner
 from haystack.core.errors import PipelineError, PipelineRuntimeError
@@ -26,17 +23,12 @@ from prefrag.components.state.request_limits import check_filters, keep_newest_t
 from prefrag.components.state.state import AskBack, Event, RunError, RunSettings, State
 from prefrag.components.state.web_switch import CLOSED_BY_REQUEST, web_closed_by
 from prefrag.errors import BadInput, PrefragError, find_cause
+from prefrag.pipelines.cancelling import cancel_tasks_at_end
+from prefrag.pipelines.event_loop import run_to_end
 from prefrag.pipelines.loading import find, load, read
 from prefrag.pipelines.run_labels import label_run
 from prefrag.settings import settings
 from prefrag.tracing import measure_run, sent_to_tracing
-
-# Seconds that calls may take to end when the program does.
-_END_SECONDS = 5.0
-# Seconds between two checks for Ctrl-C during a wait.
-_SIGNAL_SECONDS = 0.5
-# The maximum wait for a cancelled task, which should end at once.
-_END_SECONDS = 5.0
 
 T = TypeVar("T")
 
@@ -223,71 +215,6 @@ def _count(result: Mapping[str, Any], status: str) -> dict[str, Any]:
     }
 
 
-async def cancel_tasks_at_end(
-    outputs: AsyncGenerator[T, None], until: float, context: Context | None = None
-) -> AsyncGenerator[T, None]:
-    """Yield a pipeline engine's outputs. At the end, or if the caller stops early, cancel the engine's tasks.
-
-    Haystack runs each component in a task and never cancels the task. Without this function, a stopped run would
-    continue its model call with all retries.
-    """
-    tasks: set[asyncio.Task[Any]] = set()
-    context = context or copy_context()
-    try:
-        while True:
-            try:
-                async with asyncio.timeout_at(until):
-                    output = await _RecordTasks(anext(outputs), tasks, context)
-            except StopAsyncIteration:
-                return
-            yield output
-    finally:
-        running = {task for task in tasks if task.cancel()}
-        if running:
-            await asyncio.wait(running, timeout=_END_SECONDS)
-        # Close the engine in its context, because it resets context variables there, such as the span of a trace.
-        await _RecordTasks(outputs.aclose(), tasks, context)
-
-
-class _RecordTasks(Awaitable[T]):
-    """Await something in a context, and record the tasks that it creates. They run in copies of this context.
-
-    The task factory belongs to the whole event loop, so it is replaced only while the awaited code itself runs, and not
-    during its pauses.
-    """
-
-    def __init__(self, awaited: Awaitable[T], tasks: set[asyncio.Task[Any]], context: Context):
-        self._awaited = awaited
-        self._tasks = tasks
-        self._context = context
-
-    def __await__(self) -> Generator[Any, Any, T]:
-        """Await step by step, as `yield from` does."""
-        loop = asyncio.get_running_loop()
-        steps = self._awaited.__await__()
-        resume: Any = steps.send
-        value: Any = None
-        while True:
-            factory = loop.get_task_factory()
-            loop.set_task_factory(partial(self._create, factory))
-            try:
-                pause = self._context.run(resume, value)
-            except StopIteration as end:
-                return cast(T, end.value)
-            finally:
-                loop.set_task_factory(factory)
-            try:
-                resume, value = steps.send, (yield pause)
-            except BaseException as error:
-                resume, value = steps.throw, error
-
-    def _create(self, factory: Any, loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> Any:
-        task = asyncio.Task(work, loop=loop, **options) if factory is None else factory(loop, work, **options)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
-
-
 async def begin(pipeline: Any, question: str, **options: Any) -> State:
     """Build the first state of a run, to check the question and the options without a run.
 
@@ -375,61 +302,6 @@ def _load_once(pipeline: str | Path) -> Any:
 def _load(path: Path, *depends_on: Any) -> Any:
     """Load a pipeline again only if something has changed on which it depends, such as the text of its file."""
     return load(path)
-
-
-def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run work on the event loop that all calls share, even if another loop is already running in this thread."""
-    loop, ended, tasks = event_loop(), Future[T](), list[asyncio.Task[None]]()
-
-    async def run() -> None:
-        try:
-            ended.set_result(await work())
-        except BaseException as error:
-            ended.set_exception(error)
-
-    try:
-        loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(run())))
-        # Wait in short steps: a signal that arrives just before a wait, or in another thread, does not end the wait.
-        while not wait([ended], _SIGNAL_SECONDS).done:
-            pass
-        return ended.result()
-    except BaseException:
-        # If the wait is interrupted, such as by Ctrl-C, end the work as well.
-        loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
-        raise
-
-
-def event_loop() -> asyncio.AbstractEventLoop:
-    """Start the event loop that all calls share, because an HTTP client works only in the loop that made it."""
-    # In a forked process, the thread that runs the loop of its parent does not exist.
-    return _start_loop(os.getpid())
-
-
-@cache
-def _start_loop(process: int) -> asyncio.AbstractEventLoop:
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-
-    async def cancel() -> None:
-        calls = asyncio.all_tasks() - {asyncio.current_task()}
-        for call in calls:
-            call.cancel()
-        if calls:
-            await asyncio.wait(calls, timeout=_END_SECONDS)
-        await loop.shutdown_asyncgens()
-
-    def close() -> None:
-        """Cancel all calls that are still running when the program ends."""
-        if process == os.getpid():
-            # asyncio's own runner would also start a thread, which Python 3.12 forbids so late.
-            asyncio.run_coroutine_threadsafe(cancel(), loop).result()
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join()
-            loop.close()
-
-    atexit.register(close)
-    return loop
 
 
 def _prepare(pipeline: Any, question: str, options: dict[str, Any]) -> tuple[dict[str, Any], Context]:

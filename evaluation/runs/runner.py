@@ -19,7 +19,8 @@ from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.question import Question
 from prefrag.evaluation.runs.predictor import open_predictor
 from prefrag.evaluation.runs.run_folder import RunFolder
-from prefrag.pipelines.runners.runner import Build, Runner, make_runner
+from prefrag.pipelines.runners import make_runner
+from prefrag.pipelines.runners.runner import Build, Runner
 
 # The run gives up if its first questions all fail to reach a server: as many as run at once, and this many more.
 _FURTHER_UNREACHED = 5

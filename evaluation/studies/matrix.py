@@ -40,7 +40,7 @@ from prefrag.evaluation.pipeline_under_test.variants import read_pipeline
 from prefrag.evaluation.settings_file import make_settings, read_fields, split_changes
 from prefrag.pipelines.loading import find, names, read_block
 from prefrag.pipelines.replacing import replace_parts
-from prefrag.pipelines.runners.runner import make_runner
+from prefrag.pipelines.runners import make_runner
 
 # Pipelines with these words in the name are left out by default. They need a server, an embedding model, a third source
 # or log probabilities, or differ from another pipeline only in the text of prompts. `--pipeline` runs them anyway.

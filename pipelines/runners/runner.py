@@ -1,4 +1,4 @@
-"""The base class of the runners, which run the same work on many items, and the choice of a runner."""
+"""The base class of the runners, which run the same work on many items."""
 
 import asyncio
 import inspect
@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from prefrag.errors import PrefragError
+from prefrag.pipelines.event_loop import event_loop
 
 Item = TypeVar("Item")
 # A `Build` makes the function, or coroutine function, that runs one item. It must be picklable for other processes.
@@ -77,8 +78,6 @@ class Runner(ABC):
 def start(run: Callable[[Item], Any], item: Item) -> Future[Any]:
     """Run an item in this process. A coroutine function runs on the event loop that all calls share."""
     if inspect.iscoroutinefunction(run):
-        from prefrag.pipelines.asking import event_loop
-
         return asyncio.run_coroutine_threadsafe(run(item), event_loop())
     ended = Future[Any]()
     try:
@@ -103,21 +102,3 @@ def make_picklable(error: BaseException) -> BaseException:
         return pickle.loads(pickle.dumps(error))
     except Exception:
         return PrefragError(str(error) or type(error).__name__)
-
-
-def make_runner(concurrency: int = 1, workers: int | None = None, ray: str | None = None) -> Runner:
-    """Choose where items run.
-
-    Without ``workers``, items run only in this process. ``ray`` is the address of a Ray cluster on which the workers
-    run, and needs ``workers``.
-    """
-    from prefrag.pipelines.runners.in_process import InProcess
-    from prefrag.pipelines.runners.processes import Processes
-
-    if ray is not None:
-        from prefrag.pipelines.runners.on_ray import OnRay
-
-        if workers is None:
-            raise ValueError("--ray needs --workers: the number of processes on the cluster.")
-        return OnRay(ray, workers, concurrency)
-    return InProcess(concurrency) if workers is None else Processes(workers, concurrency)

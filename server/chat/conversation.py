@@ -10,10 +10,10 @@ from prefrag.components.text.sentences import cut_text
 from prefrag.errors import BadInput
 from prefrag.server.chat.chat_text import strip_notes
 from prefrag.server.chat.front_end_prompts import Attachment, drop_tools, separate_attachments
+from prefrag.server.http.json_bodies import SYSTEM_ROLES
 
 # Earlier answers are cut to this many characters. The model that rewrites follow-up questions reads even fewer.
 _MAX_ANSWER_CHARACTERS = 4_000
-SYSTEM_ROLES = ("system", "developer")
 _BLANKS = re.compile(r"\s{3,}")
 
 

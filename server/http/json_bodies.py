@@ -14,7 +14,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from prefrag.components.text.unicode_form import is_text
 from prefrag.errors import BadInput
-from prefrag.server.chat.conversation import SYSTEM_ROLES
 from prefrag.server.http.security import path_of, refuse
 
 MAX_BODY_BYTES = 1_000_000
@@ -26,6 +25,8 @@ MAX_VALUES = 20_000
 # Only the newest turns are passed on, at most this many. Pipelines read far fewer, but some clients send all turns.
 MAX_TURNS = 200
 _CONVERSATIONS = ("messages", "history")
+# The roles of messages that instruct.
+SYSTEM_ROLES = ("system", "developer")
 _TOO_DEEP = f"The body is nested more than {MAX_DEPTH} deep."
 _NO_TEXT = "The body holds half of a surrogate pair, which is not a character: send valid UTF-8."
 _INTEGERS = range(-(2**63), 2**64)

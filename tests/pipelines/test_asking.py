@@ -10,7 +10,7 @@ import pytest
 
 from prefrag import pipelines
 from prefrag.components.generators.model_host import RemoteModelRefused
-from prefrag.pipelines.asking import run_to_end
+from prefrag.pipelines.event_loop import run_to_end
 from tests.evaluation.answering import HANG_AFTER, pipeline, questions
 from tests.fakes import CALLS
 from tests.pipelines.scripted import QUESTION, answer, scripted_yaml
@@ -55,7 +55,7 @@ class TestAForkedProcess:
     FORK = """
 import os, sys
 from prefrag import pipelines
-from prefrag.pipelines.asking import run_to_end
+from prefrag.pipelines.event_loop import run_to_end
 async def work():
     return "done"
 {asked}

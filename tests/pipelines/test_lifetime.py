@@ -12,7 +12,8 @@ import pytest
 from prefrag import pipelines
 from prefrag.errors import BadInput
 from prefrag.pipelines import RunFailed
-from prefrag.pipelines.asking import cancel_tasks_at_end, limit_deadline
+from prefrag.pipelines.asking import limit_deadline
+from prefrag.pipelines.cancelling import cancel_tasks_at_end
 from prefrag.pipelines.trace_text import trace_text
 from tests.components.generators.fake_model_server import HANG, FakeModelServer
 from tests.for_each import for_each

@@ -20,7 +20,8 @@ from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.question import Question
 from prefrag.evaluation.runs.run_folder import RunFolder, add_line, read_lines, replace_file
 from prefrag.pipelines.asking import RunFailed, ask_async
-from prefrag.pipelines.runners.runner import Runner, make_runner
+from prefrag.pipelines.runners import make_runner
+from prefrag.pipelines.runners.runner import Runner
 from prefrag.settings import models
 from prefrag.training.dataset import Dataset
 from prefrag.training.judge_dpo.candidates import JudgedStep, draw
