@@ -141,7 +141,7 @@ def make_searches(
     """Index the passages, and return the searches over them: by words, by vectors, and by both."""
     store = TantivyDocumentStore(path=str(path))
     store.write_documents(passages)
-    done = embed_index(store=store, model=MODEL, embedder=Kept(of_passages))
+    done = embed_index(store, model=MODEL, embedder=Kept(of_passages))
     report(f"vectors of {len(passages):,} passages written", f"{done.seconds:.1f} s", "no embedding; 256 per commit")
     words = TantivyBM25Retriever(store)
     dense = DenseRetriever(Kept(of_queries), VectorRetriever(store, MODEL))

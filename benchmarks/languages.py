@@ -29,7 +29,7 @@ def _plain(text: str) -> str:
 def make(folder: Path, path: str, language: str) -> TantivyDocumentStore:
     store = TantivyDocumentStore(path=path, language=language)
     passages: DocumentStore = store
-    index([folder], store=passages)
+    index([folder], passages)
     return store
 
 

@@ -33,6 +33,7 @@ import typer
 
 from benchmarks.kept_calls import CALLS, KeptCalls
 from prefrag.collections import indexing
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.recording import NotRecorded
 from prefrag.errors import find_cause
 from prefrag.evaluation.datasets import load_questions
@@ -89,7 +90,7 @@ def read_set(name: str, output: Path) -> tuple[list[Question], dict[str, Any], d
     files = output / "documents" / name
     if not files.is_dir():
         write_organisations(files, train)
-    indexing.index([files], index=name)
+    indexing.index([files], LocalCollection(name))
     offices = {file["path"].partition("/")[0] for file in read_organisations(train)}
     lines = load_questions(CHECKOUT / "evaluation" / "own_files" / f"{'train' if train else 'dev'}.jsonl")
     chosen = [one for one in lines if one.id.rpartition("-")[0] in offices and not one.history]

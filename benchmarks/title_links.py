@@ -30,7 +30,7 @@ from haystack import Document  # noqa: E402
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore  # noqa: E402
 from retrieval import DATASETS, percentile_95, read_questions, repeat_passages, report  # noqa: E402
 
-from prefrag.collections.stores import open_passages  # noqa: E402
+from prefrag.collections.elastic_collection import ElasticCollection  # noqa: E402
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever  # noqa: E402
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever  # noqa: E402
@@ -133,7 +133,7 @@ def with_server(url: str, name: str, corpus: list[Document], embedded: TantivyDo
     mapping = ElasticsearchMultiMatchRetriever.recommended_mapping()
     store = ElasticsearchDocumentStore(hosts=url, index=index, custom_mapping=mapping, request_timeout=60)
     try:
-        passages = open_passages("elasticsearch", index, make=True)
+        passages = ElasticCollection(index).passages(make=True)
         for start in range(0, len(corpus), passages.batch):
             passages.write(corpus[start : start + passages.batch])
         passages.finish()

@@ -12,7 +12,7 @@ import typer
 from prefrag.cli.console import console, print_json
 from prefrag.cli.env_file import report_unknown_settings
 from prefrag.cli.errors import ANSWERED, SKIPPED
-from prefrag.cli.web_consent import ask_web_consent, can_ask_user, options_of
+from prefrag.cli.web_consent import ask_web_consent, can_ask_user
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
 from prefrag.errors import BadInput, Missing
@@ -20,6 +20,7 @@ from prefrag.worker_options import RayCluster
 
 # Heavy modules are imported where they are used, so that --help is instant.
 if TYPE_CHECKING:
+    from prefrag.collections.collection import Collection
     from prefrag.indexing.report import IndexReport, PrunePlan
     from prefrag.pipelines.runners.runner import Runner
 
@@ -77,19 +78,20 @@ def index_documents(
 ) -> None:
     """Index documents. If run again, add only what is new or has changed, and list the files that are gone."""
     from prefrag.collections import indexing
-    from prefrag.collections.index_list import store_web_choice
+    from prefrag.collections.opening import open_collection
     from prefrag.indexing.report import indexing_bar
     from prefrag.pipelines.runners import make_runner
 
     report_unknown_settings()
-    name = _index_name(index, "" if paths else store)
+    collection = open_collection(_index_name(index, "" if paths else store), store)
+    name = collection.name
     if not paths:
         if web is None:
             raise BadInput("Give the files or folders to index.")
-        store_web_choice(web, name, store)
+        collection.keep_consent(web)
         typer.echo(f"Index {name}: questions about it {'may' if web else 'may not'} go to the web.")
         return
-    answer = ask_web_consent(web, name, store)
+    answer = ask_web_consent(web, collection)
     if rebuild and (store != "elasticsearch" or split_sources):
         raise BadInput(
             "--rebuild needs --store elasticsearch and no --split-sources. To rebuild a tantivy index, make it under "
@@ -98,12 +100,11 @@ def index_documents(
 
     runner = make_runner(workers=workers, ray=ray)
 
-    def fill(index: str) -> IndexReport:
+    def fill(filled: Collection) -> IndexReport:
         with indexing_bar(console(stderr=True)) as on_progress:
             report = indexing.index(
                 paths,
-                index=index,
-                store=store,
+                filled,
                 language=language,
                 split_sources=split_sources,
                 prune=prune,
@@ -114,10 +115,10 @@ def index_documents(
         if answer is not None:
             # If every file was skipped, there is no index in which the choice about the web could be stored.
             with suppress(FileNotFoundError):
-                store_web_choice(answer, index, store)
+                filled.keep_consent(answer)
         _print_report(report, name)
         if dense:
-            _embed(index, store, model, runner)
+            _embed(filled, model, runner)
         return report
 
     if rebuild:
@@ -126,14 +127,14 @@ def index_documents(
         reports: list[IndexReport] = []
 
         def fill_new(index: str) -> int:
-            reports.append(fill(index))
+            reports.append(fill(open_collection(index, store)))
             return reports[0].written - reports[0].replaced
 
         rebuild_index(name, fill_new, language=language, dense=dense)
         report = reports[0]
         typer.echo(f"Index {name}: the new index has replaced the old index.")
     else:
-        report = fill(name)
+        report = fill(collection)
     raise typer.Exit(_exit_code(report))
 
 
@@ -146,11 +147,9 @@ def list_documents(
     from dataclasses import asdict
 
     from prefrag.collections import indexing
-    from prefrag.collections.skipped_files import read_skipped
-    from prefrag.components.document_stores.tantivy.index_location import resolve_index
     from prefrag.indexing.report import Skipped, group_by_reason
 
-    listed = indexing.list_documents(name := _index_name(index, store), store)
+    listed = indexing.list_documents(collection := _find(index, store))
     if as_json:
         print_json([asdict(entry) for entry in listed])
         return
@@ -158,8 +157,7 @@ def list_documents(
         typer.echo(f"{entry.passages:>9,}  {one_line(entry.path) if entry.path else 'not from a file'}")
     total = sum(entry.passages for entry in listed)
     typer.echo(f"{counted(total, 'passage')} in {counted(len(listed), 'file')}")
-    # A file in the index's folder lists the skipped files. An index in Elasticsearch has no folder.
-    failed = read_skipped(resolve_index(name)) if store == "tantivy" else {}
+    failed = collection.skipped() or {}
     if lines := group_by_reason([Skipped(path, reason) for path, reason in sorted(failed.items())]):
         text = "\n  ".join((f"{counted(len(failed), 'file')} could not be read, or only in part:", *lines))
         console(stderr=True).print(text, style="yellow", markup=False)
@@ -174,20 +172,19 @@ def delete_documents(
 ) -> None:
     """Delete passages from an index; the files themselves stay."""
     from prefrag.collections import indexing
-    from prefrag.collections.folder_collection import followed_folder
 
-    name = _index_name(index, store)
-    deletion = indexing.delete_documents(targets, index=name, store=store)
+    collection = _find(index, store)
+    deletion = indexing.delete_documents(targets, collection)
     typer.echo(f"{counted(deletion.passages, 'passage')} deleted.")
-    if deletion.passages and store == "tantivy" and (folder := followed_folder(name)):
+    if deletion.passages and (folder := collection.follows):
         typer.echo(
             f"Files that are still in {one_line(folder)} are indexed again when they change, or when `prefrag FOLDER` "
             "is started again: delete or move the files themselves to keep them out."
         )
     if deletion.unknown:
-        known = {Path(one.path).name: one.path for one in indexing.list_documents(name, store) if one.path}
+        known = {Path(one.path).name: one.path for one in indexing.list_documents(collection) if one.path}
         near = get_close_matches(Path(deletion.unknown[0]).name, known, n=1)
-        advice = f"See what the index contains: prefrag documents list{options_of(name, store)}"
+        advice = f"See what the index contains: prefrag documents list{collection.options}"
         advice = f"Did you mean '{known[near[0]]}'?" if near else advice
         raise Missing(f"Not in the index: {', '.join(deletion.unknown)}. {advice}")
 
@@ -200,9 +197,9 @@ def prune_documents(
     """Delete the passages of files that are gone and of lines that are no longer in their corpus."""
     from prefrag.collections import indexing
 
-    name = _index_name(index, store)
-    report = indexing.prune(name, store=store, on_plan=_print_plan, dry_run=dry_run)
-    _print_report(report, name)
+    collection = _find(index, store)
+    report = indexing.prune(collection, on_plan=_print_plan, dry_run=dry_run)
+    _print_report(report, collection.name)
     raise typer.Exit(_exit_code(report))
 
 
@@ -215,10 +212,10 @@ def list_indexes(
 
     from rich.filesize import decimal
 
-    from prefrag.collections import index_list
+    from prefrag.collections.opening import KINDS
     from prefrag.components.document_stores.tantivy.index_location import CORPUS_PREFIX
 
-    listed = index_list.list_indexes(store)
+    listed = [collection.summary() for collection in KINDS[store].all()]
     if as_json:
         print_json([asdict(entry) for entry in listed])
         return
@@ -245,9 +242,10 @@ def drop_index(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation; needed without a terminal.")] = False,
 ) -> None:
     """Delete an index with its passages, its vectors and what was uploaded to it; your own files stay."""
-    from prefrag.collections import index_list
+    from prefrag.collections.opening import open_collection
 
-    summary = index_list.summarise_index(name, store)
+    collection = open_collection(name, store)
+    summary = collection.summary()
     passages = "its passages" if summary.passages is None else counted(summary.passages, "passage")
     if not yes:
         if not can_ask_user():
@@ -255,7 +253,7 @@ def drop_index(
         if not typer.confirm(f"Delete the index '{name}' with {passages}?", default=False, err=True):
             typer.echo("Nothing was deleted.")
             return
-    index_list.drop_index(name, store)
+    collection.drop()
     typer.echo(f"The index '{name}' with {passages} is deleted, with what was uploaded to it. Your own files stay.")
 
 
@@ -302,7 +300,7 @@ def _exit_code(report: IndexReport) -> int:
     return SKIPPED if report.skipped else ANSWERED
 
 
-def _embed(index: str, store: str, model: str | None, runner: Runner) -> None:
+def _embed(collection: Collection, model: str | None, runner: Runner) -> None:
     from rich.progress import Progress
 
     from prefrag.collections import embedding
@@ -314,11 +312,17 @@ def _embed(index: str, store: str, model: str | None, runner: Runner) -> None:
             bar.update(task, completed=done, total=total)
 
         model = model or embedding.DEFAULT_MODEL
-        report = embedding.embed_index(index, store=store, model=model, on_progress=show, runner=runner)
+        report = embedding.embed_index(collection, model=model, on_progress=show, runner=runner)
     typer.echo(
-        f"Index {index}: {counted(report.embedded, 'passage')} embedded, {report.unchanged:,} unchanged, "
+        f"Index {collection.name}: {counted(report.embedded, 'passage')} embedded, {report.unchanged:,} unchanged, "
         f"{report.deleted:,} vectors deleted, {report.seconds:.1f} s."
     )
+
+
+def _find(index: str | None, store: str) -> Collection:
+    from prefrag.collections.opening import open_collection
+
+    return open_collection(_index_name(index, store), store)
 
 
 def _index_name(index: str | None, reads: str = "") -> str:

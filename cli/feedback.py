@@ -116,10 +116,10 @@ def _why_not_trainable(feedback: KeptFeedback) -> str:
 
 
 def _known_ids(index: str, wanted: Collection[str]) -> set[str]:
-    from prefrag.collections.stores import open_passages
+    from prefrag.collections.opening import open_collection
     from prefrag.settings import settings
 
     for store in ("elasticsearch", "tantivy") if settings.state == "elasticsearch" else ("tantivy",):
-        with suppress(FileNotFoundError, ValueError), closing(open_passages(store, index)) as passages:
+        with suppress(FileNotFoundError, ValueError), closing(open_collection(index, store).passages()) as passages:
             return set(passages.by_id(list(wanted)))
     return set()

@@ -27,17 +27,16 @@ def follow_folder(
     # Heavy modules are imported where they are used, so that --help is instant.
     load_env_file()
     _check_folder(folder)
-    from prefrag.collections.folder_collection import find_collection
-    from prefrag.collections.index_list import store_web_choice
+    from prefrag.collections.local_collection import LocalCollection
 
-    collection = find_collection(folder)
-    answer = ask_web_consent(web, collection, "tantivy")
+    collection = LocalCollection.of_folder(folder)
+    answer = ask_web_consent(web, collection)
     # Without a terminal nobody was asked. Store no answer then, so that the next start at a terminal asks.
     if answer is not None and (web is not None or can_ask_user()):
-        store_web_choice(answer, collection)
-    choose_what_to_serve(None, None, False, collection)
+        collection.keep_consent(answer)
+    choose_what_to_serve(None, None, False, collection.name)
     typer.echo(
-        f"The index is {collection}. In another terminal, use prefrag ask --index {collection}. "
+        f"The index is {collection.name}. In another terminal, use prefrag ask --index {collection.name}. "
         "To stop following the folder, press Ctrl-C here.",
         err=True,
     )

@@ -15,30 +15,25 @@ from prefrag.errors import BadInput
 if TYPE_CHECKING:
     from rich.status import Status
 
+    from prefrag.collections.collection import Collection
 
-def ask_web_consent(chosen: bool | None, index: str, store: str) -> bool | None:
-    """Return whether an index may use web search: ``chosen`` or the user's answer, or None if already decided."""
-    from prefrag.collections.index_list import read_web_choice
+
+def ask_web_consent(chosen: bool | None, collection: Collection) -> bool | None:
+    """Return whether a collection may use web search: ``chosen`` or the user's answer, or None if already decided."""
     from prefrag.components.state.web_switch import web_setting
 
-    if chosen is not None or web_setting() is not None or read_web_choice(index, store) is not None:
+    if chosen is not None or web_setting() is not None or collection.read_consent() is not None:
         return chosen
     if can_ask_user():
         return typer.confirm(
-            f"May questions go to the web when the documents of the index '{index}' do not suffice? "
+            f"May questions go to the web when the documents of the index '{collection.name}' do not suffice? "
             "You are shown every query that is sent",
             default=False,
             err=True,
         )
-    advice = f"Open it with: prefrag index --web{options_of(index, store)}"
+    advice = f"Open it with: prefrag index --web{collection.options}"
     console(stderr=True).print(f"The web is closed for questions on this index. {advice}", markup=False)
     return False
-
-
-def options_of(index: str, store: str) -> str:
-    """Write the command-line options that name an index. Options with their default values are left out."""
-    where = f" --index {index}" if index != "default" else ""
-    return where + (f" --store {store}" if store != "tantivy" else "")
 
 
 def set_web(chosen: bool | None) -> None:

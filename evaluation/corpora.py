@@ -15,7 +15,9 @@ from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 
 from prefrag.collections import indexing
-from prefrag.collections.stores import STORES, index_lock, open_passages
+from prefrag.collections.collection import WEB_SUFFIX, Collection
+from prefrag.collections.local_collection import LocalCollection
+from prefrag.collections.stores import index_lock
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import CORPUS_PREFIX, index_path
 from prefrag.evaluation.datasets import detect, read_passages
@@ -42,7 +44,7 @@ def ensure_indexes(
     corpus: str | os.PathLike[str],
     *,
     split: bool,
-    store: str = "tantivy",
+    kind: type[Collection] = LocalCollection,
     web_corpus: str | os.PathLike[str] | None = None,
     on_progress: OnProgress | None = None,
     on_skipped: Callable[[Skipped], None] | None = None,
@@ -55,10 +57,8 @@ def ensure_indexes(
     """
     if split and web_corpus is not None:
         raise ValueError("Either split the corpus or give another corpus for the web, not both.")
-    if store not in STORES:
-        raise ValueError(f"There is no store '{store}': choose from {', '.join(STORES)}.")
     made = [
-        _make_indexes(each, split, store, on_progress, on_skipped or partial(logger.warning, "Skipped %s"))
+        _make_indexes(each, split, kind, on_progress, on_skipped or partial(logger.warning, "Skipped %s"))
         for each in (corpus, web_corpus)
         if each is not None
     ]
@@ -67,9 +67,8 @@ def ensure_indexes(
 
 def index_corpus(
     corpus: str | os.PathLike[str],
+    collection: Collection,
     *,
-    index: str,
-    store: str = "tantivy",
     format: str = "auto",
     split: bool = False,
     on_progress: OnProgress | None = None,
@@ -81,32 +80,32 @@ def index_corpus(
     file = DatasetFile(corpus)
     name = detect(file.path) if format == "auto" else format
     if name == "jsonl" and os.path.realpath(file.path).lower().endswith(indexing.CORPUS_SUFFIX):
-        return indexing.index([file.path], index=index, store=store, split_sources=split, on_progress=on_progress)
+        return indexing.index([file.path], collection, split_sources=split, on_progress=on_progress)
     if split:
         raise ValueError(
             f"{file.path} has the format {name} and does not name the source of each passage, so it cannot be split. "
             f"Give another corpus for the web, or a {indexing.CORPUS_SUFFIX} corpus whose lines have a 'source'."
         )
-    return _index_passages(file, name, index, store, on_progress)
+    return _index_passages(file, name, collection, on_progress)
 
 
-def absent_passages(ids: Iterable[str], indexes: Iterable[tuple[str, str]]) -> set[str]:
-    """Return the ids that are in none of the indexes. Each index is a pair of its store and its name."""
+def absent_passages(ids: Iterable[str], collections: Iterable[Collection]) -> set[str]:
+    """Return the ids that are in none of the collections."""
     absent = set(ids)
-    for store, index in dict.fromkeys(indexes):
+    for collection in dict.fromkeys(collections):
         if absent:
-            absent -= open_passages(store, index).by_id(sorted(absent)).keys()
+            absent -= collection.passages().by_id(sorted(absent)).keys()
     return absent
 
 
 def _index_passages(
-    file: DatasetFile, format: str, index: str, store: str, on_progress: OnProgress | None
+    file: DatasetFile, format: str, collection: Collection, on_progress: OnProgress | None
 ) -> IndexReport:
     started = time.perf_counter()
     report = IndexReport(files=1)
     size = file.size()
     real = os.path.realpath(file.path)
-    passages = open_passages(store, index, make=True)
+    passages = collection.passages(make=True)
     try:
         for batch in _batches(read_passages(file, format), passages.batch):
             # `prefrag documents list` and `prefrag documents delete` find a passage's corpus in its metadata. The
@@ -144,18 +143,18 @@ def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
 def _make_indexes(
     corpus: str | os.PathLike[str],
     split: bool,
-    store: str,
+    kind: type[Collection],
     on_progress: OnProgress | None,
     on_skipped: Callable[[Skipped], None],
 ) -> CorpusIndexes:
     file = DatasetFile(corpus)
     format = detect(file.path)
     name = f"{CORPUS_PREFIX}{_fingerprint(file, format)}{'-split' if split else ''}"
-    web = name + indexing.WEB_INDEX_SUFFIX if split else None
+    web = name + WEB_SUFFIX if split else None
     names = [name] if web is None else [name, web]
 
     def index_into(index: str) -> None:
-        report = index_corpus(file.path, index=index, store=store, format=format, split=split, on_progress=on_progress)
+        report = index_corpus(file.path, kind(index), format=format, split=split, on_progress=on_progress)
         for skipped in report.skipped:
             if skipped.line is None:
                 raise ValueError(f"Part of the corpus could not be read: {skipped}.")
@@ -163,7 +162,7 @@ def _make_indexes(
         if not report.written and not report.unchanged:
             raise ValueError(f"{file.path} holds no passages.")
 
-    if store != "tantivy":
+    if kind is not LocalCollection:
         index_into(name)
         return CorpusIndexes(name, web)
     if _all_exist(names):
@@ -175,7 +174,7 @@ def _make_indexes(
             index_into(making)
             unfinished = {"local": making}
             if web is not None:
-                unfinished["web"] = making + indexing.WEB_INDEX_SUFFIX
+                unfinished["web"] = making + WEB_SUFFIX
             for source, part in unfinished.items():
                 if not index_exists(index_path(part)):
                     raise ValueError(f"{file.path} has no passage with source '{source}' or 'both': set split=false.")

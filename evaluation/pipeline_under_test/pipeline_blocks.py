@@ -5,6 +5,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from prefrag.collections.collection import Collection
+from prefrag.collections.elastic_collection import ElasticCollection
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.pipelines.blocks import Block, blocks, parameters_of
 
 CHAT_MODEL = "prefrag.components.generators.chat_model.ChatModel"
@@ -43,8 +46,8 @@ def is_second(source: Mapping[str, Any], pipeline: Block) -> bool:
     return len(start.get("sources") or ()) > 1 and source.get("name") != start.get("preferred")
 
 
-def searched_indexes(pipeline: Block) -> list[tuple[str, str]]:
-    """List the indexes in a pipeline's YAML as pairs of store and index name."""
-    stores = {STORE: "tantivy", WEB: "tantivy", ELASTICSEARCH_STORE: "elasticsearch"}
-    named = ((stores.get(block["type"]), parameters_of(block).get("index")) for block in blocks(pipeline))
-    return list(dict.fromkeys((store, index) for store, index in named if store and index))
+def searched_collections(pipeline: Block) -> list[Collection]:
+    """List the collections that a pipeline's YAML names."""
+    kinds = {STORE: LocalCollection, WEB: LocalCollection, ELASTICSEARCH_STORE: ElasticCollection}
+    named = ((kinds.get(block["type"]), parameters_of(block).get("index")) for block in blocks(pipeline))
+    return list(dict.fromkeys(kind(index) for kind, index in named if kind and index))

@@ -9,6 +9,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from prefrag.collections.collection import Collection
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.index_location import INDEX_VARIABLE
 from prefrag.components.recording import Entry, NotRecorded, Recording
 from prefrag.components.state.web_switch import WEB_SWITCH
@@ -19,7 +21,7 @@ from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     ELASTICSEARCH_STORE,
     VECTORS,
     digest,
-    searched_indexes,
+    searched_collections,
     start_of,
 )
 from prefrag.evaluation.pipeline_under_test.replacement import Replacement
@@ -101,10 +103,10 @@ class Setup:
             return None
         from prefrag.evaluation.corpora import absent_passages
 
-        searched = searched_indexes(self.block)
+        searched = searched_collections(self.block)
         # If one of the corpus's indexes is not named in the YAML, it is a tantivy index.
-        names = {self.local, self.second} - {name for _, name in searched}
-        absent = absent_passages(wanted, [*searched, *(("tantivy", name) for name in names if name)])
+        names = {self.local, self.second} - {collection.name for collection in searched}
+        absent = absent_passages(wanted, [*searched, *(LocalCollection(name) for name in names if name)])
         corpora = " or ".join(str(corpus) for corpus in (experiment.corpus, experiment.web_corpus) if corpus)
         if absent == wanted:
             raise ValueError(
@@ -167,16 +169,18 @@ class Setup:
             return None, None
         from rich.console import Console
 
+        from prefrag.collections.opening import KINDS
         from prefrag.evaluation.corpora import ensure_indexes
         from prefrag.indexing.report import indexing_bar
 
         with indexing_bar(Console(stderr=True)) as on_progress:
             # The index in place of the web is always in tantivy, even if the local sources use another store.
-            for store in dict.fromkeys(("tantivy", self.store)):
+            kinds: list[type[Collection]] = [LocalCollection, KINDS[self.store]]
+            for kind in dict.fromkeys(kinds):
                 made = ensure_indexes(
                     experiment.corpus,
                     split=bool(self.split),
-                    store=store,
+                    kind=kind,
                     web_corpus=experiment.web_corpus,
                     on_progress=on_progress,
                 )
@@ -190,7 +194,7 @@ class Setup:
             from prefrag.collections.embedding import embed_index
 
             for model in models:
-                embed_index(self.local, model=model)
+                embed_index(LocalCollection(self.local), model=model)
         return models
 
     def _prepare_recording(self) -> None:

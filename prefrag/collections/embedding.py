@@ -16,9 +16,10 @@ from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-from prefrag.collections.stores import elasticsearch_store, index_lock, open_passages
+from prefrag.collections.collection import Collection
+from prefrag.collections.local_collection import LocalCollection
+from prefrag.collections.stores import index_lock
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, resolve_index
 from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
 from prefrag.components.generators.model_host import refuse_remote_models
 from prefrag.pipelines.runners.in_process import InProcess
@@ -58,9 +59,8 @@ def document_embedder(model: str = DEFAULT_MODEL, **settings: Any) -> Any:
 
 
 def embed_index(
-    index: str = DEFAULT_INDEX,
+    collection: Collection | TantivyDocumentStore | ElasticsearchDocumentStore = LocalCollection(),
     *,
-    store: str | TantivyDocumentStore | ElasticsearchDocumentStore = "tantivy",
     model: str = DEFAULT_MODEL,
     embedder: DocumentEmbedder | None = None,
     on_progress: Callable[[int, int], None] | None = None,
@@ -75,8 +75,7 @@ def embed_index(
     """
     started = time.perf_counter()
     refuse_remote_models(embedder)
-    if isinstance(store, str):
-        store = _open(store, index)
+    store = _open(collection)
     # Look for missing vectors only after taking the lock: another process may write some of them while this one waits.
     with _lock(store, model):
         report = _update_vectors(store, model, embedder, on_progress, runner or InProcess())
@@ -142,12 +141,12 @@ def open_embedder(
     yield embed
 
 
-def _open(store: str, index: str) -> TantivyDocumentStore | ElasticsearchDocumentStore:
-    # Raises an error if the name is invalid, the index does not exist, or the server does not answer.
-    open_passages(store, index)
-    if store == "tantivy":
-        return TantivyDocumentStore(path=str(resolve_index(index)))
-    return elasticsearch_store(index=index)
+def _open(collection: Collection | TantivyDocumentStore | ElasticsearchDocumentStore) -> Any:
+    if not isinstance(collection, Collection):
+        return collection
+    # Raises an error if the name is invalid, the collection does not exist, or the server does not answer.
+    collection.passages()
+    return collection.document_store()
 
 
 def _fingerprint(passage: Document) -> str:

@@ -1,14 +1,13 @@
 """Find the collection (an index) of a folder. `prefrag FOLDER` updates the collection when the folder changes."""
 
 import itertools
-import os
 import re
 import unicodedata
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from prefrag.collections.stores import index_lock, is_there
+from prefrag.collections.stores import index_lock
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import FOLLOWED_FOLDER_FILE, data_directory, index_path
 from prefrag.indexing.discovery import printable, real_path
@@ -38,12 +37,6 @@ def followed_folder(collection: str) -> str | None:
     with suppress(OSError, ValueError):
         return (index_path(collection) / FOLLOWED_FOLDER_FILE).read_text(encoding="utf-8")
     return None
-
-
-def would_be_indexed_again(collection: str, path: str) -> bool:
-    """Check whether a file that is deleted from the index would be indexed again, because it is still in the folder."""
-    folder = followed_folder(collection)
-    return folder is not None and path.startswith(folder.rstrip(os.sep) + os.sep) and is_there(path)
 
 
 def _free_names(folder: str) -> Iterator[str]:

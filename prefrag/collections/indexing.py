@@ -5,35 +5,31 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from haystack.document_stores.types import DocumentStore
 
 from prefrag.collections.changes.deletion import delete_documents, find_vanished, prune, prune_passages, select_below
+from prefrag.collections.collection import Collection
 from prefrag.collections.corpora import index_corpus
 from prefrag.collections.files import index_files
-from prefrag.collections.index_list import list_documents
-from prefrag.collections.skipped_files import keep_skipped
-from prefrag.collections.stores import open_passages
-from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path
+from prefrag.collections.local_collection import LocalCollection
+from prefrag.collections.opening import passages_of
+from prefrag.collections.stores import PassageStore, origin_of
 from prefrag.indexing.discovery import CORPUS_SUFFIX, find_files, printable, real_path
-from prefrag.indexing.report import IndexReport, OnPlan, OnProgress, Tally
+from prefrag.indexing.report import IndexedFile, IndexReport, OnPlan, OnProgress, Tally
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from prefrag.pipelines.runners.runner import Runner
 
-__all__ = ["CORPUS_SUFFIX", "WEB_INDEX_SUFFIX", "delete_documents", "index", "list_documents", "prune"]
-
-WEB_INDEX_SUFFIX = "-web"
+__all__ = ["CORPUS_SUFFIX", "delete_documents", "index", "list_documents", "prune"]
 
 
 def index(
     paths: Iterable[str | os.PathLike[str]],
+    collection: Collection | DocumentStore = LocalCollection(),
     *,
-    index: str = DEFAULT_INDEX,
-    store: str | DocumentStore = "tantivy",
     language: str | None = None,
     split_sources: bool = False,
     prune: bool = False,
@@ -56,12 +52,11 @@ def index(
     passages are written before old passages are deleted, so a crash loses nothing.
 
     :param paths: Corpora, files, and folders of them.
-    :param index: The name of the index. If there is no such index, it is made.
-    :param store: `tantivy`, `elasticsearch` (at `PREFRAG_ELASTICSEARCH_URL`), or any Haystack document store.
-    :param language: The language of the stemmer and the stop words of a new index. None means English.
-    :param split_sources: Whether to make a second index, with the suffix `-web`, that is searched in place of the web.
-        A line of a corpus goes to the first index if its `source` is `local`, to the second if it is `web`, and to both
-        if it is `both`. All other files go to the first index.
+    :param collection: The collection, which is made if it does not exist, or any Haystack document store.
+    :param language: The language of the stemmer and the stop words of a new collection. None means English.
+    :param split_sources: Whether to make a second collection, with the suffix `-web`, that is searched in place of the
+        web. A line of a corpus goes to the first collection if its `source` is `local`, to the second if it is `web`,
+        and to both if it is `both`. All other files go to the first collection.
     :param prune: Whether to delete, at the end, the passages of files and lines that no longer exist. Only the given
         folders, and the folders of the given files, are checked.
     :param on_progress: Called after every write and every file.
@@ -72,19 +67,22 @@ def index(
     :param links: Whether links that lead out of ``top`` are followed. Links that lead on from there never are.
     :returns: A report of what was indexed and what was skipped.
     :raises FileNotFoundError: When a path does not exist. Then nothing is indexed.
-    :raises ValueError: When the store, the language or the name of the index is invalid.
+    :raises ValueError: When the language or the name of the collection is invalid.
     :raises DocumentStoreError: When the store fails. Passages that ``on_progress`` counted as written are safe.
     """
     started = time.perf_counter()
     report = IndexReport()
     paths = list(paths)
     files = list(find_files(paths, report, top, links))
-    local = open_passages(store, index, language=language, make=True)
     web = None
-    if split_sources:
-        if not isinstance(store, str):
-            raise ValueError("split_sources needs a store that can hold two indexes: 'tantivy' or 'elasticsearch'.")
-        web = open_passages(store, index + WEB_INDEX_SUFFIX, language=language, make=True)
+    if isinstance(collection, Collection):
+        local = collection.passages(language=language, make=True)
+        if split_sources:
+            web = collection.web.passages(language=language, make=True)
+    elif split_sources:
+        raise ValueError("split_sources makes a second collection: give a collection, and not a document store.")
+    else:
+        local = PassageStore(collection)
 
     tally = Tally(report, sum(file.size for file in files), on_progress)
     try:
@@ -102,7 +100,19 @@ def index(
     finally:
         for passages in filter(None, (local, web)):
             passages.finish()
-    if store == "tantivy":
-        keep_skipped(index_path(index), report, real)
+    if isinstance(collection, Collection):
+        collection.keep_skipped(report, real)
     report.seconds = time.perf_counter() - started
     return report
+
+
+def list_documents(collection: Collection | DocumentStore = LocalCollection()) -> list[IndexedFile]:
+    """List the files and corpora of a collection, sorted by path. Passages without a path form one entry at the end."""
+    entries: dict[tuple[str, str | None], IndexedFile] = {}
+    for passage in passages_of(collection).all():
+        kind, path = origin_of(passage)
+        if (entry := entries.get((kind, path))) is None:
+            title = str(passage.meta.get("title") or "") if kind == "file" else Path(path or "").name
+            entry = entries[(kind, path)] = IndexedFile(path, kind, title)
+        entry.passages += 1
+    return sorted(entries.values(), key=lambda entry: (entry.path is None, entry.path or ""))

@@ -14,14 +14,7 @@ from haystack.document_stores.errors import DocumentStoreError
 from haystack.document_stores.types import DocumentStore, DuplicatePolicy
 from haystack.utils import Secret
 
-from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.document_stores.tantivy.index import index_exists
-from prefrag.components.document_stores.tantivy.index_location import (
-    DEFAULT_INDEX,
-    index_path,
-    make_data_directory,
-    resolve_index,
-)
+from prefrag.components.document_stores.tantivy.index_location import make_data_directory
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD, title_key
 from prefrag.errors import Missing
@@ -37,7 +30,6 @@ if TYPE_CHECKING:
 ORIGIN_FIELDS = {"file_path": "file", "corpus": "corpus"}
 # The prefix of the path of an uploaded file in an index that several machines share.
 UPLOADED = "upload:"
-STORES = ("tantivy", "elasticsearch")
 # Passages are collected in memory and written together, at the latest when they have this many bytes.
 MOST_BATCH_BYTES = 30_000_000
 _UNAVAILABLE = 503
@@ -260,33 +252,11 @@ class ElasticsearchPassageStore(PassageStore):
                 yield Document(id=hit["_id"], meta=hit["_source"])
 
 
-def open_passages(
-    store: str | DocumentStore,
-    index: str = DEFAULT_INDEX,
-    *,
-    language: str | None = None,
-    change: bool = False,
-    make: bool = False,
-) -> PassageStore:
-    """Open an index to read it or, with ``change``, to change it. With ``make``, the index is made if it is missing."""
-    if not isinstance(store, str):
-        return PassageStore(store)
-    if store == "tantivy":
-        if change or make:
-            path = index_path(index)
-        if not make:
-            path = resolve_index(index)
-        opened = TantivyDocumentStore(path=str(path), language=language)
-        if index_exists(path):
-            # This raises an error now, and not at the first write, if the language differs or files are damaged.
-            opened.count_documents()
-        return PassageStore(opened)
-    if store == "elasticsearch":
-        return _open_elasticsearch(index, language, make)
-    raise ValueError(f"There is no store '{store}': choose from {', '.join(STORES)}.")
+def open_elasticsearch(index: str, language: str | None = None, make: bool = False) -> ElasticsearchPassageStore:
+    """Open an index in Elasticsearch. With ``make``, it is made if it is missing.
 
-
-def _open_elasticsearch(index: str, language: str | None, make: bool) -> ElasticsearchPassageStore:
+    :raises FileNotFoundError: When there is no such index.
+    """
     from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 
     if index != index.lower():

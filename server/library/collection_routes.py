@@ -18,9 +18,9 @@ from limits import RateLimitItemPerDay
 from starlette.types import Scope
 
 from prefrag.collections.changes import journal
-from prefrag.collections.folder_collection import followed_folder, would_be_indexed_again
-from prefrag.collections.stores import elasticsearch_store
-from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.collections.collection import Collection
+from prefrag.collections.elastic_collection import ElasticCollection
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX
 from prefrag.components.document_stores.web_consent import all_consent
 from prefrag.components.parts import find_stores, is_elasticsearch_store
@@ -35,7 +35,7 @@ from prefrag.server.library import uploads
 from prefrag.server.library.collections import (
     NoSuchCollection,
     check_collection,
-    existing_collections,
+    searchable_collections,
     served_collection,
 )
 from prefrag.server.library.document_list import describe_documents
@@ -128,44 +128,44 @@ def make_routes(
         finally:
             places.leave(holder)
 
-    async def add(
-        request: Request, collection: str, incoming: Path, shared: bool, until_done: ExitStack
-    ) -> IndexReport:
+    async def add(request: Request, collection: Collection, incoming: Path, until_done: ExitStack) -> IndexReport:
         with until_done:
-            return await change(request, partial(indexing.index, collection, incoming, shared))
+            return await change(request, partial(indexing.index, collection, incoming))
 
-    def are_in_elasticsearch() -> bool:
-        """Check whether all served pipelines search only Elasticsearch. If so, documents are stored there."""
+    def served_kind() -> type[Collection]:
+        """Return where documents are stored: in Elasticsearch if all served pipelines search only there."""
         kinds = {is_elasticsearch_store(store) for pipeline in served().values() for store in find_stores(pipeline)}
         if not kinds and settings.state == "elasticsearch":
             raise HTTPException(503, "No served pipeline searches documents: see `/ready`, and start the server again.")
-        return kinds == {True}
+        return ElasticCollection if kinds == {True} else LocalCollection
+
+    def find(name: str) -> Collection:
+        """Return the collection of a request, if its key may use it."""
+        kind = served_kind()
+        check_collection(name, by_name=not kind.in_all)
+        return kind(name)
 
     @router.get("/collections", summary="The collections that may be searched")
     async def list_collections(request: Request) -> dict[str, Any]:
         with _convert_errors():
-            described = await read(request, partial(_describe_collections, are_in_elasticsearch()))
+            described = await read(request, partial(_describe_collections, served_kind()))
         for each in described:
-            if followed and each["name"] == followed.collection:
+            if followed and each["name"] == followed.collection.name:
                 each["folder"] = followed.describe()
         return {"collections": described}
 
     @router.get("/collections/{name}/documents", summary="The documents of a collection")
     async def list_documents(name: str, request: Request) -> JSONResponse:
         with _convert_errors():
-            shared = are_in_elasticsearch()
-            check_collection(name, by_name=shared)
             # Return a response, not a dict: FastAPI takes about one second to validate a dict with 20,000 documents.
-            return JSONResponse(await read(request, partial(describe_documents, name, shared)))
+            return JSONResponse(await read(request, partial(describe_documents, find(name))))
 
     @router.get("/collections/{name}/questions", summary="Questions that the documents of a collection answer")
     async def suggest_questions(name: str, request: Request) -> dict[str, Any]:
         with _convert_errors():
-            shared = are_in_elasticsearch()
-            check_collection(name, by_name=shared)
-            if shared:
+            if not isinstance(collection := find(name), LocalCollection):
                 return {"questions": [], "pending": False}
-            return await read(request, partial(suggested.find, name))
+            return await read(request, partial(suggested.find, collection))
 
     @router.get("/collections/{name}/documents/{document}", summary="The text that was read from a document")
     async def read_document(name: str, document: str, request: Request) -> dict[str, Any]:
@@ -177,15 +177,13 @@ def make_routes(
 
     async def open_text(request: Request, name: str, **wanted: str) -> dict[str, Any]:
         with _convert_errors():
-            shared = are_in_elasticsearch()
-            check_collection(name, by_name=shared)
-            opened = await read(request, partial(open_document, name, shared=shared, **wanted))
+            opened = await read(request, partial(open_document, find(name), **wanted))
         return {**opened, "original": opened["original"] and may_send_originals(request.scope)}
 
     @router.get("/collections/{name}/documents/{document}/original", summary="The file of a document")
     async def read_original(name: str, document: str, request: Request) -> FileResponse:
         with _convert_errors():
-            path = await read(request, partial(find_original, name, document, check_original(request, name)))
+            path = await read(request, partial(find_original, find_with_files(request, name), document))
         return FileResponse(path, media_type="application/octet-stream", filename=path.name, headers=_ORIGINAL_HEADERS)
 
     @router.get("/collections/{name}/documents/{document}/pages/{page}", summary="A picture of a page of a PDF")
@@ -193,27 +191,25 @@ def make_routes(
         name: str, document: str, page: int, request: Request, sentence: Annotated[str, Query(max_length=2_000)] = ""
     ) -> dict[str, Any]:
         with _convert_errors():
-            path = await read(request, partial(find_pdf, name, document, check_original(request, name)))
+            path = await read(request, partial(find_pdf, find_with_files(request, name), document))
             return await pictures.draw(holder_of(request.scope), path, page, sentence)
 
-    def check_original(request: Request, name: str) -> bool:
-        shared = are_in_elasticsearch()
-        check_collection(name, by_name=shared)
+    def find_with_files(request: Request, name: str) -> Collection:
+        collection = find(name)
         if not may_send_originals(request.scope):
             raise HTTPException(HTTPStatus.FORBIDDEN, "The server does not send files: PREFRAG_ORIGINALS=on allows it.")
-        return shared
+        return collection
 
     @router.post("/collections/{name}/documents", summary="Upload documents", openapi_extra=_FORM)
     async def upload_documents(name: str, request: Request) -> dict[str, Any]:
         with _convert_errors(), ExitStack() as until_done:
-            shared = are_in_elasticsearch()
-            _check_writing(name, shared)
-            if shared:
+            collection = find_to_write(name)
+            if isinstance(collection, ElasticCollection):
                 _check_elasticsearch_uploads(name)
             length, holder = request.headers.get("content-length", ""), holder_of(request.scope)
             size = int(length) if length.isdecimal() else settings.max_upload_bytes
             if size <= settings.max_upload_bytes:
-                await read(request, partial(uploads.check_room, name, size, shared))
+                await read(request, partial(uploads.check_room, collection, size))
                 received.spend(holder, size)
             await uploading.take(holder, journal.WAIT_SECONDS)
             until_done.callback(uploading.leave, holder)
@@ -221,42 +217,39 @@ def make_routes(
             positions, refused = await uploads.receive_files(request, incoming)
             arrived = [each.name for each in journal.list_arrived(incoming) if not is_corpus(each)]
             # All files have arrived. Index them in a task, which goes on even if the client disconnects now.
-            work = asyncio.create_task(add(request, name, incoming, shared, until_done.pop_all()))
+            work = asyncio.create_task(add(request, collection, incoming, until_done.pop_all()))
             at_work.add(work)
             work.add_done_callback(at_work.discard)
             report = await asyncio.shield(work)
         skipped = {PurePath(each.path).name for each in report.skipped if each.line is None}
-        taken = {each: uploads.uploaded_id(name, each, shared) for each in arrived if each not in skipped}
+        taken = {each: collection.uploaded_id(each) for each in arrived if each not in skipped}
         documents = [{"id": each, "name": file, "position": positions.get(file)} for file, each in taken.items()]
         return {**_describe_report(report, positions, refused), "documents": documents}
 
     @router.delete("/collections/{name}/documents/{document}", summary="Delete a document")
     async def delete_document(name: str, document: str, request: Request) -> dict[str, Any]:
         with _convert_errors():
-            shared = are_in_elasticsearch()
-            _check_writing(name, shared)
-            deleted, one = await change(request, partial(uploads.delete_upload, name, document, shared))
-        note = {"note": _COMES_BACK} if not shared and would_be_indexed_again(name, str(one.entry.path)) else {}
-        return {"deleted": deleted, "file": "deleted" if one.uploaded else "kept", **note}
+            collection = find_to_write(name)
+            passages, deleted = await change(request, partial(collection.delete_document, document))
+        note = {"note": _COMES_BACK} if collection.would_index_again(str(deleted.entry.path)) else {}
+        return {"deleted": passages, "file": "deleted" if deleted.uploaded else "kept", **note}
 
     @router.delete("/collections/{name}", summary="Delete a collection that was made by an upload")
     async def delete_collection(name: str, request: Request) -> dict[str, Any]:
         with _convert_errors():
-            shared = are_in_elasticsearch()
-            _check_writing(name, shared)
+            collection = find_to_write(name)
             if name == served_collection():
                 raise uploads.MayNotBeDeleted(
                     "This is the collection that is searched by default: it cannot be deleted here."
                 )
-            return {"deleted": await change(request, partial(uploads.delete_collection, name, shared))}
+            return {"deleted": await change(request, partial(uploads.delete_collection, collection))}
+
+    def find_to_write(name: str) -> Collection:
+        if not current_access.get().writes:
+            raise HTTPException(HTTPStatus.FORBIDDEN, MAY_NOT_WRITE)
+        return find(name)
 
     return router
-
-
-def _check_writing(name: str, shared: bool) -> None:
-    if not current_access.get().writes:
-        raise HTTPException(HTTPStatus.FORBIDDEN, MAY_NOT_WRITE)
-    check_collection(name, by_name=shared)
 
 
 def _check_elasticsearch_uploads(name: str) -> None:
@@ -302,12 +295,13 @@ def _make_refusal(status: int, message: str) -> HTTPException:
     return HTTPException(status, message, {"Retry-After": str(_RETRY_SECONDS)} if is_busy else None)
 
 
-def _describe_collections(shared: bool) -> list[dict[str, Any]]:
+def _describe_collections(kind: type[Collection]) -> list[dict[str, Any]]:
     writes, described = current_access.get().writes, []
     failure: DocumentStoreError | None = None
-    for name in existing_collections(shared):
+    for collection in searchable_collections(kind):
+        name = collection.name
         try:
-            files, passages = uploads.count_documents(name, shared)
+            files, passages = collection.count()
         except FileNotFoundError:
             # The collection has just been deleted.
             continue
@@ -316,11 +310,7 @@ def _describe_collections(shared: bool) -> list[dict[str, Any]]:
             failure = error
             continue
         setting = web_setting()
-        is_open = (
-            all_consent([elasticsearch_store(index=name) if shared else TantivyDocumentStore(index=name)])
-            if setting is None
-            else setting == "on"
-        )
+        is_open = all_consent([collection.document_store()]) if setting is None else setting == "on"
         described.append(
             {
                 "name": name,
@@ -329,10 +319,10 @@ def _describe_collections(shared: bool) -> list[dict[str, Any]]:
                 "passages": passages,
                 "web": is_open,
                 "writes": writes and name != DEMO_INDEX,
-                "follows": not shared and followed_folder(name) is not None,
+                "follows": collection.follows is not None,
             }
         )
-    if shared and failure is not None and not described:
+    if not kind.has_files and failure is not None and not described:
         # Elasticsearch is down. An empty list would wrongly say that there are no collections.
         raise failure
     return described

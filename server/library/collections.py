@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from prefrag.collections.indexing import WEB_INDEX_SUFFIX
-from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path, list_names
+from prefrag.collections.collection import WEB_SUFFIX, Collection
+from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path
 from prefrag.errors import BadInput, Missing
 from prefrag.pipelines.blocks import blocks, is_block_of, parameters_of
 from prefrag.pipelines.loading import PipelineMissing, read_block
@@ -60,7 +60,7 @@ def is_listed(name: str, by_name: bool = False) -> bool:
         index_path(name)
     except ValueError:
         return False
-    return not (name in _stand_ins or name == settings.web_index or name.endswith(WEB_INDEX_SUFFIX))
+    return not (name in _stand_ins or name == settings.web_index or name.endswith(WEB_SUFFIX))
 
 
 def exclude_web_substitutes(files: Iterable[Path]) -> None:
@@ -85,10 +85,11 @@ def is_allowed(name: str) -> bool:
     return allowed is None or name in allowed
 
 
-def existing_collections(shared: bool = False) -> list[str]:
-    """List the collections that the request may search. In Elasticsearch (``shared``), ``all`` is ignored."""
-    if shared:
-        named = sorted(listed_collections() - _ALL - {served_collection()})
-        return [name for name in (served_collection(), *named) if is_allowed(name)]
-    there = [name for name in list_names() if is_listed(name) and name != served_collection()]
-    return [name for name in (served_collection(), *there) if is_allowed(name)]
+def searchable_collections(kind: type[Collection]) -> list[Collection]:
+    """List the collections of a kind that the request may search, the default one first."""
+    if kind.in_all:
+        names = [collection.name for collection in kind.all() if is_listed(collection.name)]
+    else:
+        names = sorted(listed_collections() - _ALL)
+    others = [name for name in names if name != served_collection()]
+    return [kind(name) for name in (served_collection(), *others) if is_allowed(name)]

@@ -12,6 +12,7 @@ from hayhooks.server.logger import log
 from watchfiles import Change, watch
 
 from prefrag.collections.changes.following import Drives, find_drives, is_mounted
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
 from prefrag.errors import PrefragError
@@ -37,7 +38,7 @@ _MOST_NAMED = 5  # how many lines about skipped files are logged
 class FollowedFolder:
     """Watches a folder in a thread. When files in it change, an indexing process updates the collection."""
 
-    def __init__(self, folder: Path, collection: str, indexing: IndexingProcesses) -> None:
+    def __init__(self, folder: Path, collection: LocalCollection, indexing: IndexingProcesses) -> None:
         self.collection = collection
         self._folder = folder
         self._indexing = indexing
@@ -49,7 +50,7 @@ class FollowedFolder:
     def offered(cls, indexing: IndexingProcesses) -> FollowedFolder | None:
         """Return a watcher if this process was started by `prefrag FOLDER`, or None if by `prefrag serve`."""
         folder = os.environ.pop(FOLDER_VARIABLE, "")
-        return cls(Path(folder), served_collection(), indexing) if folder else None
+        return cls(Path(folder), LocalCollection(served_collection()), indexing) if folder else None
 
     def start(self) -> None:
         """Start following in a thread."""
@@ -140,9 +141,9 @@ class FollowedFolder:
             return str(error)
         self._state = {"state": "following"}
         if sentence := _describe(report):
-            log.success("{}: {}", self.collection, sentence)
+            log.success("{}: {}", self.collection.name, sentence)
         if sentence := report.describe_links():
-            log.warning("{}: {} PREFRAG_FOLLOW_LINKS=on follows them.", self.collection, sentence)
+            log.warning("{}: {} PREFRAG_FOLLOW_LINKS=on follows them.", self.collection.name, sentence)
         for line in group_by_reason(report.skipped)[:_MOST_NAMED]:
             log.warning("Skipped {}", line)
         return None

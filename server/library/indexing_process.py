@@ -19,10 +19,10 @@ from typing import Any
 
 from prefrag.collections.changes.following import Drives, follow_changes
 from prefrag.collections.changes.journal import list_arrived
-from prefrag.collections.changes.shared_uploads import describe_index
-from prefrag.collections.changes.uploads import add_uploads, change_documents
-from prefrag.components.document_stores.tantivy.index import index_exists, open_index
-from prefrag.components.document_stores.tantivy.index_location import index_path, resolve_index
+from prefrag.collections.changes.uploads import add_uploads
+from prefrag.collections.collection import Collection
+from prefrag.collections.local_collection import LocalCollection
+from prefrag.collections.opening import open_collection
 from prefrag.errors import PrefragError, error_kind
 from prefrag.indexing.converter_process import without_secrets
 from prefrag.indexing.report import IndexReport, Progress, Skipped
@@ -62,17 +62,17 @@ class IndexingProcesses:
         self._one_at_a_time = threading.Lock()
         self._has_stopped = False
 
-    def index(self, collection: str, incoming: Path, shared: bool = False) -> IndexReport:
+    def index(self, collection: Collection, incoming: Path) -> IndexReport:
         """Index the uploaded files in `incoming`, move them to the collection's uploads, and wait until all is done."""
         if not list_arrived(incoming):
             return IndexReport()
-        return self._carry_out({"collection": collection, "incoming": str(incoming), "shared": shared})
+        return self._carry_out({"collection": collection.name, "store": collection.store, "incoming": str(incoming)})
 
     def follow(
-        self, collection: str, folder: Path, changed: Iterable[str], drives: Drives, on_bytes: OnBytes
+        self, collection: LocalCollection, folder: Path, changed: Iterable[str], drives: Drives, on_bytes: OnBytes
     ) -> IndexReport:
         """Update the collection of a folder after files in the folder have changed. Wait until this is done."""
-        order = {"collection": collection, "folder": str(folder), "changed": list(changed), "drives": dict(drives)}
+        order = {"collection": collection.name, "folder": str(folder), "changed": list(changed), "drives": dict(drives)}
         return self._carry_out(order, on_bytes)
 
     def _carry_out(self, order: dict[str, Any], on_bytes: OnBytes | None = None) -> IndexReport:
@@ -119,7 +119,7 @@ class IndexingProcesses:
             self._end(process)
             if "incoming" in order:
                 # Entering this context finishes or undoes the change that the dead process had begun.
-                with change_documents(order["collection"], order["shared"]):
+                with open_collection(order["collection"], order["store"]).change():
                     pass
             if late.is_set():
                 message = f"Indexing was stopped after {INDEX_SECONDS:g} s: send fewer or smaller files."
@@ -174,14 +174,9 @@ class IndexingProcesses:
                 pipe.close()  # type: ignore[union-attr]
 
 
-def index_files(collection: str, incoming: str, shared: bool = False) -> dict[str, Any]:
+def index_files(collection: Collection, incoming: Path) -> dict[str, Any]:
     """Index uploaded files in this process. Return the report, or the error with its HTTP status."""
-
-    def add() -> IndexReport:
-        language = describe_index(served_collection())[0] if shared else _choose_language(collection)
-        return add_uploads(collection, Path(incoming), language, shared)
-
-    return _describe(add)
+    return _describe(lambda: add_uploads(collection, incoming, _choose_language(collection)))
 
 
 def _describe(work: Callable[[], IndexReport]) -> dict[str, Any]:
@@ -209,7 +204,11 @@ def main() -> None:
 
         while True:
             order = json.loads(orders.get())
-            write(_follow(order, write) if "folder" in order else index_files(**order))
+            if "folder" in order:
+                write(_follow(order, write))
+            else:
+                collection = open_collection(order["collection"], order["store"])
+                write(index_files(collection, Path(order["incoming"])))
 
 
 def _follow(order: dict[str, Any], write: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -222,7 +221,8 @@ def _follow(order: dict[str, Any], write: Callable[[dict[str, Any]], None]) -> d
             last = time.monotonic()
 
     folder, drives = Path(order["folder"]), {each: tuple(mark) for each, mark in order["drives"].items()}
-    return _describe(lambda: follow_changes(order["collection"], folder, order["changed"], drives, show))
+    collection = LocalCollection(order["collection"])
+    return _describe(lambda: follow_changes(collection, folder, order["changed"], drives, show))
 
 
 def _read_orders(orders: queue.SimpleQueue[str]) -> None:
@@ -254,12 +254,12 @@ def _elasticsearch() -> dict[str, str]:
     return {name: value for name, value in own.items() if not own.get(f"{name}_FILE")}
 
 
-def _choose_language(collection: str) -> str | None:
-    if index_exists(index_path(collection)):
+def _choose_language(collection: Collection) -> str | None:
+    """Return the language for a new collection: that of the collection which is served."""
+    if collection.exists:
         return None
     with suppress(FileNotFoundError):
-        if served := open_index(resolve_index(served_collection())):
-            return served.language
+        return open_collection(served_collection(), collection.store).language
     return None
 
 

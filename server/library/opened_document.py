@@ -7,52 +7,54 @@ from typing import Any
 
 from haystack import Document
 
-from prefrag.collections.stores import open_passages, origin_of
+from prefrag.collections.collection import PATH_FIELDS, Collection, document_id
+from prefrag.collections.stores import origin_of
 from prefrag.components.document_stores.tantivy.index_location import data_directory
 from prefrag.components.state.places import heading_of
 from prefrag.errors import BadInput, Missing
 from prefrag.indexing.file_conversion import is_fingerprint_of
 from prefrag.indexing.file_forms import most_bytes
-from prefrag.server.library.uploads import PATH_FIELDS, UploadedFile, document_id, list_uploads
 
 # How many passages are returned at most. A book has more, so only those around the wanted passage are returned.
 MOST_PASSAGES = 1_000
-_NOT_THERE = "The collection has no such document."
 _SHOWN = ("title", "line", "attachment", "mail")
 
 
-def open_document(collection: str, document: str = "", passage: str = "", shared: bool = False) -> dict[str, Any]:
+def open_document(collection: Collection, document: str = "", passage: str = "") -> dict[str, Any]:
     """Read the passages of a document in order. Find the document by its id, or by the id of one of its passages.
 
     :param collection: The collection. The caller has checked that the request may read it.
     :param document: The id of the document from the list of documents.
     :param passage: The id of a passage, if the id of the document is not known.
-    :param shared: Whether the collection is in Elasticsearch.
     :returns: `id`, `name`, `title`, `kind` and, if known, `date` and `modified`; `file` (`same`, `changed` or `gone`
         since the indexing; null if unknown); `original` (whether its file is here); `hash` (for a filter on
         `meta.file_hash`); `passages`; `of` (how many passages the document has); and `first` (the position of the
         first returned passage, counted from 1).
     :raises Missing: When there is no such document or passage.
     """
-    with closing(open_passages("elasticsearch" if shared else "tantivy", collection)) as store:
+    with closing(collection.passages()) as store:
         found = store.by_id([passage]).get(passage) if passage else None
         if passage and found is None:
             raise Missing("The collection has no such passage.")
         if found is not None:
             kind, path = origin_of(found)
         else:
-            entry = _find(collection, document, shared).entry
+            entry = collection.document(document).entry
             kind, path = entry.kind, entry.path
         # A corpus is a file with one passage on each line. Its passages are unrelated, so only one is returned.
         whole = store.where(PATH_FIELDS[kind], [path]) if path and kind == "file" else filter(None, [found])
         passages = sorted(whole, key=_place)
     if not passages:
-        raise Missing("The passages of this file are unrelated: open them one by one." if path else _NOT_THERE)
+        raise Missing(
+            "The passages of this file are unrelated: open them one by one."
+            if path
+            else "The collection has no such document."
+        )
     at = next((number for number, one in enumerate(passages) if one.id == passage), 0)
     first = max(0, min(at - MOST_PASSAGES // 2, len(passages) - MOST_PASSAGES))
     meta = passages[0].meta
     known = {name: meta[name] for name in ("date", "date_in", "modified") if isinstance(meta.get(name), str)}
-    is_file_here = kind == "file" and not shared
+    is_file_here = kind == "file" and collection.has_files
     state = _compare(Path(path or ""), meta.get("file_hash")) if is_file_here else None
     return {
         "id": document_id(kind, path or ""),
@@ -69,29 +71,22 @@ def open_document(collection: str, document: str = "", passage: str = "", shared
     }
 
 
-def find_original(collection: str, document: str, shared: bool = False) -> Path:
+def find_original(collection: Collection, document: str) -> Path:
     """Return the path of a document's file. Raise `Missing` if only the document's text is available here."""
-    path = Path(_find(collection, document, shared).entry.path or "")
-    if shared or _follows_link(path) or not path.is_file():
+    path = Path(collection.document(document).entry.path or "")
+    if not collection.has_files or _follows_link(path) or not path.is_file():
         raise Missing("Only the text of this document is available here, not its file.")
     return path
 
 
-def find_pdf(collection: str, document: str, shared: bool = False) -> Path:
+def find_pdf(collection: Collection, document: str) -> Path:
     """Return the path of a document's file, as `find_original` does. Raise `BadInput` if it is not a PDF to draw."""
-    path = find_original(collection, document, shared)
+    path = find_original(collection, document)
     if path.suffix.lower() != ".pdf":
         raise BadInput("Only the pages of PDF files can be shown.")
     if path.stat().st_size > most_bytes(path):
         raise BadInput("The file has grown beyond the limit for PDF files.")
     return path
-
-
-def _find(collection: str, document: str, shared: bool) -> UploadedFile:
-    found = next((each for each in list_uploads(collection, shared) if each.id == document), None)
-    if found is None:
-        raise Missing(_NOT_THERE)
-    return found
 
 
 def _follows_link(path: Path) -> bool:

@@ -5,20 +5,20 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from threading import Lock, Thread
 from typing import Any
 
 from hayhooks.server.logger import log
 from haystack import Document
 
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.parts import walk_parts
 from prefrag.components.reader.extractive_reader import ExtractiveReader
 from prefrag.components.state.places import heading_of
 from prefrag.components.text.sentences import cut_text, shown_sentences
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
-from prefrag.server.library.document_list import index_version
 
 MOST = 4  # questions that are suggested
 _MOST_TRIED, _MOST_SECONDS = 24, 30.0  # trying stops after so many questions, or so many seconds
@@ -101,13 +101,13 @@ class SuggestedQuestions:
 
     def __init__(self, served: Callable[[], Mapping[str, Any]]):
         self._served = served
-        self._made: dict[str, tuple[tuple[Path, int], list[dict[str, str]]]] = {}
-        self._ended: dict[str, float] = {}  # when the thread of a collection ended; infinite while it runs
+        self._made: dict[LocalCollection, tuple[int, list[dict[str, str]]]] = {}
+        self._ended: dict[LocalCollection, float] = {}  # when the thread of a collection ended; infinite while it runs
         self._one_at_a_time = Lock()
 
-    def find(self, collection: str) -> dict[str, Any]:
+    def find(self, collection: LocalCollection) -> dict[str, Any]:
         """Return a collection's `questions`, each with its file's `name`; `pending` if they are still being made."""
-        version, made = index_version(collection), self._made.get(collection)
+        version, made = collection.version, self._made.get(collection)
         if made is not None and made[0] == version:
             return {"questions": made[1], "pending": False}
         parts = (part for each in self._served().values() for _, part in walk_parts(each))
@@ -117,13 +117,13 @@ class SuggestedQuestions:
             Thread(target=self._make, args=[collection, version, reader], daemon=True).start()
         return {"questions": [], "pending": reader is not None}
 
-    def _make(self, collection: str, version: tuple[Path, int], reader: ExtractiveReader) -> None:
+    def _make(self, collection: LocalCollection, version: int, reader: ExtractiveReader) -> None:
         found: list[dict[str, str]] = []
         with self._one_at_a_time:
             try:
-                found = find_questions(TantivyDocumentStore(path=str(version[0])), reader)
+                found = find_questions(collection.document_store(), reader)
             except Exception as error:
-                log.warning("No questions are suggested for {}: {}", collection, error)
+                log.warning("No questions are suggested for {}: {}", collection.name, error)
             self._made[collection], self._ended[collection] = (version, found), time.monotonic()
 
 

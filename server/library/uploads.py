@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
-import threading
 import unicodedata
-from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from contextlib import ExitStack
 from email.message import Message
-from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -20,20 +16,13 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
-from prefrag.collections.changes.journal import count_made_by_uploads, uploads_folder, was_made_by_upload
-from prefrag.collections.changes.shared_uploads import Room, describe_index, measure_uploads, uploaded_path
-from prefrag.collections.changes.uploads import change_documents
-from prefrag.collections.stores import ORIGIN_FIELDS, open_passages
-from prefrag.components.document_stores.tantivy.index import index_exists
-from prefrag.components.document_stores.tantivy.index_location import index_path, is_windows_name, resolve_index
-from prefrag.errors import BadInput, Missing
+from prefrag.collections.collection import Collection
+from prefrag.components.document_stores.tantivy.index_location import is_windows_name
+from prefrag.errors import BadInput
 from prefrag.indexing.discovery import may_be_readable, why_left_out
-from prefrag.indexing.report import IndexedFile
 from prefrag.settings import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from python_multipart.multipart import MultipartCallbacks
 
 FIELD = "files"
@@ -41,9 +30,6 @@ MOST_FILES = 100
 RECEIVE_SECONDS = 300.0
 # The length limit for names. Less than the 255 bytes that file systems allow, because some of them count differently.
 _NAME_BYTES = 200
-# For each kind of document, the metadata field that holds its path.
-PATH_FIELDS = {kind: field for field, kind in ORIGIN_FIELDS.items()}
-_one_listing = threading.Lock()
 
 
 def read_name(sent: bytes) -> str:
@@ -81,9 +67,9 @@ def _sent_name(disposition: str) -> bytes | None:
     return re.sub(rb"%(22|0A|0D)", lambda sign: bytes([int(sign[1], 16)]), name)
 
 
-def check_room(collection: str, arriving: int, shared: bool = False) -> None:
+def check_room(collection: Collection, arriving: int) -> None:
     """Refuse an upload if its collection is full, or if it needs a new collection but there are too many already."""
-    room, most = measure_uploads(collection) if shared else _find_room_here(collection), settings.max_collection_bytes
+    room, most = collection.room(), settings.max_collection_bytes
     if room.bytes + arriving > most or room.files >= settings.max_collection_files:
         message = (
             f"The collection holds {room.files:,} uploaded files with {room.bytes:,} bytes; the limits are "
@@ -95,12 +81,6 @@ def check_room(collection: str, arriving: int, shared: bool = False) -> None:
     if made >= most and not room.is_there:
         message = f"There are {made} uploaded collections; the limit is {most} (PREFRAG_MAX_COLLECTIONS): delete one."
         raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
-
-
-def _find_room_here(collection: str) -> Room:
-    folder = uploads_folder(collection)
-    sizes = [file.stat().st_size for file in folder.iterdir()] if folder.exists() else []
-    return Room(len(sizes), sum(sizes), count_made_by_uploads(), index_exists(index_path(collection)))
 
 
 async def receive_files(request: Request, folder: Path) -> tuple[dict[str, int], list[dict[str, Any]]]:
@@ -222,84 +202,14 @@ class MayNotBeDeleted(BadInput):
     http_status = 403
 
 
-@dataclass(frozen=True)
-class UploadedFile:
-    """A document of a collection, uploaded or not, as a client sees it."""
-
-    id: str
-    entry: IndexedFile
-    uploaded: bool
-
-
-def document_id(kind: str, path: str) -> str:
-    """Make the id that clients use for a document. It does not reveal the document's path."""
-    return hashlib.blake2b(f"{kind}\0{path}".encode(), digest_size=12).hexdigest()
-
-
-def uploaded_id(collection: str, name: str, shared: bool = False) -> str:
-    """Make the id of an uploaded file, which must not be a corpus (a file with one passage on each line)."""
-    return document_id("file", str((uploaded_path if shared else uploads_folder)(collection) / name))
-
-
-def list_uploads(collection: str, shared: bool = False) -> list[UploadedFile]:
-    """List all documents of a collection, uploaded or not. With ``shared``, the collection is in Elasticsearch."""
-    folder = uploaded_path(collection) if shared else uploads_folder(collection)
-    return [
-        UploadedFile(document_id(entry.kind, entry.path), entry, Path(entry.path).parent == folder)
-        for entry in _list(collection, shared)
-        if entry.path is not None
-    ]
-
-
-def count_documents(collection: str, shared: bool = False) -> tuple[int, int]:
-    """Count the documents and the passages of a collection."""
-    listed = _list(collection, shared)
-    return sum(each.path is not None for each in listed), sum(each.passages for each in listed)
-
-
-def delete_upload(collection: str, document_id: str, shared: bool = False) -> tuple[int, UploadedFile]:
-    """Delete a document, and its file if that was uploaded. Return how many passages it had, and the document."""
-    with change_documents(collection, shared) as changes:
-        document = next((each for each in list_uploads(collection, shared) if each.id == document_id), None)
-        if document is None or document.entry.path is None:
-            raise Missing("The collection has no such document.")
-        with closing(changes.open()) as passages:
-            found = [each.id for each in passages.where(PATH_FIELDS[document.entry.kind], [document.entry.path])]
-        changes.make(removed=[Path(document.entry.path).name] if document.uploaded else [], outdated=found)
-    return len(found), document
-
-
-def delete_collection(collection: str, shared: bool = False) -> int:
-    """Delete an index that an upload made, with all documents uploaded to it. Return how many passages it had."""
-    with change_documents(collection, shared) as changes:
-        _, deleted = count_documents(collection, shared)
-        if not (describe_index(collection)[1] if shared else was_made_by_upload(collection)):
+def delete_collection(collection: Collection) -> int:
+    """Delete a collection that an upload made, with all documents in it. Return how many passages it had."""
+    with collection.change() as changes:
+        _, deleted = collection.count()
+        if not collection.is_uploaded:
             raise MayNotBeDeleted(
                 "This collection was made on the command line and can only be deleted there. You can delete its "
                 "documents here one by one."
             )
         changes.make(drops=True)
     return deleted
-
-
-def _list(collection: str, shared: bool) -> list[IndexedFile]:
-    with closing(open_passages("elasticsearch" if shared else "tantivy", collection)) as passages:
-        if shared:
-            return _as_list(passages.count_origins())
-        if (counted := passages.count_terms()) is not None:
-            return _as_list(counted)
-    # Reading all passages takes seconds, so the list is cached.
-    path = resolve_index(collection)
-    with _one_listing:
-        return _read_list(collection, path, (path / "meta.json").stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=64)
-def _read_list(collection: str, path: Path, version: int) -> list[IndexedFile]:
-    with closing(open_passages("tantivy", collection)) as passages:
-        return _as_list(passages.count_origins())
-
-
-def _as_list(origins: Mapping[tuple[str, str | None], int]) -> list[IndexedFile]:
-    listed = [IndexedFile(path, kind, Path(path or "").name, count) for (kind, path), count in origins.items()]
-    return sorted(listed, key=lambda entry: entry.path or "")

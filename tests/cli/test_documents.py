@@ -8,7 +8,9 @@ import pytest
 
 from prefrag.cli import documents
 from prefrag.collections import embedding, files
+from prefrag.collections.collection import Collection
 from prefrag.collections.folder_collection import find_collection
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.indexing import file_conversion
 from prefrag.indexing.file_forms import FORMS, PDF
@@ -182,10 +184,10 @@ class TestDocuments:
 def test_dense_embeds_what_was_indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     calls: list[dict[str, Any]] = []
 
-    def embed(index: str, **settings: Any) -> embedding.EmbeddingReport:
+    def embed(collection: Collection, **settings: Any) -> embedding.EmbeddingReport:
         settings.pop("on_progress")(1, 1)
         settings.pop("runner")
-        calls.append({"index": index, **settings})
+        calls.append({"collection": collection, **settings})
         return embedding.EmbeddingReport(embedded=1, unchanged=0, deleted=0, seconds=0.1)
 
     monkeypatch.setattr(embedding, "embed_index", embed)
@@ -195,7 +197,7 @@ def test_dense_embeds_what_was_indexed(tmp_path: Path, monkeypatch: pytest.Monke
     result = prefrag("index", corpus, "--dense", "--model", "tiny")
 
     assert result.exit_code == 0
-    assert calls == [{"index": "default", "store": "tantivy", "model": "tiny"}]
+    assert calls == [{"collection": LocalCollection(), "model": "tiny"}]
     assert "1 passage embedded" in result.stdout
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from prefrag.cli import folder as command
 from prefrag.cli import web_consent
-from prefrag.collections.folder_collection import find_collection
-from prefrag.collections.index_list import read_web_choice
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.server.library.followed_folder import FOLDER_VARIABLE
 from tests.cli.running import prefrag
 from tests.for_each import for_each
@@ -90,11 +89,11 @@ class TestTheWeb:
         self, docs: Path, started: dict[str, Any], request: pytest.FixtureRequest
     ):
         assert "The web is closed" in prefrag("docs").stderr
-        assert read_web_choice("docs") is None
+        assert LocalCollection("docs").read_consent() is None
         asked = request.getfixturevalue("terminal")
         for _ in range(2):
             assert prefrag("docs").exit_code == 0
-            assert (asked.call_count, read_web_choice("docs")) == (1, True)
+            assert (asked.call_count, LocalCollection("docs").read_consent()) == (1, True)
 
     def test_stays_closed_when_the_question_is_not_answered(
         self, docs: Path, started: dict[str, Any], terminal: mock.Mock
@@ -102,10 +101,10 @@ class TestTheWeb:
         terminal.side_effect = web_consent.typer.Abort
 
         assert prefrag("docs").exit_code == 130
-        assert (read_web_choice("docs"), started) == (None, {})
+        assert (LocalCollection("docs").read_consent(), started) == (None, {})
 
     @for_each("option, answer", ("--web", True), ("--no-web", False))
     def test_is_decided_by_an_option(self, docs: Path, started: dict[str, Any], option: str, answer: bool):
         prefrag("docs", option)
 
-        assert read_web_choice(find_collection(docs)) is answer
+        assert LocalCollection.of_folder(docs).read_consent() is answer

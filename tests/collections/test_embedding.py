@@ -14,6 +14,7 @@ from haystack.document_stores.types import DuplicatePolicy
 from prefrag import pipelines
 from prefrag.collections import embedding as dense_indexing
 from prefrag.collections.embedding import EmbeddingReport, document_embedder, embed_index
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.collections.stores import index_lock
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
@@ -55,14 +56,14 @@ def counts(report: EmbeddingReport) -> tuple[int, int, int]:
 def test_every_passage_is_embedded_once(store: TantivyDocumentStore):
     first, second = Embedder(), Embedder()
 
-    assert counts(embed_index(store=store, model=MODEL, embedder=first)) == (3, 0, 0)
-    assert counts(embed_index(store=store, model=MODEL, embedder=second)) == (0, 3, 0)
+    assert counts(embed_index(store, model=MODEL, embedder=first)) == (3, 0, 0)
+    assert counts(embed_index(store, model=MODEL, embedder=second)) == (0, 3, 0)
     assert (sorted(first.embedded), second.embedded) == (["a", "b", "c"], [])
 
 
 def test_only_new_or_changed_texts_and_titles_are_embedded_and_what_is_gone_is_deleted(store: TantivyDocumentStore):
     store.write_documents([Document(id=key, content=key, meta={"title": key}) for key in "ef"])
-    embed_index(store=store, model=MODEL, embedder=Embedder())
+    embed_index(store, model=MODEL, embedder=Embedder())
     changed = [
         Document(id="a", content="aaa", meta={"title": "a"}),
         Document(id="d", content="d"),
@@ -73,7 +74,7 @@ def test_only_new_or_changed_texts_and_titles_are_embedded_and_what_is_gone_is_d
     store.write_documents(changed, policy=DuplicatePolicy.OVERWRITE)
     store.delete_documents(["b"])
     embedder = Embedder()
-    assert counts(embed_index(store=store, model=MODEL, embedder=embedder)) == (3, 2, 1)
+    assert counts(embed_index(store, model=MODEL, embedder=embedder)) == (3, 2, 1)
     assert sorted(embedder.embedded) == ["a", "d", "e"]
     assert set(PassageVectors(store, MODEL).fingerprints()) == {"a", "c", "d", "e", "f"}
 
@@ -83,11 +84,11 @@ def test_an_embedding_that_broke_off_is_taken_up_where_it_was(
 ):
     monkeypatch.setattr("prefrag.collections.embedding._BATCH", 1)
     with pytest.raises(RuntimeError, match="out of memory"):
-        embed_index(store=store, model=MODEL, embedder=Embedder(fails_after=2))
+        embed_index(store, model=MODEL, embedder=Embedder(fails_after=2))
 
     progress: list[tuple[int, int]] = []
     report = embed_index(
-        store=store, model=MODEL, embedder=Embedder(), on_progress=lambda done, total: progress.append((done, total))
+        store, model=MODEL, embedder=Embedder(), on_progress=lambda done, total: progress.append((done, total))
     )
     assert counts(report) == (1, 2, 0)
     assert progress[-1][1] == 3
@@ -99,7 +100,7 @@ def test_an_embedder_that_gives_no_vectors_is_reported(store: TantivyDocumentSto
             return {"documents": documents}
 
     with pytest.raises(ValueError, match="Without did not give every document an embedding"):
-        embed_index(store=store, model=MODEL, embedder=Without())
+        embed_index(store, model=MODEL, embedder=Without())
 
 
 def test_an_index_is_embedded_by_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -113,14 +114,14 @@ def test_an_index_is_embedded_by_one_at_a_time(tmp_path: Path, monkeypatch: pyte
         def run(self, documents: list[Document]) -> dict[str, Any]:
             embedded.append(documents[0].id)
             with pytest.raises(ValueError, match="Another process is still embedding the passages of .*index after 0"):
-                embed_index(store=TantivyDocumentStore(path=str(tmp_path / "index")), model=MODEL, embedder=Embedder())
+                embed_index(TantivyDocumentStore(path=str(tmp_path / "index")), model=MODEL, embedder=Embedder())
             with pytest.raises(RuntimeError, match="out of memory"):
-                embed_index(store=other, model=MODEL, embedder=Embedder(fails_after=0))
+                embed_index(other, model=MODEL, embedder=Embedder(fails_after=0))
             raise RuntimeError("enough")
 
     for _ in range(2):
         with pytest.raises(RuntimeError, match="enough"):
-            embed_index(store=index, model=MODEL, embedder=Meanwhile())
+            embed_index(index, model=MODEL, embedder=Meanwhile())
     assert len(embedded) == 2, "a process that fails gives the lock back"
 
 
@@ -130,9 +131,7 @@ def test_an_index_that_does_not_exist_is_named_and_without_the_extra_what_to_ins
     monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path))
 
     with pytest.raises(FileNotFoundError, match="nowhere"):
-        embed_index("nowhere", embedder=Embedder())
-    with pytest.raises(ValueError, match="There is no store 'attic'"):
-        embed_index(store="attic", embedder=Embedder())
+        embed_index(LocalCollection("nowhere"), embedder=Embedder())
 
     def absent(name: str) -> Any:
         raise ImportError(name)

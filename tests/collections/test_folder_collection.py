@@ -1,6 +1,7 @@
 from pathlib import Path
 
-from prefrag.collections.folder_collection import find_collection, would_be_indexed_again
+from prefrag.collections.folder_collection import find_collection
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import FOLLOWED_FOLDER_FILE, index_path
 from tests.for_each import for_each
@@ -41,7 +42,11 @@ def test_a_file_comes_back_while_it_lies_in_the_folder(tmp_path: Path):
     paths = [folder / "a.md", folder / "gone.md", tmp_path / "Notes of others.md"]
     paths[0].touch(), paths[2].touch()
 
-    assert [would_be_indexed_again(find_collection(folder), str(path)) for path in paths] == [True, False, False]
+    assert [LocalCollection(find_collection(folder)).would_index_again(str(path)) for path in paths] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_an_index_of_the_command_line_is_no_folders(tmp_path: Path):

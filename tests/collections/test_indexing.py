@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prefrag.collections.indexing import delete_documents, index, list_documents
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from tests.indexing.samples import Make, line, stored
@@ -36,7 +37,7 @@ class TestList:
 
     def test_a_listing_needs_an_index(self) -> None:
         with pytest.raises(FileNotFoundError, match="prefrag index"):
-            list_documents("nothing")
+            list_documents(LocalCollection("nothing"))
 
 
 class TestCrashes:
@@ -70,7 +71,7 @@ class TestCrashes:
         index([folder])
         whole = stored()
         other = InMemoryDocumentStore()
-        index([folder], store=other)
+        index([folder], other)
         assert {document.id for document in other.filter_documents()} == set(whole)
         assert index([folder]).written == 0
 
@@ -80,19 +81,19 @@ class TestStores:
         store = InMemoryDocumentStore()
         folder = make("a.txt", "A sentence of six words is. " * 60).parent
         make("c.jsonl", line("x"))
-        index([folder], store=store)
+        index([folder], store)
         before = sorted(document.id for document in store.filter_documents())
 
-        assert index([folder], store=store).written == 0
+        assert index([folder], store).written == 0
         assert sorted(document.id for document in store.filter_documents()) == before
-        assert sum(entry.passages for entry in list_documents(store=store)) == len(before)
-        assert delete_documents(["x"], store=store).passages == 1
+        assert sum(entry.passages for entry in list_documents(store)) == len(before)
+        assert delete_documents(["x"], store).passages == 1
 
     def test_passages_written_by_others_stay(self, make: Make) -> None:
         store = InMemoryDocumentStore()
         store.write_documents([Document(id="mine", content="By hand.")], policy=DuplicatePolicy.FAIL)
 
-        index([make("a.txt")], store=store, prune=True)
+        index([make("a.txt")], store, prune=True)
 
         assert "mine" in {document.id for document in store.filter_documents()}
 
@@ -119,12 +120,12 @@ def test_whatever_happened_before_the_index_ends_up_as_if_made_anew(history: lis
                 if content:
                     rows = "".join(line(row, f"{row} {content}") for row in content.split()[:2])
                     path.write_text(rows if name.endswith(".jsonl") else content)
-            index([folder], store=grown, prune=True)
+            index([folder], grown, prune=True)
 
         fresh = InMemoryDocumentStore()
-        index([folder], store=fresh)
+        index([folder], fresh)
         assert _contents(grown) == _contents(fresh)
-        assert index([folder], store=grown).written == 0
+        assert index([folder], grown).written == 0
 
 
 def _contents(store: InMemoryDocumentStore) -> dict[str, tuple[str | None, dict[str, Any]]]:

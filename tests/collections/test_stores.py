@@ -1,6 +1,8 @@
 import pytest
 
+from prefrag.collections.elastic_collection import ElasticCollection
 from prefrag.collections.indexing import index
+from prefrag.collections.opening import open_collection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from tests.for_each import for_each
@@ -8,9 +10,9 @@ from tests.indexing.samples import Make
 
 
 class TestStores:
-    def test_an_unknown_store_is_refused(self, make: Make) -> None:
-        with pytest.raises(ValueError, match="choose from tantivy, elasticsearch"):
-            index([make("a.txt")], store="faiss")
+    def test_an_unknown_store_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="no store 'faiss': choose from tantivy, elasticsearch"):
+            open_collection("default", "faiss")
 
     def test_the_language_belongs_to_the_index(self, make: Make) -> None:
         index([make("a.txt", "Die H\u00e4user stehen.")], language="german")
@@ -24,10 +26,10 @@ class TestStores:
     ) -> None:
         monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", "http://127.0.0.1:9")
         with pytest.raises(Exception, match="PREFRAG_ELASTICSEARCH_URL"):
-            index([make("a.txt")], store="elasticsearch")
+            index([make("a.txt")], ElasticCollection())
         monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", "nonsense")
         with pytest.raises(ValueError, match="PREFRAG_ELASTICSEARCH_URL"):
-            index([make("a.txt")], store="elasticsearch")
+            index([make("a.txt")], ElasticCollection())
 
     @for_each("host", "127.0.0.1:9", "127.0.0.1:9x", "nonsense:SECRET:9")
     def test_no_message_has_the_password_of_the_server(
@@ -35,5 +37,5 @@ class TestStores:
     ) -> None:
         monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", f"http://elastic:SECRET@{host}")
         with pytest.raises(Exception, match="PREFRAG_ELASTICSEARCH_URL") as failure:
-            index([make("a.txt")], store="elasticsearch")
+            index([make("a.txt")], ElasticCollection())
         assert "SECRET" not in str(failure.value)

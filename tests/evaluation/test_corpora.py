@@ -13,6 +13,7 @@ import pytest
 from haystack import Document
 
 import prefrag.evaluation.corpora
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.collections.stores import PassageStore, index_lock
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
@@ -154,13 +155,11 @@ ensure_indexes(sys.argv[1], split=False, on_progress=show)
         with pytest.raises(ValueError, match="format dpr and does not name the source"):
             ensure_indexes(DPR, split=True)
 
-    def test_a_corpus_without_a_passage_and_an_unknown_store_are_named(self, tmp_path: Path) -> None:
+    def test_a_corpus_without_a_passage_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="p.tsv holds no passage"):
             ensure_indexes(table(tmp_path / "p.tsv", range(0)), split=False)
         with pytest.raises(ValueError, match="none of its lines is a passage"):
             ensure_indexes(PUBLISHED / "own" / "musique" / "dev.jsonl", split=False)
-        with pytest.raises(ValueError, match="no store 'lucene': choose from tantivy, elasticsearch"):
-            ensure_indexes(OWN, split=False, store="lucene")
 
     def test_what_is_skipped_is_reported_once(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         (tmp_path / "c.jsonl").write_text(OWN.read_text() + "broken\n")
@@ -191,9 +190,9 @@ class TestACorpusInAPublishedForm:
         ],
     )
     def test_its_passages_are_in_the_index_once(self, file: str, passages: int) -> None:
-        report = index_corpus(PUBLISHED / file, index="test")
+        report = index_corpus(PUBLISHED / file, LocalCollection("test"))
         assert (report.written, report.unchanged, len(stored("test"))) == (passages, 0, passages)
-        report = index_corpus(PUBLISHED / file, index="test")
+        report = index_corpus(PUBLISHED / file, LocalCollection("test"))
         assert (report.written, report.unchanged) == (0, passages)
 
     def test_a_folder_is_a_corpus(self, tmp_path: Path) -> None:
@@ -207,19 +206,19 @@ class TestACorpusInAPublishedForm:
         assert set(stored(second)) == {"Ada Quill", "B"}
 
     def test_a_changed_passage_takes_the_place_of_the_earlier_one(self, tmp_path: Path) -> None:
-        index_corpus(table(tmp_path / "p.tsv", range(3)), index="test")
-        report = index_corpus(table(tmp_path / "p.tsv", range(3), "new text"), index="test")
+        index_corpus(table(tmp_path / "p.tsv", range(3)), LocalCollection("test"))
+        report = index_corpus(table(tmp_path / "p.tsv", range(3), "new text"), LocalCollection("test"))
         assert (report.written, report.replaced) == (3, 3)
         assert stored("test")["0"].content == "The new text of passage 0."
 
     def test_its_texts_are_stored_in_the_form_of_the_queries(self, tmp_path: Path) -> None:
         corpus = tmp_path / "c.tsv"
         corpus.write_text("id\ttext\ttitle\nBru\u0308cke\tThe \ufb01nance house.\tKo\u0308penick\n", encoding="utf-8")
-        index_corpus(corpus, index="i")
+        index_corpus(corpus, LocalCollection("i"))
         [passage] = stored("i").values()
         assert passage.id == "Bru\u0308cke"
         assert (passage.content, passage.meta["title"]) == ("The finance house.", "K\u00f6penick")
-        assert index_corpus(corpus, index="i").unchanged == 1
+        assert index_corpus(corpus, LocalCollection("i")).unchanged == 1
 
     @pytest.mark.usefixtures("small_batches")
     def test_progress_counts_what_is_safe(self, tmp_path: Path) -> None:
@@ -231,7 +230,7 @@ class TestACorpusInAPublishedForm:
             written.append(len(stored("test")))
 
         file = table(tmp_path / "p.tsv", range(25))
-        index_corpus(file, index="test", on_progress=note)
+        index_corpus(file, LocalCollection("test"), on_progress=note)
         assert [progress.written for progress in seen] == written == [10, 20, 25]
         assert seen[-1].bytes_done == seen[-1].bytes_total == file.stat().st_size
 
@@ -260,7 +259,7 @@ class TestACorpusInAPublishedForm:
             ahead = max(ahead, read - progress.written)
 
         monkeypatch.setattr(prefrag.evaluation.corpora, "read_passages", passages)
-        index_corpus(table(tmp_path / "p.tsv", range(1)), index="test", on_progress=note)
+        index_corpus(table(tmp_path / "p.tsv", range(1)), LocalCollection("test"), on_progress=note)
         assert (read, ahead) == (100, 0)
 
 

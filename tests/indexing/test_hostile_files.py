@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from prefrag.collections import files, indexing
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.indexing.converter_process import ConverterProcess
 from prefrag.indexing.file_conversion import FileConverter
@@ -106,7 +107,7 @@ def test_is_refused_or_bounded_and_the_next_one_is_read(name: str, tmp_path: Pat
     (tmp_path / "next.txt").write_text("The next one.", encoding="utf-8")
     converter = ConverterProcess(seconds=MOST_SECONDS)
     monkeypatch.setattr(files, "converter_process", lambda pid: converter)
-    report = indexing.index([tmp_path], index="hostile")
+    report = indexing.index([tmp_path], LocalCollection("hostile"))
     converter.close()
 
     assert not [each.reason for each in report.skipped if "takes more than" in each.reason]

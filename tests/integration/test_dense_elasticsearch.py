@@ -8,6 +8,7 @@ import pytest
 from haystack import Document, component
 from haystack_integrations.components.retrievers.elasticsearch import ElasticsearchEmbeddingRetriever
 
+from prefrag.collections.elastic_collection import ElasticCollection
 from prefrag.collections.embedding import embed_index
 from prefrag.collections.indexing import index
 from prefrag.collections.stores import elasticsearch_store
@@ -49,12 +50,12 @@ async def test_new_and_changed_passages_are_embedded_and_the_nearest_found(
     elasticsearch_url: str, name: str, tmp_path: Path
 ):
     corpus = write(tmp_path / "c.jsonl", a="aaa", b="bbb", c="ccc")
-    index([corpus], index=name, store="elasticsearch")
+    index([corpus], ElasticCollection(name))
     first, second = DocumentEmbedder(), DocumentEmbedder()
 
-    assert embed_index(name, store="elasticsearch", model="letters", embedder=first).embedded == 3
-    index([write(corpus, a="aaa", b="bbbc", c="ccc", d="dab")], index=name, store="elasticsearch")
-    report = embed_index(name, store="elasticsearch", model="letters", embedder=second)
+    assert embed_index(ElasticCollection(name), model="letters", embedder=first).embedded == 3
+    index([write(corpus, a="aaa", b="bbbc", c="ccc", d="dab")], ElasticCollection(name))
+    report = embed_index(ElasticCollection(name), model="letters", embedder=second)
     assert (sorted(second.embedded), report.unchanged) == (["b", "d"], 2)
 
     retriever = ElasticsearchEmbeddingRetriever(document_store=elasticsearch_store(elasticsearch_url, name))
@@ -65,13 +66,13 @@ async def test_new_and_changed_passages_are_embedded_and_the_nearest_found(
     await retriever.close_async()
 
     with pytest.raises(ValueError, match="holds vectors of letters, not of other"):
-        embed_index(name, store="elasticsearch", model="other", embedder=first)
+        embed_index(ElasticCollection(name), model="other", embedder=first)
 
 
 async def test_words_and_vectors_of_one_index_are_fused(elasticsearch_url: str, name: str, tmp_path: Path):
     corpus = write(tmp_path / "c.jsonl", both="ccc", vector="cccc b", word="ccc aaaaaaaaaaaa bbbbbbbbb", none="x")
-    index([corpus], index=name, store="elasticsearch")
-    embed_index(name, store="elasticsearch", model="letters", embedder=DocumentEmbedder())
+    index([corpus], ElasticCollection(name))
+    embed_index(ElasticCollection(name), model="letters", embedder=DocumentEmbedder())
     store = elasticsearch_store(elasticsearch_url, name)
     words, vectors = ElasticsearchMultiMatchRetriever(store), ElasticsearchEmbeddingRetriever(document_store=store)
     source = RetrievalSource("local", HybridRetriever([words, DenseRetriever(Embedder(), vectors)], candidates=2))
@@ -85,4 +86,4 @@ async def test_words_and_vectors_of_one_index_are_fused(elasticsearch_url: str, 
 
 def test_an_index_that_is_not_there_is_named(name: str):
     with pytest.raises(FileNotFoundError, match=name):
-        embed_index(name, store="elasticsearch", embedder=DocumentEmbedder())
+        embed_index(ElasticCollection(name), embedder=DocumentEmbedder())

@@ -14,7 +14,7 @@ from elasticsearch import Elasticsearch
 from haystack.document_stores.errors import DocumentStoreError
 
 from prefrag.collections.changes.rebuilding import rebuild_index
-from prefrag.collections.index_list import drop_index, list_indexes, store_web_choice
+from prefrag.collections.elastic_collection import ElasticCollection
 from prefrag.collections.indexing import index
 from prefrag.collections.stores import elasticsearch_store
 from prefrag.components.document_stores.elasticsearch.consent import read_web_consent
@@ -35,13 +35,13 @@ def no_leftovers(name: str, client: Elasticsearch) -> Iterator[None]:
 
 
 def fill(note: Path, name: str) -> int:
-    return index([note], index=name, store="elasticsearch").written
+    return index([note], ElasticCollection(name)).written
 
 
 class TestRebuild:
     def test_replaces_an_index_then_an_alias_and_keeps_its_answer(self, name: str, note: Path, client: Elasticsearch):
         fill(note, name)
-        store_web_choice(False, name, "elasticsearch")
+        ElasticCollection(name).keep_consent(False)
         for text in ("A tower in Graz.", "A bridge in Linz."):
             note.write_text(text)
             rebuild_index(name, lambda new: fill(note, new))
@@ -49,8 +49,12 @@ class TestRebuild:
             [hit] = client.search(index=name)["hits"]["hits"]
             assert (hit["_source"]["content"], len(client.indices.get(index=f"{name}*"))) == (text, 1)
             assert read_web_consent(elasticsearch_store(index=name)) is False
-            assert [one.passages for one in list_indexes("elasticsearch") if one.name == name] == [1]
-        drop_index(name, "elasticsearch")
+            assert [
+                one.passages
+                for one in (collection.summary() for collection in ElasticCollection.all())
+                if one.name == name
+            ] == [1]
+        ElasticCollection(name).drop()
         assert not client.indices.exists(index=f"{name}*", allow_no_indices=False)
 
     def test_that_fails_leaves_the_old_one(self, name: str, note: Path, client: Elasticsearch):
@@ -98,7 +102,7 @@ def test_shards_replicas_and_a_second_node_are_settings(
 
     made = client.indices.get_settings(index=name)[name]["settings"]["index"]
     assert (made["number_of_shards"], made["number_of_replicas"]) == ("2", "0")
-    store_web_choice(False, name, "elasticsearch")
+    ElasticCollection(name).keep_consent(False)
     assert [read_web_consent(elasticsearch_store(index=name)) for _ in range(4)] == [False] * 4
 
 
@@ -110,7 +114,7 @@ def test_a_missing_shard_is_no_smaller_index(name: str, note: Path, client: Elas
     mapping = elasticsearch_store(index=name)._custom_mapping
     client.indices.create(index=name, mappings=mapping, settings=lost, wait_for_active_shards="0", timeout="1s")
 
-    [listed] = [one for one in list_indexes("elasticsearch") if one.name == name]
+    [listed] = [one for one in (collection.summary() for collection in ElasticCollection.all()) if one.name == name]
 
     assert listed.passages is None
     assert "shard" in str(listed.problem)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from elasticsearch import Elasticsearch
 
+from prefrag.collections.elastic_collection import ElasticCollection
 from prefrag.evaluation.corpora import ensure_indexes
 from prefrag.indexing.report import Progress
 
@@ -27,11 +28,11 @@ def test_a_corpus_is_indexed_once(
     found: list[str] = []
     with Elasticsearch(elasticsearch_url) as client:
         try:
-            names = ensure_indexes(corpus, split=form == "jsonl", store="elasticsearch", on_progress=last.append)
+            names = ensure_indexes(corpus, split=form == "jsonl", kind=ElasticCollection, on_progress=last.append)
             found = [name for name in names if name is not None]
             assert [client.count(index=name)["count"] for name in found] == [2] * len(found)
             assert last[-1].written == 2 * len(found)
-            again = ensure_indexes(corpus, split=form == "jsonl", store="elasticsearch", on_progress=last.append)
+            again = ensure_indexes(corpus, split=form == "jsonl", kind=ElasticCollection, on_progress=last.append)
             assert (again, last[-1].written) == (names, 0)
         finally:
             client.options(ignore_status=404).indices.delete(index=",".join(found) or "none")

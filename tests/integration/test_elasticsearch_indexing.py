@@ -13,7 +13,7 @@ from haystack.errors import FilterError
 from haystack.utils import Secret
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-from prefrag.collections.index_list import drop_index, list_indexes, store_web_choice
+from prefrag.collections.elastic_collection import ElasticCollection
 from prefrag.collections.indexing import delete_documents, index, list_documents, prune
 from prefrag.collections.stores import ElasticsearchPassageStore, elasticsearch_store
 from prefrag.components.document_stores.elasticsearch.fields import KnownFields
@@ -47,7 +47,7 @@ def contents(client: Elasticsearch, name: str) -> dict[str, Any]:
 def test_letters_with_accents_are_found_however_they_are_written(tmp_path: Path, name: str) -> None:
     (tmp_path / "Ko\u0308penick.txt").write_text("A Bru\u0308cke and an o\ufb03ce.")
     (tmp_path / "c.jsonl").write_text(line("x", "Ko\u0308penick", "Another Bru\u0308cke."))
-    index([tmp_path], index=name, store="elasticsearch")
+    index([tmp_path], ElasticCollection(name))
 
     retriever = ElasticsearchMultiMatchRetriever(ElasticsearchDocumentStore(hosts=URL, index=name))
     for query in ("K\u00f6penick", "Ko\u0308penick", "br\u00fccke"):
@@ -63,7 +63,7 @@ def test_two_corpora_with_the_same_ids_keep_the_first(tmp_path: Path, name: str)
         (tmp_path / corpus).write_text(line("x", "A title", text) + line(corpus, "A title", text))
 
     for written in (3, 0):
-        report = index([tmp_path], index=name, store="elasticsearch")
+        report = index([tmp_path], ElasticCollection(name))
         assert (report.written, len(report.skipped)) == (written, 1)
         assert str(tmp_path / "a.jsonl") in report.skipped[0].reason
 
@@ -71,11 +71,11 @@ def test_two_corpora_with_the_same_ids_keep_the_first(tmp_path: Path, name: str)
 def test_a_corpus_with_a_title_key_of_its_own_is_not_written_twice(tmp_path: Path, name: str) -> None:
     (tmp_path / "c.jsonl").write_text(line("x", "A title", "Alpha.", title_key="mine"))
 
-    assert [index([tmp_path], index=name, store="elasticsearch").written for _ in range(2)] == [1, 0]
+    assert [index([tmp_path], ElasticCollection(name)).written for _ in range(2)] == [1, 0]
 
 
 def test_what_is_indexed_is_found_at_once_by_title_and_stem(folder: Path, name: str) -> None:
-    report = index([folder], store="elasticsearch", index=name)
+    report = index([folder], ElasticCollection(name))
 
     store = ElasticsearchDocumentStore(hosts=URL, index=name, api_key=Secret.from_token("x"), api_key_id=None)
     found = ElasticsearchMultiMatchRetriever(store, top_k=2).run(query="Karl's squares and churches")["documents"]
@@ -85,10 +85,10 @@ def test_what_is_indexed_is_found_at_once_by_title_and_stem(folder: Path, name: 
 
 
 def test_a_second_call_writes_nothing(folder: Path, name: str, client: Elasticsearch) -> None:
-    index([folder], store="elasticsearch", index=name)
+    index([folder], ElasticCollection(name))
     before = contents(client, name)
 
-    report = index([folder], store="elasticsearch", index=name)
+    report = index([folder], ElasticCollection(name))
 
     assert (report.written, report.unchanged, report.deleted) == (0, len(before), 0)
     assert contents(client, name) == before
@@ -97,29 +97,29 @@ def test_a_second_call_writes_nothing(folder: Path, name: str, client: Elasticse
 def test_changed_and_removed_files_and_lines_take_their_passages_with_them(
     folder: Path, name: str, client: Elasticsearch
 ) -> None:
-    index([folder], store="elasticsearch", index=name)
+    index([folder], ElasticCollection(name))
     (folder / "a.txt").write_text("Now short.")
     (folder / "b.txt").unlink()
     (folder / "c.jsonl").write_text(line("x", "Karl", "A changed text."))
 
-    report = index([folder], store="elasticsearch", index=name, prune=True)
+    report = index([folder], ElasticCollection(name), prune=True)
 
     assert sorted(source["content"] for source in contents(client, name).values()) == ["A changed text.", "Now short."]
     assert report.pruned == [str(folder / "b.txt")]
 
 
 def test_listing_and_deleting(folder: Path, name: str, client: Elasticsearch) -> None:
-    index([folder], store="elasticsearch", index=name)
+    index([folder], ElasticCollection(name))
     total = len(contents(client, name))
 
-    listed = list_documents(name, "elasticsearch")
+    listed = list_documents(ElasticCollection(name))
     assert [(Path(entry.path or "").name, entry.kind, entry.passages) for entry in listed] == [
         ("a.txt", "file", total - 3),
         ("b.txt", "file", 1),
         ("c.jsonl", "corpus", 2),
     ]
 
-    deletion = delete_documents(["x", str(folder / "a.txt"), "nothing"], store="elasticsearch", index=name)
+    deletion = delete_documents(["x", str(folder / "a.txt"), "nothing"], ElasticCollection(name))
     assert (deletion.passages, deletion.unknown) == (total - 2, ["nothing"])
     assert len(contents(client, name)) == 2
 
@@ -135,7 +135,7 @@ def test_a_passage_that_does_not_fit_the_mapping_is_named_and_the_others_written
         + line("d", "T", "Text.", when="some day", long="x" * 50_000)
     )
 
-    report = index([corpus], store="elasticsearch", index=name)
+    report = index([corpus], ElasticCollection(name))
 
     assert set(contents(client, name)) == {"a", "c", "d"}
     assert [(skipped.line, "year" in skipped.reason) for skipped in report.skipped] == [(2, True)]
@@ -153,10 +153,10 @@ def test_files_that_a_crash_left_half_written_are_repaired(
     with monkeypatch.context() as patch:
         patch.setattr(ElasticsearchPassageStore, "write", half)
         with pytest.raises(KeyboardInterrupt):
-            index([folder / "a.txt"], store="elasticsearch", index=name)
+            index([folder / "a.txt"], ElasticCollection(name))
     assert contents(client, name)
 
-    index([folder / "a.txt"], store="elasticsearch", index=name)
+    index([folder / "a.txt"], ElasticCollection(name))
 
     passages = contents(client, name).values()
     assert {passage["split_count"] for passage in passages} == {len(passages)}
@@ -166,7 +166,7 @@ def test_sources_can_be_split_over_two_indexes(tmp_path: Path, name: str, client
     corpus = tmp_path / "c.jsonl"
     corpus.write_text("".join(line(source, "T", "Text.", source=source) for source in ("local", "web", "both")))
 
-    index([corpus], store="elasticsearch", index=name, split_sources=True)
+    index([corpus], ElasticCollection(name), split_sources=True)
 
     assert set(contents(client, name)) == {"local", "both"}
     assert set(contents(client, f"{name}-web")) == {"web", "both"}
@@ -179,41 +179,41 @@ def test_more_passages_than_a_request_takes(
     corpus = tmp_path / "c.jsonl"
     corpus.write_text("".join(line(str(number), "T", f"Text {number}.") for number in range(1000)))
 
-    assert index([corpus], store="elasticsearch", index=name).written == 1000
-    assert index([corpus], store="elasticsearch", index=name).unchanged == 1000
+    assert index([corpus], ElasticCollection(name)).written == 1000
+    assert index([corpus], ElasticCollection(name)).unchanged == 1000
     corpus.with_name("stays.txt").touch()
     corpus.unlink()
-    assert prune(name, store="elasticsearch").deleted == 1000
+    assert prune(ElasticCollection(name)).deleted == 1000
 
 
 def test_an_index_of_another_making_is_refused(folder: Path, name: str, client: Elasticsearch) -> None:
     client.indices.create(index=name)
 
     with pytest.raises(ValueError, match="was not made by prefrag"):
-        index([folder], store="elasticsearch", index=name)
+        index([folder], ElasticCollection(name))
 
 
 def test_an_index_of_another_language_is_refused(folder: Path, name: str) -> None:
-    index([folder / "b.txt"], store="elasticsearch", index=name)
+    index([folder / "b.txt"], ElasticCollection(name))
 
     with pytest.raises(ValueError, match="made for 'english', not for 'german'"):
-        index([folder], store="elasticsearch", index=name, language="german")
+        index([folder], ElasticCollection(name), language="german")
 
 
 def test_a_language_without_an_analyzer_is_refused(folder: Path, name: str) -> None:
     with pytest.raises(DocumentStoreError, match="klingon"):
-        index([folder], store="elasticsearch", index=name, language="klingon")
+        index([folder], ElasticCollection(name), language="klingon")
 
 
 def test_listing_does_not_make_an_index(name: str, client: Elasticsearch) -> None:
     with pytest.raises(FileNotFoundError, match="prefrag index"):
-        list_documents(name, "elasticsearch")
+        list_documents(ElasticCollection(name))
     assert not client.indices.exists(index=name)
 
 
 def test_a_name_with_capitals_is_refused_with_one_that_works(folder: Path, name: str) -> None:
     with pytest.raises(ValueError, match="use 'mine'"):
-        index([folder], store="elasticsearch", index="Mine")
+        index([folder], ElasticCollection("Mine"))
 
 
 def test_the_variables_of_the_yaml_are_the_same(name: str) -> None:
@@ -229,7 +229,7 @@ def test_the_metadata_of_files_filters_as_in_the_embedded_index(folder: Path, na
     for file, day in (("a.txt", 1), ("b.txt", 2), ("sub/d.csv", 3)):
         noon = datetime(2024, 5, day, 12, tzinfo=UTC).timestamp()
         os.utime(folder / file, (noon, noon))
-    index([folder], index=name, store="elasticsearch")
+    index([folder], ElasticCollection(name))
     store = elasticsearch_store(URL, name)
 
     def found(field: str, operator: str, value: Any) -> set[str]:
@@ -249,43 +249,43 @@ def test_a_question_is_narrowed_and_the_list_says_what_a_file_says_of_itself(tmp
     for written in ("plans/2024-05-06 quay (draft).txt", "plans/quay.md", "mail/quay.txt"):
         (tmp_path / written).parent.mkdir(exist_ok=True)
         (tmp_path / written).write_text(f"The quay is mended. {written}")
-    index([tmp_path], index=name, store="elasticsearch")
+    index([tmp_path], ElasticCollection(name))
 
     retriever = ElasticsearchMultiMatchRetriever(ElasticsearchDocumentStore(hosts=URL, index=name))
     for wanted, found in (({"folders": ["plans"]}, 2), ({"kinds": [".txt"]}, 2), ({"since": "2024-05"}, 1)):
         filters = narrow_filters([retriever.document_store], wanted)
         assert len(retriever.run(query="quay", filters=filters)["documents"]) == found
-    listed = {one["name"]: one for one in describe_documents(name, shared=True)["documents"]}
+    listed = {one["name"]: one for one in describe_documents(ElasticCollection(name))["documents"]}
     draft = listed["2024-05-06 quay (draft).txt"]
     assert (draft["folder"], draft["standing"], draft["date_in"]) == ("plans", "draft", "name")
     assert "standing" not in listed["quay.md"]
 
 
 def test_files_that_are_gone_are_told(folder: Path, name: str) -> None:
-    index([folder], index=name, store="elasticsearch")
+    index([folder], ElasticCollection(name))
     (folder / "b.txt").unlink()
 
-    assert index([folder], index=name, store="elasticsearch").vanished == [str(folder / "b.txt")]
+    assert index([folder], ElasticCollection(name)).vanished == [str(folder / "b.txt")]
 
 
 def test_an_index_is_listed_and_dropped(folder: Path, name: str, client: Elasticsearch) -> None:
-    index([folder], index=name, store="elasticsearch")
-    store_web_choice(True, name, "elasticsearch")
+    index([folder], ElasticCollection(name))
+    ElasticCollection(name).keep_consent(True)
     foreign = f"{name}-foreign"
     client.indices.create(index=foreign)
     try:
-        listed = {entry.name: entry for entry in list_indexes("elasticsearch")}
+        listed = {entry.name: entry for entry in (collection.summary() for collection in ElasticCollection.all())}
 
         assert (listed[name].files, listed[name].web, listed[name].problem) == (3, True, None)
         assert listed[name].passages == client.count(index=name)["count"]
         assert foreign not in listed
         with pytest.raises(Missing, match="that prefrag made"):
-            drop_index(foreign, "elasticsearch")
+            ElasticCollection(foreign).drop()
     finally:
         client.indices.delete(index=foreign)
 
-    drop_index(name, "elasticsearch")
+    ElasticCollection(name).drop()
 
     assert not client.indices.exists(index=name)
     with pytest.raises(Missing):
-        drop_index(name, "elasticsearch")
+        ElasticCollection(name).drop()

@@ -3,7 +3,7 @@
 import pytest
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-from prefrag.collections.stores import open_passages
+from prefrag.collections.elastic_collection import ElasticCollection
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.components.retrievers.linked_retriever import LinkedRetriever
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
@@ -18,7 +18,7 @@ PASSAGES = {
 
 @pytest.fixture
 def store(name: str, store: ElasticsearchDocumentStore) -> ElasticsearchDocumentStore:
-    passages = open_passages("elasticsearch", name, make=True)
+    passages = ElasticCollection(name).passages(make=True)
     assert passages.write([document(title, text) for title, text in PASSAGES.items()]) == {}
     passages.finish()
     return store

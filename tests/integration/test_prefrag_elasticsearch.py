@@ -9,6 +9,8 @@ import pytest
 
 from prefrag import pipelines
 from prefrag.collections import indexing
+from prefrag.collections.elastic_collection import ElasticCollection
+from prefrag.collections.local_collection import LocalCollection
 from tests.pipelines.scripted import MODEL_JUDGE, answer, model, search, verdict
 
 QUESTION_COUNT = 100
@@ -19,8 +21,8 @@ def index(hotpotqa: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """HotpotQA's corpus in an Elasticsearch index and in an embedded one of the same name."""
     monkeypatch.setenv("PREFRAG_INDEX", name)
     corpus = hotpotqa / "corpus.jsonl"
-    indexing.index([corpus], index=name, store="elasticsearch")
-    indexing.index([corpus], index=name)
+    indexing.index([corpus], ElasticCollection(name))
+    indexing.index([corpus], LocalCollection(name))
     return name
 
 

@@ -18,7 +18,7 @@ from prefrag.collections.changes import shared_uploads
 from prefrag.collections.changes.rebuilding import rebuild_index
 from prefrag.collections.changes.shared_uploads import UPLOAD_INDEX, SharedChanges, change_shared, settle_shared_changes
 from prefrag.collections.changes.uploads import add_uploads
-from prefrag.collections.index_list import drop_index
+from prefrag.collections.elastic_collection import ElasticCollection
 from prefrag.collections.indexing import index, list_documents, prune
 from prefrag.file_lock import Busy
 from prefrag.server.access.key_index import KEY_INDEX
@@ -160,10 +160,10 @@ def test_what_one_server_has_taken_the_other_finds_lists_replaces_and_deletes(
     assert reply.json() == {"deleted": documents["long.txt"][1], "file": "deleted"}
     assert [*machines.listed()] == [*originals(cluster)] == ["tower.md"]
     # Uploads have no path on any machine, so they are not pruned.
-    assert prune(PRESS, store="elasticsearch").deleted == 0
-    assert [one.path for one in list_documents(PRESS, "elasticsearch")] == [f"upload:{PRESS}/tower.md"]
+    assert prune(ElasticCollection(PRESS)).deleted == 0
+    assert [one.path for one in list_documents(ElasticCollection(PRESS))] == [f"upload:{PRESS}/tower.md"]
     (tmp_path / "board.txt").write_text("The board.")
-    rebuild_index(PRESS, lambda new: index([tmp_path / "board.txt"], index=new, store="elasticsearch").written)
+    rebuild_index(PRESS, lambda new: index([tmp_path / "board.txt"], ElasticCollection(new)).written)
     assert [*machines.listed()] == ["board.txt", "tower.md"]
 
 
@@ -245,7 +245,7 @@ def test_a_change_whose_server_died_is_finished_or_undone_by_the_next(
         dying.setattr(where, step, Mock(side_effect=KeyboardInterrupt))
         dying.setattr(SharedChanges, "release", lambda self: self._over.set())
         with pytest.raises(KeyboardInterrupt):
-            add_uploads(PRESS, tmp_path, shared=True)
+            add_uploads(ElasticCollection(PRESS), tmp_path)
     with pytest.raises(Busy, match="still changing"), change_shared(PRESS, wait=0):
         pass
 
@@ -254,5 +254,5 @@ def test_a_change_whose_server_died_is_finished_or_undone_by_the_next(
     builder = "Bea" if decided else "Ada"
     assert machines.found(machines.second) == [f"Towers\n{builder} built the tower."]
     assert originals(cluster) == {"tower.md": TOWER.replace("Ada", builder).encode()}
-    drop_index(PRESS, "elasticsearch")
+    ElasticCollection(PRESS).drop()
     assert originals(cluster) == {}

@@ -8,7 +8,7 @@ import pytest
 from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 
-from prefrag.collections.stores import open_passages
+from prefrag.collections.elastic_collection import ElasticCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
@@ -25,7 +25,7 @@ PASSAGES = [
 
 
 def write(index: str, passages: list[Document]) -> None:
-    passage_store = open_passages("elasticsearch", index, make=True)
+    passage_store = ElasticCollection(index).passages(make=True)
     assert passage_store.write(passages) == {}
     passage_store.finish()
 
@@ -54,7 +54,7 @@ async def test_finds_what_the_texts_mention(name, store):
 def test_titles_come_and_go_with_their_passages(name, store):
     write(name, PASSAGES)
     write(name, [Document(id="upper", content="Renamed.", meta={"title": "Land ob der Enns"})])
-    passage_store = open_passages("elasticsearch", name)
+    passage_store = ElasticCollection(name).passages()
     passage_store.delete(["linz", "linz-rhine"])
     passage_store.finish()
     retriever = TitleMentionRetriever(store)
@@ -63,7 +63,7 @@ def test_titles_come_and_go_with_their_passages(name, store):
 
 def test_the_key_is_no_metadata_of_the_passages(name, store):
     write(name, PASSAGES)
-    passage_store = open_passages("elasticsearch", name)
+    passage_store = ElasticCollection(name).passages()
     assert passage_store.by_id(["linz"])["linz"].meta == PASSAGES[1].meta
     assert ElasticsearchMultiMatchRetriever(store).run(query="steel")["documents"][0].meta == PASSAGES[1].meta
 

@@ -7,6 +7,7 @@ from haystack.components.embedders import OpenAIDocumentEmbedder
 from haystack.utils import Secret
 
 from prefrag.collections.embedding import embed_index
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.generators.model_host import RemoteModelRefused
 from prefrag.pipelines import RunFailed, ask, load
 from tests.pipelines.scripted import answer, model, retriever, scripted, search, verdict
@@ -157,4 +158,4 @@ def test_passages_are_not_embedded_on_another_machine_either(monkeypatch: pytest
     embedder = OpenAIDocumentEmbedder(api_key=Secret.from_token("none"))
 
     with pytest.raises(RemoteModelRefused, match=r"api\.openai\.com"):
-        embed_index("demo", embedder=embedder)
+        embed_index(LocalCollection("demo"), embedder=embedder)

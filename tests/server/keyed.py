@@ -12,6 +12,7 @@ from haystack import Document
 from starlette.testclient import TestClient
 
 from prefrag.collections.changes.uploads import add_uploads
+from prefrag.collections.collection import Collection
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.indexing.report import IndexReport
 from prefrag.pipelines.loading import YAML_PIPELINES, read_block
@@ -109,6 +110,6 @@ def _ask_with_key_of(client: Any) -> Iterator[None]:
         yield
 
 
-def index_here(self: Any, collection: str, incoming: Path, shared: bool = False) -> IndexReport:
+def index_here(self: Any, collection: Collection, incoming: Path) -> IndexReport:
     """Index in this process, because another process takes seconds to start."""
-    return add_uploads(collection, incoming, shared=shared)
+    return add_uploads(collection, incoming)

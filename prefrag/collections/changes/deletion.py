@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 from haystack.document_stores.types import DocumentStore
 
-from prefrag.collections.changes.journal import settle_changes
+from prefrag.collections.collection import Collection
 from prefrag.collections.corpora import contains_id, read_ids
-from prefrag.collections.stores import UPLOADED, PassageStore, is_there, open_passages, origin_of
-from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX
+from prefrag.collections.local_collection import LocalCollection
+from prefrag.collections.opening import passages_of
+from prefrag.collections.stores import UPLOADED, PassageStore, is_there, origin_of
 from prefrag.errors import BadInput
 from prefrag.indexing.discovery import printable, real_path
 from prefrag.indexing.report import Deletion, IndexReport, OnPlan, PrunePlan, Skipped
@@ -21,16 +22,14 @@ from prefrag.indexing.report import Deletion, IndexReport, OnPlan, PrunePlan, Sk
 _PATHS_A_LOOKUP = 200
 
 
-def delete_documents(
-    targets: Iterable[str], *, index: str = DEFAULT_INDEX, store: str | DocumentStore = "tantivy"
-) -> Deletion:
-    """Delete passages from an index. The files themselves stay on the disk.
+def delete_documents(targets: Iterable[str], collection: Collection | DocumentStore = LocalCollection()) -> Deletion:
+    """Delete passages from a collection, or from any document store. The files themselves stay on the disk.
 
     A target is the id of a passage, or the path of a file, a corpus or a folder. A folder stands for everything that
     was indexed below it. The path need not exist any more. Returns the number of deleted passages, and the targets for
     which no passage was found. Raises :class:`BadInput` and deletes nothing if a target is empty, `.`, `..` or `/`.
     """
-    passages = open_passages(store, index, change=True)
+    passages = passages_of(collection, change=True)
     found = find_passages(passages, list(dict.fromkeys(targets)))
     ids = set().union(*found.values())
     passages.delete_in_batches(ids)
@@ -39,11 +38,7 @@ def delete_documents(
 
 
 def prune(
-    index: str = DEFAULT_INDEX,
-    *,
-    store: str | DocumentStore = "tantivy",
-    on_plan: OnPlan | None = None,
-    dry_run: bool = False,
+    collection: Collection | DocumentStore = LocalCollection(), *, on_plan: OnPlan | None = None, dry_run: bool = False
 ) -> IndexReport:
     """Delete the passages of files that no longer exist, and of lines that were removed from a corpus.
 
@@ -54,10 +49,10 @@ def prune(
     """
     started = time.perf_counter()
     report = IndexReport()
-    if store == "tantivy":
+    if isinstance(collection, Collection):
         # First finish interrupted uploads. Until then, an uploaded file is not where the index expects it.
-        settle_changes(index)
-    passages = open_passages(store, index, change=True)
+        collection.settle()
+    passages = passages_of(collection, change=True)
     prune_passages(passages, report, on_plan=on_plan, dry_run=dry_run)
     passages.finish()
     report.seconds = time.perf_counter() - started

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from prefrag.collections.changes.deletion import delete_documents, select_below
 from prefrag.collections.indexing import index
-from prefrag.collections.stores import is_there, open_passages
+from prefrag.collections.local_collection import LocalCollection
+from prefrag.collections.stores import is_there
 from prefrag.indexing.discovery import OTHER_KIND, is_corpus, printable, real_path
 from prefrag.indexing.report import IndexReport, OnProgress
 from prefrag.settings import settings
@@ -32,7 +33,11 @@ def is_mounted(drive: str, drives: Drives) -> bool:
 
 
 def follow_changes(
-    collection: str, folder: Path, changed: Iterable[str], drives: Drives, on_progress: OnProgress | None = None
+    collection: LocalCollection,
+    folder: Path,
+    changed: Iterable[str],
+    drives: Drives,
+    on_progress: OnProgress | None = None,
 ) -> IndexReport:
     """Index the new and changed files of a folder, and delete missing files from the index.
 
@@ -50,7 +55,7 @@ def follow_changes(
         prunes = _holds_known_file(collection, folder) if is_whole else any(map(_is_corpus, there))
         prunes = prunes and all(is_mounted(drive, drives) for drive in drives)
         links = settings.follow_links
-        report = index(there, index=collection, prune=prunes, on_progress=on_progress, top=folder, links=links)
+        report = index(there, collection, prune=prunes, on_progress=on_progress, top=folder, links=links)
         report.skipped = [each for each in report.skipped if each.reason != OTHER_KIND]
     # Check the drives only now: a drive that is still mounted was also mounted when its files were looked for above.
     lost = tuple(drive.rstrip(os.sep) + os.sep for drive in drives if not is_mounted(drive, drives))
@@ -58,7 +63,7 @@ def follow_changes(
     # A path that leads out of the folder through a link is not deleted from the index.
     real = {path: printable(real_path(path)) for path in gone}
     if outdated := [each for each in real.values() if below(each) and not f"{each}{os.sep}".startswith(lost)]:
-        report.deleted += delete_documents(outdated, index=collection).passages
+        report.deleted += delete_documents(outdated, collection).passages
     return report
 
 
@@ -72,8 +77,8 @@ def _is_corpus(path: str) -> bool:
     return os.path.isfile(path) and is_corpus(Path(path))
 
 
-def _holds_known_file(collection: str, folder: Path) -> bool:
+def _holds_known_file(collection: LocalCollection, folder: Path) -> bool:
     """Check whether any indexed file of the folder exists. If not, another drive, or none, may now be mounted there."""
     below = select_below([str(folder)])
-    known = [path for _, path in open_passages("tantivy", collection).count_origins() if path and below(path)]
+    known = [path for _, path in collection.passages().count_origins() if path and below(path)]
     return any(map(is_there, known))

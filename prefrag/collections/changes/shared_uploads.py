@@ -20,13 +20,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 
 from prefrag.collections import stores
 from prefrag.collections.changes.journal import WAIT_SECONDS
+from prefrag.collections.collection import Room
 from prefrag.file_lock import Busy
 
 # Imported only by type checkers. The client is slow to import, and most servers that import this module do not use it.
@@ -57,15 +58,6 @@ _BEAT_SECONDS = 3.0
 _POLL_SECONDS = 0.1
 _LOST_LOCK = "The change paused for too long, so another server may have begun a change: try again."
 _Version = Mapping[str, Any]
-
-
-class Room(NamedTuple):
-    """How much has been uploaded, to compare with the limits of uploads."""
-
-    files: int  # in one collection
-    bytes: int  # in one collection
-    collections: int  # the number of all collections that uploads have made
-    is_there: bool  # whether this collection has an index
 
 
 class SharedChanges:
@@ -126,7 +118,7 @@ class SharedChanges:
     def open(self) -> stores.PassageStore:
         """Open the passages of the index. An index that does not exist counts as empty."""
         try:
-            return stores.open_passages("elasticsearch", self._collection, change=True)
+            return stores.open_elasticsearch(self._collection)
         except FileNotFoundError:
             from haystack.document_stores.in_memory import InMemoryDocumentStore
 
@@ -290,7 +282,7 @@ class SharedChanges:
             mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language or "english")
             meta = {"prefrag_web": False, MADE_BY_UPLOAD: True}
             stores.make_index(self._client, self._collection, {**mapping, "_meta": meta})
-        with closing(stores.open_passages("elasticsearch", self._collection, change=True)) as store:
+        with closing(stores.open_elasticsearch(self._collection)) as store:
             for start in range(0, len(written), store.batch):
                 self._check()
                 refused |= store.write(written[start : start + store.batch])

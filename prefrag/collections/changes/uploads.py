@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 from haystack import Document
 
-from prefrag.collections.changes.journal import LocalChanges, change_collection, list_arrived
-from prefrag.collections.changes.shared_uploads import SharedChanges, change_shared
+from prefrag.collections.changes.journal import list_arrived
+from prefrag.collections.collection import Collection
 from prefrag.collections.corpora import index_corpus, readable_ids
 from prefrag.collections.files import index_files
 from prefrag.collections.stores import ORIGIN_FIELDS, PassageStore, origin_of
@@ -18,19 +18,14 @@ from prefrag.indexing.discovery import FoundFile, find_files
 from prefrag.indexing.report import IndexReport, Skipped, Tally
 
 
-def change_documents(collection: str, shared: bool) -> AbstractContextManager[LocalChanges | SharedChanges]:
-    """Lock a collection against changes by others. A ``shared`` collection is in Elasticsearch, others are local."""
-    return change_shared(collection) if shared else change_collection(collection)
-
-
-def add_uploads(collection: str, incoming: Path, language: str | None = None, shared: bool = False) -> IndexReport:
+def add_uploads(collection: Collection, incoming: Path, language: str | None = None) -> IndexReport:
     """Index the readable files of a folder, and move them to the folder of a collection. On failure, nothing changes.
 
-    ``incoming`` is a folder from `make_incoming`. A ``shared`` collection is in Elasticsearch. If a file is skipped, an
-    earlier upload with the same name stays.
+    ``incoming`` is a folder from `make_incoming`. ``language`` is the language of a new collection. If a file is
+    skipped, an earlier upload with the same name stays.
     """
     report = IndexReport()
-    with change_documents(collection, shared) as changes:
+    with collection.change() as changes:
         with closing(changes.open()) as stored:
             pending = PendingChanges(stored)
             taken = _collect(pending, incoming, changes.folder, report)

@@ -8,7 +8,7 @@ import pytest
 from haystack import Document
 
 from prefrag.collections.indexing import delete_documents, index, list_documents, prune
-from prefrag.collections.stores import open_passages
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.errors import BadInput
 from prefrag.indexing.report import PrunePlan
 from tests.for_each import for_each
@@ -105,9 +105,9 @@ class TestPrune:
 
     def test_needs_an_index_of_ones_own(self) -> None:
         with pytest.raises(FileNotFoundError, match="prefrag index"):
-            prune("nothing")
+            prune(LocalCollection("nothing"))
         with pytest.raises(ValueError, match="demo"):
-            prune("demo")
+            prune(LocalCollection("demo"))
 
     def test_takes_out_a_corpus_that_is_gone_from_both_indexes(self, make: Make) -> None:
         corpus = make("c.jsonl", line("a", source="both"))
@@ -154,7 +154,9 @@ class TestPrune:
     def test_leaves_what_was_uploaded_to_several_servers_or_written_by_hand_which_is_no_file(self, make: Make) -> None:
         index([make("a.txt", "A file.")])
         uploaded = {"file_path": "upload:default/b.txt", "file_hash": "1", "split_count": 1}
-        open_passages("tantivy").write([Document(id="b", content="B.", meta=uploaded), Document(content="By hand.")])
+        LocalCollection().passages().write(
+            [Document(id="b", content="B.", meta=uploaded), Document(content="By hand.")]
+        )
         report = prune()
         assert (report.deleted, report.skipped, texts()) == (0, [], ["A file.", "B.", "By hand."])
 

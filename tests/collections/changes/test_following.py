@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from prefrag.collections.changes.following import Drives, find_drives, follow_changes, is_mounted
-from prefrag.collections.folder_collection import find_collection
 from prefrag.collections.indexing import list_documents
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.indexing.report import IndexReport
 from tests.indexing.samples import Make, line
@@ -26,11 +26,11 @@ def docs(make: Make) -> Path:
 
 def follow(folder: Path, *changed: str, drives: Drives | None = None) -> IndexReport:
     paths = [str(folder / each) for each in changed or [""]]
-    return follow_changes(find_collection(folder), folder, paths, drives or find_drives(folder))
+    return follow_changes(LocalCollection.of_folder(folder), folder, paths, drives or find_drives(folder))
 
 
 def held(folder: Path, collection: str = "docs") -> list[str]:
-    return sorted(os.path.relpath(str(each.path), folder) for each in list_documents(collection))
+    return sorted(os.path.relpath(str(each.path), folder) for each in list_documents(LocalCollection(collection)))
 
 
 def test_the_whole_folder_is_read_first_and_what_has_gone_meanwhile_is_deleted(docs: Path):

@@ -17,14 +17,13 @@ from benchmarks.killed_uploads import kill_series
 from prefrag.collections.changes import journal
 from prefrag.collections.changes.journal import make_incoming, settle_all_changes, settle_changes, uploads_folder
 from prefrag.collections.changes.uploads import add_uploads
-from prefrag.collections.index_list import drop_index
 from prefrag.collections.indexing import prune
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import DiskFull
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
 from prefrag.indexing.file_conversion import fingerprint
 from prefrag.indexing.report import IndexReport
-from prefrag.server.library.uploads import delete_upload, list_uploads
 from tests.full_disk import files_of_at_most, say_full
 
 BEFORE = {"keep.txt": "The old board.", "rows.jsonl": '{"id": "1", "text": "One."}\n{"id": "2", "text": "Two."}\n'}
@@ -39,12 +38,12 @@ def upload(files: dict[str, str]) -> IndexReport:
     with make_incoming("maps") as incoming:
         for name, text in files.items():
             (incoming / name).write_text(text, encoding="utf-8")
-        return add_uploads("maps", incoming)
+        return add_uploads(LocalCollection("maps"), incoming)
 
 
 def delete() -> None:
-    [document] = [each.id for each in list_uploads("maps") if str(each.entry.path).endswith("keep.txt")]
-    delete_upload("maps", document)
+    [document] = [each.id for each in LocalCollection("maps").documents() if str(each.entry.path).endswith("keep.txt")]
+    LocalCollection("maps").delete_document(document)
 
 
 def held() -> dict[str, str]:
@@ -119,7 +118,7 @@ def dying(step: int) -> Iterator[list[str]]:
         (BEFORE, lambda: upload(AFTER), AFTER),
         (BEFORE, lambda: upload(BEFORE), BEFORE),
         (BEFORE, delete, {"rows.jsonl": BEFORE["rows.jsonl"]}),
-        (BEFORE, lambda: drop_index("maps"), {}),
+        (BEFORE, lambda: LocalCollection("maps").drop(), {}),
     ],
     ids=["new", "replaced", "unchanged", "deleted", "dropped"],
 )
@@ -162,7 +161,7 @@ def test_a_server_that_is_killed_with_all_its_processes_starts_with_whole_change
 
 
 def test_a_change_ends_with_the_next_change_of_its_collection_or_with_a_pruning() -> None:
-    for end in (lambda: upload({"more.txt": "More."}), lambda: prune("maps")):
+    for end in (lambda: upload({"more.txt": "More."}), lambda: prune(LocalCollection("maps"))):
         upload(BEFORE)
         with dying(1_000), mock.patch.object(journal, "_finish", side_effect=Killed), pytest.raises(Killed):
             upload(AFTER)
@@ -195,7 +194,7 @@ def test_a_full_disk_at_any_step_leaves_what_was_there_and_says_so(
                 (incoming / name).write_text(text, encoding="utf-8")
             (incoming / "large.txt").write_text("".join(f"Tower {number}. " for number in range(5_000)))
             with fault, pytest.raises(DiskFull, match="disk is full") as failed:
-                add_uploads("maps", incoming)
+                add_uploads(LocalCollection("maps"), incoming)
         assert failed.value.http_status == 507
         assert held() == before
 

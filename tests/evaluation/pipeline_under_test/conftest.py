@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from prefrag.collections.collection import Collection
 from tests.evaluation.pipeline_under_test.lighthouse import BOTH, BUILDER, LIGHTHOUSE, QUESTION, jsonl
 
 
@@ -25,8 +26,8 @@ def stores(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     make, stores = corpora.ensure_indexes, []
 
-    def made(*arguments: Any, store: str = "tantivy", **settings: Any) -> corpora.CorpusIndexes:
-        stores.append(store)
+    def made(*arguments: Any, kind: type[Collection], **settings: Any) -> corpora.CorpusIndexes:
+        stores.append(kind.store)
         return make(*arguments, **settings)
 
     monkeypatch.setattr(corpora, "ensure_indexes", made)

@@ -37,7 +37,9 @@ class TestCorpora:
     @for_each("name", "dr_rag_cfs_dense", "prefrag_hybrid")
     def test_another_model_embeds_them_and_the_queries(self, corpus: Path, monkeypatch: pytest.MonkeyPatch, name: str):
         embedded: list[tuple[str, str]] = []
-        monkeypatch.setattr(embedding, "embed_index", lambda index, model: embedded.append((index, model)))
+        monkeypatch.setattr(
+            embedding, "embed_index", lambda collection, model: embedded.append((collection.name, model))
+        )
 
         ready = setup(name, corpus=corpus, embedder="/models/mini")
 

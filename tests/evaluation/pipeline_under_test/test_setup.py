@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from prefrag import evaluation
+from prefrag.collections.elastic_collection import ElasticCollection
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.evaluation.datasets import load_questions
 from prefrag.evaluation.pipeline_under_test.part_files import digest_prompts
 from prefrag.pipelines import load
@@ -150,8 +152,8 @@ class TestCorpora:
             ready = setup(name, corpus=corpus, store="elasticsearch", **SERVER)
             ready.gold_missing(load_questions(dev))
 
-            local, web = ("elasticsearch", ready.local), ("tantivy", ready.second)
-            archive = ("elasticsearch", ready.second)
+            local, web = ElasticCollection(ready.local), LocalCollection(ready.second)
+            archive = ElasticCollection(ready.second)
             assert (
                 set(searched)
                 == {"prefrag": {local, web}, "prefrag_three_sources": {local, archive, web}, "vanilla_local": {local}}[

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from prefrag.collections.index_list import drop_index
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.pipelines.loading import YAML_PIPELINES, Pipeline, find, read, read_block
 from prefrag.server.chat import served_pipelines
@@ -239,7 +239,9 @@ class TestIndex:
         assert str(index) in found["mine"].details
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("remove", [shutil.rmtree, lambda path: drop_index(path.name)], ids=["removed", "dropped"])
+    @pytest.mark.parametrize(
+        "remove", [shutil.rmtree, lambda path: LocalCollection(path.name).drop()], ids=["removed", "dropped"]
+    )
     def test_that_vanishes_under_the_server_is_reported_and_nothing_takes_its_place(
         self, index: Path, remove: Callable[[Path], None]
     ):

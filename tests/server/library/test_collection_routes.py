@@ -22,6 +22,8 @@ from prefrag import pipelines
 from prefrag.collections import indexing
 from prefrag.collections.changes import journal
 from prefrag.collections.changes.uploads import add_uploads
+from prefrag.collections.collection import Collection
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.collections.stores import index_lock
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
@@ -81,7 +83,7 @@ def client(tower: tuple[Any, Path]) -> Iterator[Client]:
 
 def kept(collection: str) -> dict[str, str]:
     """The uploaded files of a collection, with their texts."""
-    folder = uploads.uploads_folder(collection)
+    folder = LocalCollection(collection).uploads
     return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} if folder.exists() else {}
 
 
@@ -90,7 +92,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Ev
     """Two events: the indexing of an upload has begun, and it may end."""
     begun, may_end = threading.Event(), threading.Event()
 
-    def wait(self: Any, collection: str, incoming: Path, shared: bool) -> Any:
+    def wait(self: Any, collection: Collection, incoming: Path) -> Any:
         begun.set()
         assert may_end.wait(30)
         return add_uploads(collection, incoming)
@@ -151,7 +153,7 @@ class TestList:
         for name, text in {"a.txt": "One.", "letters/2024/b.txt": "Two.", "letters/empty.txt": ""}.items():
             (tmp_path / "own" / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / "own" / name).write_text(text, encoding="utf-8")
-        indexing.index([tmp_path / "own"], index="own")
+        indexing.index([tmp_path / "own"], LocalCollection("own"))
 
         response = client.get("/collections/own/documents")
 
@@ -236,7 +238,7 @@ class TestOpen:
 
     def test_says_that_the_file_has_changed_or_is_gone(self, client: Client):
         client.upload("default", tower_md=TOWER)
-        route, file = client.document("default", "tower.md"), uploads.uploads_folder("default") / "tower.md"
+        route, file = client.document("default", "tower.md"), LocalCollection().uploads / "tower.md"
 
         file.write_text("# Other", encoding="utf-8")
         assert client.get(route).json()["file"] == "changed"
@@ -549,7 +551,7 @@ class TestRoom:
         keys = {name: add_key(name) for name in ("ada", "bob")}
         begun, may_end = threading.Semaphore(0), threading.Event()
 
-        def wait(name: str, shared: bool) -> dict[str, Any]:
+        def wait(collection: Collection) -> dict[str, Any]:
             begun.release()
             assert may_end.wait(30)
             return {}
@@ -646,7 +648,7 @@ class TestLeaving:
 def test_a_server_that_stops_takes_back_what_is_not_indexed(tower: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch):
     begun, stopped = threading.Event(), threading.Event()
 
-    def wait(self: Any, collection: str, incoming: Path, shared: bool) -> Any:
+    def wait(self: Any, collection: Collection, incoming: Path) -> Any:
         begun.set()
         assert stopped.wait(30)
         raise IndexingFailed("The indexing broke off.", 500)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from prefrag import pipelines
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.parts import find_stores
 from prefrag.components.sources.retrieval_source import RetrievalSource
@@ -17,7 +18,7 @@ from prefrag.errors import BadInput
 from prefrag.server.access.keys import ANYONE, Access, current_access
 from prefrag.server.library import collection_pipelines
 from prefrag.server.library.collection_pipelines import CollectionPipelines
-from prefrag.server.library.collections import NoSuchCollection, check_collection, existing_collections, is_listed
+from prefrag.server.library.collections import NoSuchCollection, check_collection, is_listed, searchable_collections
 from tests.for_each import for_each
 from tests.pipelines.scripted import answer, retriever, search, verdict
 from tests.server.keyed import Client, in_shared_application, make_index, serving, write_pipeline
@@ -55,16 +56,20 @@ class TestWhichMayBeNamed:
         self, monkeypatch: pytest.MonkeyPatch
     ):
         check_collection("default")
-        assert existing_collections() == ["default"]
+        assert [collection.name for collection in searchable_collections(LocalCollection)] == ["default"]
         with pytest.raises(NoSuchCollection):
             check_collection("maps")
         monkeypatch.setenv("PREFRAG_COLLECTIONS", " maps, not-there-yet,")
-        assert existing_collections() == ["default", "maps"]
+        assert [collection.name for collection in searchable_collections(LocalCollection)] == ["default", "maps"]
         assert is_listed("not-there-yet")
         assert not is_listed("secret")
         for every in ("all", "*", "maps,all"):
             monkeypatch.setenv("PREFRAG_COLLECTIONS", every)
-            assert existing_collections() == ["default", "maps", "secret"]
+            assert [collection.name for collection in searchable_collections(LocalCollection)] == [
+                "default",
+                "maps",
+                "secret",
+            ]
 
     @pytest.mark.parametrize("name", ["demo", "demo-web", "maps-web", "stand-in", "../maps", "", ".hidden"])
     def test_what_stands_in_for_the_web_is_none_of_all(self, monkeypatch: pytest.MonkeyPatch, name: str):
@@ -74,7 +79,11 @@ class TestWhichMayBeNamed:
         monkeypatch.setenv("PREFRAG_COLLECTIONS", "all")
 
         assert not is_listed(name)
-        assert existing_collections() == ["default", "maps", "secret"]
+        assert [collection.name for collection in searchable_collections(LocalCollection)] == [
+            "default",
+            "maps",
+            "secret",
+        ]
 
     def test_what_stands_in_by_the_yaml_is_none_of_all_either(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         settings = {"search": retriever({}, "web"), "index": "maps"}
@@ -94,7 +103,7 @@ class TestWhichMayBeNamed:
 
         monkeypatch.setenv("PREFRAG_COLLECTIONS", "all")
         current_access.set(Access("ada", frozenset({"maps"})))
-        assert existing_collections() == ["maps"]
+        assert [collection.name for collection in searchable_collections(LocalCollection)] == ["maps"]
         with pytest.raises(NoSuchCollection):
             check_collection("default")
 

@@ -9,6 +9,7 @@ from unittest import mock
 import pytest
 from watchfiles import Change
 
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.errors import PrefragError
 from prefrag.indexing.report import IndexReport
 from prefrag.server.library import followed_folder
@@ -124,5 +125,5 @@ def test_only_a_server_that_was_given_a_folder_follows_one(tmp_path: Path, monke
     followed = FollowedFolder.offered(mock.Mock())
 
     assert followed is not None
-    assert followed.collection == "own"
+    assert followed.collection == LocalCollection("own")
     assert FOLDER_VARIABLE not in os.environ

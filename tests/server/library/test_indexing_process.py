@@ -16,6 +16,7 @@ from prefrag.collections import indexing
 from prefrag.collections.changes import journal
 from prefrag.collections.changes.journal import change_collection, make_incoming, uploads_folder
 from prefrag.collections.changes.uploads import add_uploads
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.indexing.report import IndexReport, Skipped
 from prefrag.server.library import indexing_process
@@ -33,7 +34,7 @@ def upload(collection: str, index: Callable[..., Any], **files: str) -> Any:
     with make_incoming("fresh") as incoming:
         for name, text in files.items():
             (incoming / name.replace("_", ".")).write_text(text, encoding="utf-8")
-        return index(collection, incoming)
+        return index(LocalCollection(collection), incoming)
 
 
 def test_writes_its_report_or_why_it_failed_with_the_status():
@@ -80,7 +81,7 @@ def test_what_a_process_had_committed_when_it_died_is_finished(
     def die() -> str:
         [incoming] = uploads_folder("fresh").parent.glob(".incoming-fresh-*")
         with mock.patch.object(journal, "_settle_changes"):
-            add_uploads("fresh", incoming)
+            add_uploads(LocalCollection("fresh"), incoming)
         return ""
 
     monkeypatch.setattr(
@@ -141,7 +142,7 @@ def test_ends_when_its_orders_end_whatever_it_does(process: IndexingProcesses):
 
     # The input is closed while the process waits for the collection, as when the server ends.
     with change_collection("fresh"):
-        running.stdin.write(json.dumps({"collection": "fresh", "incoming": "nowhere"}) + "\n")
+        running.stdin.write(json.dumps({"collection": "fresh", "store": "tantivy", "incoming": "nowhere"}) + "\n")
         running.stdin.close()
 
         assert running.wait(10) == 0
@@ -208,7 +209,7 @@ def test_a_new_index_has_the_language_of_the_one_that_is_served(tmp_path: Path, 
     (tmp_path / "tower.md").write_text("Die T\u00fcrme.", encoding="utf-8")
     monkeypatch.setenv("PREFRAG_INDEX", "deutsch")
     upload("before", index_files, tower_md="Die T\u00fcrme.")
-    indexing.index([tmp_path / "tower.md"], index="deutsch", language="german")
+    indexing.index([tmp_path / "tower.md"], LocalCollection("deutsch"), language="german")
     upload("after", index_files, tower_md="Die T\u00fcrme.")
 
     assert TantivyDocumentStore(index="before", language="english").count_documents() == 1

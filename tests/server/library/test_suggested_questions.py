@@ -8,6 +8,7 @@ import pytest
 from haystack import Document
 
 from prefrag import pipelines
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.reader.extractive_reader import Candidate, ExtractiveReader
 from prefrag.server.library import suggested_questions
@@ -52,11 +53,11 @@ def test_what_another_document_answers_or_is_not_current_is_not_suggested(tmp_pa
 
 
 def test_a_collection_waits_for_its_turn_once_however_often_it_is_asked(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(suggested_questions, "index_version", lambda _: (Path(), 1))
+    monkeypatch.setattr(LocalCollection, "version", 1)
     monkeypatch.setattr(suggested_questions, "_PAUSE", 0.0)
     with patch.object(suggested_questions, "Thread") as thread:
         suggested = SuggestedQuestions(lambda: {"prefrag": pipelines.load("prefrag")})
-        assert [suggested.find("mine")["pending"] for _ in range(3)] == [True] * 3
+        assert [suggested.find(LocalCollection("mine"))["pending"] for _ in range(3)] == [True] * 3
     assert thread.call_count == 1
 
 

@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 
 from prefrag.collections import indexing
 from prefrag.collections.changes.journal import change_collection, uploads_folder
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.server.library import uploads
-from prefrag.server.library.uploads import delete_upload, list_uploads, read_name, receive_files
+from prefrag.server.library.uploads import read_name, receive_files
 from tests.for_each import for_each
 from tests.indexes import index_of
 
@@ -174,7 +175,7 @@ def make_index(*paths: tuple[str, str] | None) -> None:
 
 
 def names() -> dict[str, int]:
-    return {str(each.entry.path): each.entry.passages for each in list_uploads("maps")}
+    return {str(each.entry.path): each.entry.passages for each in LocalCollection("maps").documents()}
 
 
 @pytest.mark.parametrize("more", [[], [None], [("file_path", LONG)]])
@@ -183,7 +184,9 @@ def test_names_every_file_and_corpus_with_its_passages(more: list[tuple[str, str
 
     expected = {"/srv/a.md": 2, "/srv/b.jsonl": 1} | {path[1]: 1 for path in more if path}
     assert names() == expected
-    assert expected == {entry.path: entry.passages for entry in indexing.list_documents("maps") if entry.path}
+    assert expected == {
+        entry.path: entry.passages for entry in indexing.list_documents(LocalCollection("maps")) if entry.path
+    }
 
 
 def test_reads_no_passage_where_the_terms_suffice_and_forgets_what_was_deleted(monkeypatch: pytest.MonkeyPatch):
@@ -208,23 +211,23 @@ def test_reports_an_index_that_was_cut_after_it_was_listed(kind: str):
 
 def test_gives_ids_that_stay_and_tell_no_path():
     make_index(("file_path", "/srv/a.md"), ("corpus", "/srv/a.md"))
-    before = [each.id for each in list_uploads("maps")]
+    before = [each.id for each in LocalCollection("maps").documents()]
     TantivyDocumentStore(index="maps").write_documents([Document(id="new", content="y")])
 
-    assert [each.id for each in list_uploads("maps")] == before
+    assert [each.id for each in LocalCollection("maps").documents()] == before
     assert len(set(before)) == 2
     assert all("srv" not in each for each in before)
 
 
 def test_a_passage_whose_id_is_a_path_is_not_deleted_for_the_file(tmp_path: Path):
     (tmp_path / "a.md").write_text("The tower.", encoding="utf-8")
-    indexing.index([tmp_path / "a.md"], index="maps")
+    indexing.index([tmp_path / "a.md"], LocalCollection("maps"))
     path = str((tmp_path / "a.md").resolve())
     TantivyDocumentStore(index="maps").write_documents([Document(id=path, content="y")])
 
-    [document] = list_uploads("maps")
+    [document] = LocalCollection("maps").documents()
 
-    assert delete_upload("maps", document.id) == (1, document)
+    assert LocalCollection("maps").delete_document(document.id) == (1, document)
     assert not document.uploaded
     assert TantivyDocumentStore(index="maps").count_documents() == 1
 

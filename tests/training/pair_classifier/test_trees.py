@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import prefrag.training.pair_classifier.trees
 from prefrag.cli.main import train
 from prefrag.collections import indexing
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.loop.question_as_query import QuestionAsQuery
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier
@@ -197,7 +198,7 @@ def test_the_command_reports_the_results(dataset: Dataset, trained: Training[Rec
 @pytest.mark.parametrize("corpus", [None, "rivers"], ids=["file", "index"])
 def test_the_command_trains_on_a_file_and_on_an_index(dataset: Dataset, tmp_path: Path, corpus: str | None):
     if corpus:
-        indexing.index([dataset.corpus], index=corpus)
+        indexing.index([dataset.corpus], LocalCollection(corpus))
     file = tmp_path / "trees.json"
 
     called = CliRunner().invoke(
@@ -216,7 +217,7 @@ def test_a_gold_passage_that_the_index_lacks_is_named(
 ):
     monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))
     (tmp_path / "few.jsonl").write_text('{"id": "Belbaden", "title": "B", "text": "b"}\n', encoding="utf-8")
-    indexing.index([tmp_path / "few.jsonl"], index="few")
+    indexing.index([tmp_path / "few.jsonl"], LocalCollection("few"))
 
     with pytest.raises(ValueError, match=r"index 'few' lacks 59 gold passages"):
         train_pairs([Dataset.parse(f"{dataset.questions}:few")], tmp_path / "trees.json")

@@ -5,8 +5,9 @@ import shutil
 import pytest
 from haystack.document_stores.errors import DocumentStoreError
 
-from prefrag.collections.index_list import drop_index, list_indexes, store_web_choice, summarise_index
+from prefrag.collections.elastic_collection import ElasticCollection
 from prefrag.collections.indexing import index
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import open_index
 from prefrag.components.document_stores.tantivy.index_location import index_path
@@ -16,11 +17,11 @@ from tests.indexing.samples import Make, line
 
 
 def test_each_index_is_listed_with_what_it_holds(make: Make) -> None:
-    index([make("a.txt"), make("c.jsonl", line("x") + line("y"))], index="papers")
-    index([make("b.txt")], index="books")
-    store_web_choice(True, "papers")
+    index([make("a.txt"), make("c.jsonl", line("x") + line("y"))], LocalCollection("papers"))
+    index([make("b.txt")], LocalCollection("books"))
+    LocalCollection("papers").keep_consent(True)
 
-    books, papers = list_indexes()
+    books, papers = [collection.summary() for collection in LocalCollection.all()]
 
     assert (books.name, books.passages, books.files, books.web) == ("books", 1, 1, None)
     assert (papers.name, papers.passages, papers.files, papers.web) == ("papers", 3, 2, True)
@@ -30,11 +31,11 @@ def test_each_index_is_listed_with_what_it_holds(make: Make) -> None:
 
 
 def test_files_with_long_names_and_passages_of_other_origin_are_counted_but_not_what_was_deleted(make: Make) -> None:
-    assert list_indexes() == []
+    assert [collection.summary() for collection in LocalCollection.all()] == []
     index([make("/".join(["a" * 90] * 3) + ".txt"), make("a.txt", "A sentence of six words is. " * 100)])
     index([make("a.txt", "Short.")])
     TantivyDocumentStore(path=str(index_path("default"))).write_documents([*_other()])
-    [entry] = list_indexes()
+    [entry] = [collection.summary() for collection in LocalCollection.all()]
     assert (entry.passages, entry.files) == (3, 2)
 
 
@@ -42,56 +43,56 @@ def test_a_damaged_index_and_a_copy_with_a_wrong_name_are_listed_with_their_prob
     index([make("a.txt")])
     shutil.copytree(index_path("default"), index_path("default").with_name("default copy"))
     (index_path("default") / "prefrag-index.json").write_text("{broken")
-    entry, copy = list_indexes()
+    entry, copy = [collection.summary() for collection in LocalCollection.all()]
     assert entry.passages is None
     assert "prefrag-index.json is cut off" in str(entry.problem)
     assert str(copy.problem).startswith("'default copy' cannot name an index")
-    drop_index("default")
-    assert len(list_indexes()) == 1, "a damaged one can be dropped"
+    LocalCollection("default").drop()
+    assert len([collection.summary() for collection in LocalCollection.all()]) == 1, "a damaged one can be dropped"
 
 
 def test_an_index_that_is_being_written_is_not_dropped(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("prefrag.collections.index_list._WRITER_SECONDS", 0)
+    monkeypatch.setattr("prefrag.collections.local_collection._WRITER_SECONDS", 0)
     index([make("a.txt")])
     opened = open_index(index_path("default"))
     assert opened is not None
 
     with opened.writer(1), pytest.raises(DocumentStoreError, match="Another process is still writing"):
-        drop_index("default")
+        LocalCollection("default").drop()
 
-    assert list_indexes()[0].passages == 1
+    assert next(LocalCollection.all()).summary().passages == 1
 
 
 @for_each("name", "../papers", "/", "", ".", "demo", "a/b", "*", "_all")
 def test_a_path_or_the_demo_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="cannot name an index|is reserved for the corpus"):
-        drop_index(name)
+        LocalCollection(name).drop()
     with pytest.raises(ValueError, match="cannot name an index|is reserved for the corpus"):
-        drop_index(name, "elasticsearch")
+        ElasticCollection(name).drop()
 
 
 def test_an_index_that_is_not_there_is_named() -> None:
     with pytest.raises(Missing, match="There is no index 'papers'"):
-        drop_index("papers")
+        LocalCollection("papers").drop()
     with pytest.raises(Missing, match="There is no index 'papers'"):
-        summarise_index("papers")
+        LocalCollection("papers").summary()
     with pytest.raises(ValueError, match="cannot name an index"):
-        summarise_index("../papers")
+        LocalCollection("../papers").summary()
 
 
 def test_a_dropped_index_is_gone_and_the_files_stay_and_a_search_says_that_there_is_no_index(make: Make) -> None:
     path = make("a.txt", "A buoy.")
     for name in ("papers", "books"):
-        index([path], index=name)
+        index([path], LocalCollection(name))
     store = TantivyDocumentStore(index="papers")
     assert store.search("buoy")
-    drop_index("papers")
+    LocalCollection("papers").drop()
     with pytest.raises(FileNotFoundError, match="There is no index 'papers'"):
         store.search("buoy")
-    assert [entry.name for entry in list_indexes()] == ["books"]
+    assert [entry.name for entry in [collection.summary() for collection in LocalCollection.all()]] == ["books"]
     assert list(index_path("books").parent.iterdir()) == [index_path("books")]
     assert path.exists()
-    index([make("b.txt", "Another buoy.")], index="papers")
+    index([make("b.txt", "Another buoy.")], LocalCollection("papers"))
     assert [document.content for document in store.search("buoy")] == ["Another buoy."]
 
 

@@ -1,0 +1,223 @@
+"""A collection on this machine."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Collection as Sized
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from haystack.document_stores.errors import DocumentStoreError
+
+from prefrag.collections.changes.journal import (
+    LocalChanges,
+    change_collection,
+    count_made_by_uploads,
+    settle_changes,
+    uploads_folder,
+    was_made_by_upload,
+)
+from prefrag.collections.collection import Collection, Room, entries_of
+from prefrag.collections.folder_collection import find_collection, followed_folder
+from prefrag.collections.skipped_files import keep_skipped, read_skipped
+from prefrag.collections.stores import PassageStore
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index import index_exists, open_index
+from prefrag.components.document_stores.tantivy.index_location import (
+    data_directory,
+    index_path,
+    list_names,
+    resolve_index,
+    suggest_indexes,
+)
+from prefrag.errors import Missing
+from prefrag.indexing.report import IndexedFile, IndexReport
+
+# How many seconds to wait for a process that is still writing to the index.
+_WRITER_SECONDS = 2.0
+_one_listing = threading.Lock()
+
+
+@dataclass(frozen=True)
+class LocalCollection(Collection):
+    """A collection whose passages are in an index in the data directory, and its uploads beside it."""
+
+    store: ClassVar[str] = "tantivy"
+    has_files: ClassVar[bool] = True
+    in_all: ClassVar[bool] = True
+
+    @classmethod
+    def all(cls) -> Iterator[Self]:
+        """Iterate over the collections of the data directory."""
+        return map(cls, list_names())
+
+    @classmethod
+    def of_folder(cls, folder: Path) -> Self:
+        """Find the collection that is kept up to date with a folder, or make an empty one for it."""
+        return cls(find_collection(folder))
+
+    @property
+    def path(self) -> Path:
+        """The folder of the index, whether it exists or not.
+
+        :raises ValueError: When the name cannot name an index, or is the demo's.
+        """
+        return index_path(self.name)
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is an index under this name."""
+        return index_exists(self.path)
+
+    @property
+    def version(self) -> int:
+        """A number that changes whenever the index changes.
+
+        :raises FileNotFoundError: When there is no such collection.
+        """
+        return os.stat(resolve_index(self.name) / "meta.json").st_mtime_ns
+
+    @property
+    def uploads(self) -> Path:
+        """The folder of the uploaded documents."""
+        return uploads_folder(self.name)
+
+    @property
+    def is_uploaded(self) -> bool:
+        """Whether an upload has made the index."""
+        return was_made_by_upload(self.name)
+
+    @property
+    def language(self) -> str | None:
+        """The language of the index."""
+        index = open_index(resolve_index(self.name)) if self.exists else None
+        return index.language if index else None
+
+    @property
+    def follows(self) -> str | None:
+        """The folder with which the collection is kept up to date."""
+        return followed_folder(self.name)
+
+    @property
+    def _store_option(self) -> str:
+        return ""
+
+    def document_store(self) -> TantivyDocumentStore:
+        """Make the store of the index."""
+        return TantivyDocumentStore(index=self.name)
+
+    def passages(self, *, language: str | None = None, change: bool = False, make: bool = False) -> PassageStore:
+        """Open the index."""
+        if change or make:
+            path = self.path
+        if not make:
+            path = resolve_index(self.name)
+        opened = TantivyDocumentStore(path=str(path), language=language)
+        if index_exists(path):
+            # This raises an error now, and not at the first write, if the language differs or files are damaged.
+            opened.count_documents()
+        return PassageStore(opened)
+
+    def change(self) -> AbstractContextManager[LocalChanges]:
+        """Lock the documents against changes by other processes."""
+        return change_collection(self.name)
+
+    def settle(self) -> None:
+        """Settle what an interrupted change has left."""
+        settle_changes(self.name)
+
+    def room(self) -> Room:
+        """Measure the uploads."""
+        folder = self.uploads
+        sizes = [file.stat().st_size for file in folder.iterdir()] if folder.exists() else []
+        return Room(len(sizes), sum(sizes), count_made_by_uploads(), self.exists)
+
+    def drop(self) -> None:
+        """Delete the index with its passages and vectors, and the uploaded files."""
+        if not self.exists:
+            raise Missing(f"There is no index '{self.name}'.{suggest_indexes(self.name)} {_LIST_ALL}")
+        try:
+            with ExitStack() as stack:
+                changes = stack.enter_context(self.change())
+                self._stop_writers(stack)
+                changes.make(drops=True)
+        except OSError as error:
+            raise DocumentStoreError(
+                f"The index {self.path} cannot be deleted ({error.strerror}): stop programs that use it, and try again."
+            ) from error
+
+    def _stop_writers(self, stack: ExitStack) -> None:
+        """Keep other processes from writing. A damaged index is skipped, because nobody can write to it."""
+        try:
+            index = open_index(self.path)
+        except DocumentStoreError:
+            return
+        if index is not None:
+            stack.enter_context(index.no_writers(_WRITER_SECONDS))
+
+    def skipped(self) -> dict[str, str]:
+        """Return why each skipped file could not be read."""
+        return read_skipped(resolve_index(self.name))
+
+    def keep_skipped(self, report: IndexReport, paths: Sized[str]) -> None:
+        """Record which files were skipped when ``paths`` were indexed."""
+        keep_skipped(self.path, report, paths)
+
+    def read_consent(self) -> bool | None:
+        """Read whether the user allows web searches. None too if there is no such collection."""
+        try:
+            return super().read_consent()
+        except FileNotFoundError:
+            return None
+
+    def keep_consent(self, answer: bool) -> None:
+        """Store whether the user allows web searches.
+
+        :raises FileNotFoundError: When there is no such collection.
+        """
+        if not self.exists:
+            raise FileNotFoundError(f"There is no index '{self.name}'.{suggest_indexes(self.name)} {_LIST_ALL}")
+        super().keep_consent(answer)
+
+    def metadata(self) -> dict[str, dict[str, Any]]:
+        """Read what is known of each file. This is cached, because 20,000 files take a second."""
+        return _cached_metadata(self, resolve_index(self.name), self.version)
+
+    def _entries(self) -> list[IndexedFile]:
+        with closing(self.passages()) as passages:
+            if (counted := passages.count_terms()) is not None:
+                return entries_of(counted)
+        # Reading all passages takes seconds, so the list is cached.
+        with _one_listing:
+            return _cached_entries(self, resolve_index(self.name), self.version)
+
+    def _measure(self) -> tuple[int, str | None]:
+        if self.name not in list_names() and not index_exists(self.path):
+            raise Missing(f"There is no index '{self.name}'.{suggest_indexes(self.name)} {_LIST_ALL}")
+        folder = data_directory() / "indexes" / self.name  # `path` would refuse "a (copy)", for example
+        files = [os.path.join(root, file) for root, _, names in os.walk(folder) for file in names]
+        # Some files may be gone by now, because another process may be merging the segments of the index.
+        size = sum(os.path.getsize(file) for file in files if os.path.exists(file))
+        # Every commit replaces this file.
+        changed = datetime.fromtimestamp((folder / "meta.json").stat().st_mtime, UTC).isoformat(timespec="seconds")
+        return size, changed
+
+
+_LIST_ALL = "List all with: prefrag indexes list"
+
+
+@lru_cache(maxsize=4)
+def _cached_metadata(collection: LocalCollection, path: Path, version: int) -> dict[str, dict[str, Any]]:
+    return Collection.metadata(collection)
+
+
+@lru_cache(maxsize=64)
+def _cached_entries(collection: LocalCollection, path: Path, version: int) -> list[IndexedFile]:
+    with closing(collection.passages()) as passages:
+        return entries_of(passages.count_origins())
