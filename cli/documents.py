@@ -20,6 +20,8 @@ from prefrag.worker_options import RayCluster
 
 # Heavy modules are imported where they are used, so that --help is instant.
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from prefrag.collections.collection import Collection
     from prefrag.indexing.report import IndexReport, PrunePlan
     from prefrag.pipelines.runners.runner import Runner
@@ -247,6 +249,8 @@ def drop_index(
     collection = open_collection(name, store)
     summary = collection.summary()
     passages = "its passages" if summary.passages is None else counted(summary.passages, "passage")
+    for line in _what_points_to(collection):
+        typer.echo(line, err=True)
     if not yes:
         if not can_ask_user():
             raise BadInput(f"Dropping the index '{name}' needs --yes where there is no terminal. Nothing was deleted.")
@@ -255,6 +259,22 @@ def drop_index(
             return
     collection.drop()
     typer.echo(f"The index '{name}' with {passages} is deleted, with what was uploaded to it. Your own files stay.")
+
+
+def _what_points_to(collection: Collection) -> Iterator[str]:
+    """Say which keys and which folder name a collection that is about to be deleted."""
+    from prefrag.server.access.keys import read_keys
+
+    if keys := [key.name for key in read_keys() if collection.name in (key.collections or ())]:
+        yield (
+            f"Keys name this index: {', '.join(keys)}. They would open a new index of the same name; revoke them with: "
+            "prefrag keys revoke NAME"
+        )
+    if collection.follows:
+        yield (
+            f"It is kept up to date with {one_line(collection.follows)}: `prefrag {one_line(collection.follows)}` "
+            "makes it again."
+        )
 
 
 def _print_plan(plan: PrunePlan) -> None:

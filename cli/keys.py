@@ -1,5 +1,6 @@
 """`prefrag keys`."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
@@ -8,6 +9,7 @@ import typer
 from prefrag.cli.console import console, print_json
 from prefrag.cli.env_file import load_env_file
 from prefrag.components.text.counted import counted
+from prefrag.errors import BadInput
 
 
 def add(
@@ -27,10 +29,30 @@ def add(
     from prefrag.server.access.keys import add_key, place_of_keys
 
     load_env_file()
+    _check_collections(collection or (), write)
     secret = add_key(name, collection or (), web, write, None if expires is None else expires.date())
     typer.echo(secret)
     note = f"Copy the key now, because only its hash is stored ({place_of_keys()}). It works at once."
     console(stderr=True).print(note, markup=False, soft_wrap=True)
+
+
+def _check_collections(names: Sequence[str], write: bool) -> None:
+    """Refuse a key for a collection that does not exist, unless the key may make it by an upload."""
+    from prefrag.collections.local_collection import LocalCollection
+    from prefrag.components.document_stores.tantivy.index_location import DEMO_CORPORA, suggest_indexes
+    from prefrag.settings import settings
+
+    for name in names:
+        # A collection that the settings list by name may be in Elasticsearch.
+        if name in settings.collections or name in DEMO_CORPORA or LocalCollection(name).exists:
+            continue
+        if not write:
+            raise BadInput(
+                f"There is no collection '{name}'.{suggest_indexes(name)} A key for a collection that an upload is to "
+                "make needs --write; one in Elasticsearch has to be named in PREFRAG_COLLECTIONS."
+            )
+        note = f"The collection '{name}' does not exist yet: the first upload makes it."
+        console(stderr=True).print(note, markup=False, soft_wrap=True)
 
 
 def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False) -> None:

@@ -57,17 +57,27 @@ def _in_folders(own: set[str], values: _Values, wanted: Sequence[str]) -> dict[s
     names = {files[file]: name for file, name in name_folders(files).items()} | dict.fromkeys(uploads, "")
     forms = {path: f"/{_fold(names[path])}/" for path in paths}
     found: list[str] = []
+    own_files: list[str] = []
     # These names do not contain the name of the common folder. If the user writes it, the whole collection is meant.
     tops = {PurePath(path).parts[: -len(PurePath(names[path]).parts) or None] for path in every - uploads}
     own |= {_fold(top[-1]) for top in tops if top and len(tops) == 1}
-    for folder in map(_fold, wanted):
+    for named, folder in zip(wanted, map(_fold, wanted), strict=True):
+        # A path as `prefrag documents list` prints it: of a file, or of a folder above it.
+        if PurePath(named).is_absolute():
+            found += [path for path in paths if PurePath(path).is_relative_to(named)]
+            own_files += [named] if str(PurePath(named).parent) in paths else []
+            if found or own_files:
+                continue
         # An empty name means the whole collection. So does a name in `own`, unless a folder inside has that name too.
         below = [path for path, form in forms.items() if not folder or form.startswith(f"/{folder}/")]
         inside = [path for path, form in forms.items() if f"/{folder}/" in form]
         found += below or inside or (paths if folder in own else ())
-    if not found:
+    if not found and not own_files:
         raise _no_match("lies in the folder", wanted, (names[path] for path in paths))
-    return _one_of("folder", found)
+    chosen = [_one_of("folder", found)] if found else []
+    if own_files:
+        chosen.append(_one_of("file_path", own_files))
+    return chosen[0] if len(chosen) == 1 else {"operator": "OR", "conditions": chosen}
 
 
 def _fold(folder: str) -> str:

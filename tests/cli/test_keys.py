@@ -28,6 +28,27 @@ def test_a_key_is_printed_once_and_alone_and_the_env_file_says_where_it_is_kept(
     assert (tmp_path / "mine.json").exists()
 
 
+def test_a_collection_of_a_key_has_to_exist(tmp_path: Path):
+    refused = prefrag("keys", "add", "bob", "--collection", "papers")
+    assert refused.exit_code == 2
+    assert "There is no collection 'papers'" in refused.stderr
+
+    uploads = prefrag("keys", "add", "bob", "--collection", "papers", "--write")
+    assert "the first upload makes it" in uploads.stderr
+
+    (tmp_path / "a.txt").write_text("A heron.")
+    prefrag("index", tmp_path / "a.txt", "--index", "maps", "--no-web")
+    assert prefrag("keys", "add", "eve", "--collection", "maps").exit_code == 0
+
+
+def test_an_index_that_is_dropped_names_its_keys(tmp_path: Path):
+    (tmp_path / "a.txt").write_text("A heron.")
+    prefrag("index", tmp_path / "a.txt", "--index", "maps", "--no-web")
+    prefrag("keys", "add", "eve", "--collection", "maps")
+
+    assert "Keys name this index: eve" in prefrag("indexes", "drop", "maps", "--yes").stderr
+
+
 def test_the_list_shows_what_each_key_allows_and_holds_no_hash_as_json():
     prefrag("keys", "add", "ada", "--collection", "papers", "--collection", "board", "--no-web", "--write")
     secret = prefrag("keys", "add", "ben", "--expires", "2999-12-31").stdout.strip()

@@ -27,7 +27,14 @@ FILES = {
 def store(tmp_path: Path) -> TantivyDocumentStore:
     """An index of four files in three folders, an uploaded one, and a line of a corpus."""
     metas = [
-        {"title": name, "file_name": name, "folder": str(Path(ABOVE, folder)), "kind": kind, "date": date}
+        {
+            "title": name,
+            "file_name": name,
+            "folder": str(Path(ABOVE, folder)),
+            "file_path": str(Path(ABOVE, folder, name)),
+            "kind": kind,
+            "date": date,
+        }
         for name, (folder, kind, date) in FILES.items()
     ]
     metas.append({"title": "sent.txt", "folder": str(data_directory() / "uploads" / "mine")})
@@ -42,6 +49,9 @@ def store(tmp_path: Path) -> TantivyDocumentStore:
     ({"folders": ["\\CONTRACTS\\2023\\"]}, {"crane.docx"}),
     ({"folders": ["2023"]}, {"crane.docx", "Letter.md"}),
     ({"folders": ["./"]}, {"lease.pdf", "crane.docx", "Letter.md", "hours.csv", "sent.txt"}),
+    ({"folders": [f"{ABOVE}/contracts"]}, {"lease.pdf", "crane.docx"}),
+    ({"folders": [f"{ABOVE}/contracts/lease.pdf"]}, {"lease.pdf"}),
+    ({"folders": [f"{ABOVE}/contracts/lease.pdf", "Letters"]}, {"lease.pdf", "Letter.md"}),
     ({"kinds": ["PDF", ".md"]}, {"lease.pdf", "Letter.md"}),
     ({"since": "2024"}, {"lease.pdf", "hours.csv"}),
     ({"since": "2023-06-15", "until": "2024-03-01"}, {"lease.pdf", "crane.docx"}),
@@ -67,7 +77,7 @@ def test_folders_have_the_names_that_the_list_of_documents_shows_and_may_lie_dee
     "wanted, message",
     ({"folders": ["home"]}, "in the folder 'home'. The choices are: Documents, Documents/Letters/2023,"),
     ({"folders": ["Documents/contract"]}, "No document lies in the folder 'Documents/contract'. The choices are: "),
-    ({"folders": ["/home/ada", ".."]}, "No document lies in the folder '/home/ada' or '..'. The choices are: "),
+    ({"folders": ["/home/bob", ".."]}, "No document lies in the folder '/home/bob' or '..'. The choices are: "),
     ({"folders": ["contracts"], "kinds": ["csv"]}, "No document is of the kind 'csv'. The choices are: docx, pdf"),
     ({"since": "2026"}, "No document is dated since 2026. Only dates in a document's name or first lines count."),
     ({"kinds": ["csv"], "until": "2025-06-29"}, "No such document is dated until 2025-06-29"),
