@@ -99,7 +99,7 @@ def ask(
 
         loaded = load(pipeline)
     printer = RunPrinter(console(stderr=as_json), quiet)
-    printer.print_question(question, is_extractive(loaded))
+    printer.print_question(question, is_extractive(loaded), [] if corpus else _name_collections(loaded))
     began = time.monotonic()
     result, failure = _await_or_exit(run(loaded, question, options, printer))
     seconds = time.monotonic() - began
@@ -148,6 +148,13 @@ def set_up(pipeline: str, index: str | None, deadline: float | None, web: bool |
     if index is not None:
         os.environ["PREFRAG_INDEX"] = index
     apply_chosen_model()
+
+
+def _name_collections(pipeline: Any) -> list[str]:
+    from prefrag.components.document_stores.index_name import name_index
+    from prefrag.components.parts import find_stores
+
+    return list(dict.fromkeys(map(name_index, find_stores(pipeline))))
 
 
 def is_extractive(pipeline: Any) -> bool:

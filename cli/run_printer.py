@@ -1,7 +1,7 @@
 """Print a run for `prefrag ask`."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +48,13 @@ class RunPrinter:
         self._quiet = quiet
         self._step = 0
 
-    def print_question(self, question: str, without_model: bool) -> None:
-        """Print the question. If there is no model, also print how to set a model."""
+    def print_question(self, question: str, without_model: bool, collections: Sequence[str] = ()) -> None:
+        """Print the question and the collections that are asked; without a model, also how to set one."""
         if self._quiet:
             return
         self._print(f"Question: {one_line(question)}", "bold")
+        if collections:
+            self._print(f"Asked: {', '.join(map(one_line, collections))}", "dim")
         if without_model:
             self._print(
                 "No language model is set, so a small extractive reader looks for the answer. For a model server, set "
