@@ -14,7 +14,7 @@ from prefrag.cli.console import console
 from prefrag.cli.documents import IndexOption
 from prefrag.cli.errors import ANSWERED, find_exit_code, print_error
 from prefrag.cli.kept_model import offer_model
-from prefrag.cli.web_consent import can_ask_user, set_web
+from prefrag.cli.web_consent import can_ask_user, confirm_web_query, set_web
 from prefrag.errors import BadInput
 
 _HELP = """\
@@ -101,7 +101,7 @@ class Conversation:
         self._runner.close()
         raise typer.Exit(code)
 
-    def _answer(self, question: str) -> None:
+    def _answer(self, question: str, web_query: str | None = None) -> None:
         from prefrag.cli.run_printer import RunPrinter
         from prefrag.pipelines.references import NOT_ANSWERED
 
@@ -109,11 +109,13 @@ class Conversation:
         if not can_ask_user():
             # Print the question, because there was no prompt that shows it.
             printer.print_question(question, without_model=False)
-        options = {**self._options, "history": self._history or None}
+        options = {**self._options, "history": self._history or None, "web_query": web_query}
         began, is_first = time.monotonic(), not self._history
         result, failure = self._runner.run(ask.run(self.pipeline, question, options, printer))
         printer.print_result(result, trace=False, failure=None if failure is None else str(failure))
         ask.check_result(result, failure)
+        if web_query is None and (allowed := confirm_web_query(result)):
+            return self._answer(question, allowed)
         self._history += [
             {"role": "user", "content": question},
             {"role": "assistant", "content": result["answer"] or result["asked_back"] or NOT_ANSWERED},

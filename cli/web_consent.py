@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -63,6 +64,18 @@ def ask_before_sending(status: Status) -> None:
 
     if can_ask_user():
         ask_person.set(ask)
+
+
+def confirm_web_query(result: Mapping[str, Any]) -> str | None:
+    """Ask whether the whole message may be sent, if a part of it was left out of a web query, and return it if so."""
+    offer = next((event["offer"] for event in result.get("trace") or () if event.get("offer")), None)
+    if offer is None or not can_ask_user():
+        return None
+    question = f"Not all of your message was sent to the web. Search the web for this? {one_line(offer)}"
+    try:
+        return offer if typer.confirm(question, default=False, err=True) else None
+    except typer.Abort:
+        return None
 
 
 def can_ask_user() -> bool:

@@ -22,6 +22,8 @@ from prefrag.components.state.answer_composer import awaited, compose
 from prefrag.components.state.request_limits import check_filters, keep_newest_turns
 from prefrag.components.state.state import AskBack, Event, RunError, RunSettings, State
 from prefrag.components.state.web_switch import CLOSED_BY_REQUEST, web_closed_by
+from prefrag.components.web.query_form import query_form
+from prefrag.components.web.query_origin import allowed_query
 from prefrag.errors import BadInput, PrefragError, find_cause
 from prefrag.pipelines.cancelling import cancel_tasks_at_end
 from prefrag.pipelines.event_loop import run_to_end
@@ -314,6 +316,10 @@ def _prepare(pipeline: Any, question: str, options: dict[str, Any]) -> tuple[dic
     # If the API key already forbids web search, keep that as the reason to show.
     if given.pop("web", None) is False and not web_closed_by.get():
         context.run(web_closed_by.set, CLOSED_BY_REQUEST)
+    if (allowed := given.pop("web_query", None)) is not None:
+        if allowed != query_form(question):
+            raise BadInput("`web_query` is not the question in the form in which it would be sent: show that and ask.")
+        context.run(allowed_query.set, allowed)
     return {"question": question, **{name: value for name, value in given.items() if value is not None}}, context
 
 

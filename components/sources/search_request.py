@@ -9,7 +9,7 @@ from haystack import Document
 from prefrag.audit_log import AuditLogFailed, audit_held_back
 from prefrag.components.state.state import RunError, Search, State
 from prefrag.components.web.query_form import query_form
-from prefrag.components.web.query_origin import web_query
+from prefrag.components.web.query_origin import NO_QUESTION, allowed_query, web_query
 
 
 @dataclass
@@ -28,18 +28,25 @@ class SearchRequest:
     search: Search | None = None  # the record of the search; marked as skipped if the query was not sent
 
     def fit_for_web(self, source: str) -> None:
-        """Leave the person's statements out of the query, tell so in the trace, and write the query in its one form."""
-        if self.state is not None:
-            self.query, statements = web_query(self.query, self.state)
+        """Leave the person's statements out of the query, tell so in the trace, and write the query in its one form.
+
+        If the person has allowed the whole message, the first query to the source is that message.
+        """
+        allowed, state = allowed_query.get(), self.state
+        if state is not None and allowed and (source, allowed) not in {(s.source, s.query) for s in state.searches}:
+            self.query = allowed
+        elif state is not None:
+            self.query, statements = web_query(self.query, state)
             if statements:
-                self.state = self.state.with_event("left_out", source=source, text=" ".join(statements))
+                self.state = state.with_event("left_out", source=source, text=" ".join(statements), **_offer(state))
         self.query = query_form(self.query)
 
     def hold_back(self, source: str, reason: str) -> None:
         """Record in the trace and in the audit log that the query was not sent, and why."""
         audit_held_back(source, self.query, reason)
         if self.state is not None:
-            self.state = self.state.with_event("held_back", source=source, query=self.query, reason=reason)
+            offer = _offer(self.state) if reason == NO_QUESTION else {}
+            self.state = self.state.with_event("held_back", source=source, query=self.query, reason=reason, **offer)
 
     def refuse_unaudited(self, source: str, error: AuditLogFailed) -> Exception:
         """Make the error that ends the run if the audit log cannot be written, because nothing may then be sent."""
@@ -56,3 +63,8 @@ class SearchRequest:
         if self.already_observed or "observed" in context:
             context["observed"] = [document.id for document in self.already_observed or context["observed"]]
         return self.query, self.top_k, dict(self.filters or {}), *([context] if context else [])
+
+
+def _offer(state: State) -> dict[str, str]:
+    """Return the whole message as the person may allow it. It is sent only in a run whose request repeats it."""
+    return {"offer": query_form(state.typed or state.question)}

@@ -54,6 +54,11 @@ class RunOptions(BaseModel):
         "characters are kept, and shown only to the models that write an answer.",
     )
     web: StrictBool | None = Field(None, description="False closes the web for this question; true changes nothing.")
+    web_query: str | None = Field(
+        None,
+        description="The text that a person has seen and allowed as the first web query of the run: the whole message, "
+        "as the trace offers it (``offer``) when a part of it was left out of a query.",
+    )
     deadline: float | None = Field(
         None, description="The time that the run may take, in seconds, up to the limit of the server."
     )
@@ -67,7 +72,7 @@ OWN_FILES = ("folders", "kinds", "since", "until")
 """The options that limit a run to some of the user's own files. If one is set, no external source is searched."""
 CHAT = ("sources", "preferred", "top_k", "max_steps", "filters", *OWN_FILES, "web", "deadline", "index")
 """The options that a chat request or a call of an MCP tool may set, in addition to the question."""
-REST = ("question", "history", "documents", "stream", *CHAT)
+REST = ("question", "history", "documents", "web_query", "stream", *CHAT)
 STATE = (
     *("history", "sources", "preferred", "top_k", "max_steps", "filters"),
     *OWN_FILES,

@@ -7,6 +7,7 @@ that does, only the question is sent, without the statements beside it.
 
 import re
 from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 from itertools import pairwise
 
 from prefrag.components.state.state import State
@@ -14,6 +15,10 @@ from prefrag.components.text.sentences import plain_sentences, sentence_ends
 from prefrag.components.text.term_statistics import QUESTION_WORDS, passage_text
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
 from prefrag.components.web.query_form import comparison_form
+
+# The message as a whole, in the form of a query, if the person has seen and allowed it as a web query of this run.
+allowed_query: ContextVar[str | None] = ContextVar("allowed_query", default=None)
+NO_QUESTION = "the message holds a conversation or a text, not just a question; ask the question by itself"
 
 # If a query repeats this many words of a passage in a row, they count as copied. Fewer words may be a name.
 COPIED_WORDS = 5
@@ -160,9 +165,11 @@ def reason_to_withhold(query: str, state: State) -> str:
         state.settings.external,
         state.settings.instructions,
     )
+    # What the person has allowed is no text of others, but it may still hold a copy of a passage.
+    is_allowed = query == allowed_query.get()
     asked, stated = split_question(message)
-    if not asked or not is_question(message, bool(instructions)):
-        return "the message holds a conversation or a text, not just a question; ask the question by itself"
+    if not is_allowed and (not asked or not is_question(message, bool(instructions))):
+        return NO_QUESTION
     if any(map(_WORK.match, plain_sentences(instructions))):
         return "the system prompt asks for work on the message, which may then be a text"
     own, brought = [asked], [instructions, *stated, *map(passage_text, state.attached)]
@@ -178,7 +185,7 @@ def reason_to_withhold(query: str, state: State) -> str:
     # If rules rewrote the question, they only inserted names. A borrowed word is then a name from an earlier answer, so
     # none is allowed. If a model wrote the query, it chose its own words, so up to half of them may be borrowed.
     by_rules = state.typed and "rewriter" not in state.usage.llm_calls
-    if 2 * len(borrowed) > len(words) or (by_rules and borrowed):
+    if not is_allowed and (2 * len(borrowed) > len(words) or (by_rules and borrowed)):
         return (
             "some of its words come from an earlier answer or a text, not from you: say in your question what to find"
         )
@@ -187,7 +194,7 @@ def reason_to_withhold(query: str, state: State) -> str:
     passages = [
         document.content or "" for document in (*(each for one in read for each in one.documents), *state.attached)
     ]
-    passages += stated
+    passages += [] if is_allowed else stated
     if _copies(query, passages, own):
         return f"it repeats {COPIED_WORDS} words or more from a passage of your own documents"
     return ""

@@ -163,6 +163,10 @@ def write_note(result: Mapping[str, Any], cites: bool) -> str:
     if held := dict.fromkeys(query["reason"] for query in result.get("queries_held_back") or ()):
         what = "a query was held back" if result.get("queries_sent_out") else "the web was not searched"
         says.append(f"{what}: {disarm('; '.join(held))}")
+    left_out = [str(event["text"]) for event in result.get("trace") or () if event.get("kind") == "left_out"]
+    if left_out and result.get("queries_sent_out"):
+        parts = "; ".join(f"\u201c{disarm(one_line(text))}\u201d" for text in dict.fromkeys(left_out))
+        says.append(f"not sent to the web: {parts} (to search the web for this too, ask it as a question by itself)")
     if sent := [disarm(one_line(query["query"])) for query in result.get("queries_sent_out") or ()]:
         says.append(f"sent to the web: {', '.join(f'“{query}”' for query in dict.fromkeys(sent))}")
     return f"{NOTE} {'; '.join(says)}." if says else ""

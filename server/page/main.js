@@ -85,10 +85,17 @@ async function ask(text, isSuggested = false) {
   await run(turn);
 }
 
-async function askAgain(earlier) {
+// A text that the user allows as a web query is sent only in the turn of that click.
+async function askAgain(earlier, allowed = "") {
   if (!(await isReady())) return;
+  const index = earlier.options.index;
+  if (index && collections && !collections.some(({ name }) => name === index)) {
+    return say(`Not asked again: the collection ${index} is not there any more.`);
+  }
   say(chooseAgain(earlier, true));
-  await run(newTurn({ ...earlier, pipeline: chosenPipeline(), options: withoutClosed(earlier.options) }));
+  const { web_query: _, ...options } = withoutClosed(earlier.options);
+  if (allowed && options.web === false) return say("Not asked: the web is switched off. Switch it on first.");
+  await run(newTurn({ ...earlier, pipeline: chosenPipeline(), options: allowed ? { ...options, web_query: allowed } : options }));
 }
 
 // Whether a question can be asked now, in the conversation that is shown.
@@ -120,7 +127,7 @@ async function run(turn) {
 }
 
 function addTurn(turn, owner) {
-  const view = new TurnView(turn, () => keepTurn(owner, turn), () => askAgain(turn));
+  const view = new TurnView(turn, () => keepTurn(owner, turn), (allowed) => askAgain(turn, allowed));
   showWelcome(false);
   byId("turns").append(view.node);
   return view;

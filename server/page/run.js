@@ -13,7 +13,7 @@ export class TurnView {
   /**
    * @param {import("./history.js").Turn} turn The turn.
    * @param {() => string} save Stores the turn, or returns why it is not stored.
-   * @param {() => void} askAgain Asks the question of the turn again.
+   * @param {(allowed?: string) => void} askAgain Asks the question of the turn again, with a web query that is allowed.
    */
   constructor(turn, save, askAgain) {
     this.turn = turn;
@@ -78,16 +78,25 @@ export class TurnView {
     this.steps.node.hidden = turn.events.length === 0;
     // No document fits the chosen folder, kind and time, so asking again with the same choice would not help.
     const isRefused = turn.narrowed && turn.failure?.status === 422;
-    const again = make("button", { type: "button", class: "quiet-button", on: { click: isRefused ? openNarrowing : this.askAgain } },
+    const again = make("button", { type: "button", class: "quiet-button", on: { click: isRefused ? openNarrowing : () => this.askAgain() } },
       isRefused ? "Choose other documents" : "Ask again");
     if (turn.result) {
       for (const document of turn.result.documents ?? []) document.collection = turn.options?.index ?? "";
-      this.outcome.replaceChildren(answerCard(turn.result, turn, () => this._save()));
+      this.outcome.replaceChildren(answerCard(turn.result, turn, () => this._save()), ...this._offer());
     } else if (turn.failure?.status === -1) {
       this.outcome.replaceChildren(make("p", { class: "hint" }, "You stopped this run. "), again);
     } else {
       this.outcome.replaceChildren(...[failureBox(turn.failure ?? { status: 0 }, again), foundSoFar(turn.partial)].filter(Boolean));
     }
+  }
+
+  /** Show the whole message, if a part was not sent to the web. Only a click sends it. */
+  _offer() {
+    const offer = this.turn.events.find(({ data }) => typeof data?.offer === "string")?.data.offer;
+    if (!offer || this.turn.options?.web_query) return [];
+    return [make("div", { class: "offer" },
+      make("p", {}, "Not all of your message was sent to the web. If you allow it, this is sent as it stands here: ", strange("q", offer)),
+      make("button", { type: "button", class: "quiet-button", on: { click: () => this.askAgain(offer) } }, "Search the web for this?"))];
   }
 }
 

@@ -17,6 +17,7 @@ from tests.pipelines.scripted import answer, search
 from tests.python_process import start_python
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
+STATED = "We sold the yard to Quill in 1974."
 
 
 @pytest.fixture
@@ -138,3 +139,18 @@ class TestFailures:
         assert "The conversation goes on without this question." in errors
         assert "local: searched" in output
         assert process.returncode == 0
+
+
+@for_each("says, queries", (True, ["What is alpha?", f"{STATED} What is alpha?"]), (False, ["What is alpha?"]))
+def test_a_message_is_sent_as_a_whole_only_if_the_person_says_so(
+    chat: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, says: bool, queries: list[str]
+):
+    monkeypatch.setattr("prefrag.cli.web_consent.can_ask_user", lambda: True)
+    confirm = mock.Mock(return_value=says)
+    monkeypatch.setattr("prefrag.cli.web_consent.typer.confirm", confirm)
+
+    chat(f"{STATED} What is alpha?", script=(answer("1812", "INCORRECT"), answer()) * 2)
+
+    assert [call["query"] for call in CALLS["web"]] == queries
+    (shown,) = confirm.call_args.args
+    assert shown.endswith(f"Search the web for this? {STATED} What is alpha?")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.browser import result, wait_until
+from tests.integration.browser import event, result, wait_until
 from tests.server_process import CHECKOUT
 
 Open = Callable[..., Any]
@@ -323,3 +323,51 @@ def test_a_file_from_somebody_else_opens_no_web_and_sets_no_other_option(page: A
 
     assert ask_again(page) == {"folders": ["letters"]}
     assert page.runs.requests[-1]["question"] == "Who?"
+
+
+class TestAMessageOfWhichAPartStayedHere:
+    OFFER = "We sold the yard in 1974. Who built it?"
+
+    @pytest.fixture
+    def offered(self, page: Any) -> Any:
+        page.runs.begin(self.OFFER)
+        page.runs.end(
+            event("left_out", source="internet", text="We sold the yard in 1974.", offer=self.OFFER), result()
+        )
+        page.runs.wait()
+        return page
+
+    def test_is_sent_as_a_whole_only_after_a_click_that_shows_it(self, offered: Any):
+        assert [request.get("web_query") for request in offered.runs.requests] == [None]
+        assert offered.locator(".offer q").inner_text() == self.OFFER
+
+        offered.get_by_role("button", name="Search the web for this?").click()
+        wait_until(offered, "window.requests.length == 2")
+        end_run(offered)
+
+        assert offered.runs.requests[-1]["web_query"] == offered.runs.requests[-1]["question"] == self.OFFER
+        assert ask_again(offered).get("web_query") is None
+        assert "web_query" not in offered.runs.requests[-1]
+
+    def test_is_not_sent_where_the_web_is_switched_off(self, offered: Any):
+        offered.get_by_label("Web").uncheck()
+
+        offered.get_by_role("button", name="Search the web for this?").click()
+
+        offered.get_by_text("Not asked: the web is switched off.").wait_for()
+        assert len(offered.runs.requests) == 1
+
+
+def test_a_question_is_not_asked_again_in_a_collection_that_is_gone(page: Any):
+    choose_other(page)
+    page.runs.begin()
+    page.runs.end(BUSY)
+    page.runs.wait()
+    page.collections.pop()
+    reload(page)
+    open_first(page)
+
+    page.get_by_role("button", name="Ask again").click()
+
+    page.get_by_text("Not asked again: the collection other is not there any more.").wait_for()
+    assert page.runs.requests == []

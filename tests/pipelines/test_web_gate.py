@@ -11,11 +11,12 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.state.state import Event
 from prefrag.components.web.web_gate import ask_person
+from prefrag.errors import BadInput
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
 from tests.for_each import for_each
-from tests.pipelines.scripted import QUESTION, answer, run, scripted, search, sent
+from tests.pipelines.scripted import QUESTION, answer, events, run, scripted, search, sent
 
 # A question with few words and many characters.
 LONG = "Who built " + "alpha-and-all-that-stood-beside-it-in-the-year-of-its-launching " * 15 + "?"
@@ -258,3 +259,53 @@ async def test_only_the_web_gets_the_question_without_the_statement_and_the_trac
     assert sent(result) == [call["query"] for call in CALLS["web"]] == ["What is alpha worth?"]
     assert [call["query"] for call in CALLS["local"]] == [message]
     assert lines(result, "left_out") == ["Left out of the query to web: We sold the yard to Quill in 1974."]
+
+
+class TestAWholeMessageThatAPersonAllows:
+    MESSAGE = "We sold the  yard to Quill in 1974. What is alpha worth?"
+    OFFER = "We sold the yard to Quill in 1974. What is alpha worth?"
+
+    async def test_is_offered_where_a_part_was_left_out_or_nothing_was_sent(self):
+        cut = await run(scripted("41", pipeline="vanilla_mix"), self.MESSAGE)
+        text = "Shorten this, please.\n\nThe board of Ostermoor met on Monday."
+        whole = await run(scripted("41", pipeline="vanilla_mix"), text)
+
+        assert [event["offer"] for event in events(cut, "left_out")] == [self.OFFER]
+        assert [event["offer"] for event in events(whole, "held_back")] == [" ".join(text.split())]
+        assert sent(whole) == []
+
+    async def test_is_sent_and_logged_as_it_was_shown_and_only_the_first_query_is_replaced(self):
+        script = (search("alpha"), answer("1812", "INCORRECT"), search("delta"), answer())
+
+        result = await run(scripted(*script), self.MESSAGE, web_query=self.OFFER)
+
+        assert sent(result)[0] == CALLS["web"][0]["query"] == self.OFFER
+        assert sent(result).count(self.OFFER) == 1
+        assert events(result, "left_out") == []
+
+    @pytest.mark.parametrize("forged", ["Quill paid 41 million", "", MESSAGE, OFFER + " Say so."])
+    async def test_is_nothing_but_the_question_of_the_same_request(self, forged: str):
+        with pytest.raises(BadInput, match="`web_query` is not the question"):
+            await run(scripted("41", pipeline="vanilla_mix"), self.MESSAGE, web_query=forged)
+        assert "web" not in CALLS
+
+    async def test_is_not_sent_if_it_is_too_long_or_the_web_is_closed(self, monkeypatch: pytest.MonkeyPatch):
+        long = "We sold the yard to Quill. " * 20 + "What is alpha worth?"
+        result = await run(scripted("41", pipeline="vanilla_mix"), long, web_query=long)
+        assert "over the limit of 400" in result["queries_held_back"][0]["reason"]
+
+        for closed in ({"web": False}, {"sources": ["local"]}):
+            await run(scripted("41", pipeline="vanilla_mix"), self.MESSAGE, web_query=self.OFFER, **closed)
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+        await run(scripted("41", pipeline="vanilla_mix"), self.MESSAGE, web_query=self.OFFER)
+        assert "web" not in CALLS
+
+    async def test_is_not_sent_where_each_query_is_asked_about_and_nobody_can_be_asked(
+        self, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("PREFRAG_WEB", "ask")
+
+        result = await run(scripted("41", pipeline="vanilla_mix"), self.MESSAGE, web_query=self.OFFER)
+
+        assert sent(result) == []
+        assert "nobody can be asked" in result["queries_held_back"][0]["reason"]

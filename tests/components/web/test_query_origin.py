@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 
 from prefrag.components.state.state import Usage
 from prefrag.components.web.query_form import query_form
-from prefrag.components.web.query_origin import is_question, reason_to_withhold, split_question, web_query
+from prefrag.components.web.query_origin import (
+    allowed_query,
+    is_question,
+    reason_to_withhold,
+    split_question,
+    web_query,
+)
 from tests.components.samples import document, observed_step, search_step, settings, state
 from tests.for_each import for_each
 
@@ -205,3 +211,19 @@ def test_a_statement_in_one_line_with_a_question_stays_here(layout: str):
         for made in (message, " ".join(message.split()), *copied, " ".join(w for w in private if w in message)):
             query = query_form(web_query(made, asked)[0])
             assert reason_to_withhold(query, asked) or not any(word in query for word in private), message
+
+
+@for_each("copied, passes", (True, False), (False, True))
+def test_a_message_that_the_person_allows_is_still_no_copy_of_a_passage(copied: bool, passes: bool):
+    read = observed_step(document("a", PASSAGE if copied else "Another."), source="local")
+    message = query_form(f"{PASSAGE} What is alpha worth?")
+    asked = replace(state(read, search_step(message), external=("web",)), question=message)
+
+    token = allowed_query.set(message)
+    try:
+        reason = reason_to_withhold(message, asked)
+    finally:
+        allowed_query.reset(token)
+
+    assert ("it repeats 5 words or more" in reason, not reason) == (not passes, passes)
+    assert reason_to_withhold(message, asked)
