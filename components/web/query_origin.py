@@ -54,6 +54,16 @@ _BETWEEN = re.compile(
     rf"[|¦—―•·;\uff1b\uff1a→⇒¿\t\n\r\v\f\x85\u2028\u2029]|:(?=\s)|\s\u2013|\u2013\s|(?<!\S)[^\w\s&+%,.$€£{_ASKS.pattern[1:-1]}]+(?!\S)"
     rf"|(?<=\d)\.(?=\s){_NO_DATE}"
 )
+# A comma, but none within a number or a date: there, the sides are no clauses.
+_COMMA = re.compile(r"[,\u3001\uff0c\u060c](?:(?<!\d.)|(?!\s?\d))\s*")
+# What stands beside a question with a figure in so many words is not yet a statement: "In 1945, who ...?"
+_MAX_BESIDE = 2
+# A figure that stands by itself, not as a part of a name: "U2", "4th".
+_AMOUNT = re.compile(r"(?<![A-Za-z\d])(?!\d{1,2}[A-Za-z]{2}\b)\d")
+# The words with which an English question begins and a statement does not. In other languages nothing is taken for one.
+_ASKING = frozenset(
+    ("who", "whom", "whose", "what", "which", "when", "where", "why", "how", "is", "are", "was", "were", "does", "did")
+)
 # Words in brackets or quotation marks.
 _INSERTED = re.compile(
     r"[(\[{<“„«「『【\uff08][^()\[\]{}<>“”„«»「」『』【】\uff08\uff09]*[)\]}>”»」』】\uff09]?|\"[^\"]*\"?"
@@ -99,7 +109,9 @@ def split_question(message: str) -> tuple[str, list[str]]:
 
     A sentence without a question mark beside one with it is a statement. So is a clause of more than a few words, if
     another clause stands beside it in the same sentence: the form does not tell which of the two is asked. If not one
-    clause is left that may be the question, the whole sentence counts as a statement.
+    clause is left that may be the question, the whole sentence counts as a statement. With a figure, three words
+    between commas are a statement too, and so are a few words with a question mark of their own, or with a stop and
+    alone.
 
     :param message: What a person wrote.
     :returns: The question, unchanged if there is no statement, and empty if nothing else is left; and the statements.
@@ -114,27 +126,77 @@ def split_question(message: str) -> tuple[str, list[str]]:
     if not _ASKS.search(rest):
         clauses = [clause for sentence in sentences for clause in _clauses(sentence)]
         is_mixed = len(clauses) > 1 and any(_count(clause) > _MAX_AFTER_COLON for clause in clauses)
-        return ("", [message]) if is_mixed or statements else (message, [])
+        tells = rest.rstrip().endswith(_TELLS) and _tells_figure(rest, _MAX_GREETING)
+        return ("", [message]) if is_mixed or tells or statements else (message, [])
     asked: list[str] = []
+    marked = [sentence for sentence in sentences if _ASKS.search(sentence[-4:])]
     for sentence in filter(None, sentences):
         *before, last = _clauses(sentence) or [sentence]
         told = [clause for clause in before if _is_long(clause, _MAX_GREETING, 1)]
         told += [last] if before and _is_long(last, _MAX_GREETING, _MAX_GREETING) else []
-        if not _ASKS.search(sentence[-4:]):
+        *above, line = sentence.splitlines() or [sentence]
+        if above and all(map(_is_heading, above)) and len(_clauses(line)) == 1:
+            # A name or a greeting on a line of its own is no part of the question below it.
+            before, told, last = above, above, line
+        if sentence not in marked or (len(marked) > 1 and _tells_figure(sentence, _MAX_GREETING)):
             statements.append(sentence)
         else:
             questions = [clause for clause in (*before, last) if clause not in told] if told else [sentence]
             # Several short clauses, or a single word, are the rest of a question that was cut in two.
             if told and (len(questions) > 1 or _count(" ".join(questions)) < _FEWEST):
                 questions, told = [], [sentence]
-            asked += questions
+            for clause in questions:
+                remainder, beside = _split_commas(clause)
+                asked.append(remainder)
+                told = told + beside
             statements += told
     question = " ".join(asked) if statements else message
     return question if any(map(str.isalnum, question)) else "", statements
 
 
 def _clauses(sentence: str) -> list[str]:
-    return [part.strip() for part in _BETWEEN.split(sentence) if any(map(str.isalnum, part))]
+    places = [0, len(sentence)]
+    for sign in _BETWEEN.finditer(sentence):
+        if not _is_in_title(sentence[: sign.start()], sentence[sign.end() :]):
+            places[-1:-1] = sign.span()
+    parts = (sentence[start:end].strip() for start, end in zip(places[::2], places[1::2], strict=True))
+    return [part for part in parts if any(map(str.isalnum, part))]
+
+
+def _split_commas(clause: str) -> tuple[str, list[str]]:
+    """Separate the parts of a clause, between commas, that tell a figure from the others; names alone tell nothing."""
+    parts = _COMMA.split(clause)
+    beside = [part for part in parts if len(parts) > 1 and _tells_figure(part, _MAX_BESIDE)]
+    if _begins_question(clause):
+        beside = [part for part in beside if not _is_named(part)]
+    remainder = ", ".join(part for part in parts if part not in beside) if beside else clause
+    return (remainder, beside) if not beside or _count(remainder) >= _FEWEST else ("", [clause])
+
+
+def _is_heading(line: str) -> bool:
+    return _count(line) <= _MAX_GREETING and not line[:1].islower() and not _begins_question(line)
+
+
+def _is_named(text: str) -> bool:
+    """Check whether a text consists of capitalised words, such as titles, with at most a word between them."""
+    letters = [word[0] for word in text.split() if word[0].isalpha()]
+    return sum(map(str.isupper, letters)) >= 3 and sum(map(str.islower, letters)) <= 1
+
+
+def _is_in_title(before: str, behind: str) -> bool:
+    """Check whether a sign stands in a title, in a question: "Who directed Mad Max: Fury Road?"."""
+    words = [word for word in before.split() if not word.isdecimal()]
+    title = [*words[-1:], *behind.split()[:2]]
+    return len(words) > 1 and len(title) > 1 and _begins_question(before) and all(word[0].isupper() for word in title)
+
+
+def _begins_question(text: str) -> bool:
+    return any(word.casefold() in _ASKING for word in text.split()[:1])
+
+
+def _tells_figure(text: str, most: int) -> bool:
+    """Check whether a text has a figure outside brackets, and over ``most`` words, and begins unlike a question."""
+    return bool(_AMOUNT.search(_INSERTED.sub("", text))) and _count(text) > most and not _begins_question(text)
 
 
 def _is_long(text: str, most: int, most_with_figure: int) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from string import Template
+from typing import Any
 
 import yaml
 from hypothesis import given
@@ -25,6 +26,7 @@ from tests.components.samples import document, observed_step, search_step, setti
 from tests.for_each import for_each
 
 LAYOUTS = yaml.safe_load((Path(__file__).parents[2] / "task_prompts" / "one_line.yaml").read_text("utf-8"))
+BESIDE = yaml.safe_load((Path(__file__).parents[2] / "task_prompts" / "beside.yaml").read_text("utf-8"))
 PASSAGE = "The yard of Ostermoor was sold to the house of Quill for 41 million in May."
 CHINESE = "\u5965\u65af\u7279\u83ab\u5c14\u9020\u8239\u5382\u5356\u7ed9\u4e86\u594e\u5c14\u5bb6\u65cf"
 WORDS = st.lists(st.text(st.characters(categories=["Ll", "Lo"]), min_size=1, max_size=9), min_size=4, max_size=30)
@@ -159,6 +161,18 @@ def test_a_query_copies_no_five_words_of_an_own_passage(query: str, source: str,
     ("Boat 1974 | Who paid?", "Who paid?", 1),
     ("Say in Dutch: the yard was sold in May?", "Say in Dutch", 1),
     ("\U0001f3f7? The yard was sold in May.", "", 1),
+    ("Who directed Mad Max: Fury Road?", "Who directed Mad Max: Fury Road?", 0),
+    ("Who told Quandt: the yard was sold in May?", "Who told Quandt", 1),
+    ("Quandt verkauft die Werft Varnholt: Welcher Titel passt?", "Welcher Titel passt?", 1),
+    ("Who built\nalpha?", "Who built\nalpha?", 0),
+    ("In 1945, who paid?", "In 1945, who paid?", 0),
+    ("Who was born on May 9, 1974?", "Who was born on May 9, 1974?", 0),
+    ("Which came first, Moscow Pride 6 or Alpha Two?", "Which came first, Moscow Pride 6 or Alpha Two?", 0),
+    ("When did Ada Grey, 4th Earl of Kent, die?", "When did Ada Grey, 4th Earl of Kent, die?", 0),
+    ("What is usual, our rent is 1,200 euros?", "What is usual", 1),
+    ("Do Quandta płacimy 41 milionów, jaki podatek?", "jaki podatek?", 1),
+    ("Our rent is 1,200 euros, why?", "", 1),
+    ("Our rent is 1,200 euros.", "", 1),
     ("alpha: the yard of Ostermoor was sold to Quill", "", 1),
 )
 def test_a_statement_beside_a_question_is_left_out(message: str, question: str, statements: int):
@@ -227,3 +241,13 @@ def test_a_message_that_the_person_allows_is_still_no_copy_of_a_passage(copied: 
 
     assert ("it repeats 5 words or more" in reason, not reason) == (not passes, passes)
     assert reason_to_withhold(message, asked)
+
+
+@for_each("beside", *BESIDE)
+def test_a_statement_beside_a_question_as_people_write_it_stays_here(beside: dict[str, Any]):
+    asked = state(question=beside["message"])
+
+    query = query_form(web_query(beside["message"], asked)[0])
+
+    leaves = not reason_to_withhold(query, asked) and any(word in query for word in beside["words"])
+    assert leaves is beside.get("leaks", False), query
