@@ -210,6 +210,12 @@ class _Web(BaseSettings):
         "what you typed, and also the previous question if yours is a follow-up. `names` adds names from the passages",
         wrong="question",
     )
+    web_hold_names: Switch = _setting(
+        False,
+        "`on` holds back each web query of which most words are names and numbers from passages and not from the "
+        "question. A model then finds less over several steps",
+        wrong=True,
+    )
     web_index: Text = _setting("", "the name of an index to search instead of the web", "none")
 
 

@@ -15,15 +15,17 @@ from prefrag.components.text.sentences import plain_sentences, sentence_ends
 from prefrag.components.text.term_statistics import QUESTION_WORDS, passage_text
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
 from prefrag.components.web.query_form import comparison_form
+from prefrag.settings import settings
 
 # The message as a whole, in the form of a query, if the person has seen and allowed it as a web query of this run.
 allowed_query: ContextVar[str | None] = ContextVar("allowed_query", default=None)
 NO_QUESTION = "the message holds a conversation or a text, not just a question; ask the question by itself"
+NO_QUESTION_MARK = "under a system prompt only a question with its question mark is sent"
 
 # If a query repeats this many words of a passage in a row, they count as copied. Fewer words may be a name.
 COPIED_WORDS = 5
-# The maximum number of words in a message: with a question mark; without one; without one but with a system prompt.
-_MAX_WORDS, _MAX_UNMARKED, _MAX_INSTRUCTED = 100, 16, 3
+# The maximum number of words in a message: with a question mark; without one.
+_MAX_WORDS, _MAX_UNMARKED = 100, 16
 # The maximum number of words in all statements of a message: if it ends with a question mark; if it does not.
 _MAX_CONTEXT, _MAX_ASIDE = 20, 12
 # The maximum number of words in a statement after a colon, and in a greeting. Greetings do not count as statements.
@@ -82,7 +84,7 @@ def is_question(message: str, instructed: bool = False) -> bool:
     """Check whether a message looks like a person's question: one line, and hardly any statements.
 
     When in doubt, return False. ``instructed`` means that a system prompt came with the message. The prompt may define
-    a task, such as a translation, and the message may be the text to work on.
+    a task, such as a translation, and the message may be the text to work on, so it must have a question mark.
     """
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     long = [line for line in lines if _count(line) > _MAX_GREETING]
@@ -94,7 +96,7 @@ def is_question(message: str, instructed: bool = False) -> bool:
         return False
     if _WORK.match(text) and (size > _MAX_ASIDE or len(lines) > 1 or _SPEAKER.search(text)):
         return False
-    if instructed and not asks and (text.endswith(_TELLS) or size > _MAX_INSTRUCTED or _FIGURE.search(text)):
+    if instructed and not asks:
         return False
     behind = re.split(r"[:\uff1a]", text, maxsplit=1)[1:]
     said, most = (
@@ -231,12 +233,14 @@ def reason_to_withhold(query: str, state: State) -> str:
     is_allowed = query == allowed_query.get()
     asked, stated = split_question(message)
     if not is_allowed and (not asked or not is_question(message, bool(instructions))):
-        return NO_QUESTION
+        return NO_QUESTION_MARK if instructions and not _ASKS.search(message) else NO_QUESTION
     if any(map(_WORK.match, plain_sentences(instructions))):
         return "the system prompt asks for work on the message, which may then be a text"
     own, brought = [asked], [instructions, *stated, *map(passage_text, state.attached)]
     for role, text in state.history:
-        question, statements = split_question(text) if role == "user" and is_question(text) else ("", [text])
+        question, statements = (
+            split_question(text) if role == "user" and is_question(text, bool(instructions)) else ("", [text])
+        )
         own.append(question)
         brought += statements
     words = _content_words([query]) or set(_split(query))
@@ -244,6 +248,8 @@ def reason_to_withhold(query: str, state: State) -> str:
     told = _glue(stated)
     borrowed = {word for word in words if word in told} | (words & _content_words(brought))
     borrowed -= _content_words(own)
+    if (words & _names([instructions])) - _content_words(own):
+        return "it has a name or a number that stands in the system prompt and not in your question"
     # If rules rewrote the question, they only inserted names. A borrowed word is then a name from an earlier answer, so
     # none is allowed. If a model wrote the query, it chose its own words, so up to half of them may be borrowed.
     by_rules = state.typed and "rewriter" not in state.usage.llm_calls
@@ -256,6 +262,9 @@ def reason_to_withhold(query: str, state: State) -> str:
     passages = [
         document.content or "" for document in (*(each for one in read for each in one.documents), *state.attached)
     ]
+    named = words & _names(passages) - _content_words(own)
+    if settings.web_hold_names and not is_allowed and 2 * len(named) > len(words):
+        return "most of its words are names and numbers from passages (PREFRAG_WEB_HOLD_NAMES=on)"
     passages += [] if is_allowed else stated
     if _copies(query, passages, own):
         return f"it repeats {COPIED_WORDS} words or more from a passage of your own documents"
@@ -281,6 +290,15 @@ def _split(text: str) -> list[str]:
 def _content_words(texts: Iterable[str]) -> set[str]:
     words = {word for text in texts for word in _split(text)} - QUESTION_WORDS
     return {word for word in words if len(word) > 3 or not word.isalpha() or word[0] >= "\u0e00"}
+
+
+def _names(texts: Iterable[str]) -> set[str]:
+    """Collect the words that may be names or numbers: all that do not begin with a lower-case letter."""
+    return _content_words(word for text in texts for word in text.split() if not _lowered(word))
+
+
+def _lowered(word: str) -> bool:
+    return any(sign.islower() for sign in word.lstrip("\"'([{<*_“„«")[:1]) and not _FIGURE.search(word)
 
 
 def _copies(query: str, passages: Iterable[str], own: Sequence[str]) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,7 +50,7 @@ def test_a_question_is_told_by_its_form(message: str):
     assert is_question(message) is (message in QUESTIONS)
 
 
-@for_each("message, asks", ("The yard was sold.", False), ("Who built it?", True), ("alpha", True))
+@for_each("message, asks", ("The yard was sold.", False), ("Who built it?", True), ("alpha", False))
 def test_with_a_system_prompt_what_asks_nothing_may_be_a_text_for_it(message: str, asks: bool):
     assert is_question(message, instructed=True) is asks
 
@@ -92,7 +93,8 @@ def test_a_query_is_not_made_of_an_attached_text_or_the_instructions():
     instructed = replace(state(question="Who paid?"), settings=settings(instructions=PASSAGE))
     attached = replace(state(question="Who paid?"), attached=(document("a", PASSAGE),))
 
-    assert "come from an earlier answer" in reason_to_withhold("Ostermoor Quill million", instructed)
+    assert "stands in the system prompt" in reason_to_withhold("Ostermoor Quill million", instructed)
+    assert "come from an earlier answer" in reason_to_withhold("yard sold house", instructed)
     assert "come from an earlier answer" in reason_to_withhold("Ostermoor Quill million", attached)
 
 
@@ -251,3 +253,40 @@ def test_a_statement_beside_a_question_as_people_write_it_stays_here(beside: dic
 
     leaves = not reason_to_withhold(query, asked) and any(word in query for word in beside["words"])
     assert leaves is beside.get("leaks", False), query
+
+
+@for_each(
+    "query, passes",
+    ("who paid for the yard", True),
+    ("what do yards cost", True),
+    ("who paid Ostermoor", False),
+    ("who paid 41", False),
+)
+def test_under_any_system_prompt_its_names_and_numbers_stay_here(query: str, passes: bool):
+    prompt = "You are a helpful assistant of Ostermoor, which has 41 people."
+    instructed = replace(
+        state(question="We sold it in May. Who paid for the yard?"), settings=settings(instructions=prompt)
+    )
+
+    assert bool(reason_to_withhold(query, instructed)) is not passes
+    assert web_query(instructed.question, instructed)[0] == "Who paid for the yard?"
+
+
+def test_under_a_system_prompt_an_earlier_message_without_a_question_mark_is_no_question():
+    said = replace(state(question="Who paid?"), history=(("user", "sale of Ostermoor"),))
+
+    assert not reason_to_withhold("sale of Ostermoor who paid", said)
+    instructed = replace(said, settings=settings(instructions="You are a helpful assistant."))
+    assert reason_to_withhold("sale of Ostermoor who paid", instructed)
+
+
+@for_each("query, held", ("Ostermoor Quill 41 price", True), ("who paid for the yard of Ostermoor", False))
+def test_a_query_of_mostly_names_from_passages_is_held_back_if_set(query: str, held: bool):
+    read = observed_step(document("a", PASSAGE), source="local")
+    asked = replace(state(read, search_step(query), external=("web",)), question="Who paid for the yard?")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PREFRAG_WEB_HOLD_NAMES", raising=False)
+        assert not reason_to_withhold(query, asked)
+        patch.setenv("PREFRAG_WEB_HOLD_NAMES", "on")
+        assert bool(reason_to_withhold(query, asked)) is held
