@@ -144,6 +144,8 @@ def list_documents(
     index: IndexOption = None,
     store: StoreOption = "tantivy",
     as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="Print at most so many files; by default all.")] = None,
+    offset: Annotated[int, typer.Option(min=0, help="Leave out so many files before them.")] = 0,
 ) -> None:
     """List the files and corpora of an index, with the number of their passages."""
     from dataclasses import asdict
@@ -152,10 +154,11 @@ def list_documents(
     from prefrag.indexing.report import Skipped, group_by_reason
 
     listed = indexing.list_documents(collection := _find(index, store))
+    shown = listed[offset:][:limit]
     if as_json:
-        print_json([asdict(entry) for entry in listed])
+        print_json([asdict(entry) for entry in shown])
         return
-    for entry in listed:
+    for entry in shown:
         typer.echo(f"{entry.passages:>9,}  {one_line(entry.path) if entry.path else 'not from a file'}")
     total = sum(entry.passages for entry in listed)
     typer.echo(f"{counted(total, 'passage')} in {counted(len(listed), 'file')}")

@@ -155,10 +155,15 @@ def make_routes(
         return {"collections": described}
 
     @router.get("/collections/{name}/documents", summary="The documents of a collection")
-    async def list_documents(name: str, request: Request) -> JSONResponse:
+    async def list_documents(
+        name: str,
+        request: Request,
+        limit: Annotated[int | None, Query(ge=1)] = None,
+        offset: Annotated[int, Query(ge=0)] = 0,
+    ) -> JSONResponse:
         with _convert_errors():
             # Return a response, not a dict: FastAPI takes about one second to validate a dict with 20,000 documents.
-            return JSONResponse(await read(request, partial(describe_documents, find(name))))
+            return JSONResponse(await read(request, partial(describe_documents, find(name), limit, offset)))
 
     @router.get("/collections/{name}/questions", summary="Questions that the documents of a collection answer")
     async def suggest_questions(name: str, request: Request) -> dict[str, Any]:

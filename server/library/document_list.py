@@ -9,14 +9,17 @@ from prefrag.indexing.file_forms import form_of
 from prefrag.server.public_result import hide_folders
 
 
-def describe_documents(collection: Collection) -> dict[str, Any]:
+def describe_documents(collection: Collection, limit: int | None = None, offset: int = 0) -> dict[str, Any]:
     """List the documents of a collection, and the files that the indexing skipped.
 
     :param collection: The collection. The caller has checked that the request may read it.
+    :param limit: The number of documents to return; all if None.
+    :param offset: The number of documents to leave out before them.
     :returns: `documents` and `failed`. Each document has `id`, `name`, `folder` (relative to the innermost folder that
         holds all documents), `kind`, `size` (in bytes, or null), `passages`, `uploaded` and, if known, `date`,
         `date_in` (where the date was found), `modified` and `standing` (such as draft). `failed` is null for
-        Elasticsearch. Otherwise it lists the skipped files with `name`, `folder` and `reason`.
+        Elasticsearch. Otherwise it lists the skipped files with `name`, `folder` and `reason`. With a limit there is
+        also `next`: the offset of the documents that follow, or null.
     """
     listed, metadata, uploads = collection.documents(), collection.metadata(), collection.uploads
     skipped = collection.skipped()
@@ -25,8 +28,9 @@ def describe_documents(collection: Collection) -> dict[str, Any]:
     # The names from `name_folders` depend on all paths that it gets. Filters pass it only the documents' paths, so the
     # documents' folders are named in the same way here. The call with all paths is only for the failed files.
     folders = {**(name_folders([*paths, *failed], uploads) if failed else {}), **name_folders(paths, uploads)}
+    end = len(listed) if limit is None else offset + limit
     documents = []
-    for each, path in zip(listed, paths, strict=True):
+    for each, path in zip(listed[offset:end], paths[offset:end], strict=True):
         one = dict(metadata.get(path, {}))
         size, kind = one.pop("file_size", None), "corpus" if each.entry.kind == "corpus" else one.pop("kind", None)
         plain = {"id": each.id, "name": each.entry.title, "folder": folders[path], "size": size}
@@ -36,4 +40,5 @@ def describe_documents(collection: Collection) -> dict[str, Any]:
         {"name": PurePath(path).name, "folder": folders[path], "reason": hide_folders(reason)}
         for path, reason in sorted(failed.items())
     ]
-    return {"documents": documents, "failed": None if skipped is None else described}
+    following = {} if limit is None else {"next": end if end < len(listed) else None}
+    return {"documents": documents, "failed": None if skipped is None else described, **following}

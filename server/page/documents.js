@@ -12,6 +12,8 @@ const view = byId("documents-view");
 const NAME = /^[\w][\w.-]{0,63}$/;
 // The search field appears above FEW documents. Up to OPEN documents, all folders are open at first.
 const FEW = 5, OPEN = 40;
+// The list is read in parts of so many documents.
+const PAGE = 5_000;
 const MOST_FAILED = 200;
 let status = null;
 let collections = [];
@@ -48,7 +50,7 @@ async function draw(said = null) {
     return;
   }
   try {
-    const { documents, failed = [] } = await call(`collections/${encodeURIComponent(chosen)}/documents`);
+    const { documents, failed } = await readList(chosen);
     if (!list.isConnected) return;
     list.replaceChildren(...(documents.length ? [] : [make("p", { class: "empty" }, collection.passages
       ? "This collection was not made from files, so there are no files to list." : "This collection holds no documents.")]));
@@ -128,6 +130,16 @@ function reportOf({ written = 0, replaced = 0, unchanged = 0, skipped = [] }) {
   return make("div", {}, make("p", { class: "done" }, icon("keep"), `${parts.join(", ")}.`),
     skipped.length > 0 && make("ul", { class: "skipped" }, skipped.map((one) =>
       make("li", {}, icon("warning"), strange("span", `${one.name}: ${one.reason}`)))));
+}
+
+async function readList(name) {
+  const documents = [];
+  for (let offset = 0; ;) {
+    const read = await call(`collections/${encodeURIComponent(name)}/documents?limit=${PAGE}&offset=${offset}`);
+    documents.push(...read.documents);
+    if (!read.next) return { documents, failed: read.failed ?? [] };
+    offset = read.next;
+  }
 }
 
 function showTree(list, documents, writes) {

@@ -270,3 +270,17 @@ class TestDrop:
         assert asked == ["Delete the index 'default' with 3 passages?"]
         assert result.exit_code == 0
         assert index_path("default").exists() is not says
+
+
+def test_a_list_of_documents_is_cut_to_a_limit_behind_an_offset(tmp_path: Path):
+    for number in range(4):
+        (tmp_path / f"{number}.txt").write_text(f"Note {number}.", encoding="utf-8")
+    prefrag("index", str(tmp_path))
+
+    whole, part = (
+        json.loads(prefrag("documents", "list", "--json", *limits).stdout)
+        for limits in ((), ("--limit", "2", "--offset", "1"))
+    )
+
+    assert (len(whole), part) == (4, whole[1:3])
+    assert prefrag("documents", "list", "--limit", "1").stdout.endswith("4 passages in 4 files\n")

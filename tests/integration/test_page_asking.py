@@ -32,7 +32,7 @@ class Uploads:
         self.page = page
         self.listed = [{"name": "letter.txt", "folder": "letters", "kind": "text"}]
         self.waiting: list[Any] = []
-        page.context.route("**/collections/*/documents", self.take)
+        page.context.route("**/collections/*/documents*", self.take)
         page.context.route("**/collections/*/documents/*", self.open)
 
     def take(self, route: Any) -> None:

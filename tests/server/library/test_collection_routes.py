@@ -167,6 +167,25 @@ class TestList:
         [failed] = client.get("/collections/own/documents").json()["failed"]
         assert failed["reason"] == "read in part: fonts is absent"
 
+    def test_come_in_pages_if_a_limit_is_given_and_whole_if_none_is(self, client: Client, tmp_path: Path):
+        for number in range(5):
+            (tmp_path / f"{number}.txt").write_text(f"Note {number}.", encoding="utf-8")
+        indexing.index([tmp_path], index="own")
+        whole = client.get("/collections/own/documents").json()
+
+        listed: list[Any] = []
+        places: list[Any] = [0]
+        while places[-1] is not None and len(places) < 9:
+            part = client.get(f"/collections/own/documents?limit=2&offset={places[-1]}").json()
+            listed += part["documents"]
+            places.append(part["next"])
+
+        assert whole.keys() == {"documents", "failed"}
+        assert (listed, places) == (whole["documents"], [0, 2, 4, None])
+        assert client.get("/collections/own/documents?limit=2&offset=99").json()["documents"] == []
+        for wrong in ("limit=0", "limit=-1", "offset=-1", "limit=x"):
+            assert client.get(f"/collections/own/documents?{wrong}").status_code == 422, wrong
+
     def test_an_uploaded_file_is_asked_about_alone_by_its_hash(self, client: Client):
         client.upload("default", other_md="# Other towers\n\nBen built the other tower.\n")
         [taken] = client.upload("default", tower_md=TOWER, photo_raw=b"0").json()["documents"]
