@@ -153,7 +153,7 @@ def _walk(path: Path, top: Path, links: bool, seen: set[str], report: IndexRepor
         if fences is not None and folder.is_relative_to(top):
             fences = _widen(real_path(folder), fences, links)
     if fences is None:
-        report.links_left += 1
+        report.left_links.append(printable(real_path(path)))
         return
     folders = [(path, fences)]
     if os.path.isdir(path):
@@ -171,7 +171,7 @@ def _walk(path: Path, top: Path, links: bool, seen: set[str], report: IndexRepor
                 continue
             inner = _widen(real, fences, links)
             if inner is None:
-                report.links_left += 1
+                report.left_links.append(printable(real))
             else:
                 seen.add(str(real))
                 if not os.path.isdir(real):

@@ -30,7 +30,7 @@ from prefrag.indexing.readers.document_date import find_date
 from prefrag.indexing.readers.document_standing import find_heading_standing, find_standing
 from prefrag.indexing.readers.epub_files import read_epub
 from prefrag.indexing.readers.headings import Outline, find_sections, mark_html
-from prefrag.indexing.readers.html_files import declared_charset, html_title, without_tags
+from prefrag.indexing.readers.html_files import declared_charset, html_title, is_nested_deeply, without_tags
 from prefrag.indexing.readers.mail_files import Mail, read_mails
 from prefrag.indexing.readers.markdown_files import mark_notes
 from prefrag.indexing.readers.office_files import read_docx, read_pptx, read_rtf, read_xlsx
@@ -138,6 +138,7 @@ class FileConverter:
             # For a damaged file, the libraries raise almost any kind of exception.
             except Exception as error:
                 raise CannotRead(f"it cannot be converted ({error}); it may be damaged") from error
+        page = text
         text, headings = outline.read(marked)
         self.loss = self.loss or outline.loss
         if headings and form in (forms.MARKDOWN, forms.DOCX, forms.ODT, forms.RST):
@@ -151,7 +152,8 @@ class FileConverter:
             if text
         ]
         if not found:
-            raise CannotRead(_reason(complaints))
+            is_deep = form == forms.HTML and is_nested_deeply(page)
+            raise CannotRead(TOO_DEEP if is_deep else _reason(complaints))
 
         front_matter = {key: value for key, value in own_meta.items() if is_text(key) and _is_simple(value)}
         front_title = front_matter.get("title")

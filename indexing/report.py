@@ -109,12 +109,19 @@ class IndexReport:
     read_in_part: list[Skipped] = field(default_factory=list)
     skipped_lines: int = 0
     other_kinds: Counter[str] = field(default_factory=Counter)  # the number of files of unsupported kinds, by suffix
-    links_left: int = 0  # the number of links that lead out of a folder and were not followed
+    left_links: list[str] = field(default_factory=list)  # where links lead that lead out and were not followed
+    unlinked: int = 0  # the passages that an earlier version had read through such links, and that were deleted
     seconds: float = 0.0
 
     def describe_links(self) -> str:
-        """Say how many links were left; nothing if none was."""
-        return f"Links not followed, as they lead out: {self.links_left:,}." if self.links_left else ""
+        """Say how many links were left, and what of them was deleted; nothing if none was left."""
+        deleted = f" Passages deleted that were read through them earlier: {self.unlinked:,}." if self.unlinked else ""
+        return f"Links not followed, as they lead out: {self.links_left:,}.{deleted}" if self.left_links else ""
+
+    @property
+    def links_left(self) -> int:
+        """The number of links that lead out of a folder and were not followed."""
+        return len(self.left_links)
 
 
 @dataclass

@@ -5,6 +5,9 @@ import re
 
 # The closing tag of a title must be at most this many characters after its opening tag.
 _TITLE_CHARACTERS = 50_000
+# libxml2, which reads the pages, keeps no more levels than this.
+_MOST_LEVELS = 255
+_TAG = re.compile(r"</?(?!(?:br|hr|img|input|link|meta|wbr|col|area|base|source|track)\b)[a-zA-Z]")
 _DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 
 
@@ -25,6 +28,16 @@ def html_title(text: str) -> str:
             if title:
                 return title
     return ""
+
+
+def is_nested_deeply(page: str) -> bool:
+    """Check whether so many elements of a page are open at once that the reader gives up."""
+    depth = 0
+    for tag in _TAG.finditer(page):
+        depth += -1 if tag[0].startswith("</") else 1
+        if depth > _MOST_LEVELS:
+            return True
+    return False
 
 
 def without_tags(page: str) -> str:

@@ -22,6 +22,7 @@ _MOST_WAITING = 64
 _MOST_SECONDS = 5.0
 # The seconds for a request, with the wait for its turn and for the start of a process.
 _WAIT_SECONDS = 60.0
+_KILL_SECONDS = 0.05  # between two attempts to end a drawing that nobody waits for
 # How long a page that reached a limit is not tried again, and how many such pages are remembered.
 _REMEMBERED_SECONDS = 120.0
 _MOST_REMEMBERED = 1_000
@@ -78,8 +79,10 @@ class PagePictures:
         try:
             return await asyncio.shield(drawing)
         except asyncio.CancelledError:
-            process.kill()
-            await asyncio.wait([drawing])
+            # A process that is only now being started is there a moment later.
+            while not drawing.done():
+                process.kill()
+                await asyncio.wait([drawing], timeout=_KILL_SECONDS)
             raise
 
     def _remember(self, subject: tuple[bytes, int, bool]) -> None:

@@ -83,6 +83,10 @@ HOSTILE: dict[str, Callable[[], bytes | str]] = {
 
 @for_each(
     "name, data, reason",
+    *(
+        ("a.html", f"<title>A</title>{'<div>' * deep}A heron stands.{'</div>' * deep}".encode(), "nested too deeply")
+        for deep in (1_000, 5_000, 200_000)
+    ),
     ("a.odt", document("text", "<t:span>" * 5_000 + "</t:span>" * 5_000), "it is nested too deeply"),
     (
         "a.eml",

@@ -62,10 +62,18 @@ def make_data_directory() -> Path:
             (folder / "indexes").mkdir(exist_ok=True)
             own = [folder / name for name in ("indexes", "uploads")] if settings.data_dir else [folder]
             for each in own:
-                if each.exists():
-                    each.chmod(0o700)
+                _narrow(each)
             mark.touch(mode=0o600)
     return folder
+
+
+def _narrow(folder: Path) -> None:
+    """Let only the owner read a folder and all in it. Links are left as they are, because they may lead elsewhere."""
+    for place, _, files in os.walk(folder):
+        os.chmod(place, 0o700)
+        for path in (Path(place, name) for name in files):
+            if not path.is_symlink():
+                path.chmod(0o600)
 
 
 def find_open_entries() -> list[Path]:

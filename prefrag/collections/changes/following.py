@@ -56,6 +56,9 @@ def follow_changes(
         prunes = prunes and all(is_mounted(drive, drives) for drive in drives)
         links = settings.follow_links
         report = index(there, collection, prune=prunes, on_progress=on_progress, top=folder, links=links)
+        if is_whole and not links and (outside := _read_through(report.left_links, collection, folder)):
+            report.unlinked = delete_documents(outside, collection).passages
+            report.deleted += report.unlinked
         report.skipped = [each for each in report.skipped if each.reason != OTHER_KIND]
     # Check the drives only now: a drive that is still mounted was also mounted when its files were looked for above.
     lost = tuple(drive.rstrip(os.sep) + os.sep for drive in drives if not is_mounted(drive, drives))
@@ -65,6 +68,15 @@ def follow_changes(
     if outdated := [each for each in real.values() if below(each) and not f"{each}{os.sep}".startswith(lost)]:
         report.deleted += delete_documents(outdated, collection).passages
     return report
+
+
+def _read_through(links: Iterable[str], collection: LocalCollection, folder: Path) -> list[str]:
+    """List the indexed files to which links lead out of the folder: an earlier version followed all links."""
+    targets, inside = set(links), select_below([str(folder), str(real_path(collection.uploads))])
+    indexed = [path for _, path in collection.passages().count_origins() if path] if targets else []
+    return [
+        path for path in indexed if not inside(path) and targets.intersection(map(str, (path, *Path(path).parents)))
+    ]
 
 
 def _device_and_inode(folder: str) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prefrag.collections.changes.following import Drives, find_drives, follow_changes, is_mounted
-from prefrag.collections.indexing import list_documents
+from prefrag.collections.indexing import index, list_documents
 from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.indexing.report import IndexReport
@@ -127,3 +127,22 @@ def test_what_a_link_leads_to_is_read_on_request_and_stays(
 
     assert follow(docs, "link/far.txt").deleted == 0
     assert held(docs) == ["../outside/far.txt", "a.txt", "sub/b.md", "sub/c.txt"]
+
+
+def test_what_an_earlier_version_read_through_a_link_is_deleted_and_nothing_beside_it(
+    docs: Path, outside: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "own.txt").write_text("A bell rings.")
+    index([tmp_path / "own.txt"], LocalCollection("docs"))
+    (tmp_path / "near.txt").write_text("A gull cries.")
+    (docs / "near.txt").symlink_to(tmp_path / "near.txt")
+    monkeypatch.setenv("PREFRAG_FOLLOW_LINKS", "on")
+    follow(docs)
+    assert {"../outside/far.txt", "../near.txt", "../own.txt"} < set(held(docs))
+    monkeypatch.setenv("PREFRAG_FOLLOW_LINKS", "off")
+
+    report = follow(docs)
+
+    assert held(docs) == ["../own.txt", "a.txt", "sub/b.md", "sub/c.txt"]
+    assert report.describe_links().endswith("Passages deleted that were read through them earlier: 2.")
+    assert (follow(docs).unlinked, report.deleted) == (0, 2)

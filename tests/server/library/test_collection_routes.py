@@ -570,7 +570,7 @@ class TestRoom:
         keys = {name: add_key(name) for name in ("ada", "bob")}
         begun, may_end = threading.Semaphore(0), threading.Event()
 
-        def wait(collection: Collection) -> dict[str, Any]:
+        def wait(collection: Collection, limit: int | None, offset: int) -> dict[str, Any]:
             begun.release()
             assert may_end.wait(30)
             return {}

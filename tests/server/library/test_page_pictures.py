@@ -87,6 +87,24 @@ async def leave(task: asyncio.Task[dict[str, Any]]) -> None:
         await task
 
 
+async def test_a_drawing_that_is_given_up_while_its_process_starts_gives_its_place_back(path: Path):
+    drawing = pictures()
+    process: Any = drawing._idle[-1]
+    kill, kills = process.kill, []
+
+    def kill_late() -> None:
+        # The first call comes before there is a process.
+        kills.append(1)
+        if len(kills) > 1:
+            kill()
+
+    process.kill = kill_late
+    async with asyncio.timeout(10):
+        await leave(await begin(drawing, path))
+
+    assert await drawing.draw("ada", path, 1, "") == {"page": 1}
+
+
 async def test_a_page_that_reached_a_limit_is_not_tried_at_once(
     paths: list[Path], drawn: list[int], monkeypatch: pytest.MonkeyPatch
 ):

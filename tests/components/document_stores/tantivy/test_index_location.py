@@ -78,6 +78,33 @@ class TestTheDataDirectoryIsPrivate:
         make("two")
         assert mode(folder) == 0o750, "what its owner has opened since stays open"
 
+    def test_with_all_that_an_earlier_version_left_in_it_but_not_what_a_link_leads_to(self, monkeypatch, tmp_path):
+        monkeypatch.delenv("PREFRAG_DATA_DIR")
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+        folder, elsewhere = tmp_path / "prefrag", tmp_path / "elsewhere"
+        (folder / "indexes" / "old").mkdir(parents=True)
+        (folder / "indexes" / "old" / "a.store").write_text("private")
+        elsewhere.mkdir()
+        (elsewhere / "theirs.txt").touch()
+        (folder / "linked").symlink_to(elsewhere)
+        (folder / "theirs.txt").symlink_to(elsewhere / "theirs.txt")
+
+        make("one")
+
+        assert mode(folder / "indexes" / "old") == 0o700
+        assert mode(folder / "indexes" / "old" / "a.store") == 0o600
+        assert (mode(elsewhere), mode(elsewhere / "theirs.txt")) == (0o755, 0o644)
+
+    def test_but_not_a_folder_of_ones_own_that_an_index_is_put_into(self, tmp_path):
+        chosen = tmp_path / "chosen"
+        chosen.mkdir()
+        (chosen / "photo").touch()
+
+        TantivyDocumentStore(path=str(chosen / "index")).write_documents([Document(content="heron")])
+
+        assert (mode(chosen), mode(chosen / "photo")) == (0o755, 0o644)
+        assert mode(chosen / "index") == 0o700
+
     def test_as_to_what_is_ours_where_it_holds_other_things(self, data):
         (data / "uploads").mkdir(parents=True)
         (data / "photos").mkdir()
