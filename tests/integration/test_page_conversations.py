@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.integration.browser import ScriptedRuns, result, wait_until
+from tests.integration.browser import ScriptedRuns, document, result, wait_until
 from tests.server_process import CHECKOUT
 
 Open = Callable[..., Any]
@@ -251,3 +252,63 @@ class TestStorage:
         page.get_by_role("button", name="Use this key").click()
 
         page.wait_for_selector("[data-source]")
+
+
+class TestAFileFromSomebodyElse:
+    """What such a file holds is shown as text, or the file is refused; it changes nothing else."""
+
+    SCRIPT = "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'> [1](javascript:window.hacked=1)"
+
+    @pytest.fixture(autouse=True)
+    def place(self, tmp_path: Path) -> None:
+        self.file = tmp_path / "a.json"
+
+    def open_file(self, page: Any, content: bytes) -> None:
+        self.file.write_bytes(content)
+        page.evaluate("document.getElementById('not-opened').hidden = true")
+        page.set_input_files("#conversation-open", self.file)
+
+    def saved(self, **more: Any) -> bytes:
+        shown = {**result("1974 [1]", documents=[document("1", self.SCRIPT, self.SCRIPT)])["result"], **more}
+        turn = {"question": self.SCRIPT, "pipeline": self.SCRIPT, "options": {}, "events": [], "failure": None}
+        events = [{"kind": self.SCRIPT, "step": 1, "text": self.SCRIPT, "data": {"source": self.SCRIPT}}]
+        whole = {
+            "kind": "prefrag conversation",
+            "name": self.SCRIPT,
+            "turns": [{**turn, "events": events, "result": shown}],
+        }
+        return json.dumps(whole).encode()
+
+    def test_runs_no_script_and_loads_nothing(self, page: Any):
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+
+        self.open_file(page, self.saved(answer=self.SCRIPT, answer_with_citations=f"{self.SCRIPT} [1]"))
+        page.locator(".turn .card").wait_for()
+        page.locator(".chip").first.click()
+
+        assert page.evaluate("window.hacked") is None
+        assert page.locator(".turn script, .turn img, .turn a[href^=javascript]").count() == 0
+        assert self.SCRIPT in page.locator(".turn h2").inner_text()
+        assert [url for url in asked if not url.startswith(page.url.split("/ui")[0].rstrip("/"))] == []
+
+    def test_with_a_citation_of_no_passage_shows_no_chip_for_it(self, page: Any):
+        self.open_file(page, self.saved(answer_with_citations="Sold in 1974 [7] [W1] [1].", answer="Sold in 1974."))
+
+        page.locator(".turn .card").wait_for()
+
+        assert set(page.locator(".answer .chip").all_inner_texts()) == {"1"}
+        assert "[7] [W1]" in page.locator(".answer").inner_text()
+
+    def test_that_is_too_large_or_broken_or_of_another_shape_is_refused_and_the_page_goes_on(self, page: Any):
+        ask(page, "One?")
+        half = self.saved()[:-40]
+        deep = b'{"kind": "prefrag conversation", "turns": ' + b"[" * 100_000
+        wrong = [self.saved(documents="none"), self.saved(documents=[7]), self.saved(answer={"a": 1}), b"\xff\xfe", b""]
+        for content in (b" " * 50_000_000 + self.saved(), half, deep, *wrong):
+            self.open_file(page, content)
+            page.get_by_text("This file is not a conversation that was saved from this page.").wait_for()
+            assert stored_questions(page) == [["One?"]], content[:60]
+
+        ask(page, "Two?")
+        assert stored_questions(page) == [["One?", "Two?"]]
