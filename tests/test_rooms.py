@@ -38,15 +38,15 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
-    "cli": 1_807,
-    "components": 13_265,
+    "cli": 1_857,
+    "components": 13_343,
     "evaluation": 6_089,
-    "indexing": 2_030,
-    "pipelines": 1_550,
-    "prefrag": 2_885,
-    "server": 4_157,
+    "indexing": 2_046,
+    "pipelines": 1_556,
+    "prefrag": 2_898,
+    "server": 4_170,
     "training": 4_265,
-    "tests": 42_374,
+    "tests": 42_724,
 }
 
 
