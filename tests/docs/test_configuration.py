@@ -6,7 +6,7 @@ from prefrag.settings import Settings, _variable_of, models
 from tests.docs.markdown import CHECKOUT, GUIDES
 from tests.docs.settings_tables import GUIDE, write_tables
 
-CODE = ("cli", "components", "evaluation", "indexing", "pipelines", "server", "training", "hayhooks")
+CODE = ("cli", "components", "evaluation", "indexing", "pipelines", "prefrag", "server", "training", "hayhooks")
 _VARIABLE = re.compile(r"PREFRAG_[A-Z]+(?:_[A-Z]+)*")
 
 
