@@ -170,7 +170,7 @@ class TestList:
     def test_come_in_pages_if_a_limit_is_given_and_whole_if_none_is(self, client: Client, tmp_path: Path):
         for number in range(5):
             (tmp_path / f"{number}.txt").write_text(f"Note {number}.", encoding="utf-8")
-        indexing.index([tmp_path], index="own")
+        indexing.index([tmp_path], LocalCollection("own"))
         whole = client.get("/collections/own/documents").json()
 
         listed: list[Any] = []
