@@ -21,6 +21,7 @@ from haystack.dataclasses import ByteStream
 from prefrag.components.state.places import SECTIONS
 from prefrag.components.text.counted import counted
 from prefrag.components.text.sentences import cut_text
+from prefrag.components.text.table_rows import TABLES, write_tables
 from prefrag.components.text.unicode_form import is_text, normalize_unicode
 from prefrag.indexing import file_forms as forms
 from prefrag.indexing.file_forms import FORMATS, FORMS, form_of
@@ -29,8 +30,14 @@ from prefrag.indexing.readers.code_files import mark_code, split_code
 from prefrag.indexing.readers.document_date import find_date
 from prefrag.indexing.readers.document_standing import find_heading_standing, find_standing
 from prefrag.indexing.readers.epub_files import read_epub
-from prefrag.indexing.readers.headings import Outline, find_sections, mark_html
-from prefrag.indexing.readers.html_files import declared_charset, html_title, is_nested_deeply, without_tags
+from prefrag.indexing.readers.headings import Outline, find_sections, rows_of_parts
+from prefrag.indexing.readers.html_files import (
+    declared_charset,
+    html_title,
+    is_nested_deeply,
+    mark_page,
+    without_tags,
+)
 from prefrag.indexing.readers.mail_files import Mail, read_mails
 from prefrag.indexing.readers.markdown_files import mark_notes
 from prefrag.indexing.readers.office_files import read_docx, read_pptx, read_rtf, read_xlsx
@@ -42,7 +49,7 @@ from prefrag.indexing.readers.wrapped_lines import unwrap_lines
 from prefrag.indexing.report import NEEDS_FILES, TOO_DEEP, CannotRead
 
 # Increase this number whenever you change how passages are made. Then all files count as changed and are read again.
-_RECIPE = 10
+_RECIPE = 11
 # Maps each form of file to the class name of Haystack's converter and its settings.
 _CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
     forms.TEXT: ("TextFileToDocument", {}),
@@ -62,7 +69,7 @@ _BYTE_READERS = {
 }
 _TEXT_READERS: dict[str, Callable[[str, Outline], str]] = {
     forms.RST: read_rst,
-    forms.CSV: lambda text, outline: "\n".join(read_csv(text)),
+    forms.CSV: lambda text, outline: "\n".join(read_csv(text, outline)),
     forms.JSON: lambda text, outline: "\n".join(read_json(text)),
     forms.CODE: mark_code,
 }
@@ -145,9 +152,13 @@ class FileConverter:
             own_title = own_title or headings[0].words
         parts = _split(text, form)
         found = [
-            (normalize_unicode(text), place, sections, part)
-            for part, (text, place), sections in zip(
-                parts, _with_places(parts, form), find_sections(parts, headings), strict=True
+            (normalize_unicode(text), place, sections, part, rows)
+            for part, (text, place), sections, rows in zip(
+                parts,
+                _with_places(parts, form),
+                find_sections(parts, headings),
+                rows_of_parts(parts, outline.rows),
+                strict=True,
             )
             if text
         ]
@@ -160,12 +171,13 @@ class FileConverter:
         name = path.name if form == forms.CODE or path.suffix.lower() not in FORMATS else path.stem
         title = normalize_unicode(_one_line(front_title if isinstance(front_title, str) else "") or own_title or name)
         dated = find_date(front_matter, "" if form == forms.CODE else found[0][0], path.name)
-        for text, place, sections, part in found:
+        for text, place, sections, part, rows in found:
             meta: dict[str, Any] = {
                 **{key: value for key, value in front_matter.items() if key not in _NOT_FOR_META},
                 **dated,
                 "title": title,
                 "kind": form,
+                **write_tables(rows),
             }
             if place is not None:
                 meta["line" if form == forms.CODE else "page_number"] = place
@@ -224,12 +236,12 @@ class FileConverter:
         return text if len(text) > _LEAST_SHARE * len(bare) else bare
 
     def _page(self, text: str, outline: Outline) -> str:
-        return self._run(forms.HTML, mark_html(text, outline))[0]
+        return self._run(forms.HTML, mark_page(text, outline), outline)[0]
 
-    def _run(self, form: str, text: str) -> tuple[str, dict[str, Any]]:
+    def _run(self, form: str, text: str, outline: Outline) -> tuple[str, dict[str, Any]]:
         source = ByteStream(text.encode(), meta={"encoding": "utf-8"})
         converted: list[Document] = self._converters[form].run(sources=[source])["documents"]
-        return (write_bar_tables(converted[0].content or ""), converted[0].meta) if converted else ("", {})
+        return (write_bar_tables(converted[0].content or "", outline), converted[0].meta) if converted else ("", {})
 
     def _convert(self, form: str, data: bytes, text: str, outline: Outline) -> tuple[str, str, dict[str, Any]]:
         """Convert one file. Returns its title, its text with the marks of `headings`, and its metadata."""
@@ -245,7 +257,7 @@ class FileConverter:
         title = _one_line(html_title(text)) if form == forms.HTML else ""
         if form in _MARK_HEADINGS:
             text = _MARK_HEADINGS[form](text, outline)
-        content, meta = self._run(form, text)
+        content, meta = self._run(form, text, outline)
         # The title is not repeated in the text, because every search covers the titles, too.
         fields = {key: value for key, value in meta.items() if key not in ("title", "encoding")}
         return title, f"{write_fields(fields)}\n{unwrap_lines(content) if form == forms.TEXT else content}", meta
@@ -339,7 +351,7 @@ def _plain(text: str) -> str:
 
 
 # The functions that mark the headings, by the form of the file. The module `headings` explains the marks.
-_MARK_HEADINGS: dict[str, Callable[[str, Outline], str]] = {forms.MARKDOWN: mark_notes, forms.HTML: mark_html}
+_MARK_HEADINGS: dict[str, Callable[[str, Outline], str]] = {forms.MARKDOWN: mark_notes, forms.HTML: mark_page}
 
 
 def _one_line(text: str) -> str:
@@ -370,6 +382,7 @@ _NOT_FOR_META = {
     "corpus",
     "source",
     "standing",
+    TABLES,
     *Document.__dataclass_fields__,
 }
 _STORED_INTEGERS = range(-(2**63), 2**63)

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from prefrag.components.text.sentences import cut_text
+from prefrag.components.text.table_rows import Table
 from prefrag.indexing.readers.wrapped_lines import unwrap_lines
 
 # A rare character that nobody types. It is printable, because the extraction from HTML drops unprintable characters. It
@@ -43,7 +44,11 @@ class Outline:
     """The headings of one file, in order. It makes a mark for each, and finds the marks in the converted text."""
 
     def __init__(self) -> None:
-        self._headings: list[tuple[int, str]] = []
+        self._marked: list[tuple[int, str] | tuple[Table, int]] = []
+        self._tables = 0
+        self.rows: list[
+            tuple[int, Table, int]
+        ] = []  # after `read`: where a row stands, its table, and its number there
         self.loss = ""  # says which parts of the file could not be read
 
     def mark(self, level: int, words: str) -> str:
@@ -51,22 +56,46 @@ class Outline:
         words = " ".join(words[:_MOST_READ].split())
         if not words:
             return ""
-        self._headings.append((min(level, _MOST_LEVELS), cut_text(words, _MOST_CHARACTERS, "...")))
-        return f"{_SIGN}{len(self._headings) - 1}{_SIGN}"
+        return self._add((min(level, _MOST_LEVELS), cut_text(words, _MOST_CHARACTERS, "...")))
+
+    def count_table(self) -> int:
+        """Return the number of the next table of the file, from 1."""
+        self._tables += 1
+        return self._tables
+
+    def mark_row(self, table: Table, number: int) -> str:
+        """Add the next row of a table, by its number. Returns the mark to write before it."""
+        return self._add((table, number))
+
+    def _add(self, entry: tuple[int, str] | tuple[Table, int]) -> str:
+        self._marked.append(entry)
+        return f"{_SIGN}{len(self._marked) - 1}{_SIGN}"
 
     def read(self, marked: str) -> tuple[str, list[Heading]]:
-        """Remove the marks from a converted text. Returns the text and its headings with their positions."""
+        """Remove the marks from a converted text. Returns the text and its headings with their positions.
+
+        The rows of tables are then in :attr:`rows`.
+        """
         pieces: list[str] = []
         found: list[Heading] = []
         length = end = 0
-        following = 0
+        # Headings and rows are marked one after the other, so each of the two kinds has its own order.
+        following = {Heading: 0, Table: 0}
         for mark in _MARK.finditer(marked):
             pieces.append(marked[end : mark.start()])
             length += len(pieces[-1])
             end = mark.end()
-            if following <= (number := int(mark[1])) < len(self._headings):
-                found.append(Heading(length, *self._headings[number]))
-                following = number + 1
+            if (number := int(mark[1])) >= len(self._marked):
+                continue
+            first, second = self._marked[number]
+            kind = Table if isinstance(first, Table) else Heading
+            if number < following[kind]:
+                continue
+            following[kind] = number + 1
+            if isinstance(first, Table):
+                self.rows.append((length, first, int(second)))
+            else:
+                found.append(Heading(length, first, str(second)))
         return "".join([*pieces, marked[end:]]), found
 
 
@@ -114,6 +143,19 @@ def mark_html(text: str, outline: Outline) -> str:
             pieces += [tags[0], mark]
             end = tags.end()
     return "".join([*pieces, text[end:]])
+
+
+def rows_of_parts(parts: Sequence[str], rows: Sequence[tuple[int, Table, int]]) -> list[list[tuple[Table, int]]]:
+    """Find the rows of tables that begin in each passage. ``parts`` are all passages of a text, in order."""
+    places = [place for place, _, _ in rows]
+    found: list[list[tuple[Table, int]]] = []
+    begin = 0
+    for part in parts:
+        end = begin + len(part)
+        inside = rows[bisect_left(places, begin) : bisect_left(places, end)]
+        found.append([(table, number) for _, table, number in inside])
+        begin = end
+    return found
 
 
 class Sections(NamedTuple):

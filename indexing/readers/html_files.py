@@ -1,7 +1,12 @@
-"""Read the encoding, the title or all words of an HTML page. Haystack's converter returns only the main text."""
+"""Read the encoding, the title, the tables or all words of an HTML page. Haystack's converter returns the main text."""
 
 import html
 import re
+from html.parser import HTMLParser
+from itertools import pairwise
+
+from prefrag.indexing.readers.headings import Outline, mark_html
+from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, place_cells, write_grid
 
 # The closing tag of a title must be at most this many characters after its opening tag.
 _TITLE_CHARACTERS = 50_000
@@ -9,6 +14,12 @@ _TITLE_CHARACTERS = 50_000
 _MOST_LEVELS = 255
 _TAG = re.compile(r"</?(?!(?:br|hr|img|input|link|meta|wbr|col|area|base|source|track)\b)[a-zA-Z]")
 _DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
+
+_TABLE_TAG = re.compile(r"<(/?)table\b[^<>]{0,1000}>", re.IGNORECASE)
+# Tags that a table of data has not in its cells: such a table only lays out a page.
+_LAYOUT = frozenset(("h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "dl", "pre", "form", "textarea", "article", "nav"))
+_LONGEST_CELL = 500
+_MOST_ROWS = 100_000
 
 
 def declared_charset(data: bytes) -> str | None:
@@ -46,3 +57,76 @@ def without_tags(page: str) -> str:
     page = re.sub(r"<(script|style|head)\b(?:(?!<\1\b).)*?</\1\s*>", " ", page, flags=re.IGNORECASE | re.DOTALL)
     page = re.sub(r"<(?:br|p|div|li|tr|h[1-6])\b[^<>]{0,1000}>", "\n", page, flags=re.IGNORECASE)
     return re.sub(r"\n\s*", "\n", html.unescape(re.sub(r"<[^<>]{0,5000}>", " ", page))).strip()
+
+
+def mark_page(page: str, outline: Outline) -> str:
+    """Mark the headings of a page, and write the tables of data as paragraphs, one for each row, with their marks."""
+    pieces: list[str] = []
+    end = 0
+    for opening, closing in pairwise(_TABLE_TAG.finditer(page)):
+        # Only a table that holds no other table is read, because others lay out the page.
+        if opening[1] or not closing[1]:
+            continue
+        reader = _TableReader()
+        reader.feed(page[opening.end() : closing.start()])
+        reader.close()
+        if (grid := reader.grid()) is not None:
+            rows = "".join(f"<p>{html.escape(line)}</p>\n" for line in write_grid(grid, outline))
+            pieces += [page[end : opening.start()], rows]
+            end = closing.end()
+    return mark_html("".join([*pieces, page[end:]]), outline)
+
+
+class _TableReader(HTMLParser):
+    """Read the cells of a table."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.caption = ""
+        self._rows: list[list[tuple[list[str], int, int, bool]]] = []
+        self._pieces: list[str] | None = None  # of the cell or caption that is open
+        self._is_layout = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._is_layout |= tag in _LAYOUT
+        if tag == "tr":
+            self._rows.append([])
+        elif tag in ("td", "th"):
+            self._rows = self._rows or [[]]
+            down, across = (_whole_number(dict(attrs).get(name)) for name in ("rowspan", "colspan"))
+            self._pieces = []
+            self._rows[-1].append((self._pieces, down, across, tag == "th"))
+        elif tag == "caption":
+            self._pieces = []
+        elif self._pieces is not None:
+            # An inline tag does not separate words.
+            self._pieces.append(" " if tag in ("br", "p", "div", "li") else "")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "caption" and self._pieces is not None:
+            self.caption = " ".join("".join(self._pieces).split())
+        if tag in ("td", "th", "tr", "caption"):
+            self._pieces = None
+
+    def handle_data(self, data: str) -> None:
+        if self._pieces is not None:
+            self._pieces.append(data)
+
+    def grid(self) -> Grid | None:
+        """Return the cells; None if the table has a single row or column, or only lays out a page."""
+        rows = [row for row in self._rows if row]
+        texts = [[("".join(pieces).strip(), down, across) for pieces, down, across, _ in row] for row in rows]
+        is_data = len(rows) > 1 and len(rows) <= _MOST_ROWS and max(map(len, rows), default=0) > 1
+        if self._is_layout or not is_data or any(len(text) > _LONGEST_CELL for row in texts for text, _, _ in row):
+            return None
+        headers = [number for number, row in enumerate(rows) if all(is_name for _, _, _, is_name in row)]
+        if self.caption:
+            texts.insert(0, [(self.caption, 1, MOST_COLUMNS)])
+            headers = [number + 1 for number in headers]
+            self.caption = ""
+        return place_cells(texts, headers)
+
+
+def _whole_number(text: str | None) -> int:
+    """Read a number of rows or columns; 1 if it is none."""
+    return int(text[:7]) if text and text[:7].isdecimal() else 1

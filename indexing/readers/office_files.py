@@ -3,13 +3,16 @@
 import io
 import re
 import zipfile
+from calendar import month_name
 from collections.abc import Iterator
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
+from itertools import islice
 from typing import Any, NamedTuple
 from xml.parsers.expat import ExpatError, ParserCreate
 
+from prefrag.components.text.counted import counted
 from prefrag.indexing.readers.headings import Outline
-from prefrag.indexing.readers.text_files import write_rows
+from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, Span, spans_of_kept, write_grid
 from prefrag.indexing.report import CannotRead
 
 # The limits for an archive: bytes of unpacked XML, bytes of all unpacked files, and number of files. A few kilobytes
@@ -24,8 +27,15 @@ _FIELD = re.compile(r"\{\\field(?=\{)", re.IGNORECASE)
 # The bytes that may stand before the first `<` of XML: white space, byte order marks, and the zeros of UTF-16.
 _BEFORE_XML = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
 XML_BEGINNING = 1_000_000
-# The maximum number of columns to read. Excel has 16,384 columns, but a sheet that uses them all is mostly empty.
-MOST_COLUMNS = 500
+# In the XML of a sheet: a merged cell, and a formula without a value.
+_MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^<>]{0,200}?\bref=\"([A-Z]{1,3}\d{1,7}:[A-Z]{1,3}\d{1,7})\"")
+_UNCOMPUTED = re.compile(
+    rb"(?:</(?:\w+:)?f>|<(?:\w+:)?f\b[^<>]{0,500}/>)\s*"
+    rb"(?:<(?:\w+:)?v\s*(?:/>|></(?:\w+:)?v>)\s*)?</(?:\w+:)?c>"
+)
+_MOST_MERGED = 1_000_000
+# Only the first rows of a sheet are looked at for bold names of columns.
+_MOST_HEADER_ROWS = 1_000
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 # PowerPoint's placeholder for a missing title.
 _NO_TITLE = "PowerPoint Presentation"
@@ -69,7 +79,7 @@ def read_pptx(data: bytes, outline: Outline) -> OfficeText:
         title_of_file = title_of_file or words
         heading = f"Slide {number}" + (f": {words}" if words else "")
         blocks = [outline.mark(1, heading) + heading]
-        blocks += _slide_blocks(slide.shapes, None if title is None else title.shape_id)
+        blocks += _slide_blocks(slide.shapes, None if title is None else title.shape_id, outline)
         if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None and notes.text.strip():
             blocks.append(f"Notes: {notes.text.strip()}")
         slides.append("\n\n".join(blocks) if words or len(blocks) > 1 else "")
@@ -82,22 +92,48 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
 
     check_package(data)
     book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+    uncomputed = 0
     try:
         sheets = []
         for sheet in book.worksheets:
+            with zipfile.ZipFile(io.BytesIO(data)) as package:
+                xml = package.read(sheet._worksheet_path)
+            uncomputed += sum(1 for _ in _UNCOMPUTED.finditer(xml))
             # Ignore the size that the file states for the sheet, because it is often wrong.
             sheet.reset_dimensions()
-            rows = sheet.iter_rows(max_col=MOST_COLUMNS, values_only=True)
-            cells = ([cell for cell in row if cell.value is not None] for row in sheet.iter_rows(max_col=MOST_COLUMNS))
-            is_bold = all(cell.font.b for cell in next(filter(None, cells), ()))
-            # Leave out empty rows, because there can be a million of them between two other rows.
-            held = (row for row in rows if row.count(None) < len(row))
-            values = ([_cell(value) for value in row] for row in held)
-            if lines := list(write_rows(values, has_header=is_bold)):
-                sheets.append("\n".join([outline.mark(1, sheet.title) + sheet.title, *lines]))
+            name = f"{sheet.title} (hidden sheet)" if sheet.sheet_state != "visible" else sheet.title
+            if lines := list(write_grid(_sheet_grid(sheet, xml), outline)):
+                sheets.append("\n".join([outline.mark(1, name) + name, *lines]))
+        if uncomputed:
+            say = f"{counted(uncomputed, 'formula')} without a stored value: open the file in its program, and save it"
+            outline.loss = say
         return OfficeText(book.properties.title or "", "\n\n".join(sheets))
     finally:
         book.close()
+
+
+def _sheet_grid(sheet: Any, xml: bytes) -> Grid:
+    from openpyxl.utils import range_boundaries
+
+    rows: list[list[str]] = []
+    numbers: list[int] = []
+    headers = set()
+    for number, row in enumerate(sheet.iter_rows(max_col=MOST_COLUMNS)):
+        line = [show_cell(cell.value, cell.number_format) if cell.value is not None else "" for cell in row]
+        while line and not line[-1]:
+            line.pop()
+        # Of empty rows one is kept, because there can be a million of them between two other rows.
+        if not line and (not rows or not rows[-1]):
+            continue
+        if number < _MOST_HEADER_ROWS and all(cell.font.b for cell in row if cell.value is not None):
+            headers.add(len(rows))
+        rows.append(line)
+        numbers.append(number)
+    spans = []
+    for found in islice(_MERGED.finditer(xml), _MOST_MERGED):
+        left, top, right, bottom = range_boundaries(found[1].decode())
+        spans.append(Span(top - 1, left - 1, bottom - top + 1, right - left + 1))
+    return Grid(rows, spans_of_kept(spans, numbers), frozenset(headers))
 
 
 def read_rtf(data: bytes, outline: Outline) -> OfficeText:
@@ -175,12 +211,7 @@ def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
             lists.add(style.style_id)
     for element in _body_elements(document.element.body):
         if element.tag == f"{_WORD}tbl":
-            rows = [
-                [_word_text(cell) for cell in row.iterchildren(f"{_WORD}tc")]
-                for row in element.iterchildren(f"{_WORD}tr")
-            ]
-            is_header = element.find(f"{_WORD}tr[1]/{_WORD}trPr/{_WORD}tblHeader") is not None
-            if lines := list(write_rows(rows, has_header=is_header)):
+            if lines := list(write_grid(_word_grid(element), outline)):
                 yield "\n".join(lines)
         elif text := _word_text(element).strip():
             properties = element.find(f"{_WORD}pPr")
@@ -193,6 +224,41 @@ def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
                 yield f"- {text}"
             else:
                 yield text
+
+
+def _word_grid(table: Any) -> Grid:
+    rows: list[list[str]] = []
+    spans: list[Span] = []
+    begun: dict[int, int] = {}  # for a column, the number in `spans` of the cell that is merged downwards
+    headers = set()
+    for number, row in enumerate(table.iterchildren(f"{_WORD}tr")):
+        line: list[str] = []
+        if row.find(f"{_WORD}trPr/{_WORD}tblHeader") is not None:
+            headers.add(number)
+        for cell in row.iterchildren(f"{_WORD}tc"):
+            column = len(line)
+            across = _word_value(cell, "gridSpan")
+            width = min(int(across[:5]), MOST_COLUMNS) if across and across[:5].isdecimal() else 1
+            merged = _word_value(cell, "vMerge")
+            if merged is not None and merged != "restart" and column in begun:
+                text, span = "", spans[begun[column]]
+                spans[begun[column]] = span._replace(rows=number - span.row + 1)
+            else:
+                text = _word_text(cell)
+                begun.pop(column, None)
+                if merged == "restart":
+                    begun[column] = len(spans)
+                if merged == "restart" or width > 1:
+                    spans.append(Span(number, column, 1, width))
+            line += [text, *[""] * (width - 1)]
+        rows.append(line)
+    return Grid(rows, spans, frozenset(headers))
+
+
+def _word_value(cell: Any, name: str) -> str | None:
+    """Return the value of a property of a cell; empty if the property has none, None if the cell has it not."""
+    element = cell.find(f"{_WORD}tcPr/{_WORD}{name}")
+    return None if element is None else element.get(f"{_WORD}val", "")
 
 
 def _body_elements(parent: Any) -> Iterator[Any]:
@@ -219,25 +285,71 @@ def _word_text(element: Any) -> str:
     return "".join(pieces)
 
 
-def _slide_blocks(shapes: Any, title_id: int | None) -> Iterator[str]:
+def _slide_grid(table: Any) -> Grid:
+    rows = [list(row.cells) for row in table.rows]
+    spans = [
+        Span(number, column, cell.span_height, cell.span_width)
+        for number, row in enumerate(rows)
+        for column, cell in enumerate(row)
+        if cell.is_merge_origin
+    ]
+    return Grid([[cell.text for cell in row] for row in rows], spans)
+
+
+def _slide_blocks(shapes: Any, title_id: int | None, outline: Outline) -> Iterator[str]:
     """Yield the texts and tables of a slide, including those in groups of shapes."""
     for shape in shapes:
         if shape.shape_id == title_id:
             continue
         if hasattr(shape, "shapes"):
-            yield from _slide_blocks(shape.shapes, title_id)
+            yield from _slide_blocks(shape.shapes, title_id, outline)
         elif getattr(shape, "has_table", False):
-            yield "\n".join(write_rows([cell.text for cell in row.cells] for row in shape.table.rows))
+            yield "\n".join(write_grid(_slide_grid(shape.table), outline))
         elif shape.has_text_frame and (text := shape.text_frame.text.strip()):
             # A vertical tab is a line break within a paragraph.
             yield text.replace("\v", "\n")
 
 
-def _cell(value: Any) -> str:
+_SECTION = re.compile(r'(?:"[^"]*"|[^;"])*')
+_DIGITS = re.compile(r"[#0?][#0?,]*(?:\.[#0?]+)?")
+_LITERAL = re.compile(r'\[\$([^\]-]*)[^\]]*\]|"([^"]*)"|\\(.)|_.|\*.|\[[^\]]*\]')
+
+
+def show_cell(value: Any, form: str) -> str:
+    """Write the value of a cell as Excel shows it, with dates as in 2026-05-31.
+
+    :param value: The value.
+    :param form: The number format of the cell, such as `0.0%`.
+    :returns: The text.
+    """
+    if isinstance(value, bool) or not isinstance(value, date | time | timedelta | int | float):
+        return "" if value is None else str(value)
+    section = _SECTION.match(form)
+    shown = section[0] if section else ""
+    if isinstance(value, date | time):
+        return _show_time(value, _LITERAL.sub("", shown).lower())
+    if isinstance(value, timedelta):
+        minutes, seconds = divmod(round(value.total_seconds()), 60)
+        return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
+    pattern = _LITERAL.sub(lambda found: "".join(filter(None, found.groups())), shown)
+    digits = _DIGITS.search(pattern)
+    if digits is None or "E+" in pattern or "/" in pattern or digits[0].endswith(","):
+        return f"{value:.15g}" if isinstance(value, float) else str(value)
+    before, after = pattern[: digits.start()], pattern[digits.end() :]
+    number = value * 100 if "%" in after else value
+    whole, _, decimals = digits[0].partition(".")
+    text = f"{abs(number):{',' if ',' in whole else ''}.{len(decimals)}f}"
+    for _ in range(len(decimals) - len(decimals.rstrip("#"))):
+        text = text.removesuffix("0")
+    is_negative = number < 0 and text.strip("0.,") != ""
+    return f"{'-' if is_negative else ''}{before}{text.removesuffix('.')}{after}".strip()
+
+
+def _show_time(value: date | time, form: str) -> str:
     if isinstance(value, datetime) and value.time() == time():
         value = value.date()
-    if isinstance(value, date | time):
-        return value.isoformat()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return "" if value is None else str(value)
+    if isinstance(value, datetime | time):
+        return str(value).removesuffix(":00")
+    if "y" in form and "m" in form and "d" not in form:
+        return f"{month_name[value.month]} {value.year}"
+    return value.isoformat()

@@ -3,45 +3,46 @@
 import io
 import zipfile
 from collections.abc import Iterator
-from itertools import chain, repeat
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from prefrag.indexing.readers.headings import Outline
-from prefrag.indexing.readers.office_files import MOST_COLUMNS, OfficeText, check_package
-from prefrag.indexing.readers.text_files import limit_text, write_rows
+from prefrag.indexing.readers.office_files import OfficeText, check_package
+from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, Span, limit_text, write_grid
 from prefrag.indexing.report import CannotRead
 
 _NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
-_TEXT, _TABLE, _OFFICE = (f"{{{_NAMES}{name}:1.0}}" for name in ("text", "table", "office"))
+_TEXT, _TABLE, _OFFICE, _STYLE = (f"{{{_NAMES}{name}:1.0}}" for name in ("text", "table", "office", "style"))
 _DRAW, _PRESENTATION = (f"{{{_NAMES}{name}:1.0}}" for name in ("drawing", "presentation"))
 # The elements that are not read: deleted text, comments in the margin, and the numbers of footnotes.
 _LEFT_OUT = {f"{_TEXT}tracked-changes", f"{_OFFICE}annotation", f"{_TEXT}note-citation"}
 _GROUPS = {f"{_TABLE}table-{name}" for name in ("header-rows", "rows", "row-group")}
 _MOST_REPEATED = 100
+_MOST_SPANNED = 1_000_000
 _SPACES = {f"{_TEXT}tab": "\t", f"{_TEXT}line-break": "\n"}
 
 
 def read_odt(data: bytes, outline: Outline) -> OfficeText:
     """Read a text document: its paragraphs, headings, lists and tables."""
-    title, body = _open(data, "text")
+    title, body, _ = _open(data, "text")
     return OfficeText(title, "\n\n".join(limit_text(_blocks(body, outline))))
 
 
 def read_ods(data: bytes, outline: Outline) -> OfficeText:
     """Read a spreadsheet: the rows of each sheet with the names of their columns, and the results of formulas."""
-    title, body = _open(data, "spreadsheet")
+    title, body, hidden = _open(data, "spreadsheet")
     sheets = []
     for sheet in body.iterfind(f"{_TABLE}table"):
         name = sheet.get(f"{_TABLE}name", "")
-        if lines := list(write_rows(_rows(sheet))):
+        name += " (hidden sheet)" if sheet.get(f"{_TABLE}style-name") in hidden else ""
+        if lines := list(write_grid(_grid(sheet), outline)):
             sheets.append("\n".join([outline.mark(1, name) + name, *lines]))
     return OfficeText(title, "\n\n".join(limit_text(sheets)))
 
 
 def read_odp(data: bytes, outline: Outline) -> OfficeText:
     """Read a presentation: the texts, tables and notes of each slide, under the number and title of the slide."""
-    title, body = _open(data, "presentation")
+    title, body, _ = _open(data, "presentation")
     slides = []
     for number, slide in enumerate(body.iterfind(f"{_DRAW}page"), start=1):
         frames = [frame for frame in slide if frame.tag != f"{_PRESENTATION}notes"]
@@ -49,14 +50,15 @@ def read_odp(data: bytes, outline: Outline) -> OfficeText:
         words = " ".join(" ".join(map(_text, titles)).split())
         title = title or words
         heading = f"Slide {number}" + (f": {words}" if words else "")
-        blocks = [block for frame in frames if frame not in titles for block in _blocks(frame, Outline())]
+        blocks = [block for frame in frames if frame not in titles for block in _blocks(frame, outline)]
         notes = " ".join(" ".join(_blocks(each, Outline())) for each in slide.iterfind(f"{_PRESENTATION}notes")).strip()
         blocks += [f"Notes: {notes}"] if notes else []
         slides.append("\n\n".join([outline.mark(1, heading) + heading, *blocks]) if words or blocks else "")
     return OfficeText(title, "\f".join(limit_text(slides)))
 
 
-def _open(data: bytes, kind: str) -> tuple[str, Element]:
+def _open(data: bytes, kind: str) -> tuple[str, Element, set[str | None]]:
+    """Return the title, the body, and the names of the styles that hide a sheet."""
     check_package(data)
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         names = package.namelist()
@@ -67,7 +69,13 @@ def _open(data: bytes, kind: str) -> tuple[str, Element]:
     body = content.find(f"{_OFFICE}body/{_OFFICE}{kind}")
     if body is None:
         raise CannotRead("its content is of another kind than its name says")
-    return title or "", body
+    hidden = {
+        style.get(f"{_STYLE}name")
+        for style in content.iter(f"{_STYLE}style")
+        for properties in style.iterfind(f"{_STYLE}table-properties")
+        if properties.get(f"{_TABLE}display") == "false"
+    }
+    return title or "", body, hidden
 
 
 def _blocks(parent: Element, outline: Outline) -> Iterator[str]:
@@ -84,38 +92,53 @@ def _blocks(parent: Element, outline: Outline) -> Iterator[str]:
         elif element.tag == f"{_TEXT}list-item":
             yield "\n".join(f"- {block}" for block in _blocks(element, outline))
         elif element.tag == f"{_TABLE}table":
-            yield "\n".join(write_rows(_rows(element)))
+            yield "\n".join(write_grid(_grid(element), outline))
         else:
             yield from _blocks(element, outline)
 
 
-def _rows(table: Element) -> Iterator[list[str]]:
-    for row in _own_rows(table):
-        cells = list(chain.from_iterable(map(_cells, row)))[:MOST_COLUMNS]
-        # Leave out empty rows, because there can be a million of them below the last row with text.
-        if any(cells):
-            yield from repeat(cells, _repetitions(row, "rows", _MOST_REPEATED))
+def _grid(table: Element) -> Grid:
+    rows: list[list[str]] = []
+    spans: list[Span] = []
+    headers = set()
+    for row, is_header in _own_rows(table):
+        cells: list[str] = []
+        merged: list[Span] = []
+        for cell in row:
+            if cell.tag in (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell") and len(cells) < MOST_COLUMNS:
+                down, across = (_number(cell, f"number-{what}-spanned", _MOST_SPANNED) for what in ("rows", "columns"))
+                if down > 1 or across > 1:
+                    merged.append(Span(len(rows), len(cells), down, across))
+                cells += _cells(cell)
+        # Of empty rows one is kept, because there can be a million of them below the last row with text.
+        if not any(cells) and (not rows or not any(rows[-1])):
+            continue
+        if is_header:
+            headers.add(len(rows))
+        spans += merged
+        times = _number(row, "number-rows-repeated", _MOST_REPEATED) if any(cells) else 1
+        rows += (list(cells) for _ in range(times))
+    return Grid(rows, spans, frozenset(headers))
 
 
-def _own_rows(table: Element) -> Iterator[Element]:
-    """Yield the rows of a table, including those in its header and groups, but not those of tables in its cells."""
+def _own_rows(table: Element, is_header: bool = False) -> Iterator[tuple[Element, bool]]:
+    """Yield the rows of a table and whether they are its header, but not the rows of tables in its cells."""
     for child in table:
         if child.tag == f"{_TABLE}table-row":
-            yield child
+            yield child, is_header
         elif child.tag in _GROUPS:
-            yield from _own_rows(child)
+            yield from _own_rows(child, is_header or child.tag == f"{_TABLE}table-header-rows")
 
 
-def _cells(cell: Element) -> Iterator[str]:
-    if cell.tag in (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
-        date = cell.get(f"{_OFFICE}date-value", "").removesuffix("T00:00:00")
-        text = date or " ".join(_text(paragraph) for paragraph in cell.iterfind(f"{_TEXT}p"))
-        yield from repeat(text, _repetitions(cell, "columns", _MOST_REPEATED if text else MOST_COLUMNS))
+def _cells(cell: Element) -> list[str]:
+    date = cell.get(f"{_OFFICE}date-value", "").removesuffix("T00:00:00")
+    text = date or " ".join(_text(paragraph) for paragraph in cell.iterfind(f"{_TEXT}p"))
+    return [text] * _number(cell, "number-columns-repeated", _MOST_REPEATED if text else MOST_COLUMNS)
 
 
-def _repetitions(element: Element, what: str, most: int) -> int:
-    times = element.get(f"{_TABLE}number-{what}-repeated", "1")
-    return min(int(times[:9]), most) if times.isdecimal() else 1
+def _number(element: Element, name: str, most: int) -> int:
+    number = element.get(f"{_TABLE}{name}", "1")
+    return max(1, min(int(number[:9]), most)) if number.isdecimal() else 1
 
 
 def _text(element: Element) -> str:

@@ -4,32 +4,26 @@ import csv
 import io
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, groupby, repeat
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
 from prefrag.components.text.unicode_form import is_text
 from prefrag.indexing.passage_splitting import ENOUGH_WORDS, MOST_CHARACTERS, MOST_WORDS, split_into_passages
 from prefrag.indexing.readers.headings import Outline
+from prefrag.indexing.readers.tables import Grid, limit_text, place_cells, write_grid
 from prefrag.indexing.report import CannotRead
 
 _SEPARATORS = ",;\t|"
 # Excel writes and reads such a line above a table.
 _SEPARATOR_LINE = re.compile(rf"sep=([{_SEPARATORS}])\s*", re.IGNORECASE)
-_NUMBER = re.compile(r"[\s\d.,:/%+\-\u20ac$\u00a3()]*")
-# A year, a month, a day, or two years such as 2023/24.
-_TIME = re.compile(r"(?:19|20)\d\d(?:[-/]\d\d){0,2}")
-_LONGEST_NAME = 80
 _RULE = re.compile(r"[\s|+:=-]*")
-# The maximum length of a text. It can be far longer than the file, because a column name is repeated in each row.
-_MOST_TEXT = 100_000_000
 
 
-def read_csv(text: str) -> list[str]:
+def read_csv(text: str, outline: Outline) -> list[str]:
     """Read a table of values that are separated by commas, semicolons, tabs or bars. Returns a line for each row."""
     # Unlike `splitlines`, `StringIO` ends lines only at line breaks, and not at Unicode's other separators.
-    lines = io.StringIO(text, newline=None)
+    lines = io.StringIO(text.removeprefix("\ufeff"), newline=None)
     first = re.sub(r'"[^"]*"', "", next(filter(str.strip, lines), ""))
     if declared := _SEPARATOR_LINE.fullmatch(first):
         separator = declared[1]
@@ -37,50 +31,14 @@ def read_csv(text: str) -> list[str]:
         separator = max(_SEPARATORS, key=first.count)
         lines.seek(0)
     try:
-        return list(write_rows(csv.reader(lines, delimiter=separator, skipinitialspace=True)))
+        rows = list(csv.reader(lines, delimiter=separator, skipinitialspace=True))
     except csv.Error:
         # If a quotation mark is not closed, for example, the rest of the file is a single value and may be too long.
         return [line for line in map(_one_line, text.splitlines()) if line]
+    return list(write_grid(Grid(rows), outline))
 
 
-def write_rows(rows: Iterable[Sequence[str]], *, has_header: bool = False) -> Iterator[str]:
-    """Write every row as `name: value; name: value`, or without names if the first row does not name the columns.
-
-    With `has_header`, the file itself says that the first row names the columns, so that they may be numbers.
-    """
-    return limit_text(_write_rows(rows, has_header))
-
-
-def limit_text(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines unchanged. Raises CannotRead as soon as they are too long in total."""
-    room = _MOST_TEXT
-    for line in lines:
-        room -= len(line)
-        if room < 0:
-            raise CannotRead(f"it has over {_MOST_TEXT // 10**6} million characters: split it into smaller files")
-        yield line
-
-
-def _write_rows(rows: Iterable[Sequence[str]], has_header: bool) -> Iterator[str]:
-    filled = filter(any, ([_one_line(value) for value in row] for row in rows))
-    first, second = next(filled, []), next(filled, [])
-    names = _number_names(first) if second and _are_names(first, second, has_header) else []
-    for row in chain([] if names else [first], [second], filled):
-        named = zip(chain(names, repeat("")), row, strict=False)
-        if line := "; ".join(f"{name}: {value}" if name else value for name, value in named if value):
-            yield line
-
-
-def _number_names(row: Sequence[str]) -> list[str]:
-    counts = Counter[str]()
-    names = []
-    for name in row:
-        counts[name.lower()] += 1
-        names.append(f"{name} {counts[name.lower()]}" if name and counts[name.lower()] > 1 else name)
-    return names
-
-
-def write_bar_tables(text: str) -> str:
+def write_bar_tables(text: str, outline: Outline) -> str:
     """Replace tables that are drawn with bars, as in Markdown, by rows with the names of their columns."""
     pieces: list[str] = []
     for columns, group in groupby(text.split("\n"), key=_count_columns):
@@ -91,7 +49,8 @@ def write_bar_tables(text: str) -> str:
         # Bars also occur in code. So a table must have a rule below its header, or a bar at both ends of each row.
         if columns > 1 and rows and (len(rows) < len(lines) or (columns > 2 and is_framed)):
             form = "".join(" " if _RULE.fullmatch(line.strip()) else "x" for line in lines).strip()
-            pieces += write_rows(cells, has_header=re.fullmatch("x x+", form) is not None)
+            headers = frozenset({0} if re.fullmatch("x x+", form) else ())
+            pieces += write_grid(Grid([*map(list, cells)], headers=headers), outline)
         elif columns == 2 and is_framed:
             pieces += (": ".join(filter(None, map(_one_line, row))) for row in cells)
         else:
@@ -120,24 +79,6 @@ def pack_rows(text: str) -> list[str]:
         current += line
         words += line_words
     return [*passages, current] if current else passages
-
-
-def _are_names(first: Sequence[str], second: Sequence[str], has_header: bool) -> bool:
-    """Check whether a first row names the columns: its values must be short, and not all the same.
-
-    Numbers are names only if the file says so, or if they are years, months or days in a row above other values.
-    """
-    values = [value for value in first if value]
-    if len({value.lower() for value in values}) < 2 or max(map(len, values)) > _LONGEST_NAME:
-        return False
-    columns = [column for column, value in enumerate(first) if value and _NUMBER.fullmatch(value)]
-    if has_header or not columns:
-        return True
-    times, below = [first[column] for column in columns], [second[column : column + 1] for column in columns]
-    is_row = all(map(_TIME.fullmatch, times)) and sorted(set(times)) in (times, times[::-1])
-    # A single year may belong to a row of values, so it must stand above a number that is no year.
-    is_above = [value for [value] in filter(any, below) if not _TIME.fullmatch(value)]
-    return is_row and bool(is_above) and (len(times) > 1 or all(map(_NUMBER.fullmatch, is_above)))
 
 
 # Names are cut to this many characters, because a name is repeated before each of its values.
@@ -240,7 +181,7 @@ def _blocks(node: Any, depth: int, outline: Outline) -> Iterator[str]:
         elif child.tagname in _LEFT_OUT:
             continue
         elif isinstance(child, nodes.table):
-            yield from _rows(child)
+            yield from _rows(child, outline)
         elif isinstance(child, nodes.bullet_list | nodes.enumerated_list):
             yield "\n".join(f"- {_one_line(item.astext())}" for item in child.children)
         elif isinstance(child, nodes.literal_block | nodes.line_block | nodes.doctest_block):
@@ -253,11 +194,15 @@ def _blocks(node: Any, depth: int, outline: Outline) -> Iterator[str]:
             yield words
 
 
-def _rows(table: Any) -> Iterator[str]:
+def _rows(table: Any, outline: Outline) -> Iterator[str]:
     from docutils import nodes
 
-    rows = [[entry.astext() for entry in row.children] for row in table.findall(nodes.row)]
-    yield "\n".join(write_rows(rows, has_header=any(table.findall(nodes.thead))))
+    rows = [
+        [(entry.astext(), entry.get("morerows", 0) + 1, entry.get("morecols", 0) + 1) for entry in row.children]
+        for row in table.findall(nodes.row)
+    ]
+    floors = sum(len(head.children) for head in table.findall(nodes.thead))
+    yield "\n".join(write_grid(place_cells(rows, headers=range(floors)), outline))
 
 
 def _one_line(text: str) -> str:

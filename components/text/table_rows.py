@@ -1,0 +1,96 @@
+"""The rows of tables: how a row is written as text, and how a passage's metadata holds the rows that stand in it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, repeat
+from typing import Any, NamedTuple
+
+from prefrag.components.text.unicode_form import normalize_unicode
+
+# The metadata field: JSON with a list of tables. A table of few characters is written whole into each of its passages,
+# so that its rows can be counted; of a larger table, each passage has only its own rows.
+TABLES = "tables"
+_MOST_WHOLE = 6_000
+
+
+class Row(NamedTuple):
+    """A row of a table: the group that it stands in (such as the line "Vehicles" above it), and its cells."""
+
+    group: str
+    cells: tuple[str, ...]
+
+
+@dataclass
+class Table:
+    """A table, or those of its rows that a passage holds."""
+
+    number: int  # in its file, from 1
+    title: str  # what stands above the table
+    columns: tuple[str, ...]  # their names; empty if the table has none
+    rows: list[Row] = field(default_factory=list)
+    first: int = 0  # the number of the first of the rows in the table, from 0
+    size: int = 0  # the number of rows of the whole table
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether `rows` are all rows of the table."""
+        return len(self.rows) == self.size
+
+    def write(self, row: Row) -> str:
+        """Write a row as `title; group; column: value; column: value`, without what is empty."""
+        named = zip(chain(self.columns, repeat("")), row.cells, strict=False)
+        cells = (f"{name}: {cell}" if name else cell for name, cell in named if cell)
+        return "; ".join(filter(None, (self.title, row.group, *cells)))
+
+
+def write_tables(rows: Sequence[tuple[Table, int]]) -> dict[str, str]:
+    """Write the rows of a passage as metadata.
+
+    :param rows: For each row its table and its number in the table, in order.
+    :returns: The metadata field, or nothing if there are no rows.
+    """
+    numbers: dict[int, list[int]] = {}
+    tables = {table.number: table for table, _ in rows}
+    for table, number in rows:
+        numbers.setdefault(table.number, []).append(number)
+    written = []
+    for number, own in numbers.items():
+        table = tables[number]
+        is_whole = len(table.rows) <= _MOST_WHOLE // 8 and _count_characters(table) <= _MOST_WHOLE
+        first, last = (0, len(table.rows)) if is_whole else (own[0], own[-1] + 1)
+        held = [[normalize_unicode(part) for part in (row.group, *row.cells)] for row in table.rows[first:last]]
+        names = [normalize_unicode(name) for name in table.columns]
+        size = len(table.rows)
+        written.append([number, normalize_unicode(table.title), names, first, size, held])
+    return {TABLES: json.dumps(written, ensure_ascii=False)} if written else {}
+
+
+def _count_characters(table: Table) -> int:
+    parts = (table.title, *table.columns, *(part for row in table.rows for part in (row.group, *row.cells)))
+    return sum(len(part) + 4 for part in parts)
+
+
+def read_tables(meta: Mapping[str, Any]) -> list[Table]:
+    """Read the tables of a passage; none if its metadata has none in this form, as another program may have written."""
+    text = meta.get(TABLES)
+    if not isinstance(text, str):
+        return []
+    try:
+        return [
+            Table(int(number), str(title), _texts(names), [_row(row) for row in rows], int(first), int(size))
+            for number, title, names, first, size, rows in json.loads(text)
+        ]
+    except (ValueError, TypeError, IndexError, RecursionError):
+        return []
+
+
+def _row(cells: Any) -> Row:
+    group, *own = _texts(cells)
+    return Row(group, tuple(own))
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise TypeError("not a list of texts")
+    return tuple(values)

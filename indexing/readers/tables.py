@@ -1,0 +1,369 @@
+"""Find the tables in a grid of cells: titles, headers, groups and rows.
+
+Each reader of a kind of file gives its tables as a :class:`Grid`, whose cells are as a person sees them. This module
+alone knows how people lay out tables: a title above, names of columns in one or several rows, merged cells, rows that
+name a group, several tables beside or below each other, and tables whose columns are the records.
+"""
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from prefrag.components.text.table_rows import Row, Table
+from prefrag.indexing.readers.headings import Outline
+from prefrag.indexing.report import CannotRead
+
+# The maximum number of columns to read. Excel has 16,384 columns, but a sheet that uses them all is mostly empty.
+MOST_COLUMNS = 500
+# The maximum number of cells that merged cells are copied to. A file of a few kilobytes can merge billions.
+_MOST_FILLED = 1_000_000
+# The maximum length of a text. It can be far longer than the file, because a column name is repeated in each row.
+_MOST_TEXT = 100_000_000
+_NUMBER = re.compile(r"[\s\d.,:/%+\-\u20ac$\u00a3()]*")
+# A year, a month, a day, or two years such as 2023/24.
+_TIME = re.compile(r"(?:19|20)\d\d(?:[-/]\d\d){0,2}")
+_LONGEST_NAME = 80
+_LONGEST_TITLE = 120
+_MOST_FLOORS = 3
+# In a table of fewer columns, a row with a single cell is a row without a value rather than the name of a group.
+_FEWEST_GROUPED = 3
+_MOST_TITLES = 3
+_MOST_SIDEWAYS = 40  # rows and columns
+
+
+class Span(NamedTuple):
+    """A merged cell: where it begins, and how many rows and columns it covers."""
+
+    row: int
+    column: int
+    rows: int
+    columns: int
+
+
+@dataclass
+class Grid:
+    """The cells of a table or of a sheet."""
+
+    rows: list[list[str]]
+    spans: Sequence[Span] = ()
+    headers: frozenset[int] = frozenset()  # the rows that the file itself marks as names of columns
+
+
+def place_cells(rows: Iterable[Sequence[tuple[str, int, int]]], headers: Iterable[int] = ()) -> Grid:
+    """Make a grid of rows whose cells are given with the numbers of rows and columns that they cover, as in HTML."""
+    grid: list[list[str]] = []
+    spans: list[Span] = []
+    covered: dict[int, int] = {}  # for a column that a cell from above covers, the first row that is free again
+    for number, cells in enumerate(rows):
+        line: list[str] = []
+        for text, down, across in cells:
+            while covered.get(len(line), 0) > number:
+                line.append("")
+            if len(line) >= MOST_COLUMNS:
+                break
+            across = max(1, min(across, MOST_COLUMNS - len(line)))
+            if down > 1 or across > 1:
+                spans.append(Span(number, len(line), max(1, down), across))
+                covered |= dict.fromkeys(range(len(line), len(line) + across), number + down)
+            line += [text, *[""] * (across - 1)]
+        grid.append(line)
+    return Grid(grid, spans, frozenset(headers))
+
+
+def write_grid(grid: Grid, outline: Outline) -> Iterator[str]:
+    """Write the rows of the tables in a grid, each on a line with a mark; see :meth:`Table.write`.
+
+    :param grid: The cells. Its lists are changed.
+    :param outline: The outline of the file, which makes the marks.
+    :returns: The lines. Above a table may be lines without a mark, for text that is no part of it.
+    :raises CannotRead: As soon as the lines are too long in total.
+    """
+    return limit_text(_write(grid, outline))
+
+
+def limit_text(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines unchanged. Raises CannotRead as soon as they are too long in total."""
+    room = _MOST_TEXT
+    for line in lines:
+        room -= len(line)
+        if room < 0:
+            raise CannotRead(f"it has over {_MOST_TEXT // 10**6} million characters: split it into smaller files")
+        yield line
+
+
+def _write(grid: Grid, outline: Outline) -> Iterator[str]:
+    rows = grid.rows
+    for number, row in enumerate(rows):
+        line = [" ".join(value.split()) for value in row[:MOST_COLUMNS]]
+        while line and not line[-1]:
+            line.pop()
+        rows[number] = line
+    wide = _fill(rows, grid.spans)
+    above: list[str] = []
+    earlier: dict[int, Table] = {}  # by the column at which they begin
+    for block in _blocks(rows):
+        if len(block) <= _MOST_TITLES and all(map(_is_lone, (rows[number] for number in block))):
+            yield from above
+            above = list(dict.fromkeys("".join(rows[number]) for number in block))
+            continue
+        for first, last in _runs_of_columns([rows[number] for number in block]):
+            part = [(number, rows[number][first:last]) for number in block]
+            while part and not any(part[-1][1]):
+                part.pop()
+            floors = _Floors(wide, grid.headers, first)
+            table, lines = _read_table(part, floors, above, earlier.get(first), outline)
+            earlier[first] = table
+            yield from lines
+            begin, table.size = table.size, len(table.rows)
+            for number, row in enumerate(table.rows[begin:], begin):
+                yield outline.mark_row(table, number) + table.write(row)
+        above = []
+    yield from above
+
+
+class _Floors(NamedTuple):
+    """What tells the rows of a header."""
+
+    wide: dict[int, list[tuple[int, int]]]  # for each row, the columns that a merged cell covers: begin and end
+    marked: frozenset[int]
+    first: int  # the column at which the table begins
+
+
+def _fill(rows: list[list[str]], spans: Sequence[Span]) -> dict[int, list[tuple[int, int]]]:
+    """Copy the text of each merged cell to all cells that it covers, except of a title, which has its row alone."""
+    wide: dict[int, list[tuple[int, int]]] = {}
+    room = _MOST_FILLED
+    for span in spans:
+        height = min(span.rows, len(rows) - span.row)
+        begin, end = span.column, min(span.column + span.columns, MOST_COLUMNS)
+        if height < 1 or begin >= len(rows[span.row]) or not (text := rows[span.row][begin]):
+            continue
+        below = rows[span.row + height] if span.row + height < len(rows) else []
+        left = next((column for column, value in enumerate(below) if value), begin)
+        if end - begin > 1 and begin <= left and sum(map(bool, rows[span.row])) == 1:
+            continue
+        room -= height * (end - begin)
+        if room < 0:
+            break
+        for number in range(span.row, span.row + height):
+            rows[number] += [""] * (end - len(rows[number]))
+            rows[number][begin:end] = [text] * (end - begin)
+            if end - begin > 1:
+                wide.setdefault(number, []).append((begin, end))
+    return wide
+
+
+def _is_lone(row: Sequence[str]) -> bool:
+    return sum(map(bool, row)) == 1
+
+
+def _blocks(rows: Sequence[Sequence[str]]) -> Iterator[list[int]]:
+    """Divide rows at blank rows. Yields the numbers of the rows between."""
+    for is_filled, numbers in groupby(range(len(rows)), key=lambda number: any(rows[number])):
+        if is_filled:
+            yield list(numbers)
+
+
+def _runs_of_columns(rows: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
+    """Divide a block at blank columns, if at least two columns with text stand on either side."""
+    used = sorted({column for row in rows for column, value in enumerate(row) if value})
+    runs: list[list[int]] = []
+    for column in used:
+        if runs and column == runs[-1][-1] + 1:
+            runs[-1].append(column)
+        else:
+            runs.append([column])
+    if len(runs) > 1 and all(len(run) > 1 for run in runs):
+        return [(run[0], run[-1] + 1) for run in runs]
+    return [(used[0], used[-1] + 1)] if used else []
+
+
+def _read_table(
+    block: list[tuple[int, list[str]]], floors: _Floors, above: list[str], earlier: Table | None, outline: Outline
+) -> tuple[Table, list[str]]:
+    """Read a block of rows. Returns its table, which may be the earlier one, and the lines that belong to no table."""
+    titles = [*above]
+    while len(block) > 1 and _is_lone(block[0][1]) and not all(_is_lone(row) for _, row in block):
+        titles += [text for text in filter(None, block.pop(0)[1]) if text not in titles[-1:]]
+    title, lines = _join_titles(titles)
+    if earlier is not None and not titles and _continues(block, earlier, floors):
+        earlier.rows += _grouped([row for _, row in block])
+        return earlier, []
+    depth = _count_floors(block, floors)
+    rows = [row for _, row in block]
+    if not floors.marked.intersection(number for number, _ in block[:1]) and _is_sideways(rows, depth):
+        names, *records = (list(column) for column in zip(*rows, strict=False))
+        columns = [name.removesuffix(":") for name in names]
+        table = Table(outline.count_table(), title, tuple(_number_names(columns)))
+        table.rows += (Row("", tuple(record)) for record in records)
+        return table, lines
+    names = [" ".join(dict.fromkeys(filter(None, parts))) for parts in _columns(rows[:depth])]
+    table = Table(outline.count_table(), title, tuple(_number_names(names)))
+    table.rows += _grouped(rows[depth:])
+    return table, lines
+
+
+def _join_titles(titles: Sequence[str]) -> tuple[str, list[str]]:
+    """Join what stands above a table to its title. If that is too long, only the last line is the title."""
+    joined = ", ".join(titles)
+    if len(joined) <= _LONGEST_TITLE:
+        return joined, []
+    return (titles[-1], list(titles[:-1])) if len(titles[-1]) <= _LONGEST_TITLE else ("", list(titles))
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    width = max(map(len, rows), default=0)
+    return [[row[column] if column < len(row) else "" for row in rows] for column in range(width)]
+
+
+def _continues(block: Sequence[tuple[int, list[str]]], earlier: Table, floors: _Floors) -> bool:
+    """Check whether rows below a blank row belong to the table above it: they must bring no names of their own."""
+    first, rest = block[0][1], [row for _, row in block[1:]]
+    if not earlier.columns or block[0][0] in floors.marked or len(first) > len(earlier.columns):
+        return False
+    if set(map(str.lower, filter(None, first))) & set(map(str.lower, earlier.columns)):
+        return False
+    below = [[row[column] for row in rest if column < len(row) and row[column]] for column in range(len(first))]
+    is_text = not any(value and _is_number(value) for value in first)
+    return not (is_text and any(values and all(map(_is_number, values)) for values in below))
+
+
+def _grouped(rows: Sequence[list[str]]) -> Iterator[Row]:
+    """Yield the rows with their groups. A row of one cell names a group only if such a row comes first."""
+    is_wide = max(map(len, rows), default=0) >= _FEWEST_GROUPED
+    group, waiting = "", list[str]()
+    has_groups = is_wide and _names_group(rows[0])
+    for row in rows:
+        if has_groups and _names_group(row):
+            # A name without rows is a row itself.
+            yield from (Row("", (name,)) for name in waiting)
+            group, waiting = row[0], [row[0]]
+        elif any(row):
+            waiting = []
+            yield Row(group, tuple(row))
+    yield from (Row("", (name,)) for name in waiting)
+
+
+def _names_group(row: Sequence[str]) -> bool:
+    return _is_lone(row) and bool(row[0]) and not _is_number(row[0])
+
+
+def _count_floors(block: Sequence[tuple[int, list[str]]], floors: _Floors) -> int:
+    """Count the rows that name the columns."""
+    if len(block) < 2:
+        return 0
+    marked = 0
+    while marked < min(_MOST_FLOORS, len(block) - 1) and block[marked][0] in floors.marked:
+        marked += 1
+    rows = [row for _, row in block[: _MOST_FLOORS + 2]]
+    depth = 1
+    while depth < min(_MOST_FLOORS, len(block) - 1) and _has_floor_below(rows, depth, block[depth - 1][0], floors):
+        depth += 1
+    if depth > 1:
+        return depth
+    if marked > 1 and any(rows[marked - 1]):
+        return marked
+    return int(_are_names(rows[0], rows[1], marked > 0))
+
+
+def _has_floor_below(rows: list[list[str]], depth: int, number: int, floors: _Floors) -> bool:
+    """Check whether a row of names continues in the next row, below names that cover several columns."""
+    upper, lower = rows[depth - 1], rows[depth]
+    spans = [(begin - floors.first, end - floors.first) for begin, end in floors.wide.get(number, ())]
+    if not spans and depth == 1 and len(rows) > 2:
+        spans = _spans_by_gaps(upper, lower)
+        if spans:
+            for begin, end in spans:
+                upper += [""] * (end - len(upper))
+                upper[begin:end] = [upper[begin]] * (end - begin)
+    under = {column for begin, end in spans for column in range(max(begin, 0), end)}
+    values = [lower[column] if column < len(lower) else "" for column in sorted(under)]
+    if not spans or not all(values) or any(map(_is_plain_number, values)):
+        return False
+    parts = [set(lower[max(begin, 0) : end]) for begin, end in spans]
+    return all(len(part) > 1 for part in parts) and all(
+        column in under or not value or column >= len(upper) or upper[column] in ("", value)
+        for column, value in enumerate(lower)
+    )
+
+
+def _spans_by_gaps(upper: Sequence[str], lower: Sequence[str]) -> list[tuple[int, int]]:
+    """Find names that cover several columns in files without merged cells: gaps above names that stand twice."""
+    repeated = [name for name, count in Counter(map(str.lower, lower)).items() if count > 1]
+    if not repeated or "" in lower or any(map(_is_number, lower)) or len(lower) <= sum(map(bool, upper)):
+        return []
+    begins = [column for column, name in enumerate(upper) if name]
+    ends = [*begins[1:], len(lower)]
+    return [(begin, end) for begin, end in zip(begins, ends, strict=True) if end - begin > 1]
+
+
+def _is_sideways(rows: Sequence[Sequence[str]], depth: int) -> bool:
+    """Check whether the columns of a table are its records, named in its first column.
+
+    In each row, all values then are of one kind, with digits or without; and in no column are they all of one kind.
+    """
+    width = len(rows[0])
+    labels = [row[0] for row in rows if row]
+    is_small = 2 <= width <= _MOST_SIDEWAYS and 2 <= len(rows) <= _MOST_SIDEWAYS
+    if not is_small or any(len(row) != width or not all(row) for row in rows) or any(map(_is_number, labels)):
+        return False
+    if len({label.lower() for label in labels}) < len(rows) or max(map(len, labels)) > _LONGEST_NAME:
+        return False
+    if width == 2:
+        return all(label.endswith(":") for label in labels)
+    kinds = [[any(map(str.isdigit, value)) for value in row[1:]] for row in rows]
+    return all(len(set(row)) == 1 for row in kinds) and len({row[0] for row in kinds[depth:]}) == 2
+
+
+def _number_names(row: Sequence[str]) -> list[str]:
+    counts = Counter[str]()
+    names = []
+    for name in row:
+        counts[name.lower()] += 1
+        names.append(f"{name} {counts[name.lower()]}" if name and counts[name.lower()] > 1 else name)
+    return names
+
+
+def _is_number(value: str) -> bool:
+    return _NUMBER.fullmatch(value) is not None
+
+
+def _is_plain_number(value: str) -> bool:
+    return _is_number(value) and not _TIME.fullmatch(value)
+
+
+def _are_names(first: Sequence[str], second: Sequence[str], has_header: bool) -> bool:
+    """Check whether a first row names the columns: its values must be short, and not all the same.
+
+    Numbers are names only if the file says so, or if they are years, months or days in a row above other values.
+    """
+    values = [value for value in first if value]
+    if len({value.lower() for value in values}) < 2 or max(map(len, values)) > _LONGEST_NAME:
+        return False
+    columns = [column for column, value in enumerate(first) if value and _NUMBER.fullmatch(value)]
+    if has_header or not columns:
+        return True
+    times, below = [first[column] for column in columns], [second[column : column + 1] for column in columns]
+    is_row = all(map(_TIME.fullmatch, times)) and sorted(set(times)) in (times, times[::-1])
+    # A single year may belong to a row of values, so it must stand above a number that is no year.
+    is_above = [value for [value] in filter(any, below) if not _TIME.fullmatch(value)]
+    return is_row and bool(is_above) and (len(times) > 1 or all(map(_NUMBER.fullmatch, is_above)))
+
+
+def spans_of_kept(spans: Iterable[Span], numbers: Sequence[int]) -> list[Span]:
+    """Move merged cells to the rows that were kept, when empty rows were left out.
+
+    :param spans: The merged cells, whose rows are counted as in the file.
+    :param numbers: For each kept row its number in the file, in order.
+    :returns: The merged cells whose rows are counted as in the list of kept rows.
+    """
+    moved = []
+    for span in spans:
+        begin, end = bisect_left(numbers, span.row), bisect_left(numbers, span.row + span.rows)
+        if begin < end and numbers[begin] == span.row:
+            moved.append(Span(begin, span.column, end - begin, span.columns))
+    return moved

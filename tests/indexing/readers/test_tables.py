@@ -1,0 +1,139 @@
+"""Tables in grids of cells, as people lay them out."""
+
+from __future__ import annotations
+
+import time
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.components.text.table_rows import Table
+from prefrag.indexing.readers.headings import Outline
+from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, Span, place_cells, write_grid
+from tests.for_each import for_each
+
+
+def rows_of(text: str, *spans: Span, headers: frozenset[int] = frozenset()) -> list[str]:
+    """Write the tables of a grid whose cells are divided by bars, and return the lines without marks."""
+    rows = [[cell.strip() for cell in line.split("|")] for line in text.strip().split("\n")]
+    return read(Grid(rows, spans, headers))[0]
+
+
+def read(grid: Grid) -> tuple[list[str], list[Table]]:
+    outline = Outline()
+    text, _ = outline.read("\n".join(write_grid(grid, outline)))
+    return text.split("\n"), list({table.number: table for _, table, _ in outline.rows}.values())
+
+
+BOATS = "Boat | Seats\nTern | 48\nSkua | 72"
+READ = ["Boat: Tern; Seats: 48", "Boat: Skua; Seats: 72"]
+
+
+def test_a_title_above_a_table_stands_in_each_row() -> None:
+    assert rows_of(f"Fleet of 2026 |\n{BOATS}") == [f"Fleet of 2026; {row}" for row in READ]
+    assert rows_of(f"Fleet of 2026 |\n | \n{BOATS}") == [f"Fleet of 2026; {row}" for row in READ]
+    assert rows_of(f"Fleet of 2026 |\n{BOATS}", Span(0, 0, 1, 2)) == [f"Fleet of 2026; {row}" for row in READ]
+
+
+def test_a_long_preamble_is_written_once_and_its_last_line_is_the_title() -> None:
+    preamble = "A note on how the seats were counted, " * 4
+
+    assert rows_of(f"{preamble.strip()} |\nFleet |\n{BOATS}") == [preamble.strip(), *(f"Fleet; {row}" for row in READ)]
+
+
+def test_a_merged_cell_gives_its_text_to_each_row() -> None:
+    merged = rows_of("Harbour | Boat\nNorwick | Tern\n | Skua\nUlby | Knot", Span(1, 0, 2, 1))
+
+    assert merged == ["Harbour: Norwick; Boat: Tern", "Harbour: Norwick; Boat: Skua", "Harbour: Ulby; Boat: Knot"]
+
+
+def test_two_rows_of_names_are_joined() -> None:
+    text = "Boat | Summer | | Winter |\n | First | Last | First | Last\nTern | 6:10 | 22:40 | 7:15 | 19:05"
+    joined = ["Boat: Tern; Summer First: 6:10; Summer Last: 22:40; Winter First: 7:15; Winter Last: 19:05"]
+
+    assert rows_of(text, Span(0, 0, 2, 1), Span(0, 1, 1, 2), Span(0, 3, 1, 2)) == joined
+    assert rows_of(text.replace("\n | First", "\nBoat | First")) == joined
+
+
+def test_a_row_below_a_wide_name_is_no_name_if_it_holds_values() -> None:
+    text = "Name | Contact |\nAda | 11 | ada@x.example\nBob | 12 | bob@x.example"
+
+    assert rows_of(text, Span(0, 1, 1, 2))[0] == "Name: Ada; Contact: 11; Contact 2: ada@x.example"
+
+
+@for_each("spans", (), (Span(1, 0, 1, 3), Span(4, 0, 1, 3)))
+def test_a_row_of_one_cell_names_the_group_of_the_rows_below(spans: tuple[Span, ...]) -> None:
+    text = "Loan | Borrower | Rest\nTools | |\nSaw | School | 120\nPlane | Cafe | 45\nVehicles | |\nCart | Hotel | 7"
+
+    assert rows_of(text, *spans) == [
+        "Tools; Loan: Saw; Borrower: School; Rest: 120",
+        "Tools; Loan: Plane; Borrower: Cafe; Rest: 45",
+        "Vehicles; Loan: Cart; Borrower: Hotel; Rest: 7",
+    ]
+
+
+def test_a_row_without_values_among_others_is_no_group() -> None:
+    assert rows_of("Name | Phone | City\nAda | 11 | Ulby\nBob | |\nCleo | 13 | Ulby")[1:] == [
+        "Name: Bob",
+        "Name: Cleo; Phone: 13; City: Ulby",
+    ]
+
+
+def test_tables_beside_and_below_each_other_have_their_own_names() -> None:
+    beside = rows_of("Boat | Seats | | Till | Opened by\nTern | 48 | | North | Ida\nSkua | 72 | | South | Per")
+    below = rows_of(f"{BOATS}\n | \nReturns |\nMonth | Pieces\nApril | 14")
+
+    assert beside == [*READ, "Till: North; Opened by: Ida", "Till: South; Opened by: Per"]
+    assert below == [*READ, "Returns; Month: April; Pieces: 14"]
+
+
+def test_rows_below_a_blank_row_without_names_go_on_with_the_table() -> None:
+    lines, [table] = read(Grid([["Boat", "Seats"], ["Tern", "48"], [], ["Skua", "72"]]))
+
+    assert lines == READ
+    assert [row.cells for row in table.rows] == [("Tern", "48"), ("Skua", "72")]
+
+
+@for_each(
+    "text, written",
+    ("Course | Turning | Carving\nTeacher | Cleo | Per\nPlaces | 8 | 6", "Course: Turning; Teacher: Cleo; Places: 8"),
+    ("Customer: | Quay Bakery\nDate: | 3 May 2026\nTotal: | 90", "Customer: Quay Bakery; Date: 3 May 2026; Total: 90"),
+    ("Cost | Spring | Autumn\nRent | 900 | 1020\nFood | 80 | 90", "Cost: Rent; Spring: 900; Autumn: 1020"),
+)
+def test_a_table_whose_columns_are_the_records_is_turned(text: str, written: str) -> None:
+    assert rows_of(text)[0] == written
+
+
+def test_rows_that_the_file_marks_name_the_columns() -> None:
+    assert rows_of("Size | 1\nPrice | 900", headers=frozenset({0})) == ["Size: Price; 1: 900"]
+
+
+def test_cells_that_cover_others_are_placed_as_a_browser_does() -> None:
+    grid = place_cells([[("Boat", 2, 1), ("Summer", 1, 2)], [("First", 1, 1), ("Last", 1, 1)], [("Tern", 1, 1)]])
+
+    assert grid.rows == [["Boat", "Summer", ""], ["", "First", "Last"], ["Tern"]]
+    assert grid.spans == [Span(0, 0, 2, 1), Span(0, 1, 1, 2)]
+
+
+def test_hostile_spans_are_read_in_seconds() -> None:
+    before = time.process_time()
+    grid = place_cells([[("x", 1_000_000, 1_000_000), ("y", 1, 9)] for _ in range(2_000)])
+    merged = Grid([["a", "b"] for _ in range(5_000)], [Span(row % 5_000, 0, 10**6, 10**4) for row in range(100_000)])
+
+    assert max(map(len, grid.rows)) <= MOST_COLUMNS
+    assert len(read(merged)[0]) <= 5_000
+    assert time.process_time() - before < 20
+
+
+@given(
+    st.lists(st.lists(st.text(max_size=5), max_size=5), max_size=8),
+    st.lists(st.builds(Span, *[st.integers(0, 7)] * 2, *[st.integers(1, 9)] * 2), max_size=3),
+)
+def test_no_value_of_any_grid_is_lost(rows: list[list[str]], spans: list[Span]) -> None:
+    values = {" ".join(value.split()).removesuffix(":") for row in rows for value in row}
+    lines, tables = read(Grid([list(row) for row in rows]))
+    text = "\n".join([*lines, *(name for table in tables for name in table.columns)])
+
+    assert all(value in text for value in values)
+    # Text below a merged cell, which no program shows, is lost, but nothing else.
+    assert read(Grid(rows, spans))[0]
