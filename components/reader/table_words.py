@@ -1,0 +1,133 @@
+"""The words of a question and of the cells of tables, in forms that can be compared."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+
+from prefrag.components.text.dates import find_dates
+
+# Words of a question that choose no rows and name no column. A word such as "not", "or" or "most" is none of them: a
+# question with such a word must find it in the table, or is not answered.
+_GRAMMAR = frozenset(
+    (
+        *(
+            "a",
+            "an",
+            "the",
+            "of",
+            "in",
+            "on",
+            "at",
+            "to",
+            "for",
+            "by",
+            "from",
+            "with",
+            "is",
+            "are",
+            "was",
+            "were",
+            "be",
+        ),
+        *("do", "does", "did", "has", "have", "had", "what", "which", "who", "whom", "whose", "when", "where", "how"),
+        *("many", "much", "there", "it", "its", "we", "our", "my", "i", "me", "you", "your", "please", "all"),
+    )
+)
+_WORD = re.compile(r"[^\W_]+(?:[-.,:/@'\u2019_][^\W_]+)*")
+# A number with its unit, as in 40mm; not a code such as A4.
+_MEASURE = re.compile(r"(\d+(?:[.,]\d+)*)([^\W\d_]+)")
+_JOINTS = re.compile(r"[-.,:/@'\u2019_]")
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word or a date of a question."""
+
+    stem: str
+    typed: str
+    days: tuple[date, date] | None = None  # of a date: the first and the last day that it may mean
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the word holds a digit."""
+        return any(map(str.isdigit, self.typed))
+
+    @property
+    def is_name(self) -> bool:
+        """Whether the word begins with a capital letter."""
+        return self.typed[:1].isupper()
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words and dates of a cell, of the name of a column, or of what stands above a table."""
+
+    stems: frozenset[str]
+    days: tuple[tuple[date, date], ...]
+    # What has to be asked for if the whole cell is meant: the words, without those of grammar.
+    whole: frozenset[str]
+
+    def hold(self, word: Word) -> bool:
+        """Check whether they hold a word or, of a date, a date that lies in it."""
+        if word.days is None:
+            return word.stem in self.stems
+        first, last = word.days
+        return any(first <= begin and end <= last for begin, end in self.days)
+
+
+@lru_cache(maxsize=8_192)
+def words_of(text: str) -> Words:
+    """Read the words and dates of a text."""
+    typed = [part for found in _WORD.finditer(text) for part in _split(found[0])]
+    whole = frozenset(stem_of(word) for word in typed)
+    parts = {stem_of(part) for word in typed if any(map(str.isalpha, word)) for part in _JOINTS.split(word) if part}
+    days = tuple((found.first, found.last) for found in find_dates(text))
+    return Words(whole | parts, days, whole - _GRAMMAR or whole)
+
+
+def question_words(question: str) -> list[Word]:
+    """Read the words of a question that say which row, which column or which table is meant, in order."""
+    words: list[Word] = []
+    dates = {found.begin: found for found in find_dates(question)}
+    end = 0
+    for match in _WORD.finditer(question):
+        if match.start() < end:
+            continue
+        if (found := dates.get(match.start())) is not None:
+            end = found.end
+            words.append(
+                Word(stem_of(question[found.begin : end]), question[found.begin : end], (found.first, found.last))
+            )
+            continue
+        for part in _split(match[0]):
+            # A single capital letter may be a name, such as a zone; at the beginning it is an article.
+            is_letter = len(part) == 1 and part.isupper() and match.start() > 0 and part != "I"
+            if is_letter or part.lower() not in _GRAMMAR:
+                words.append(Word(stem_of(part), part))
+    return words
+
+
+def split_dates(words: Sequence[Word]) -> list[Word]:
+    """Return the words with each date as the words that it is written with, for tables that divide their dates."""
+    return [part for word in words for part in (_parts(word) if word.days else (word,))]
+
+
+def _parts(word: Word) -> Iterator[Word]:
+    yield from (Word(stem_of(part), part) for found in _WORD.finditer(word.typed) for part in _split(found[0]))
+
+
+def _split(word: str) -> tuple[str, ...]:
+    measure = _MEASURE.fullmatch(word)
+    return (measure[1], measure[2]) if measure else (word,)
+
+
+def stem_of(word: str) -> str:
+    """Return a word in lower case and in the singular. A word with a digit stays as it is."""
+    word = word.lower().replace("\u2019", "'").removesuffix("'s")
+    if any(map(str.isdigit, word)) or len(word) < 4 or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-2] if word.endswith(("ches", "shes", "xes", "sses")) else word.removesuffix("s")
