@@ -119,10 +119,28 @@ def answer_from_rows(question: str, documents: Sequence[Document]) -> RowAnswer 
     return _answer_with_cell(question, words, tables) or _answer_with_rows(question, words, tables)
 
 
-def fitting_rows(question: str, documents: Sequence[Document]) -> list[Line]:
-    """Find the rows that hold every word of a question, whether or not they answer it."""
-    words = question_words(question)
-    return [fit.line for table in known_tables(documents) for fit in _fits(words, table)] if words else []
+def row_limits(question: str, sentences: Sequence[str], documents: Sequence[Document], probable: float) -> list[float]:
+    """Limit the probabilities of answers that another rule may have read from rows.
+
+    :param question: The question.
+    :param sentences: The sentence of each answer.
+    :param documents: The passages that were found.
+    :param probable: The least probability of an answer whose sentence is shown as its likely place.
+    :returns: For each answer 1 if its sentence stands in no row; ``probable`` if only one row holds every word of the
+        question, and the sentence is in it; else less than ``probable``.
+    """
+    tables = known_tables(documents)
+    lines = [line.text for table in tables for line in table.lines.values()]
+    words = question_words(question) if lines else []
+    fits = [fit.line.text for table in tables for fit in _fits(words, table)]
+    return [
+        1.0
+        if not any(sentence in line for line in lines)
+        else probable
+        if len(fits) == 1 and sentence in fits[0]
+        else 0.99 * probable
+        for sentence in sentences
+    ]
 
 
 def _answer_with_cell(question: str, words: list[Word], tables: Sequence[KnownTable]) -> RowAnswer | None:
@@ -202,9 +220,11 @@ def _fit(
     """Check whether a row holds every word of a question."""
     row = dict(table.cells(line.row))
     places = {word: {column for column, text in row.items() if _may_hold(word, column, text, bound)} for word in words}
-    identified = set[int]().union(*places.values())
     rest = [word for word in words if not places[word]]
-    column = _asked_column(words, rest, table, identified)
+    # A column that alone holds a word of the question tells the row. An e-mail may also hold a part of a name.
+    telling = {column for columns in places.values() for column in columns if len(columns) == 1}
+    column = _asked_column(words, rest, table, telling)
+    identified = set[int]().union(*places.values()) - {column}
     if not identified:
         return None
     for word in rest:
@@ -222,12 +242,12 @@ def _fit(
     return Fit(table, line, column) if table.is_whole or _asks_for_cell(words, row, identified) else None
 
 
-def _asked_column(words: Sequence[Word], rest: Sequence[Word], table: KnownTable, identified: set[int]) -> int | None:
-    """Find the column that most words of the question name, if it is the only one, and no word stands in its cell."""
+def _asked_column(words: Sequence[Word], rest: Sequence[Word], table: KnownTable, telling: set[int]) -> int | None:
+    """Find the column that most words of the question name, if it is the only one, and does not tell the row."""
     scores = {
         number: (sum(number in table.names(word) for word in rest), sum(number in table.names(word) for word in words))
         for number in range(len(table.columns))
-        if number not in identified
+        if number not in telling
     }
     best = max(scores.values(), default=(0, 0))
     columns = [number for number, score in scores.items() if score == best]
@@ -314,7 +334,7 @@ def _choose_rows(words: list[Word], table: KnownTable, *, is_sum: bool) -> _Choi
             names[word] = named
         elif len(columns) == 1 and not named:
             wanted.setdefault(columns.pop(), []).append(word)
-        elif columns or not table.is_context(word):
+        elif columns or not (table.is_context(word) or (is_sum and _counts_column(place, words, table))):
             return None
     stems = _stems(words)
     chosen = []
@@ -332,6 +352,11 @@ def _choose_rows(words: list[Word], table: KnownTable, *, is_sum: bool) -> _Choi
         if word not in first_words and not is_sum and not named & {*wanted, 0}:
             return None
     return _Choice(table, chosen, names) if chosen else None
+
+
+def _counts_column(place: int, words: Sequence[Word], table: KnownTable) -> bool:
+    """Check whether a word only says that a column holds numbers, as in "total number of seats"."""
+    return words[place].stem in ("number", "amount") and any(map(table.names, words[place + 1 : place + 2]))
 
 
 def _count_rows(choice: _Choice, noun: Word, is_count: bool) -> RowAnswer | None:

@@ -65,7 +65,9 @@ def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]
 
 
 def _stems(text: str) -> set[str]:
-    return {word[:5].rstrip("s") for word in _WORD.findall(text.lower()) if word not in PLAIN_WORDS}
+    # A number is compared whole, because 107123 and 107124 begin alike.
+    words_of_text = (word for word in _WORD.findall(text.lower()) if word not in PLAIN_WORDS)
+    return {word if word[-1].isdigit() else word[:5].rstrip("s") for word in words_of_text}
 
 
 def is_heading(sentence: str, meta: Mapping[str, Any]) -> bool:
