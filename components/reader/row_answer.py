@@ -25,8 +25,10 @@ _MOST_LISTED = 20
 _GROUP = -1  # the number of the column that stands for the group of a row
 _MANY = re.compile(r"\W*how many\s+(\w+)", re.IGNORECASE)
 _LIST = re.compile(r"\W*(?:list|which|what are)\b", re.IGNORECASE)
+_SEVERAL = re.compile(r"\W*(?:list|which|what)\s+(\w+)", re.IGNORECASE)
 _SUM = re.compile(r"\W*(?:what(?: is|'s| was)\s+)?(?:the\s+)?(?:total|sum)\b", re.IGNORECASE)
 _OPERATIONS = frozenset(("list", "total", "sum"))
+_TOTALS = frozenset(("total", "subtotal", "sum"))
 # Words behind or before the name of a column that say of which form its values are, as in "phone number".
 _FORMS = {"number": r".*\d", "amount": r".*\d", "date": r".*\d", "time": r".*\d", "name": r"\D*"}
 _AMOUNT = re.compile(r"([^\d\s+-]*)\s*([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s*([^\d]*)")
@@ -155,7 +157,7 @@ def _answer_with_cell(question: str, words: list[Word], tables: Sequence[KnownTa
     if not value or not _suits(question, value, fit):
         return None
     # The other rows of a large table are unknown, and one of them may belong to the list.
-    if not fit.table.is_whole and _LIST.match(question) and question.rstrip("?. ").lower().split()[1:2] != ["one"]:
+    if not fit.table.is_whole and (several := _SEVERAL.match(question)) and stem_of(several[1]) != several[1].lower():
         return None
     return RowAnswer(value, fit.line.document, fit.line.text) if fit.line.document is not None else None
 
@@ -244,12 +246,18 @@ def _fit(
 
 def _asked_column(words: Sequence[Word], rest: Sequence[Word], table: KnownTable, telling: set[int]) -> int | None:
     """Find the column that most words of the question name, if it is the only one, and does not tell the row."""
+    stems = _stems(words)
     scores = {
-        number: (sum(number in table.names(word) for word in rest), sum(number in table.names(word) for word in words))
-        for number in range(len(table.columns))
+        number: (
+            sum(number in table.names(word) for word in rest),
+            sum(number in table.names(word) for word in words),
+            # "price" means a column "Price" rather than "Price of 2023".
+            words_of(name).whole <= stems,
+        )
+        for number, name in enumerate(table.columns)
         if number not in telling
     }
-    best = max(scores.values(), default=(0, 0))
+    best = max(scores.values(), default=(0, 0, False))
     columns = [number for number, score in scores.items() if score == best]
     return columns[0] if best[0] and len(columns) == 1 else None
 
@@ -267,9 +275,16 @@ def _tells_form(
 
 
 def _asks_for_cell(words: Sequence[Word], row: Mapping[int, str], identified: set[int]) -> bool:
-    """Check whether a question has all words of a cell: of a large table, unknown rows may have some of them."""
+    """Check whether a question has all words of a cell that names its row: the first one, or one with a number.
+
+    The rows of a large table are not all known, and others may have the same town, or a part of the same name.
+    """
     stems = _stems(words)
-    return any(words_of(row[column]).whole <= stems for column in identified)
+    return any(
+        words_of(text).whole <= stems and (column == 0 or any(map(str.isdigit, text)))
+        for column, text in row.items()
+        if column in identified
+    )
 
 
 def _stems(words: Sequence[Word]) -> set[str]:
@@ -292,7 +307,7 @@ def _answer_with_rows(question: str, words: list[Word], tables: Sequence[KnownTa
     if not (many or is_list or is_sum):
         return None
     asked = [word for word in words if word.stem not in _OPERATIONS] if not many else words
-    if not asked and not is_sum:
+    if not asked:
         return None
     answers: dict[str, tuple[RowAnswer, bool]] = {}
     for is_named in (True, False) if is_sum else (True,):
@@ -367,13 +382,15 @@ def _count_rows(choice: _Choice, noun: Word, is_count: bool) -> RowAnswer | None
         if len(named) > 1 and column:
             return None
     else:
-        above = {part.lower() for text in table.context for part in text.stems}
+        # The table itself is named, as by a sheet "Invoices", and its first column tells its rows.
+        names = [{stem for stem in text.whole if not any(map(str.isdigit, stem))} for text in table.context]
         firsts = [line.row.cells[0] if line.row.cells else "" for line in table.lines.values()]
         column = 0
-        if noun.stem not in above or len(set(firsts)) < len(firsts) or noun.typed.lower() == noun.stem:
+        if {noun.stem} not in names or len(set(firsts)) < len(firsts) or noun.typed.lower() == noun.stem:
             return None
     values = [line.row.cells[column] if column < len(line.row.cells) else "" for line in lines]
-    if not all(values):
+    is_quantity = named and noun.typed.lower() in table.columns[column].lower().split() and all(map(_amount, values))
+    if not all(values) or (is_quantity and noun.typed.lower() != noun.stem):
         return None
     distinct = list(dict.fromkeys(values))
     if is_count:
@@ -434,19 +451,14 @@ def _amounts(lines: Sequence[Line], column: int) -> list[tuple[str, Decimal, str
 
 
 def _without_totals(lines: list[Line]) -> list[Line] | None:
-    """Leave out the last row if it adds up the others. Returns None if a row says so, but does not."""
-    words = {"total", "sum", "subtotal"}
-    named = [line for line in lines if any(words & words_of(text).stems for text in line.row.cells[:1])]
+    """Leave out the last row if it adds up the others, and says so. Returns None if it is unclear what a row is."""
     *others, last = lines
-    width = len(last.row.cells)
-    sums = 0
-    for column in range(1, width):
-        own, amount = _amounts(others, column), _amount(last.row.cells[column])
-        if own is not None and amount is not None:
-            if sum(number for _, number, _ in own) != amount[1]:
-                sums = 0
-                break
-            sums += 1
-    is_total = len(others) > 1 and sums > 0
-    kept = others if is_total else lines
-    return None if any(line in named for line in kept) else kept
+    labels = [next((text for text in line.row.cells if text), "") for line in lines]
+    named = [bool(_TOTALS & words_of(label).stems) for label in labels]
+    pairs = [(_amounts(others, column), _amount(text)) for column, text in enumerate(last.row.cells) if column]
+    sums = [sum(number for _, number, _ in own) == amount[1] for own, amount in pairs if own and amount]
+    adds_up = len(others) > 1 and bool(sums) and all(sums)
+    is_total = adds_up and (named[-1] or not last.row.cells[0])
+    if any(named[:-1]) or (named[-1] or adds_up) != is_total:
+        return None
+    return others if is_total else lines

@@ -32,7 +32,26 @@ _GRAMMAR = frozenset(
             "be",
         ),
         *("do", "does", "did", "has", "have", "had", "what", "which", "who", "whom", "whose", "when", "where", "how"),
-        *("many", "much", "there", "it", "its", "we", "our", "my", "i", "me", "you", "your", "please", "all"),
+        *(
+            "many",
+            "much",
+            "there",
+            "it",
+            "its",
+            "we",
+            "our",
+            "my",
+            "i",
+            "me",
+            "you",
+            "your",
+            "please",
+            "all",
+            "can",
+            "could",
+            "tell",
+            "know",
+        ),
     )
 )
 _WORD = re.compile(r"[^\W_]+(?:[-.,:/@'\u2019_][^\W_]+)*")
