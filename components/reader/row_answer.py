@@ -28,6 +28,7 @@ _LIST = re.compile(r"\W*(?:list|which|what are)\b", re.IGNORECASE)
 _SEVERAL = re.compile(r"\W*(?:list|which|what)\s+(\w+)", re.IGNORECASE)
 _SUM = re.compile(r"\W*(?:what(?: is|'s| was)\s+)?(?:the\s+)?(?:total|sum)\b", re.IGNORECASE)
 _OPERATIONS = frozenset(("list", "total", "sum"))
+_COUNTING = frozenset(("number", "amount"))
 _TOTALS = frozenset(("total", "subtotal", "sum"))
 # Words behind or before the name of a column that say of which form its values are, as in "phone number".
 _FORMS = {"number": r".*\d", "amount": r".*\d", "date": r".*\d", "time": r".*\d", "name": r"\D*"}
@@ -371,7 +372,7 @@ def _choose_rows(words: list[Word], table: KnownTable, *, is_sum: bool) -> _Choi
 
 def _counts_column(place: int, words: Sequence[Word], table: KnownTable) -> bool:
     """Check whether a word only says that a column holds numbers, as in "total number of seats"."""
-    return words[place].stem in ("number", "amount") and any(map(table.names, words[place + 1 : place + 2]))
+    return words[place].stem in _COUNTING and any(map(table.names, words[place + 1 : place + 2]))
 
 
 def _count_rows(choice: _Choice, noun: Word, is_count: bool) -> RowAnswer | None:
@@ -406,10 +407,15 @@ def _sum_rows(choice: _Choice, words: Sequence[Word], is_named: bool) -> RowAnsw
     amounts = {column: _amounts(choice.lines, column) for column in range(1, len(table.columns))}
     columns = [column for column, own in amounts.items() if own is not None]
     by_words = [column for column in columns if any(column in table.names(word) for word in words)]
-    by_own = [column for column in columns if any(column in named for word, named in choice.names.items())]
-    chosen = (by_own or by_words) if is_named else columns
+    by_own = [column for column in columns if any(column in named for named in choice.names.values())]
+    # In a table of two columns, the numbers are what it is about.
+    chosen = (by_own or by_words) if is_named else columns if len(table.columns) == 2 else []
     others = {number for named in choice.names.values() for number in named} - {0, *chosen}
-    others = {column for column in others if not _names_records(choice.lines, column)}
+    if by_own:
+        others = {column for column in others if not _names_records(choice.lines, column)}
+    elif any(word.stem in _COUNTING and not table.names(word) for word in words):
+        # "Total number of invoices" is a count.
+        return None
     if len(chosen) != 1 or others or (is_named and not by_words):
         return None
     own = amounts[chosen[0]]

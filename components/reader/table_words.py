@@ -101,7 +101,8 @@ def words_of(text: str) -> Words:
     """Read the words and dates of a text."""
     typed = [part for found in _WORD.finditer(text) for part in _split(found[0])]
     whole = frozenset(stem_of(word) for word in typed)
-    parts = {stem_of(part) for word in typed if any(map(str.isalpha, word)) for part in _JOINTS.split(word) if part}
+    joined = (word for word in typed if any(map(str.isalpha, word)))
+    parts = {stem_of(part) for word in joined for part in _JOINTS.split(word) if len(part) > 1}
     days = tuple((found.first, found.last) for found in find_dates(text))
     return Words(whole | parts, days, whole - _GRAMMAR or whole)
 

@@ -57,6 +57,9 @@ def write_tables(rows: Sequence[tuple[Table, int]]) -> dict[str, str]:
     written = []
     for number, own in numbers.items():
         table = tables[number]
+        # The names of hundreds of columns in each passage would be longer than its text.
+        if sum(map(len, table.columns)) > _MOST_WHOLE:
+            continue
         is_whole = len(table.rows) <= _MOST_WHOLE // 8 and _count_characters(table) <= _MOST_WHOLE
         first, last = (0, len(table.rows)) if is_whole else (own[0], own[-1] + 1)
         held = [[normalize_unicode(part) for part in (row.group, *row.cells)] for row in table.rows[first:last]]

@@ -249,7 +249,7 @@ def _grouped(rows: Sequence[list[str]]) -> Iterator[Row]:
 
 
 def _names_group(row: Sequence[str]) -> bool:
-    return _is_lone(row) and bool(row[0]) and not _is_number(row[0])
+    return _is_lone(row) and 0 < len(row[0]) <= _LONGEST_TITLE and not _is_number(row[0])
 
 
 def _count_floors(block: Sequence[tuple[int, list[str]]], floors: _Floors) -> int:
