@@ -95,7 +95,8 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
     uncomputed = 0
     try:
         sheets = []
-        for sheet in book.worksheets:
+        worksheets: list[Any] = book.worksheets
+        for sheet in worksheets:
             with zipfile.ZipFile(io.BytesIO(data)) as package:
                 xml = package.read(sheet._worksheet_path)
             uncomputed += sum(1 for _ in _UNCOMPUTED.finditer(xml))
@@ -131,7 +132,7 @@ def _sheet_grid(sheet: Any, xml: bytes) -> Grid:
         numbers.append(number)
     spans = []
     for found in islice(_MERGED.finditer(xml), _MOST_MERGED):
-        left, top, right, bottom = range_boundaries(found[1].decode())
+        left, top, right, bottom = (number or 0 for number in range_boundaries(found[1].decode()))
         spans.append(Span(top - 1, left - 1, bottom - top + 1, right - left + 1))
     return Grid(rows, spans_of_kept(spans, numbers), frozenset(headers))
 
@@ -329,8 +330,9 @@ def show_cell(value: Any, form: str) -> str:
     if isinstance(value, date | time):
         return _show_time(value, _LITERAL.sub("", shown).lower())
     if isinstance(value, timedelta):
-        minutes, seconds = divmod(round(value.total_seconds()), 60)
-        return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
+        minutes, seconds = divmod(abs(round(value.total_seconds())), 60)
+        sign = "-" if value < timedelta() else ""
+        return f"{sign}{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
     pattern = _LITERAL.sub(lambda found: "".join(filter(None, found.groups())), shown)
     digits = _DIGITS.search(pattern)
     if digits is None or "E+" in pattern or "/" in pattern or digits[0].endswith(","):

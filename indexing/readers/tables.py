@@ -119,8 +119,8 @@ def _write(grid: Grid, outline: Outline) -> Iterator[str]:
             earlier[first] = table
             yield from lines
             begin, table.size = table.size, len(table.rows)
-            for number, row in enumerate(table.rows[begin:], begin):
-                yield outline.mark_row(table, number) + table.write(row)
+            for place in range(begin, table.size):
+                yield outline.mark_row(table, place) + table.write(table.rows[place])
         above = []
     yield from above
 
@@ -257,8 +257,10 @@ def _count_floors(block: Sequence[tuple[int, list[str]]], floors: _Floors) -> in
     if len(block) < 2:
         return 0
     marked = 0
-    while marked < min(_MOST_FLOORS, len(block) - 1) and block[marked][0] in floors.marked:
+    while marked < len(block) and marked <= _MOST_FLOORS and block[marked][0] in floors.marked:
         marked += 1
+    # In a sheet that is bold all over, only the first row can name the columns.
+    marked = 1 if marked == len(block) or marked > _MOST_FLOORS else marked
     rows = [row for _, row in block[: _MOST_FLOORS + 2]]
     depth = 1
     while depth < min(_MOST_FLOORS, len(block) - 1) and _has_floor_below(rows, depth, block[depth - 1][0], floors):

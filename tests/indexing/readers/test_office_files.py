@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import io
 import time
-from datetime import date, datetime
+import zipfile
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from datetime import time as clock_time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from haystack import Document
+from hypothesis import given
+from hypothesis import strategies as st
 
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.readers import office_files
+from prefrag.indexing.readers.office_files import show_cell
 from prefrag.indexing.report import CannotRead
 from tests.for_each import for_each
 from tests.indexing.office import ROWS, make_docx, make_pptx, make_xlsx, with_part
@@ -27,6 +33,17 @@ LONG = "A sentence of six words is. " * 30
 @pytest.fixture(scope="module")
 def converter() -> FileConverter:
     return FileConverter()
+
+
+def _book(write: Callable[[Any], None]) -> bytes:
+    """Write a workbook whose first sheet has what `write` adds."""
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    write(book.active)
+    made = io.BytesIO()
+    book.save(made)
+    return made.getvalue()
 
 
 def _whole(passages: list[Document]) -> str:
@@ -188,6 +205,89 @@ class TestExcel:
             *("Bold", "Size: Price; 1: 900; 2: 1020"),
             *("Thin", "Size; 1; 2", "Price; 900; 1020"),
         ]
+
+    def test_merged_cells_fill_titles_names_and_groups(self, converter: FileConverter) -> None:
+        def write(sheet: Any) -> None:
+            rows = [("Fleet of 2026",), (), ("Harbour", "Boat", "Trips"), (None, None, "May", "June")]
+            for row in [*rows, ("Norwick", "Tern", 4, 5), (None, "Skua", 6, 7)]:
+                sheet.append(row)
+            for merged in ("A1:D1", "A3:A4", "B3:B4", "C3:D3", "A5:A6"):
+                sheet.merge_cells(merged)
+
+        assert _whole(converter.passages(Path("/a.xlsx"), _book(write))).split("\n") == [
+            "Sheet",
+            "Fleet of 2026; Harbour: Norwick; Boat: Tern; Trips May: 4; Trips June: 5",
+            "Fleet of 2026; Harbour: Norwick; Boat: Skua; Trips May: 6; Trips June: 7",
+        ]
+
+    def test_formulas_without_a_value_are_counted_and_said(self, converter: FileConverter) -> None:
+        rows = [("Item", "Net", "Gross"), ("Anchor", 100, "=B2*1.2"), ("Chain", 60, "=B3*1.2")]
+
+        text = _whole(converter.passages(Path("/a.xlsx"), make_xlsx({"Order": rows})))
+
+        assert "Item: Anchor; Net: 100" in text
+        assert converter.loss == "2 formulas without a stored value: open the file in its program, and save it"
+
+    def test_a_hidden_sheet_is_named_as_hidden(self, converter: FileConverter) -> None:
+        def write(sheet: Any) -> None:
+            sheet.append(["Seen"])
+            hidden = sheet.parent.create_sheet("Crew")
+            hidden.append(["Ada"])
+            hidden.sheet_state = "hidden"
+
+        passages = converter.passages(Path("/a.xlsx"), _book(write))
+
+        assert _whole(passages).split("\n") == ["Sheet", "Seen", "Crew (hidden sheet)", "Ada"]
+
+    def test_a_million_merged_cells_are_read_in_seconds(self, converter: FileConverter) -> None:
+        merged = "".join(f'<mergeCell ref="A{row}:XFD{row + 9}"/>' for row in range(1, 300_000))
+        sheet = "xl/worksheets/sheet1.xml"
+        book = make_xlsx({"Sheet": [("Name", "City"), *[("Ada", "Cork")] * 2_000]})
+        with zipfile.ZipFile(io.BytesIO(book)) as package:
+            xml = package.read(sheet).replace(
+                b"</sheetData>", f"</sheetData><mergeCells>{merged}</mergeCells>".encode()
+            )
+        before = time.process_time()
+
+        assert "Ada" in _whole(converter.passages(Path("/a.xlsx"), with_part(book, sheet, xml)))
+        assert time.process_time() - before < 30
+
+    @for_each(
+        "value, form, shown",
+        (0.19, "0%", "19%"),
+        (1 / 3, "0.0%", "33.3%"),
+        (1234.5, '#,##0.00 "EUR"', "1,234.50 EUR"),
+        (1234.5, "[$\u20ac-407]#,##0.00", "\u20ac1,234.50"),
+        (-3.5, "0.00;[Red]-0.00", "-3.50"),
+        (-0.001, "0.00", "0.00"),
+        (2.5, "0.##", "2.5"),
+        (2, "0.##", "2"),
+        (0.1 + 0.2, "General", "0.3"),
+        (3.0, "General", "3"),
+        (1e20, "0.00E+00", "1e+20"),
+        (0.5, "# ?/?", "0.5"),
+        (48, "General", "48"),
+        (7, "@", "7"),
+        (True, "General", "True"),
+        ("text", "0%", "text"),
+        (timedelta(hours=36), "[h]:mm", "36:00"),
+        (timedelta(minutes=-90), "[h]:mm", "-1:30"),
+        (timedelta(seconds=61), "[m]:ss", "0:01:01"),
+        (clock_time(14, 30), "hh:mm", "14:30"),
+        (datetime(2026, 7, 3), "yyyy-mm-dd h:mm:ss", "2026-07-03"),
+        (datetime(2026, 7, 3, 9, 5), "yyyy-mm-dd h:mm", "2026-07-03 09:05"),
+        (date(2024, 4, 1), "mmmm yyyy", "April 2024"),
+        (date(2024, 4, 1), "dd/mm/yyyy", "2024-04-01"),
+        (None, "General", ""),
+    )
+    def test_a_cell_is_written_as_it_is_shown(self, value: Any, form: str, shown: str) -> None:
+        assert show_cell(value, form) == shown
+
+    @given(
+        st.floats(allow_nan=False) | st.integers() | st.datetimes() | st.timedeltas(), st.text('0#?,.%;[]$"\\ hmsyE+-/')
+    )
+    def test_any_number_format_gives_a_text(self, value: Any, form: str) -> None:
+        assert isinstance(show_cell(value, form), str)
 
     def test_a_cell_far_away_from_the_others_costs_little(self, converter: FileConverter) -> None:
         from openpyxl import load_workbook

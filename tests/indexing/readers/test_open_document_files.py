@@ -61,6 +61,20 @@ def test_a_sheet_gives_its_rows() -> None:
     assert passage.content == "People\nName: Ada; Since: 1842-05-04"
 
 
+def test_merged_cells_fill_their_rows_and_a_hidden_sheet_is_named() -> None:
+    rows = (
+        f"<tb:table-row>{cell('Harbour')}{cell('Boat')}</tb:table-row>"
+        f"<tb:table-row>{cell('Norwick', 'tb:number-rows-spanned=' + chr(34) + '2' + chr(34))}{cell('Tern')}"
+        f"</tb:table-row><tb:table-row><tb:covered-table-cell/>{cell('Skua')}</tb:table-row>"
+    )
+
+    sheet = f'<tb:table tb:name="Fleet" tb:style-name="ta1">{rows}</tb:table>'
+
+    passages = FileConverter().passages(Path("/a.ods"), make_file("spreadsheet", sheet))
+
+    assert passages[0].content == "Fleet\nHarbour: Norwick; Boat: Tern\nHarbour: Norwick; Boat: Skua"
+
+
 def test_a_slide_gives_its_texts_and_notes_under_its_number() -> None:
     slide = (
         '<d:page><d:frame p:class="title"><d:text-box><t:p>Launch</t:p></d:text-box></d:frame>'

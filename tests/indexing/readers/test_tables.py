@@ -106,6 +106,13 @@ def test_a_table_whose_columns_are_the_records_is_turned(text: str, written: str
 
 def test_rows_that_the_file_marks_name_the_columns() -> None:
     assert rows_of("Size | 1\nPrice | 900", headers=frozenset({0})) == ["Size: Price; 1: 900"]
+    assert rows_of("Boat | Trip\nname | hours\nTern | 3", headers=frozenset({0, 1})) == [
+        "Boat name: Tern; Trip hours: 3"
+    ]
+
+
+def test_of_a_table_that_is_marked_all_over_the_first_row_names_the_columns() -> None:
+    assert rows_of(BOATS, headers=frozenset(range(3))) == READ
 
 
 def test_cells_that_cover_others_are_placed_as_a_browser_does() -> None:

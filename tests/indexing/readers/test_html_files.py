@@ -1,0 +1,99 @@
+"""Tables in the HTML of pages and mails."""
+
+from __future__ import annotations
+
+import time
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.indexing.readers.headings import Outline
+from prefrag.indexing.readers.html_files import mark_page
+from tests.for_each import for_each
+
+CELLS = "<tr><th>Boat</th><th>Seats</th></tr><tr><td>Tern</td><td>48</td></tr><tr><td>Skua</td><td>7<b>2</b></td></tr>"
+
+
+def read(page: str) -> str:
+    """Return a page with its tables as paragraphs, without marks."""
+    outline = Outline()
+    return outline.read(mark_page(page, outline))[0].strip()
+
+
+def test_each_row_of_a_table_is_a_paragraph_with_the_names_of_its_columns() -> None:
+    assert read(f"<table border=1>{CELLS}</table>") == "<p>Boat: Tern; Seats: 48</p>\n<p>Boat: Skua; Seats: 72</p>"
+
+
+def test_a_caption_is_the_title_of_the_table() -> None:
+    assert read(f"<table><caption>The <i>fleet</i></caption>{CELLS}</table>").startswith("<p>The fleet; Boat: Tern;")
+
+
+def test_cells_over_several_rows_and_columns_give_their_text_to_each() -> None:
+    rows = (
+        "<tr><th rowspan=2>Boat<th colspan=2>Summer</tr><tr><th>First<th>Last</tr>"
+        "<tr><td rowspan=2>Tern<td>6:10<td>22:40</tr><tr><td>6:50<td>23:15</tr>"
+    )
+
+    assert read(f"<TABLE>{rows}</TABLE>").split("\n") == [
+        "<p>Boat: Tern; Summer First: 6:10; Summer Last: 22:40</p>",
+        "<p>Boat: Tern; Summer First: 6:50; Summer Last: 23:15</p>",
+    ]
+
+
+def test_signs_of_html_in_cells_stay_text() -> None:
+    table = "<table><tr><th>Sign<th>Use</tr><tr><td>&lt;b&gt;<td>bold &amp; more</tr></table>"
+
+    assert read(table) == "<p>Sign: &lt;b&gt;; Use: bold &amp; more</p>"
+
+
+@for_each(
+    "table",
+    "<table><tr><td><h2>News</h2></td><td>Text</td></tr><tr><td>a</td><td>b</td></tr></table>",
+    "<table><tr><td><ul><li>Home</ul></td><td>Text</td></tr><tr><td>a</td><td>b</td></tr></table>",
+    f"<table><tr><td>{'A long text. ' * 50}</td><td>Text</td></tr><tr><td>a</td><td>b</td></tr></table>",
+    "<table><tr><td>only</td></tr><tr><td>one column</td></tr></table>",
+)
+def test_a_table_that_lays_out_a_page_is_left_as_it_is(table: str) -> None:
+    assert "<table" in read(table)
+
+
+def test_only_the_inner_of_two_tables_is_read() -> None:
+    page = read(f"<table><tr><td>Menu</td><td><table>{CELLS}</table></td></tr><tr><td>a</td><td>b</td></tr></table>")
+
+    assert page.startswith("<table><tr><td>Menu</td><td><p>Boat: Tern")
+
+
+def test_headings_and_rows_keep_their_places() -> None:
+    outline = Outline()
+
+    text, headings = outline.read(mark_page(f"<h1>Fleet</h1><table>{CELLS}</table><h2>Crew</h2>", outline))
+
+    assert [heading.words for heading in headings if text[heading.place :].startswith(heading.words)] == [
+        "Fleet",
+        "Crew",
+    ]
+    assert [text[place : place + 10] for place, _, _ in outline.rows] == ["Boat: Tern", "Boat: Skua"]
+
+
+@for_each(
+    "table",
+    "<table>" * 200_000,
+    "<table>" + "<tr><td colspan=1000000 rowspan=1000000>x<td>y" * 50_000 + "</table>",
+    "<table>" + "<tr>" * 500_000 + "</table>",
+    "<table><tr>" + "<td>x" * 500_000 + "<tr><td>a<td>b</table>",
+    "<table><tr><td colspan=-5 rowspan=x>a<td>b</tr><tr><td>c<td>d</tr></table>",
+)
+def test_hostile_tables_are_read_in_seconds(table: str) -> None:
+    before = time.process_time()
+
+    assert isinstance(read(table), str)
+    assert time.process_time() - before < 20
+
+
+@given(
+    st.lists(
+        st.sampled_from(["<table>", "</table>", "<tr>", "<td>", "<th colspan=2>", "<h1>", "</h1>", "a", "&lt;", "<"])
+    )
+)
+def test_any_order_of_tags_is_read(tags: list[str]) -> None:
+    assert read("".join(tags)).count("a") >= 0
