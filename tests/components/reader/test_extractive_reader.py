@@ -14,6 +14,7 @@ from prefrag.components.reader import extractive_reader
 from prefrag.components.reader.extractive_reader import ExtractiveReader, choose_documents, read_card
 from prefrag.components.reader.reader import ReaderMissing
 from prefrag.components.reader.reader_input import load_tokenizer
+from prefrag.components.text.table_rows import Row, Table, write_tables
 from tests.components.serialisation import rebuilt
 from tests.for_each import for_each
 
@@ -248,3 +249,27 @@ def test_so_many_questions_are_encoded_at_once_that_no_memory_is_left_behind():
         list(pool.map(lambda number: parts.score(f"Question {number}?", (("", "Text."),)), range(3 * most)))
 
     assert max(seen) == most
+
+
+RATES = Table(1, "", ("Work", "Rate"), [Row("", ("Joinery in the workshop", "54")), Row("", ("Fitting on site", "61"))])
+RATES_TEXT = "Work: Joinery in the workshop; Rate: 54\nWork: Fitting on site; Rate: 61"
+RATE_LIST = Document(content=RATES_TEXT, meta={"title": "Rates", **write_tables([(RATES, 0), (RATES, 1)])})
+
+
+def test_a_row_that_holds_every_word_is_read_before_the_trees(reader):
+    [found] = reader.read("What is the rate for fitting on site?", [HALL, RATE_LIST])
+
+    assert (found.text, found.sentence) == ("61", "Work: Fitting on site; Rate: 61")
+    assert found.probability >= reader.threshold
+
+
+def test_a_row_that_lacks_a_word_is_not_even_probable(reader):
+    for candidate in reader.read("What is the rate for painting in the workshop?", [RATE_LIST]):
+        assert candidate.probability < reader.probable
+    # Without its rows in the metadata it is a text like others.
+    plain = replace(RATE_LIST, meta={"title": "Rates"})
+    assert reader.read("What is the rate for painting in the workshop?", [plain])[0].probability > 0
+
+
+def test_a_row_answers_a_question_that_is_not_in_english(reader):
+    assert reader.read("Rate: Fitting on site", [RATE_LIST])[0].text == "61"

@@ -59,6 +59,14 @@ def test_a_sentence_with_an_answer_comes_before_one_with_as_many_words_a_heading
     assert len(found) == len(set(found)) == 5
 
 
+def test_the_row_of_a_bare_code_comes_before_rows_of_codes_that_begin_alike():
+    rows = Document(content="\n".join(f"Order: ORD-1071{number}; Town: Ulby" for number in range(20, 30)))
+
+    assert find_evidence(replace(state(search("q", rows)), question="ORD-107127"))[0].sentence == (
+        "Order: ORD-107127; Town: Ulby"
+    )
+
+
 def test_sentences_are_ranked_by_rare_words_of_the_query_and_the_earlier_first_from_the_beginning_of_megabytes():
     ranked = [one.sentence for one in rank_sentences("Mona Reeve born", [LAMP, REEVE])]
     huge = Document(content="Ada built it. " * 100_000 + "Mona built the tower.")
