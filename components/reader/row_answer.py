@@ -87,15 +87,17 @@ def known_tables(documents: Sequence[Document]) -> list[KnownTable]:
     room = _MOST_ROWS
     for document in documents:
         meta = document.meta
-        held = (document.content or "").split("\n")
+        content = document.content or ""
+        held = set(content.split("\n"))
         for table in read_tables(meta):
             file = tuple(str(meta.get(name) or "") for name in ("source", "file_path", "mail", "attachment", "title"))
             rows = tuple(table.rows) if table.is_whole else ()
             key = (*file, table.number, table.columns, table.size, rows)
-            above = (table.title, str(meta.get("title") or ""), heading_of(meta) or "")
+            texts = [table.write(row) for row in table.rows]
+            place = next((content.find(text) for text in texts if text in held), 0)
+            above = (table.title, str(meta.get("title") or ""), heading_of(meta, place) or "")
             known = tables.setdefault(key, KnownTable(table.columns, tuple(map(words_of, above)), document, table.size))
-            for number, row in enumerate(table.rows, table.first):
-                text = table.write(row)
+            for number, (row, text) in enumerate(zip(table.rows, texts, strict=True), table.first):
                 if (number not in known.lines or text in held) and (room := room - 1) > 0:
                     known.lines[number] = Line(row, text, document if text in held else None)
     return list(tables.values())

@@ -135,6 +135,20 @@ def test_two_tables_with_other_values_are_no_answer_unless_one_is_outdated() -> 
     assert text_of("price of oak", old, new) == "61"
 
 
+def test_the_heading_above_a_table_tells_it_from_another_of_its_passage() -> None:
+    summer, winter = (
+        Table(number, "", ("Zone", "Fee"), [Row("", ("C", fee))]) for number, fee in ((1, "17"), (2, "9"))
+    )
+    content = "Summer\nZone: C; Fee: 17\nWinter\nZone: C; Fee: 9"
+    starts = f"0 Summer\n{content.index('Winter')} Winter"
+    meta = {"title": "Fees", "heading": "Winter", "section_starts": starts, **write_tables([(summer, 0), (winter, 0)])}
+    fees = Document(content=content, meta=meta)
+
+    assert text_of("fee of zone C in summer", fees) == "17"
+    assert text_of("fee of zone C in winter", fees) == "9"
+    assert text_of("fee of zone C", fees) is None
+
+
 def test_the_narrower_column_is_asked_for() -> None:
     table = passage("Item | Price | Price of 2023\nOak | 61 | 48")
 
