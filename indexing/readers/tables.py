@@ -105,22 +105,20 @@ def _write(grid: Grid, outline: Outline) -> Iterator[str]:
     wide = _fill(rows, grid.spans)
     above: list[str] = []
     earlier: dict[int, Table] = {}  # by the column at which they begin
-    for block in _blocks(rows):
+    for block in ([number for number, _ in block] for block in _filled([*enumerate(rows)])):
         if len(block) <= _MOST_TITLES and all(map(_is_lone, (rows[number] for number in block))):
             yield from above
             above = list(dict.fromkeys("".join(rows[number]) for number in block))
             continue
         for first, last in _runs_of_columns([rows[number] for number in block]):
-            part = [(number, rows[number][first:last]) for number in block]
-            while part and not any(part[-1][1]):
-                part.pop()
             floors = _Floors(wide, grid.headers, first)
-            table, lines = _read_table(part, floors, above, earlier.get(first), outline)
-            earlier[first] = table
-            yield from lines
-            begin, table.size = table.size, len(table.rows)
-            for place in range(begin, table.size):
-                yield outline.mark_row(table, place) + table.write(table.rows[place])
+            for part in _filled([(number, rows[number][first:last]) for number in block]):
+                table, lines = _read_table(part, floors, above, earlier.get(first), outline)
+                earlier[first] = table
+                yield from lines
+                begin, table.size = table.size, len(table.rows)
+                for place in range(begin, table.size):
+                    yield outline.mark_row(table, place) + table.write(table.rows[place])
         above = []
     yield from above
 
@@ -128,7 +126,8 @@ def _write(grid: Grid, outline: Outline) -> Iterator[str]:
 class _Floors(NamedTuple):
     """What tells the rows of a header."""
 
-    wide: dict[int, list[tuple[int, int]]]  # for each row, the columns that a merged cell covers: begin and end
+    # For each row, the columns that merged cells cover: begin and end. None if a merged cell has its row alone.
+    wide: dict[int, list[tuple[int, int]]]
     marked: frozenset[int]
     first: int  # the column at which the table begins
 
@@ -145,6 +144,7 @@ def _fill(rows: list[list[str]], spans: Sequence[Span]) -> dict[int, list[tuple[
         below = rows[span.row + height] if span.row + height < len(rows) else []
         left = next((column for column, value in enumerate(below) if value), begin)
         if end - begin > 1 and begin <= left and sum(map(bool, rows[span.row])) == 1:
+            wide[span.row] = []
             continue
         room -= height * (end - begin)
         if room < 0:
@@ -161,11 +161,11 @@ def _is_lone(row: Sequence[str]) -> bool:
     return sum(map(bool, row)) == 1
 
 
-def _blocks(rows: Sequence[Sequence[str]]) -> Iterator[list[int]]:
-    """Divide rows at blank rows. Yields the numbers of the rows between."""
-    for is_filled, numbers in groupby(range(len(rows)), key=lambda number: any(rows[number])):
+def _filled(rows: Sequence[tuple[int, list[str]]]) -> Iterator[list[tuple[int, list[str]]]]:
+    """Divide rows, which are given with their numbers, at blank rows."""
+    for is_filled, block in groupby(rows, key=lambda row: any(row[1])):
         if is_filled:
-            yield list(numbers)
+            yield list(block)
 
 
 def _runs_of_columns(rows: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
@@ -191,7 +191,7 @@ def _read_table(
         titles += [text for text in filter(None, block.pop(0)[1]) if text not in titles[-1:]]
     title, lines = _join_titles(titles)
     if earlier is not None and not titles and _continues(block, earlier, floors):
-        earlier.rows += _grouped([row for _, row in block])
+        earlier.rows += _grouped(block, floors)
         return earlier, []
     depth = _count_floors(block, floors)
     rows = [row for _, row in block]
@@ -203,7 +203,7 @@ def _read_table(
         return table, lines
     names = [" ".join(dict.fromkeys(filter(None, parts))) for parts in _columns(rows[:depth])]
     table = Table(outline.count_table(), title, tuple(_number_names(names)))
-    table.rows += _grouped(rows[depth:])
+    table.rows += _grouped(block[depth:], floors)
     return table, lines
 
 
@@ -232,13 +232,12 @@ def _continues(block: Sequence[tuple[int, list[str]]], earlier: Table, floors: _
     return not (is_text and any(values and all(map(_is_number, values)) for values in below))
 
 
-def _grouped(rows: Sequence[list[str]]) -> Iterator[Row]:
-    """Yield the rows with their groups. A row of one cell names a group only if such a row comes first."""
-    is_wide = max(map(len, rows), default=0) >= _FEWEST_GROUPED
+def _grouped(block: Sequence[tuple[int, list[str]]], floors: _Floors) -> Iterator[Row]:
+    """Yield the rows with their groups. A row of one cell names one if it is merged, or if such a row comes first."""
     group, waiting = "", list[str]()
-    has_groups = is_wide and _names_group(rows[0])
-    for row in rows:
-        if has_groups and _names_group(row):
+    has_groups = max(len(row) for _, row in block) >= _FEWEST_GROUPED and _names_group(block[0][1])
+    for number, row in block:
+        if _names_group(row) and (has_groups or floors.wide.get(number) == []):
             # A name without rows is a row itself.
             yield from (Row("", (name,)) for name in waiting)
             group, waiting = row[0], [row[0]]

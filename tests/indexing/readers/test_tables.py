@@ -72,6 +72,12 @@ def test_a_row_of_one_cell_names_the_group_of_the_rows_below(spans: tuple[Span, 
     ]
 
 
+def test_a_merged_row_between_others_names_a_group() -> None:
+    text = "Loan | Rest\nPlane | 45\nVehicles |\nCart | 7"
+
+    assert rows_of(text, Span(2, 0, 1, 2)) == ["Loan: Plane; Rest: 45", "Vehicles; Loan: Cart; Rest: 7"]
+
+
 def test_a_row_without_values_among_others_is_no_group() -> None:
     assert rows_of("Name | Phone | City\nAda | 11 | Ulby\nBob | |\nCleo | 13 | Ulby")[1:] == [
         "Name: Bob",
@@ -83,6 +89,9 @@ def test_tables_beside_and_below_each_other_have_their_own_names() -> None:
     beside = rows_of("Boat | Seats | | Till | Opened by\nTern | 48 | | North | Ida\nSkua | 72 | | South | Per")
     below = rows_of(f"{BOATS}\n | \nReturns |\nMonth | Pieces\nApril | 14")
 
+    lower = rows_of("Boat | Seats | | |\nTern | 48 | | Till | Opened by\nSkua | 72 | | South | Per")
+
+    assert lower == [*READ, "Till: South; Opened by: Per"]
     assert beside == [*READ, "Till: North; Opened by: Ida", "Till: South; Opened by: Per"]
     assert below == [*READ, "Returns; Month: April; Pieces: 14"]
 
