@@ -31,13 +31,7 @@ from prefrag.indexing.readers.document_date import find_date
 from prefrag.indexing.readers.document_standing import find_heading_standing, find_standing
 from prefrag.indexing.readers.epub_files import read_epub
 from prefrag.indexing.readers.headings import Outline, find_sections, rows_of_parts
-from prefrag.indexing.readers.html_files import (
-    declared_charset,
-    html_title,
-    is_nested_deeply,
-    mark_page,
-    without_tags,
-)
+from prefrag.indexing.readers.html_files import declared_charset, html_title, is_nested_deeply, mark_page, without_tags
 from prefrag.indexing.readers.mail_files import Mail, read_mails
 from prefrag.indexing.readers.markdown_files import mark_notes
 from prefrag.indexing.readers.office_files import read_docx, read_pptx, read_rtf, read_xlsx
