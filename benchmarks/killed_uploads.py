@@ -120,9 +120,10 @@ class KilledServer:
             files, wrong, passages = _read_shared()
         else:
             uploads = self.data / "uploads"
-            folder = uploads / "kept"
-            files = {each.name: each.read_text() for each in folder.iterdir()} if folder.exists() else {}
-            wrong = [f"{each} is left" for each in os.listdir(uploads) if each != "kept"]
+            paths = [path for path in uploads.rglob("*") if path.is_file()]
+            files = {path.name: path.read_text() for path in paths}
+            wrong = ["a file is there twice"] if len(files) < len(paths) else []
+            wrong += [f"{path} is left" for path in paths if path.parents[1] != uploads / "kept"]
             passages = TantivyDocumentStore(path=str(self.data / "indexes" / "kept")).filter_documents()
         held: dict[str, set[str]] = {}
         for passage in passages:

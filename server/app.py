@@ -26,8 +26,8 @@ from pydantic import BaseModel, ConfigDict
 from starlette.middleware import Middleware
 
 from prefrag.audit_log import check_audit_log
-from prefrag.collections.changes.journal import settle_all_changes
 from prefrag.collections.changes.shared_uploads import settle_shared_changes
+from prefrag.collections.changes.uploaded_files import settle_all_changes
 from prefrag.components.generators.ability_probe import try_models
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line

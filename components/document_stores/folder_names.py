@@ -9,13 +9,13 @@ def name_folders(paths: Iterable[str], uploads: Path | None = None) -> dict[str,
     """Name the folder of each file, without revealing in which folder of this machine all the files are.
 
     A name is the path of the folder, with slashes, relative to the innermost folder that contains all files. Files
-    directly in that folder and files in ``uploads`` get an empty name. If only the root of the file system contains all
-    files, they are grouped by the first two parts of their paths. Each name then begins with the name of the innermost
-    folder that contains the whole group.
+    directly in that folder and files below ``uploads`` get an empty name. If only the root of the file system contains
+    all files, they are grouped by the first two parts of their paths. Each name then begins with the name of the
+    innermost folder that contains the whole group.
     """
     folders = {path: PurePath(path).parent for path in paths}
     groups: dict[tuple[str, ...], set[PurePath]] = defaultdict(set)
-    known = {folder for folder in folders.values() if folder != uploads}
+    known = {folder for folder in folders.values() if uploads not in (folder, folder.parent)}
     if len(_common(known)) > 1:
         groups[()] = known
     else:

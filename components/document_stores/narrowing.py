@@ -49,10 +49,10 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
 
 
 def _in_folders(own: set[str], values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
-    paths, folder_of_uploads = values("folder"), data_directory() / "uploads"
+    paths, all_uploads = values("folder"), data_directory() / "uploads"
     # Names are relative to the common folder, which contains all files, corpus files too, as in the document list.
     every = paths | {str(PurePath(path).parent) for path in values("corpus")}
-    uploads = {path for path in every if path.startswith("upload:") or PurePath(path).parent == folder_of_uploads}
+    uploads = {path for path in every if path.startswith("upload:") or all_uploads in PurePath(path).parents}
     files = {str(PurePath(path, "file")): path for path in every - uploads}
     names = {files[file]: name for file, name in name_folders(files).items()} | dict.fromkeys(uploads, "")
     forms = {path: f"/{_fold(names[path])}/" for path in paths}

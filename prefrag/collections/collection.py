@@ -210,7 +210,7 @@ class Collection(ABC):
         """List the documents, uploaded or not."""
         folder = self.uploads
         return [
-            CollectionDocument(document_id(entry.kind, entry.path), entry, Path(entry.path).parent == folder)
+            CollectionDocument(self.document_id(entry.kind, entry.path), entry, folder in Path(entry.path).parents)
             for entry in self._entries()
             if entry.path is not None
         ]
@@ -244,7 +244,16 @@ class Collection(ABC):
 
     def uploaded_id(self, file: str) -> str:
         """Make the id of an uploaded file, which must not be a corpus (a file with one passage on each line)."""
-        return document_id("file", str(self.uploads / file))
+        return self.document_id("file", str(self.uploads / file))
+
+    def document_id(self, kind: str, path: str) -> str:
+        """Make the id that clients use for a document. It does not reveal the document's path.
+
+        All versions of an uploaded file have the same id, although each is in a folder of its own.
+        """
+        if self.uploads in Path(path).parents:
+            path = str(self.uploads / Path(path).name)
+        return hashlib.blake2b(f"{kind}\0{path}".encode(), digest_size=12).hexdigest()
 
     def delete_document(self, id: str) -> tuple[int, CollectionDocument]:
         """Delete a document, and its file if that was uploaded. Return how many passages it had, and the document.
@@ -272,11 +281,6 @@ class Collection(ABC):
             return CollectionSummary(self.name, None, None, size, None, changed, str(error))
         files = sum(path is not None for _, path in origins)
         return CollectionSummary(self.name, origins.total(), files, size, web, changed)
-
-
-def document_id(kind: str, path: str) -> str:
-    """Make the id that clients use for a document. It does not reveal the document's path."""
-    return hashlib.blake2b(f"{kind}\0{path}".encode(), digest_size=12).hexdigest()
 
 
 def entries_of(origins: Mapping[tuple[str, str | None], int]) -> list[IndexedFile]:

@@ -15,10 +15,11 @@ from typing import Any, ClassVar, Self
 
 from haystack.document_stores.errors import DocumentStoreError
 
-from prefrag.collections.changes.journal import (
+from prefrag.collections.changes.uploaded_files import (
     LocalChanges,
     change_collection,
     count_made_by_uploads,
+    measure_files,
     settle_changes,
     uploads_folder,
     was_made_by_upload,
@@ -134,8 +135,7 @@ class LocalCollection(Collection):
 
     def room(self) -> Room:
         """Measure the uploads."""
-        folder = self.uploads
-        sizes = [file.stat().st_size for file in folder.iterdir()] if folder.exists() else []
+        sizes = measure_files(self.name)
         return Room(len(sizes), sum(sizes), count_made_by_uploads(), self.exists)
 
     def drop(self) -> None:

@@ -17,7 +17,7 @@ from haystack.document_stores.errors import DocumentStoreError
 from limits import RateLimitItemPerDay
 from starlette.types import Scope
 
-from prefrag.collections.changes import journal
+from prefrag.collections.changes import uploaded_files
 from prefrag.collections.collection import Collection
 from prefrag.collections.elastic_collection import ElasticCollection
 from prefrag.collections.local_collection import LocalCollection
@@ -113,16 +113,16 @@ def make_routes(
 
     async def read(request: Request, work: Callable[[], T]) -> T:
         holder = holder_of(request.scope)
-        await reading.take(holder, journal.WAIT_SECONDS)
+        await reading.take(holder, uploaded_files.WAIT_SECONDS)
         reader = asyncio.ensure_future(to_thread.run_sync(work, limiter=readers, abandon_on_cancel=True))
         # A thread cannot be stopped, so its place is free again when it ends, not when its request does.
         reader.add_done_callback(lambda _: reading.leave(holder))
-        async with asyncio.timeout(journal.WAIT_SECONDS):
+        async with asyncio.timeout(uploaded_files.WAIT_SECONDS):
             return await asyncio.shield(reader)
 
     async def change(request: Request, work: Callable[[], T]) -> T:
         holder = holder_of(request.scope)
-        await places.take(holder, journal.WAIT_SECONDS)
+        await places.take(holder, uploaded_files.WAIT_SECONDS)
         try:
             return await to_thread.run_sync(work, limiter=changing)
         finally:
@@ -216,11 +216,11 @@ def make_routes(
             if size <= settings.max_upload_bytes:
                 await read(request, partial(uploads.check_room, collection, size))
                 received.spend(holder, size)
-            await uploading.take(holder, journal.WAIT_SECONDS)
+            await uploading.take(holder, uploaded_files.WAIT_SECONDS)
             until_done.callback(uploading.leave, holder)
-            incoming = until_done.enter_context(journal.make_incoming(name))
+            incoming = until_done.enter_context(uploaded_files.make_incoming(name))
             positions, refused = await uploads.receive_files(request, incoming)
-            arrived = [each.name for each in journal.list_arrived(incoming) if not is_corpus(each)]
+            arrived = [each.name for each in uploaded_files.list_arrived(incoming) if not is_corpus(each)]
             # All files have arrived. Index them in a task, which goes on even if the client disconnects now.
             work = asyncio.create_task(add(request, collection, incoming, until_done.pop_all()))
             at_work.add(work)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from prefrag.collections.changes.following import Drives, follow_changes
-from prefrag.collections.changes.journal import list_arrived
+from prefrag.collections.changes.uploaded_files import list_arrived
 from prefrag.collections.changes.uploads import add_uploads
 from prefrag.collections.collection import Collection
 from prefrag.collections.local_collection import LocalCollection
@@ -63,7 +63,7 @@ class IndexingProcesses:
         self._has_stopped = False
 
     def index(self, collection: Collection, incoming: Path) -> IndexReport:
-        """Index the uploaded files in `incoming`, move them to the collection's uploads, and wait until all is done."""
+        """Index the uploaded files in `incoming`, and wait until all is done."""
         if not list_arrived(incoming):
             return IndexReport()
         return self._carry_out({"collection": collection.name, "store": collection.store, "incoming": str(incoming)})
@@ -118,7 +118,7 @@ class IndexingProcesses:
         except (OSError, ValueError) as error:
             self._end(process)
             if "incoming" in order:
-                # Entering this context finishes or undoes the change that the dead process had begun.
+                # Leaving this context sweeps away what the dead process had begun.
                 with open_collection(order["collection"], order["store"]).change():
                     pass
             if late.is_set():

@@ -7,7 +7,7 @@ from typing import Any
 
 from haystack import Document
 
-from prefrag.collections.collection import PATH_FIELDS, Collection, document_id
+from prefrag.collections.collection import PATH_FIELDS, Collection
 from prefrag.collections.stores import origin_of
 from prefrag.components.document_stores.tantivy.index_location import data_directory
 from prefrag.components.state.places import heading_of
@@ -57,7 +57,7 @@ def open_document(collection: Collection, document: str = "", passage: str = "")
     is_file_here = kind == "file" and collection.has_files
     state = _compare(Path(path or ""), meta.get("file_hash")) if is_file_here else None
     return {
-        "id": document_id(kind, path or ""),
+        "id": collection.document_id(kind, path or ""),
         "name": Path(path or "").name,
         "title": str(meta.get("title") or ""),
         "kind": str(meta.get("kind") or kind),

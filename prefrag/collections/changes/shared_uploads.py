@@ -26,7 +26,7 @@ from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 
 from prefrag.collections import stores
-from prefrag.collections.changes.journal import WAIT_SECONDS
+from prefrag.collections.changes.uploaded_files import WAIT_SECONDS
 from prefrag.collections.collection import Room
 from prefrag.file_lock import Busy
 
@@ -134,7 +134,7 @@ class SharedChanges:
         language: str | None = None,
         drops: bool = False,
     ) -> dict[str, str]:
-        """Make a change, as :meth:`prefrag.collections.changes.journal.LocalChanges.make` does.
+        """Make a change, as :meth:`prefrag.collections.changes.uploaded_files.LocalChanges.make` does.
 
         :returns: The reasons why Elasticsearch refused passages, by the ids of the passages. If a passage of a file is
             refused, the whole file is not indexed. If a passage of a corpus is refused, only this passage is left out.

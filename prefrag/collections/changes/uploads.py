@@ -1,16 +1,18 @@
-"""Index uploaded files in a single commit, under the paths to which they will be moved."""
+"""Index uploaded files in a single commit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import filecmp
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 from haystack import Document
 
-from prefrag.collections.changes.journal import list_arrived
-from prefrag.collections.collection import Collection
+from prefrag.collections.changes.uploaded_files import list_arrived
+from prefrag.collections.collection import PATH_FIELDS, Collection
 from prefrag.collections.corpora import index_corpus, readable_ids
 from prefrag.collections.files import index_files
 from prefrag.collections.stores import ORIGIN_FIELDS, PassageStore, origin_of
@@ -19,7 +21,7 @@ from prefrag.indexing.report import IndexReport, Skipped, Tally
 
 
 def add_uploads(collection: Collection, incoming: Path, language: str | None = None) -> IndexReport:
-    """Index the readable files of a folder, and move them to the folder of a collection. On failure, nothing changes.
+    """Index the readable files of a folder. On failure, nothing changes.
 
     ``incoming`` is a folder from `make_incoming`. ``language`` is the language of a new collection. If a file is
     skipped, an earlier upload with the same name stays.
@@ -32,7 +34,7 @@ def add_uploads(collection: Collection, incoming: Path, language: str | None = N
         if not taken:
             return report
         refused = changes.make(
-            added={each.path.name: each.source or each.path for each in taken},
+            added={file.path.name: file.source or file.path for file in taken},
             written=pending.written.values(),
             outdated=pending.outdated,
             language=language,
@@ -48,8 +50,12 @@ def add_uploads(collection: Collection, incoming: Path, language: str | None = N
 
 def _collect(pending: PendingChanges, incoming: Path, folder: Path, report: IndexReport) -> list[FoundFile]:
     """Read the files of a folder, and collect the changes to the index. Returns the files to keep."""
-    arrived = find_files([_name_as_in(folder, uploaded) for uploaded in list_arrived(incoming)], report)
-    found = [replace(each, path=folder / each.path.name, source=each.path) for each in arrived]
+    if incoming.parent == folder:
+        found = _name_here(incoming, folder, pending, report)
+    else:
+        # Elasticsearch lists uploaded files under a path that no machine has.
+        arrived = find_files(list_arrived(incoming), report)
+        found = [replace(file, path=folder / file.path.name, source=file.path) for file in arrived]
     tally = Tally(report, 0, None)
     index_files([each for each in found if not each.is_corpus], pending, tally)
     for corpus in (each for each in found if each.is_corpus):
@@ -66,17 +72,34 @@ def _collect(pending: PendingChanges, incoming: Path, folder: Path, report: Inde
     return taken
 
 
-def _name_as_in(folder: Path, uploaded: Path) -> Path:
-    """Give an uploaded file the name of the file that it replaces.
+def _name_here(incoming: Path, folder: Path, pending: PendingChanges, report: IndexReport) -> list[FoundFile]:
+    """Find the readable files of a folder. If a file is unchanged, its path is that of the file that is there."""
+    uploaded = defaultdict[str, list[Path]](list)
+    for path in (Path(path) for _, path in pending.count_origins() if path):
+        if folder in path.parents:
+            uploaded[path.name.casefold()].append(path)
+    arrived = [_name_as_earlier(file, uploaded[file.name.casefold()]) for file in list_arrived(incoming)]
+    found = []
+    for file in find_files(arrived, report):
+        earlier = [path for path in uploaded[file.path.name.casefold()] if path.name == file.path.name]
+        if same := [path for path in earlier if path.is_file() and filecmp.cmp(path, file.path, shallow=False)]:
+            file = replace(file, path=same[0], source=file.path)
+        else:
+            pending.rename({str(path): str(file.path) for path in earlier})
+        found.append(file)
+    return found
 
-    The file systems of macOS and Windows take "a.txt" for "A.TXT". The index would hold both names of the one file.
+
+def _name_as_earlier(arrived: Path, uploaded: Iterable[Path]) -> Path:
+    """Give a file that has arrived the name of the file that it replaces.
+
+    The file systems of macOS and Windows take "a.txt" for "A.TXT". There, they are two names of the same document.
     """
-    earlier = folder / uploaded.name
-    there = list(folder.iterdir()) if earlier.exists() else []
-    if not there or earlier in there:
-        return uploaded
-    name = next((entry.name for entry in there if entry.samefile(earlier)), uploaded.name)
-    return uploaded.rename(uploaded.with_name(name))
+    for earlier in uploaded:
+        same = earlier.with_name(arrived.name)
+        if earlier.name != arrived.name and same.exists() and earlier.samefile(same):
+            return arrived.rename(arrived.with_name(earlier.name))
+    return arrived
 
 
 class PendingChanges(PassageStore):
@@ -86,6 +109,7 @@ class PendingChanges(PassageStore):
         self._stored = stored
         self.written: dict[str, Document] = {}
         self._deleted: set[str] = set()
+        self._names: dict[str, str] = {}
 
     @property
     def outdated(self) -> set[str]:
@@ -94,11 +118,30 @@ class PendingChanges(PassageStore):
 
     def by_id(self, ids: list[str]) -> dict[str, Document]:
         """Get passages by their ids."""
-        return {**self._stored.by_id(ids), **{each: self.written[each] for each in ids if each in self.written}}
+        stored = {key: self._renamed(passage) for key, passage in self._stored.by_id(ids).items()}
+        return {**stored, **{key: self.written[key] for key in ids if key in self.written}}
 
     def where(self, field: str, values: Sequence[str | int]) -> Iterator[Document]:
         """Find passages by the values of a metadata field."""
-        return self._stored.where(field, values)
+        earlier = [path for path, new in self._names.items() if new in values]
+        return map(self._renamed, self._stored.where(field, [*values, *earlier]))
+
+    def count_origins(self) -> Counter[tuple[str, str | None]]:
+        """Count the passages of each file and corpus, without the changes."""
+        return self._stored.count_origins()
+
+    def rename(self, paths: Mapping[str, str]) -> None:
+        """Show the passages of earlier versions of a file under the path of the new version."""
+        self._names.update(paths)
+
+    def _renamed(self, passage: Document) -> Document:
+        kind, path = origin_of(passage)
+        if path not in self._names:
+            return passage
+        meta = {**passage.meta, PATH_FIELDS[kind]: self._names[path]}
+        # Without its hash, the earlier version of a file never counts as the new one.
+        meta.pop("file_hash", None)
+        return replace(passage, meta=meta)
 
     def write(self, passages: list[Document]) -> dict[str, str]:
         """Remember passages to write when the changes are committed."""
@@ -125,6 +168,9 @@ class PendingChanges(PassageStore):
         kept = own & readable_ids(file.source or file.path) if file.is_corpus else own - self._deleted
         if not kept and not any(origin_of(each)[1] == str(file.path) for each in self.written.values()):
             return None
+        if str(file.path) in self._names.values():
+            # The unchanged lines of a corpus are written again, because their path is new.
+            self.write(list(self.by_id(sorted(kept)).values()))
         left = set().union(*stored.values()) - kept - self._deleted
         self._deleted |= left
         return len(left - self.written.keys())

@@ -20,6 +20,11 @@ def test_folders_are_named_below_what_all_files_have_in_common_or_from_the_last_
 def test_uploads_are_at_the_top_and_move_nothing():
     uploads = Path("/data/uploads/notes")
 
-    named = name_folders(["/home/ada/letters/b.md", "/home/ada/bills/c.md", "/data/uploads/notes/d.md"], uploads)
+    paths = [
+        "/home/ada/letters/b.md",
+        "/home/ada/bills/c.md",
+        "/data/uploads/notes/d.md",
+        "/data/uploads/notes/upload-1/e.md",
+    ]
 
-    assert list(named.values()) == ["letters", "bills", ""]
+    assert list(name_folders(paths, uploads).values()) == ["letters", "bills", "", ""]

@@ -20,7 +20,7 @@ from haystack import Document
 
 from prefrag import pipelines
 from prefrag.collections import indexing
-from prefrag.collections.changes import journal
+from prefrag.collections.changes import uploaded_files
 from prefrag.collections.changes.uploads import add_uploads
 from prefrag.collections.collection import Collection
 from prefrag.collections.local_collection import LocalCollection
@@ -84,7 +84,7 @@ def client(tower: tuple[Any, Path]) -> Iterator[Client]:
 def kept(collection: str) -> dict[str, str]:
     """The uploaded files of a collection, with their texts."""
     folder = LocalCollection(collection).uploads
-    return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} if folder.exists() else {}
+    return {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*/[!.]*")}
 
 
 @pytest.fixture
@@ -257,7 +257,8 @@ class TestOpen:
 
     def test_says_that_the_file_has_changed_or_is_gone(self, client: Client):
         client.upload("default", tower_md=TOWER)
-        route, file = client.document("default", "tower.md"), LocalCollection().uploads / "tower.md"
+        route = client.document("default", "tower.md")
+        [file] = LocalCollection().uploads.glob("*/tower.md")
 
         file.write_text("# Other", encoding="utf-8")
         assert client.get(route).json()["file"] == "changed"
@@ -534,7 +535,7 @@ class TestAtTheSameTime:
         assert {question.result().status_code for question in questions} <= {200, 404, 502}
 
     def test_changes_wait_only_so_long(self, client: Client, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr(journal, "WAIT_SECONDS", 0.2)
+        monkeypatch.setattr(uploaded_files, "WAIT_SECONDS", 0.2)
         document = client.document("default", "board.md")
 
         with index_lock("uploads-default"):
@@ -542,6 +543,7 @@ class TestAtTheSameTime:
 
         assert [(reply.status_code, reply.headers["retry-after"]) for reply in replies] == [(503, "10")] * 2
         assert client.names("default") == ["board.md"]
+        assert client.delete(document).status_code == 200
         assert os.listdir(data_directory() / "uploads") == []
 
 
@@ -576,7 +578,7 @@ class TestRoom:
             return {}
 
         monkeypatch.setattr(collection_routes, "describe_documents", wait)
-        monkeypatch.setattr(journal, "WAIT_SECONDS", 0.2)
+        monkeypatch.setattr(uploaded_files, "WAIT_SECONDS", 0.2)
         with listening(PREFRAG_PIPELINES_DIR=str(tower[1].parent)) as served, ThreadPoolExecutor() as pool:
 
             def read(key: str, path: str) -> int:
@@ -597,7 +599,7 @@ class TestRoom:
         keys = {name: add_key(name, writes=True) for name in ("ada", "bob")}
         monkeypatch.setenv("PREFRAG_UPLOAD_BYTES_A_DAY", "500")
         monkeypatch.setattr(collection_routes, "_UPLOADS_AT_ONCE", 2)
-        monkeypatch.setattr(journal, "WAIT_SECONDS", 0.2)
+        monkeypatch.setattr(uploaded_files, "WAIT_SECONDS", 0.2)
         monkeypatch.setattr(collection_routes, "_MOST_WAITING", 0)
         begun, may_end = held
         with listening(PREFRAG_PIPELINES_DIR=str(tower[1].parent)) as served, ThreadPoolExecutor() as pool:
@@ -644,7 +646,7 @@ class TestLeaving:
 
     def test_before_all_has_arrived_leaves_nothing(self, address: str):
         connection = self.send(address, FORM[:-10], len(FORM))
-        wait_until(lambda: list(data_directory().glob("uploads/.incoming-*/tower.md")))
+        wait_until(lambda: list(data_directory().glob("uploads/fresh/*/tower.md")))
 
         connection.close()
 
@@ -660,8 +662,8 @@ class TestLeaving:
         connection.close()
         may_end.set()
 
-        wait_until(lambda: kept("fresh") == {"tower.md": TOWER})
-        assert TantivyDocumentStore(path=str(index_path("fresh"))).count_documents() == 1
+        wait_until(lambda: TantivyDocumentStore(path=str(index_path("fresh"))).count_documents() == 1)
+        assert kept("fresh") == {"tower.md": TOWER}
 
 
 def test_a_server_that_stops_takes_back_what_is_not_indexed(tower: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch):

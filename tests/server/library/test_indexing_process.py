@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import threading
 import time
 from collections import Counter
@@ -13,8 +14,8 @@ from unittest import mock
 import pytest
 
 from prefrag.collections import indexing
-from prefrag.collections.changes import journal
-from prefrag.collections.changes.journal import change_collection, make_incoming, uploads_folder
+from prefrag.collections.changes import uploaded_files
+from prefrag.collections.changes.uploaded_files import change_collection, make_incoming, uploads_folder
 from prefrag.collections.changes.uploads import add_uploads
 from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
@@ -31,7 +32,7 @@ def process() -> Iterator[IndexingProcesses]:
 
 
 def upload(collection: str, index: Callable[..., Any], **files: str) -> Any:
-    with make_incoming("fresh") as incoming:
+    with make_incoming("fresh" if " " in collection else collection) as incoming:
         for name, text in files.items():
             (incoming / name.replace("_", ".")).write_text(text, encoding="utf-8")
         return index(LocalCollection(collection), incoming)
@@ -78,9 +79,11 @@ def test_reads_what_a_process_wrote_and_keeps_one_that_can_go_on(
 def test_what_a_process_had_committed_when_it_died_is_finished(
     process: IndexingProcesses, monkeypatch: pytest.MonkeyPatch
 ):
+    popen = subprocess.Popen
+
     def die() -> str:
-        [incoming] = uploads_folder("fresh").parent.glob(".incoming-fresh-*")
-        with mock.patch.object(journal, "_settle_changes"):
+        [incoming] = uploads_folder("fresh").iterdir()
+        with mock.patch.object(uploaded_files, "_sweep"), mock.patch.object(subprocess, "Popen", popen):
             add_uploads(LocalCollection("fresh"), incoming)
         return ""
 
@@ -90,7 +93,7 @@ def test_what_a_process_had_committed_when_it_died_is_finished(
     with pytest.raises(IndexingFailed, match="broke off"):
         upload("fresh", process.index, a_txt="A.")
 
-    assert os.listdir(uploads_folder("fresh")) == ["a.txt"]
+    assert [path.name for path in uploads_folder("fresh").rglob("*") if path.is_file()] == ["a.txt"]
     assert os.listdir(uploads_folder("fresh").parent) == ["fresh"]
 
 
@@ -126,7 +129,7 @@ def test_one_process_indexes_one_upload_after_another(process: IndexingProcesses
     running.kill()
     running.wait()
     upload("fresh", process.index, last_txt="Another one takes over.")
-    assert TantivyDocumentStore(index="fresh").count_documents() == len(os.listdir(uploads_folder("fresh"))) == 3
+    assert TantivyDocumentStore(index="fresh").count_documents() == len(list(uploads_folder("fresh").glob("*/*"))) == 3
     deadline = time.monotonic() + 30
     while process._running and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.collections import indexing
-from prefrag.collections.changes.journal import change_collection, uploads_folder
+from prefrag.collections.changes.uploaded_files import change_collection, uploads_folder
 from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path

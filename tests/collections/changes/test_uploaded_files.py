@@ -14,8 +14,14 @@ from unittest import mock
 import pytest
 
 from benchmarks.killed_uploads import kill_series
-from prefrag.collections.changes import journal
-from prefrag.collections.changes.journal import make_incoming, settle_all_changes, settle_changes, uploads_folder
+from prefrag.collections.changes import uploaded_files
+from prefrag.collections.changes.uploaded_files import (
+    list_arrived,
+    make_incoming,
+    settle_all_changes,
+    settle_changes,
+    uploads_folder,
+)
 from prefrag.collections.changes.uploads import add_uploads
 from prefrag.collections.indexing import prune
 from prefrag.collections.local_collection import LocalCollection
@@ -52,15 +58,16 @@ def held() -> dict[str, str]:
     assert not folder.parent.exists() or set(os.listdir(folder.parent)) <= {"maps"}
     indexes = index_path("maps").parent
     assert not indexes.exists() or set(os.listdir(indexes)) <= {"maps"}
-    files = {each.name: each.read_text() for each in folder.iterdir()} if folder.exists() else {}
-    assert files or not folder.exists()
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    assert paths or not folder.exists()
     found = TantivyDocumentStore(path=str(index_path("maps"))).filter_documents()
-    assert {Path(each.meta.get("file_path") or each.meta["corpus"]) for each in found} == {
-        folder / name for name in files
-    }
-    for name, text in files.items():
-        hashes = {each.meta["file_hash"] for each in found if each.meta.get("file_path") == str(folder / name)}
-        lines = {each.id: each.content for each in found if each.meta.get("corpus") == str(folder / name)}
+    assert sorted({Path(each.meta.get("file_path") or each.meta["corpus"]) for each in found}) == sorted(paths)
+    files = {path.name: path.read_text() for path in paths}
+    assert len(files) == len(paths)
+    for path in paths:
+        name, text = path.name, path.read_text()
+        hashes = {each.meta["file_hash"] for each in found if each.meta.get("file_path") == str(path)}
+        lines = {each.id: each.content for each in found if each.meta.get("corpus") == str(path)}
         wanted = {each["id"]: each["text"] for each in map(json.loads, text.splitlines())} if "rows" in name else {}
         assert (hashes, lines) == (set() if wanted else {fingerprint(text.encode())}, wanted)
     return files
@@ -163,9 +170,9 @@ def test_a_server_that_is_killed_with_all_its_processes_starts_with_whole_change
 def test_a_change_ends_with_the_next_change_of_its_collection_or_with_a_pruning() -> None:
     for end in (lambda: upload({"more.txt": "More."}), lambda: prune(LocalCollection("maps"))):
         upload(BEFORE)
-        with dying(1_000), mock.patch.object(journal, "_finish", side_effect=Killed), pytest.raises(Killed):
+        with mock.patch.object(uploaded_files, "_sweep", side_effect=Killed), pytest.raises(Killed):
             upload(AFTER)
-        assert (uploads_folder("maps") / "keep.txt").read_text() == BEFORE["keep.txt"]
+        assert len(list(uploads_folder("maps").glob("*/keep.txt"))) == 2
 
         end()
 
@@ -201,12 +208,45 @@ def test_a_full_disk_at_any_step_leaves_what_was_there_and_says_so(
 
 def test_files_that_arrive_are_left_alone_while_their_server_lives() -> None:
     with make_incoming("maps") as incoming:
-        for left in ("maps", "maps-old"):
-            (incoming.parent / f".incoming-{left}-x").mkdir()
+        (incoming / "board.txt").write_text("The board.")
+        left = incoming.with_name("upload-left")
+        left.mkdir()
+        (left / ".alive").touch()
 
         settle_changes("maps")
 
-        assert sorted(os.listdir(incoming.parent)) == sorted([incoming.name, ".incoming-maps-old-x"])
+        assert os.listdir(incoming.parent) == [incoming.name]
+        assert list_arrived(incoming) == [incoming / "board.txt"]
+
+
+def test_a_data_directory_that_was_moved_keeps_its_uploads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    upload(BEFORE)
+    shutil.copytree(data_directory(), tmp_path / "moved")
+    monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "moved"))
+
+    settle_all_changes()
+
+    assert sorted(path.name for path in uploads_folder("maps").glob("*/*")) == sorted(BEFORE)
+
+
+def test_uploads_stay_while_their_index_is_missing() -> None:
+    upload(BEFORE)
+    shutil.move(index_path("maps"), aside := index_path("maps").with_name("aside"))
+
+    settle_all_changes()
+
+    aside.rename(index_path("maps"))
+    assert held() == BEFORE
+
+
+def test_room_counts_the_files_of_the_index_and_none_that_arrive() -> None:
+    upload({"keep.txt": "The old board.", "more.txt": "More."})
+    upload({"keep.txt": "Board."})
+
+    with make_incoming("maps") as incoming:
+        (incoming / "large.txt").write_text("Tower. " * 1_000)
+
+        assert LocalCollection("maps").room()[:2] == (2, len("Board.More."))
 
 
 class TestUpload:
@@ -226,10 +266,48 @@ class TestUpload:
         assert [each.line for each in report.skipped] == [2]
         assert report.deleted == 1
         assert [each.id for each in TantivyDocumentStore(index="maps").filter_documents()] == ["2"]
-        assert "{broken" in (uploads_folder("maps") / "rows.jsonl").read_text()
+        [file] = uploads_folder("maps").glob("*/rows.jsonl")
+        assert "{broken" in file.read_text()
 
     def test_of_two_corpora_with_the_same_passages_gives_them_to_the_first(self) -> None:
         report = upload({"a.jsonl": BEFORE["rows.jsonl"], "b.jsonl": BEFORE["rows.jsonl"].replace("One", "Uno")})
 
         assert {Path(each.path).name for each in report.skipped} == {"b.jsonl"}
-        assert os.listdir(uploads_folder("maps")) == ["a.jsonl"]
+        assert [path.name for path in uploads_folder("maps").glob("*/*")] == ["a.jsonl"]
+
+    def test_of_the_same_file_converts_nothing_and_keeps_the_file(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        upload(BEFORE)
+        files = sorted(uploads_folder("maps").glob("*/*"))
+        monkeypatch.setattr(TantivyDocumentStore, "replace_documents", mock.Mock(side_effect=AssertionError))
+
+        report = upload(BEFORE)
+
+        assert (report.unchanged, report.unchanged_files, report.written, report.deleted) == (3, 2, 0, 0)
+        assert sorted(uploads_folder("maps").glob("*/*")) == files
+
+    def test_of_a_file_that_was_lost_on_the_disk_brings_it_back(self) -> None:
+        upload(BEFORE)
+        [file] = uploads_folder("maps").glob("*/keep.txt")
+        file.unlink()
+
+        upload({"keep.txt": BEFORE["keep.txt"]})
+
+        assert held() == BEFORE
+
+    def test_of_a_new_version_keeps_the_id_of_the_document(self) -> None:
+        upload({"keep.txt": "The old board."})
+        [before] = LocalCollection("maps").documents()
+
+        report = upload({"keep.txt": "The new board."})
+
+        [after] = LocalCollection("maps").documents()
+        assert (after.id, after.uploaded) == (before.id, True)
+        assert (report.written, report.replaced, report.deleted) == (1, 1, 0)
+
+    def test_of_a_corpus_with_one_changed_line_counts_the_others_as_unchanged(self) -> None:
+        upload({"rows.jsonl": BEFORE["rows.jsonl"]})
+
+        report = upload({"rows.jsonl": BEFORE["rows.jsonl"].replace("Two", "Second")})
+
+        assert (report.written, report.replaced, report.unchanged, report.deleted) == (1, 1, 1, 0)
+        assert held() == {"rows.jsonl": BEFORE["rows.jsonl"].replace("Two", "Second")}

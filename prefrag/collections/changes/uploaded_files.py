@@ -1,0 +1,286 @@
+"""Change uploaded documents so that the uploaded files and the index agree, even if the change is interrupted.
+
+The index alone says which files belong to a collection. The files of an upload arrive in a folder of their own, and
+stay there. A single commit of the index adds their passages, and deletes those of the versions that they replace. What
+no passage names belongs to an upload that was interrupted, or to a version that was replaced: it is swept away at the
+end of the change, or after an interruption with the next change or the next start of a server.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import tempfile
+import time
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from haystack import Document
+from haystack.document_stores.errors import DocumentStoreError
+
+from prefrag.collections.changes.earlier_uploads import collection_of, settle_earlier_changes
+from prefrag.collections.stores import PassageStore, index_lock
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index import DiskFull, index_exists
+from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
+from prefrag.errors import NO_ROOM
+from prefrag.file_lock import Busy, take_lock
+from prefrag.indexing.discovery import real_path
+
+logger = logging.getLogger(__name__)
+
+# The maximum number of seconds that a change waits for another change of the same collection.
+WAIT_SECONDS = 60.0
+# The folder of all uploads in the data directory.
+_FOLDER = "uploads"
+# In the folder of an upload, until it is settled. The process that receives the upload holds a lock on this file.
+_ALIVE = ".alive"
+# In the folder of a collection's uploads: the index that is being made, and the index that is being deleted.
+_MADE, _DROPPED = ".made", ".dropped"
+# If the folder of an index has a file with this name, an upload has made the index, and not the command line.
+_MARK = "prefrag-uploaded"
+# No upload takes this many seconds. An older folder was left behind by a process that has stopped.
+_ABANDONED_SECONDS = 24 * 3600.0
+
+
+def uploads_folder(collection: str) -> Path:
+    """Find the folder in which the uploads of a collection are kept, each in a folder of its own."""
+    return _uploads() / collection
+
+
+@contextmanager
+def make_incoming(collection: str) -> Iterator[Path]:
+    """Make a folder for the files of an upload. After the block, the files stay that the index names."""
+    index_path(collection)
+    with _explain_full_disk(), _incoming_lock():
+        uploads_folder(collection).mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder = Path(tempfile.mkdtemp(prefix="upload-", dir=uploads_folder(collection)))
+        alive = (folder / _ALIVE).open("wb")
+        take_lock(alive.fileno())
+    try:
+        yield folder
+    finally:
+        alive.close()
+        with suppress(OSError, DocumentStoreError):
+            # Where the file system has no locks, the age says that nothing arrives here any more.
+            os.utime(folder, (0, 0))
+            settle_changes(collection)
+
+
+def list_arrived(incoming: Path) -> list[Path]:
+    """List the files that have arrived in a folder of :func:`make_incoming`."""
+    return sorted(path for path in incoming.iterdir() if path.name != _ALIVE)
+
+
+@contextmanager
+def change_collection(collection: str, wait: float | None = None) -> Iterator[LocalChanges]:
+    """Lock a collection against changes by other processes. What interrupted changes have left is swept away."""
+    index_path(collection)
+    seconds = WAIT_SECONDS if wait is None else wait
+    lock = index_lock(f"uploads-{collection}", seconds, f"changing the documents of {collection}")
+    with _explain_full_disk(), lock:
+        settle_earlier_changes(uploads_folder(collection), index_path(collection))
+        try:
+            yield LocalChanges(collection)
+        finally:
+            _sweep(collection)
+
+
+def settle_all_changes() -> None:
+    """Sweep away what stopped processes have left, in all collections."""
+    for collection in sorted({collection_of(folder) for folder in _uploads().glob("*")}):
+        try:
+            settle_changes(collection)
+        except (OSError, DocumentStoreError) as error:
+            logger.error("What a change of the collection %s has left could not be removed. %s", collection, error)
+
+
+def settle_changes(collection: str) -> None:
+    """Sweep away what stopped processes have left, in one collection."""
+    # If another process holds the lock, that process does this.
+    with suppress(Busy, ValueError), change_collection(collection, wait=0):
+        pass
+
+
+def was_made_by_upload(collection: str) -> bool:
+    """Check whether an index was made by an upload rather than by the command line."""
+    return (index_path(collection) / _MARK).exists()
+
+
+def count_made_by_uploads() -> int:
+    """Count the indexes that uploads have made."""
+    return len(list(data_directory().glob(f"indexes/*/{_MARK}")))
+
+
+def measure_files(collection: str) -> list[int]:
+    """Measure the uploaded files of a collection, in bytes. Files that are still arriving do not count."""
+    sizes = []
+    for folder, folders, names in os.walk(uploads_folder(collection)):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names if _ALIVE not in names else ():
+            # A file may be gone by now, because another process has replaced or deleted it.
+            with suppress(FileNotFoundError):
+                sizes.append(os.path.getsize(os.path.join(folder, name)))
+    return sizes
+
+
+class LocalChanges:
+    """Makes one change to a locked collection on this machine."""
+
+    def __init__(self, collection: str) -> None:
+        self.folder = uploads_folder(collection)
+        self._index = index_path(collection)
+
+    def open(self) -> PassageStore:
+        """Open the passages of the index. An index that does not exist counts as empty."""
+        return PassageStore(TantivyDocumentStore(path=str(self._index)))
+
+    def make(
+        self,
+        *,
+        added: Mapping[str, Path] = MappingProxyType({}),
+        removed: Collection[str] = (),
+        written: Collection[Document] = (),
+        outdated: Collection[str] = (),
+        language: str | None = None,
+        drops: bool = False,
+    ) -> dict[str, str]:
+        """Make a change, either all of it or nothing.
+
+        ``added`` maps the names of new files to their paths, all in one folder from `make_incoming`. ``written`` are
+        passages to write, and ``outdated`` are ids of passages to delete. Files that no passage names after that are
+        deleted, whether or not they are in ``removed``. ``language`` is the language of a new index. With ``drops``,
+        the index is deleted with its vectors and files. Returns why passages were refused. Only Elasticsearch refuses
+        passages, so the mapping is always empty here.
+        """
+        if drops:
+            # The index is moved in one step, so that a search finds either all of it or nothing.
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            shutil.rmtree(self.folder / _DROPPED, ignore_errors=True)
+            self._index.replace(self.folder / _DROPPED)
+            _sync(self._index.parent)
+            return {}
+        for path in added.values():
+            _sync(path)
+        for folder in {path.parent for path in added.values()}:
+            for above in (folder, self.folder, self.folder.parent):
+                _sync(above)
+        if not index_exists(self._index):
+            self._make_index(list(written), language)
+        elif written or outdated:
+            TantivyDocumentStore(path=str(self._index)).replace_documents(list(written), sorted(outdated))
+        return {}
+
+    def _make_index(self, written: list[Document], language: str | None) -> None:
+        made = self.folder / _MADE
+        shutil.rmtree(made, ignore_errors=True)
+        store = TantivyDocumentStore(path=str(made), language=language)
+        store.replace_documents(written, [])
+        store.keep_web_consent(False)
+        (made / _MARK).touch()
+        # Close the files of the index, because Windows does not move a folder with open files.
+        del store
+        for path in (*made.iterdir(), made):
+            _sync(path)
+        self._index.parent.mkdir(parents=True, exist_ok=True)
+        made.rename(self._index)
+        _sync(self._index.parent)
+
+
+def _sweep(collection: str) -> None:
+    """Delete the uploaded files that no passage of the index names, unless they are still arriving."""
+    folder, index = uploads_folder(collection), index_path(collection)
+    if not folder.exists():
+        return
+    try:
+        named = _named_files(index)
+    except DocumentStoreError as error:
+        logger.error("The uploads of the collection %s stay until its index can be read. %s", collection, error)
+        return
+    # If somebody else has removed the index, the uploads may be all that is left of the documents.
+    is_lost = not index_exists(index) and not (folder / _DROPPED).exists()
+    with _incoming_lock():
+        for entry in [path for path in folder.iterdir() if path.name != _DROPPED]:
+            if entry.name.startswith("."):
+                # The unfinished index of a new collection.
+                shutil.rmtree(entry, ignore_errors=True)
+            alive = entry / _ALIVE
+            if not _is_abandoned(alive) if alive.exists() else is_lost:
+                continue
+            # An earlier version of the program kept all files in the folder of the collection.
+            for file in [*list_arrived(entry), alive] if entry.is_dir() else [entry]:
+                if _normalize(file.relative_to(folder).parts) not in named:
+                    _delete(file)
+            with suppress(OSError):
+                entry.rmdir()
+        shutil.rmtree(folder / _DROPPED, ignore_errors=True)
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def _named_files(index: Path) -> set[tuple[str, ...]]:
+    """Find where the files of an index are in the folder of its uploads, even if the data directory was moved."""
+    named = set()
+    for _, path in PassageStore(TantivyDocumentStore(path=str(index))).count_origins():
+        parts = (path or "").replace("\\", "/").split("/")
+        named |= {_normalize(parts[-depth:]) for depth in (1, 2) if parts[-2 - depth : -1 - depth] == [_FOLDER]}
+    return named
+
+
+def _normalize(parts: Sequence[str]) -> tuple[str, ...]:
+    # Some file systems return a name in another Unicode form than the one in which it was written.
+    return tuple(unicodedata.normalize("NFC", part) for part in parts)
+
+
+def _delete(file: Path) -> None:
+    try:
+        file.unlink(missing_ok=True)
+    except OSError as error:
+        # On Windows, for example, somebody may be reading the file. The next change tries again.
+        logger.error("%s could not be deleted (%s).", file, error.strerror)
+
+
+def _is_abandoned(alive: Path) -> bool:
+    """Check whether the process that receives an upload has ended."""
+    with alive.open("ab") as first, alive.open("ab") as second:
+        # If the same lock can be taken twice, the file system has no locks. Then the age of the folder decides.
+        is_free, are_free = take_lock(first.fileno()), take_lock(second.fileno())
+        return is_free and (not are_free or time.time() - alive.parent.stat().st_mtime > _ABANDONED_SECONDS)
+
+
+@contextmanager
+def _explain_full_disk() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise DiskFull(
+            f"The disk is full ({error.strerror}): make room on the disk of {_uploads()} and try again. What was "
+            "indexed before is still there."
+        ) from error
+
+
+def _incoming_lock() -> Any:
+    return index_lock(".incoming", WAIT_SECONDS, "making a folder for uploads")
+
+
+def _uploads() -> Path:
+    return real_path(data_directory() / _FOLDER)
+
+
+def _sync(path: Path) -> None:
+    """Make sure that the content of a file, or the list of files in a folder, is written to the disk."""
+    is_folder = path.is_dir()
+    # Windows cannot open folders, and some network file systems cannot sync them.
+    with suppress(OSError) if is_folder else nullcontext():
+        descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
