@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import time
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -36,8 +36,6 @@ logger = logging.getLogger(__name__)
 
 # The maximum number of seconds that a change waits for another change of the same collection.
 WAIT_SECONDS = 60.0
-# The folder of all uploads in the data directory.
-_FOLDER = "uploads"
 # In the folder of an upload, until it is settled. The process that receives the upload holds a lock on this file.
 _ALIVE = ".alive"
 # In the folder of a collection's uploads: the index that is being made, and the index that is being deleted.
@@ -198,7 +196,7 @@ def _sweep(collection: str) -> None:
     if not folder.exists():
         return
     try:
-        named = _named_files(index)
+        named = {_place(path) for _, path in PassageStore(TantivyDocumentStore(path=str(index))).count_origins()}
     except DocumentStoreError as error:
         logger.error("The uploads of the collection %s stay until its index can be read. %s", collection, error)
         return
@@ -213,8 +211,9 @@ def _sweep(collection: str) -> None:
             if not _is_abandoned(alive) if alive.exists() else is_lost:
                 continue
             # An earlier version of the program kept all files in the folder of the collection.
-            for file in [*list_arrived(entry), alive] if entry.is_dir() else [entry]:
-                if _normalize(file.relative_to(folder).parts) not in named:
+            is_folder = entry.is_dir() and not entry.is_symlink()
+            for file in [*list_arrived(entry), alive] if is_folder else [entry]:
+                if _place(file) not in named:
                     _delete(file)
             with suppress(OSError):
                 entry.rmdir()
@@ -223,18 +222,10 @@ def _sweep(collection: str) -> None:
             folder.rmdir()
 
 
-def _named_files(index: Path) -> set[tuple[str, ...]]:
-    """Find where the files of an index are in the folder of its uploads, even if the data directory was moved."""
-    named = set()
-    for _, path in PassageStore(TantivyDocumentStore(path=str(index))).count_origins():
-        parts = (path or "").replace("\\", "/").split("/")
-        named |= {_normalize(parts[-depth:]) for depth in (1, 2) if parts[-2 - depth : -1 - depth] == [_FOLDER]}
-    return named
-
-
-def _normalize(parts: Sequence[str]) -> tuple[str, ...]:
+def _place(path: object) -> tuple[str, ...]:
+    """Return the last two parts of a path, which a data directory that is moved or linked does not change."""
     # Some file systems return a name in another Unicode form than the one in which it was written.
-    return tuple(unicodedata.normalize("NFC", part) for part in parts)
+    return tuple(unicodedata.normalize("NFC", str(path)).replace("\\", "/").split("/")[-2:])
 
 
 def _delete(file: Path) -> None:
@@ -271,7 +262,7 @@ def _incoming_lock() -> Any:
 
 
 def _uploads() -> Path:
-    return real_path(data_directory() / _FOLDER)
+    return real_path(data_directory() / "uploads")
 
 
 def _sync(path: Path) -> None:

@@ -81,12 +81,12 @@ def _name_here(incoming: Path, folder: Path, pending: PendingChanges, report: In
     arrived = [_name_as_earlier(file, uploaded[file.name.casefold()]) for file in list_arrived(incoming)]
     found = []
     for file in find_files(arrived, report):
-        earlier = [path for path in uploaded[file.path.name.casefold()] if path.name == file.path.name]
-        if same := [path for path in earlier if path.is_file() and filecmp.cmp(path, file.path, shallow=False)]:
-            file = replace(file, path=same[0], source=file.path)
-        else:
-            pending.rename({str(path): str(file.path) for path in earlier})
-        found.append(file)
+        path = incoming / file.path.name
+        earlier = [other for other in uploaded[path.name.casefold()] if other.name == path.name]
+        same = [other for other in earlier if other.is_file() and filecmp.cmp(other, path, shallow=False)]
+        if not same:
+            pending.rename({str(other): str(path) for other in earlier})
+        found.append(replace(file, path=next(iter(same), path), source=path))
     return found
 
 

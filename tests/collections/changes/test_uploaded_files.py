@@ -229,6 +229,24 @@ def test_a_data_directory_that_was_moved_keeps_its_uploads(tmp_path: Path, monke
     assert sorted(path.name for path in uploads_folder("maps").glob("*/*")) == sorted(BEFORE)
 
 
+@pytest.mark.skipif("sys.platform == 'win32'")
+def test_linked_folders_keep_their_uploads_and_lead_no_further(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))
+    (tmp_path / "disk" / "charts").mkdir(parents=True)
+    (tmp_path / "own.txt").write_text("The user's own.")
+    data_directory().mkdir()
+    (data_directory() / "uploads").symlink_to(tmp_path / "disk")
+    (tmp_path / "disk" / "maps").symlink_to(tmp_path / "disk" / "charts")
+    upload(BEFORE)
+    (tmp_path / "disk" / "charts" / "link").symlink_to(tmp_path)
+
+    settle_all_changes()
+
+    assert sorted(path.name for path in uploads_folder("maps").glob("*/*")) == sorted(BEFORE)
+    assert (tmp_path / "own.txt").exists()
+    assert all(document.uploaded for document in LocalCollection("maps").documents())
+
+
 def test_uploads_stay_while_their_index_is_missing() -> None:
     upload(BEFORE)
     shutil.move(index_path("maps"), aside := index_path("maps").with_name("aside"))
