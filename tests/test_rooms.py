@@ -43,10 +43,10 @@ BUDGET = {
     "evaluation": 6_089,
     "indexing": 2_486,
     "pipelines": 1_556,
-    "prefrag": 2_898,
+    "prefrag": 2_944,
     "server": 4_170,
     "training": 4_265,
-    "tests": 43_410,
+    "tests": 43_566,
 }
 
 
