@@ -19,17 +19,18 @@ from prefrag.components.both_ways import in_thread_async
 from prefrag.components.pair_classifier.pair_classifier import all_pairs, by_best_pair
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.reader import choice_features, question_form, span_features, sure_features, yes_no_features
-from prefrag.components.reader.answer_carrier import find_carrier, measure_chain
+from prefrag.components.reader.answer_carrier import Carrier, find_carrier, measure_chain
 from prefrag.components.reader.choice_features import answer_shares, rank_answers
 from prefrag.components.reader.dated_choice import choose_by_date, find_alternatives
+from prefrag.components.reader.doubtful_statement import find_doubt
 from prefrag.components.reader.encoder_scores import EncoderScores, Scored
-from prefrag.components.reader.newer_answer import find_newer_answer
+from prefrag.components.reader.newer_answer import find_newer_answer, has_rival
 from prefrag.components.reader.reader import Candidate, Judgement, ReaderMissing
 from prefrag.components.reader.reader_input import encode, load_tokenizer, passage_text
 from prefrag.components.reader.row_answer import answer_from_rows, row_limits
 from prefrag.components.reader.second_look import SecondLook
 from prefrag.components.reader.span_features import WordWeight, question_weights, stems_of, word_weights
-from prefrag.components.state.evidence import is_heading
+from prefrag.components.state.evidence import find_whole, is_heading
 from prefrag.components.state.places import standing_of
 from prefrag.components.text.sentences import sentence_at, shown_sentences, with_list
 from prefrag.components.text.term_statistics import sum_of_weights
@@ -233,6 +234,7 @@ class ExtractiveReader(Block):
         if (carrier := find_carrier(question, answer, documents)) is None:
             return Judgement()
         cover, linked = measure_chain(question, carrier, documents, self.weight)
+        is_doubtful = _is_doubtful(question, answer, carrier)
         documents = choose_documents(question, documents, _MOST_DOCUMENTS)
         choice = self._choose_spans(question, documents)
         wanted = f" {span_features.answer_key(answer)} "
@@ -240,11 +242,12 @@ class ExtractiveReader(Block):
         alike = [number for number, key in enumerate(keys) if key == wanted]
         alike += [number for number, key in enumerate(keys) if key in wanted or wanted in key]
         if choice is None or not alike:
-            return Judgement(cover=cover, linked=linked)
+            return Judgement(cover=cover, linked=linked, is_doubtful=is_doubtful)
         choice.chosen.insert(0, choice.chosen.pop(alike[0]))
         best = [(place, score) for place, score, _ in choice.chosen]
         is_outdated, newer = find_newer_answer(question, best, choice.spans, documents, choice.look)
-        return Judgement(self._estimate(question, choice), cover, linked, is_outdated or newer > 0)
+        is_doubtful = is_doubtful or has_rival(best, choice.spans, documents, choice.look)
+        return Judgement(self._estimate(question, choice), cover, linked, is_outdated or newer > 0, is_doubtful)
 
     judge_async = in_thread_async(judge)
 
@@ -281,6 +284,7 @@ class ExtractiveReader(Block):
         passages, spans, look, chosen = choice.passages, choice.spans, choice.look, choice.chosen
         best = [(place, score) for place, score, _ in chosen]
         is_contradicted, newer = find_newer_answer(question, best, spans, documents, look)
+        is_contradicted = is_contradicted or has_rival(best, spans, documents, look)
         chosen.insert(0, chosen.pop(newer))
         sure = self._estimate(question, choice)
         shares = answer_shares([score for _, score, _ in chosen])
@@ -289,13 +293,15 @@ class ExtractiveReader(Block):
         found: list[Candidate] = []
         for (place, _, _), share in zip(chosen[:_MOST_CANDIDATES], shares, strict=False):
             span = spans.candidates[_stating_place(place, spans, look, documents)]
-            if not found and (is_contradicted or standing_of(documents[span.passage].meta)):
-                # The answer must not count as sure: a newer document may contradict it, or its own document has the
-                # label "superseded", "draft" or "old".
+            title, text = passages[span.passage]
+            shift = len(passage_text(title, text)) - len(text)
+            begin = span.begin - shift
+            is_doubtful = not found and begin >= 0 and find_doubt(question, title, text, begin, span.end - shift)
+            if not found and (is_contradicted or is_doubtful or standing_of(documents[span.passage].meta)):
+                # The answer must not count as sure: another document may contradict it, its sentence may only have its
+                # words, or its own document has the label "superseded", "draft" or "old".
                 sure = min(sure, self.probable)
             probability = sure if not found else min(sure, share * min(1.0, left))
-            title, text = passages[span.passage]
-            begin = span.begin - (len(passage_text(title, text)) - len(text))
             sentence = self._find_sentence(question, text, begin)
             rest = text.replace(sentence, "", 1)
             if begin >= 0 and rest.strip() and is_heading(sentence, documents[span.passage].meta):
@@ -362,6 +368,16 @@ def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, doc
         return look.holds_of(span), standing_of(meta) is None, str(meta.get("date") or ""), other == place
 
     return max(_same_answers(place, spans), key=rank)
+
+
+def _is_doubtful(question: str, answer: str, carrier: Carrier) -> bool:
+    """Check whether the sentence that has a proposed answer word for word does not state it."""
+    text = carrier.document.content or ""
+    begin, match = text.find(carrier.sentence), find_whole(answer.strip().rstrip("."), carrier.sentence)
+    if match is None or begin < 0 or not question_form.looks_english(question):
+        return False
+    title = str(carrier.document.meta.get("title") or "")
+    return bool(find_doubt(question, title, text, begin + match.start(), begin + match.end()))
 
 
 def answers_another_question(place: int, spans: span_features.Spans, look: SecondLook) -> bool:

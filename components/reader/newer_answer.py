@@ -1,4 +1,4 @@
-"""Check whether a newer document of the same source gives a different answer than the best-ranked answer."""
+"""Check whether another document of the same source gives a different answer than the best-ranked answer."""
 
 import re
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from haystack import Document
 from prefrag.components.reader.second_look import SecondLook
 from prefrag.components.reader.span_candidates import YEAR
 from prefrag.components.reader.span_features import Spans
+from prefrag.components.state.evidence import find_whole
 from prefrag.components.state.places import standing_of
 
 # A question with one of these words may ask about the past: no newer answer is then preferred. The list is incomplete.
@@ -20,6 +21,8 @@ _NUMBER = re.compile(r"\d+")
 # about the same thing if its best sentence covers at least _SHARE times as much. The score of another answer may be at
 # most _MARGIN below the best score.
 _SHARE, _LEAST, _MARGIN = 0.8, 0.5, 3.0
+# Two sentences are of one form if they share at least this part of the words around their answers.
+_SAME_FORM = 0.6
 
 
 def find_newer_answer(
@@ -71,6 +74,34 @@ def find_newer_answer(
             if score >= chosen[0][1] - _MARGIN and newer:
                 best, found = newer, number
     return True, found
+
+
+def has_rival(
+    chosen: Sequence[tuple[int, float]], spans: Spans, documents: Sequence[Document], look: SecondLook
+) -> bool:
+    """Check whether two documents without a date give different answers in sentences of one form.
+
+    Nothing tells then which of them holds, as with two copies of the same rules.
+
+    :param chosen: The best answers, best first, each as the index of its span and its score.
+    :param look: Measures how much of the question a candidate's sentence covers.
+    :returns: Whether another of the answers rivals the best one.
+    """
+    key = spans.keys[chosen[0][0]]
+    best = max((one for one, own in zip(spans.candidates, spans.keys, strict=True) if own == key), key=look.holds_of)
+    least, form, document = look.holds_of(best), look.form_of(best), documents[best.passage]
+    if least < _LEAST or _date(document):
+        return False
+    for place, _ in chosen[1:]:
+        rival, other = spans.candidates[place], documents[spans.candidates[place].passage]
+        is_alike = f" {spans.keys[place]} " in f" {key} " or f" {key} " in f" {spans.keys[place]} "
+        is_apart = rival.passage != best.passage and not _date(other) and not find_whole(best.text, other.content or "")
+        if is_alike or not is_apart or other.meta.get("source") != document.meta.get("source"):
+            continue
+        around = look.form_of(rival)
+        if look.holds_of(rival) >= least and len(around & form) >= _SAME_FORM * len(around | form):
+            return True
+    return False
 
 
 def _date(document: Document) -> str:

@@ -37,12 +37,15 @@ class Judgement:
         carries the answer.
     :param linked: The share that sentences which are linked to it add, as in a chain of facts.
     :param is_outdated: Whether a newer document gives another answer.
+    :param is_doubtful: Whether the answer's sentence only has its words, as one that denies it, or another document
+        without a date says otherwise.
     """
 
     probability: float = 0.0
     cover: float = 0.0
     linked: float = 0.0
     is_outdated: bool = False
+    is_doubtful: bool = False
 
 
 class Reader(Protocol):

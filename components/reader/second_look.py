@@ -63,6 +63,10 @@ class SecondLook:
         """Measure how much of the question a candidate's sentence and title cover, from 0 to 1."""
         return sum_of_weights(self._asked, self._held(candidate))
 
+    def form_of(self, candidate: SpanCandidate) -> frozenset[str]:
+        """List the stems of the words that stand around a candidate in its sentence."""
+        return self._stems[candidate.passage][self._sentence_of(candidate)] - stems_of(candidate.text)
+
     def most_of(self, passage: int) -> float:
         """Measure how much of the question a passage's best sentence and its title cover, from 0 to 1."""
         title = self._titles[passage]

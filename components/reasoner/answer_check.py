@@ -87,12 +87,13 @@ def check_answer(
     if signs is None:
         is_whole = not unsupported and all(carrier.is_whole for carrier in carried) and not is_yes_no
         is_agreed = judged.probability >= _LEAST_JUDGED or judged.cover + judged.linked >= _LEAST_COVER
-        is_stated = is_whole and is_agreed and not judged.is_outdated
+        is_stated = is_whole and is_agreed and not judged.is_outdated and not judged.is_doubtful
         return AnswerCheck("stated" if is_stated else "probably", None, evidence, tuple(unsupported))
     probability = 0.0 if is_yes_no else estimate(answer, judged, signs)
     certainty: Certainty = "not_found"
     if probability >= GIVEN:
-        certainty = "stated" if probability >= STATED and best.is_whole else "probably"
+        is_stated = probability >= STATED and best.is_whole and not judged.is_doubtful
+        certainty = "stated" if is_stated else "probably"
     return AnswerCheck(certainty, probability, evidence, tuple(unsupported))
 
 

@@ -1,0 +1,318 @@
+"""Tell by its form that a text has the words of an answer but does not state it: denied, planned, rumoured, outlived.
+
+Only the grammar of English decides: negations, modal verbs, conjunctions, prepositions, and the place of the answer and
+of the question's words between them. No list of topics is used. A doubt only ever makes an answer less sure.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from prefrag.components.reader.span_features import stem, stems_of
+from prefrag.components.state.evidence import find_whole
+from prefrag.components.text.sentences import sentence_spans
+from prefrag.components.text.term_statistics import PLAIN_WORDS
+from prefrag.components.text.title_mentions import FUNCTION_WORDS
+
+_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
+_CLAUSE_END = re.compile(
+    r"[,;:](?!\d)|[()\u2013\u2014]|\s(?:but|while|whereas|although|though)\s"
+    r"|\s(?:and|or)\s(?=(?:it|he|she|they|this|the)\b)"
+)
+_DETERMINER = r"(?:the|an?|his|her|its|their|our|my|this|that|these|those)"
+_NEGATION = re.compile(
+    r"\b(?:not(?! only)|never|cannot|neither|nor|nobody|nothing|none|no longer)\b|n['\u2019]t\b"
+    r"|\b[Nn]o(?= [a-z]|[.,;]? ?$)"
+)
+_MODAL = re.compile(
+    r"\b(?:would(?! (?:later|eventually|soon|go on)\b)|(?:could|must) have|might|should|may|going to)\b"
+    r"|\b(?:is|are|was|were|be) (?:\w+ly )?(?:supposed |due |meant )?to [a-z]"
+)
+_FUTURE = re.compile(r"\b(?:will|shall)\b|['\u2019]ll\b")
+_NOT_PAST = re.compile(r"\b(?:will|shall|do|does|is|are|can|must|should|going)\b", re.IGNORECASE)
+_HEARSAY = re.compile(
+    r"\b(?:perhaps|maybe|possibly|probably|presumably|apparently|allegedly|reportedly|supposedly|seemingly|purportedly"
+    r"|whether|to have (?:been )?(?!to )\w+|(?:of|from|with|denie[sd]|denying) having)\b"
+    r"|\b(?:is|are|was|were|been) (?:said|thought|\w+ed) to (?:be|have)\b",
+    re.IGNORECASE,
+)
+_SOURCE = re.compile(r"(?:^|[,;] )[Aa]ccording to ((?:[^\W_]+ ?){1,4})")
+_COMPLEMENT = re.compile(
+    r"\b(?P<governor>[a-z]+) that (?=(?:he|she|it|they|we|I|there|some|no|[A-Z]\w+|" + _DETERMINER + r")\b)"
+)
+# What an infinitive or a gerund is about: "to sell the orchard", "to be captain", "of cutting the cable".
+_OBJECT = rf" (?:{_DETERMINER}|(?:to|for|in|on|at|with|from|of|as)(?: {_DETERMINER})?)((?: [^\W_]+){{1,3}})"
+_NOT_DONE = re.compile(
+    rf"\bto (?!{_DETERMINER}\b|as\b)(?:(?:have )?[a-z]+{_OBJECT}|be((?: [^\W_]+){{1,3}}))"
+    rf"|\b(?:of|from|about|against|with) [a-z]+ing{_OBJECT}"
+)
+# "The first woman to win the prize" did win it.
+_REALISED = re.compile(
+    r"\b(?:first|second|third|last|next|only|\w+est|managed|went on|began|continued|started|came|helped|had)\b"
+    r"[^,;]{0,30}$"
+)
+_EXCEPTION = re.compile(
+    r"\b(?:except(?:ing)?(?: for)?|excluding|apart from|aside from|other than|save(?: for)?|besides|rather than"
+    r"|instead of|in place of|unlike|without|exception of|(?:all|every\w*|any\w*|no\w*)[^,;.]{0,20} but(?: for)?)"
+    r"\s+(?:[^\W_]+ ){0,3}$",
+    re.IGNORECASE,
+)
+_FINITE = re.compile(r"\b(?:is|are|was|were|has|have|had|do|does|did|will)\b")
+_OVER = re.compile(
+    r"\b(?:until|till|no longer|any ?more|former(?:ly)?|previous(?:ly)?|up to (?=1\d{3}|20\d\d))\b"
+    # Not "it is often used to dig".
+    r"|(?<!\bis )(?<!are )(?<!be )(?<!as )(?<!re )(?<!en )(?<!ly )\bused to\b",
+    re.IGNORECASE,
+)
+_ASKS_PRESENT = re.compile(
+    r"\b(?:is|are|does|do|has|have)\b|^\W*(?:who|which \w+|what) (?!was\b)\w+(?<!s)s\b", re.IGNORECASE
+)
+_CONDITION = re.compile(
+    r"(?<!even )\b(?:if|unless|provided that|in case|assuming|as long as)\b(?P<text>[^,;]*)", re.IGNORECASE
+)
+_LIMIT = re.compile(r"\b(before|after|until|till|prior to|than)\s+(?:the )?$")
+_NEARLY = re.compile(r"\b(?:almost|nearly|hardly|scarcely|barely|all but) ([a-z]+)")
+_GOVERNED = re.compile(r"\b(?:of|for|from|as|with|to|by|on|in|at) (?:the |an? )?$")
+_SUBJECT = r"(?:[Ii]t|[Tt]his|[Tt]hat|[Tt]hese|[Tt]hose|[Hh]e|[Ss]he|[Tt]hey|[Ww]hich|[Ww]ho|[Tt]he [a-z]+)"
+_PARTICLE = r"(?: (?:back|off|down|out|up|through|away))?\s*[.!]?"
+_DONE = r"(?:was|were|has been|have been|had been|turned out|proved)(?: to be)?(?: \w+ly)? (?P<done>[a-z]+)"
+_VERDICT = re.compile(rf"{_SUBJECT} (?:(?:is|are) [a-z]+ed|{_DONE}|(?P<did>[a-z]+ed)){_PARTICLE}")
+_CLOSING = re.compile(rf"(?:\b(?:but|and) (?:{_SUBJECT} )?|[;,] {_SUBJECT} )(?:{_DONE}|(?P<did>[a-z]+ed)){_PARTICLE}$")
+_WHOLE = re.compile(rf"^[^,;]*?\b(?:{_DONE}|(?P<did>fell)){_PARTICLE}$")
+_ASKS_PERSON = re.compile(r"^\W*(?:and )?who(?:m|se)?\b", re.IGNORECASE)
+_ACTIVE = re.compile(
+    r"^\W*who (?!(?:is|are|was|were|has|have|had|did|does|do|will|can|could|would)\b)([a-z]+)", re.IGNORECASE
+)
+_OFFICE = re.compile(
+    rf"^\W*who (?:is|are|was|were) (?:{_DETERMINER} )?([^?]+?)(?: (?:of|in|at|for|on|to)\b|\W*$)", re.I
+)
+_PROPERTY = re.compile(r"^\W*what(?:'s| is| are| was| were) the (?:[^\W_]+ )*?([^\W_]+) (?:of|for|to)\b", re.IGNORECASE)
+_COMPOUND = re.compile(r"\bthe ([a-z]+) ([a-z]+) (?:of|for)\b")
+_NAME = re.compile(r"\b([A-Z][a-z]+) ([A-Z][a-z]+)\b")
+_SIDES = "north/south east/west northern/southern eastern/western left/right upper/lower inner/outer front/rear"
+_TIMES = "morning/evening morning/afternoon morning/night day/night winter/summer spring/autumn old/new"
+_OPPOSITES = tuple(frozenset(pair.split("/")) for pair in f"{_SIDES} {_TIMES}".split())
+_NUMBERED = re.compile(r"\b([^\W\d_]+) (?:(?:number|no\.?|nr\.?) )?(\d+)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class _Statement:
+    """A sentence with an answer, and what stands around it."""
+
+    question: str
+    sentence: str
+    before: str  # the sentence up to the answer
+    after: str  # and from its end
+    following: str  # the next sentence
+    named: str  # the title of the passage
+    others: frozenset[str]  # the stems of the passage's other sentences
+
+    @cached_property
+    def asked(self) -> frozenset[str]:
+        """The stems of the question's words that are no function words."""
+        return frozenset(stem(word) for word in _words(self.question) if word not in PLAIN_WORDS | FUNCTION_WORDS)
+
+    @cached_property
+    def clauses(self) -> list[str]:
+        """The clauses of the sentence with the answer, with most of the question's words, and with "who" or "which"."""
+        begin, end = len(self.before), len(self.sentence) - len(self.after)
+        edges = [0, *(match.end() for match in _CLAUSE_END.finditer(self.sentence)), len(self.sentence)]
+        spans = [(left, right) for left, right in pairwise(edges) if left < right]
+        return [
+            self.sentence[left:right]
+            for left, right in spans
+            if (left <= begin < right or left < end <= right)
+            or self.asks_most(self.sentence[left:right])
+            or re.match(r"\s*(?:who|which)\b", self.sentence[left:right])
+        ]
+
+    def matches(self, pattern: re.Pattern[str]) -> bool:
+        """Check whether a clause has a form that neither the question nor the answer has."""
+        answer = self.sentence[len(self.before) : len(self.sentence) - len(self.after)]
+        is_free = not pattern.search(self.question) and not pattern.search(answer)
+        return is_free and any(pattern.search(clause) for clause in self.clauses)
+
+    def asks_most(self, text: str) -> bool:
+        """Check whether a part of the sentence has most of the question's words that the sentence has."""
+        held = self.asked & stems_of(self.sentence)
+        return bool(held) and 2 * len(held & stems_of(text)) > len(held)
+
+    def asks(self, text: str) -> bool:
+        """Check whether a text has a word of the question."""
+        return not self.asked.isdisjoint(stems_of(text))
+
+
+def find_doubt(question: str, title: str, text: str, begin: int, end: int) -> str:
+    """Find why a passage may not state an answer, although it has its words.
+
+    :param question: The question, in English.
+    :param title: The title of the passage; empty if it has none.
+    :param text: The text of the passage.
+    :param begin: The index of the answer's first character in the text.
+    :param end: The index after its last character.
+    :returns: The form that raises the doubt, such as ``negation``; empty if there is none.
+    """
+    spans = sentence_spans(text)
+    number = max((place for place, span in enumerate(spans) if span[0] <= begin), default=None)
+    if number is None:
+        return ""
+    first, last = spans[number][0], max(spans[number][1], end)
+    following = text[slice(*spans[number + 1])] if number + 1 < len(spans) else ""
+    others = [stems_of(text[left:right]) for place, (left, right) in enumerate(spans) if place != number]
+    statement = _Statement(
+        question, text[first:last], text[first:begin], text[end:last], following, title, frozenset().union(*others)
+    )
+    return next((name for name, is_so in _FORMS.items() if is_so(statement)), "")
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(text)]
+
+
+def _is_hearsay(statement: _Statement) -> bool:
+    source = _SOURCE.search(statement.sentence)
+    if statement.matches(_HEARSAY) or (source and not statement.asks(source[1])):
+        return True
+    for match in _COMPLEMENT.finditer(statement.sentence):
+        # "The novel that he wrote" is a relative clause: a noun with its article stands before "that".
+        is_relative = re.search(rf"\b{_DETERMINER} $", statement.sentence[: match.start()], re.IGNORECASE)
+        rest = _CLAUSE_END.split(statement.sentence[match.end() :])[0]
+        is_verb = not is_relative and match["governor"] not in FUNCTION_WORDS
+        if is_verb and statement.asks_most(rest) and not statement.asks(match["governor"]):
+            return True
+    return False
+
+
+def _is_unrealised(statement: _Statement) -> bool:
+    if statement.matches(_MODAL) or (not _NOT_PAST.search(statement.question) and statement.matches(_FUTURE)):
+        return True
+    if re.search(r"\bto [a-z]", statement.question):
+        return False
+    return any(
+        statement.asks(" ".join(filter(None, match.groups())))
+        and statement.asks_most(_CLAUSE_END.split(statement.sentence[match.start() :])[0])
+        and not _REALISED.search(statement.sentence[: match.start()])
+        for match in _NOT_DONE.finditer(statement.sentence)
+    )
+
+
+def _is_excepted(statement: _Statement) -> bool:
+    match = _EXCEPTION.search(statement.before)
+    return match is not None and not _FINITE.search(match[0])
+
+
+def _is_over(statement: _Statement) -> bool:
+    if not _ASKS_PRESENT.search(statement.question) or _OVER.search(statement.question):
+        return False
+    if any(_OVER.search(clause) for clause in statement.clauses) and not _LIMIT.search(statement.before):
+        return True
+    office = _OFFICE.search(statement.question)
+    head = office[1].split()[-1] if office else ""
+    past = rf"\b(?:was|were|had been) (?:{_DETERMINER} )?(?:\w+ ){{0,2}}{re.escape(head)}\b"
+    return bool(head) and re.search(past, statement.sentence) is not None
+
+
+def _is_conditional(statement: _Statement) -> bool:
+    for match in _CONDITION.finditer(statement.sentence):
+        needed = {stem(word) for word in _words(match["text"]) if word not in PLAIN_WORDS | FUNCTION_WORDS}
+        if needed and len(needed & statement.asked) < len(needed) / 2:
+            return True
+    return False
+
+
+def _is_limit(statement: _Statement) -> bool:
+    match = _LIMIT.search(statement.before)
+    is_asked = re.search(r"\b(?:close|end|last|finish|than|least|most|over|under)", statement.question, re.IGNORECASE)
+    return match is not None and match[1] not in statement.question.lower() and not is_asked
+
+
+def _is_nearly(statement: _Statement) -> bool:
+    return any(statement.asks(match[1]) for match in _NEARLY.finditer(statement.sentence))
+
+
+def _is_taken_back(statement: _Statement) -> bool:
+    """Check whether a verdict without anything of its own ends the sentence, or is the whole next sentence."""
+    verdict = _VERDICT.fullmatch(statement.following.strip()) or _CLOSING.search(statement.after)
+    if verdict is None and _GOVERNED.search(statement.before):
+        verdict = _WHOLE.search(statement.after)
+    if verdict is None:
+        return False
+    verb = verdict["done"] or verdict["did"] or ""
+    return not statement.asks(verb) and verb not in FUNCTION_WORDS
+
+
+def _is_relative(statement: _Statement) -> bool:
+    """Check whether the answer only names somebody's relative or deputy, as in "the sister of Ada is the vet"."""
+    if not _ASKS_PERSON.search(statement.question):
+        return False
+    of = re.search(r"(?:^|[,;] |\bthat )(?:the|an?) (?:\w+ )?([a-z]+) (?:of|to) $", statement.before, re.IGNORECASE)
+    own = re.match(r"['\u2019]s? (?:[a-z]+ )??([a-z]+)\b", statement.after)
+    for match, rest in ((of, statement.after), (own, statement.after[own.end() :] if own else "")):
+        if match and not statement.asks(match[1]) and statement.asks(" ".join(rest.split()[:5])):
+            return True
+    office = _OFFICE.search(statement.question)
+    if office is None:
+        return False
+    head = re.escape(office[1])
+    governed = rf"\b([a-z]+) (?:of|for|to) (?:{_DETERMINER} )?{head}\b|\b{head}['\u2019]s? ([a-z]+)"
+    governors = [left or right for left, right in re.findall(governed, statement.sentence)]
+    return len(governors) == len(re.findall(rf"\b{head}\b", statement.sentence)) > 0 and not any(
+        map(statement.asks, governors)
+    )
+
+
+def _is_other_role(statement: _Statement) -> bool:
+    """Check whether somebody is the object of what the question asks the subject of, as in "the doctor called Ola"."""
+    match = _ACTIVE.search(statement.question)
+    before = _words(re.split(r"[,;:|]", statement.before)[-1])
+    verb = stem(match[1].lower()) if match else ""
+    if not verb or not before or "by" in before or before[-1].endswith(("er", "or", "ing")):
+        return False
+    return stem(before[-1]) == verb or (before[-1] == "to" and verb in map(stem, before))
+
+
+def _is_other_property(statement: _Statement) -> bool:
+    """Check whether the property that is asked for stands in another sentence of the passage, but not in this one."""
+    match = _PROPERTY.search(statement.question)
+    name = stem(match[1].lower()) if match else ""
+    return bool(name) and name in statement.others and name not in stems_of(f"{statement.named} {statement.sentence}")
+
+
+def _is_other_thing(statement: _Statement) -> bool:
+    """Check whether the sentence names another number or another kind of the thing that is asked for."""
+    said = f"{statement.named}. {statement.sentence}"
+    numbers = [(stem(noun.lower()), number) for noun, number in _NUMBERED.findall(said)]
+    for noun, number in _NUMBERED.findall(statement.question):
+        others = [other for name, other in numbers if name == stem(noun.lower())]
+        if others and number not in re.findall(r"\d+", said):
+            return True
+    for name, last in _NAME.findall(statement.question):
+        others = {first for first, same in _NAME.findall(said) if same == last and first.lower() not in FUNCTION_WORDS}
+        if others and not find_whole(name, said) and not any(other in statement.question for other in others):
+            return True
+    match = _COMPOUND.search(statement.question)
+    kinds = re.findall(rf"\b([a-z]+) {match[2]}\b", said, re.IGNORECASE) if match else []
+    others = [kind.lower() for kind in kinds if kind.lower() not in PLAIN_WORDS | FUNCTION_WORDS]
+    if match and others and not any(match[1].lower() in other or other in match[1].lower() for other in others):
+        return not find_whole(match[1], said)
+    asked, told = set(_words(statement.question)), set(_words(said))
+    return any(len(pair & asked) == 1 and pair & told and not pair & asked & told for pair in _OPPOSITES)
+
+
+_FORMS: dict[str, Callable[[_Statement], bool]] = {
+    "negation": lambda statement: statement.matches(_NEGATION),
+    "unrealised": _is_unrealised,
+    "hearsay": _is_hearsay,
+    "exception": _is_excepted,
+    "over": _is_over,
+    "condition": _is_conditional,
+    "limit": _is_limit,
+    "nearly": _is_nearly,
+    "taken back": _is_taken_back,
+    "relative": _is_relative,
+    "role": _is_other_role,
+    "property": _is_other_property,
+    "other thing": _is_other_thing,
+}

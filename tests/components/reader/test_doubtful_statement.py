@@ -1,0 +1,175 @@
+"""A text that has the words of an answer may not state it: its form says so."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.components.reader.doubtful_statement import find_doubt
+from prefrag.evaluation.own_files.stated_pairs import StatedPair, read_pairs
+from tests.for_each import for_each
+
+
+def doubt(question: str, text: str, answer: str, title: str = "") -> str:
+    begin = text.index(answer)
+    return find_doubt(question, title, text, begin, begin + len(answer))
+
+
+def place_of(pair: StatedPair, text: str) -> str:
+    """Return the answer as it is written in the text."""
+    begin = text.lower().index(pair.answer.lower())
+    return text[begin : begin + len(pair.answer)]
+
+
+@for_each(
+    "form, question, answer, text, twin",
+    ("negation", "Who mends the nets?", "Ned Farr", "Ned Farr does not mend the nets.", "Ned Farr mends the nets."),
+    (
+        "negation",
+        "Who lives in the loft?",
+        "Ada Moss",
+        "The loft was shown to Ada Moss, who never came back.",
+        "The loft was let to Ada Moss, who came at once.",
+    ),
+    (
+        "unrealised",
+        "When did the inn open?",
+        "2 May 2025",
+        "The inn was to open on 2 May 2025.",
+        "The inn opened on 2 May 2025.",
+    ),
+    (
+        "unrealised",
+        "Who runs the kiosk?",
+        "Lou Ames",
+        "Lou Ames hopes to run the kiosk.",
+        "Lou Ames now runs the kiosk.",
+    ),
+    (
+        "hearsay",
+        "Who sank the raft?",
+        "Jim Orr",
+        "People claim that Jim Orr sank the raft.",
+        "Jim Orr sank the raft that people remember.",
+    ),
+    (
+        "hearsay",
+        "Who sold the urn?",
+        "Eva Poe",
+        "According to gossip, Eva Poe sold the urn.",
+        "In the end, Eva Poe sold the urn.",
+    ),
+    (
+        "exception",
+        "Who has voted?",
+        "Max Crow",
+        "All members except Max Crow have voted.",
+        "All members and Max Crow have voted.",
+    ),
+    (
+        "over",
+        "Who is the cook of the hostel?",
+        "Pia Lane",
+        "Pia Lane was the cook of the hostel until June.",
+        "Pia Lane is the cook of the hostel.",
+    ),
+    (
+        "condition",
+        "How much is the toll?",
+        "3 pounds",
+        "If a trailer is pulled, the toll is 3 pounds.",
+        "The toll is 3 pounds.",
+    ),
+    ("limit", "When was the quay built?", "1820", "The quay was built before 1820.", "The quay was built in 1820."),
+    (
+        "nearly",
+        "Who won the regatta?",
+        "Bo Lind",
+        "Bo Lind nearly won the regatta.",
+        "Bo Lind clearly won the regatta.",
+    ),
+    (
+        "taken back",
+        "What is the new toll?",
+        "4 pounds",
+        "The board set a new toll of 4 pounds. It was struck down.",
+        "The board set a new toll of 4 pounds. It is paid at the gate.",
+    ),
+    (
+        "taken back",
+        "Who is the new porter?",
+        "Al Reed",
+        "The choice of Al Reed as new porter was withdrawn.",
+        "Al Reed is the new porter.",
+    ),
+    (
+        "relative",
+        "Who is the new vet?",
+        "Ivo Marsh",
+        "The sister of Ivo Marsh is the new vet.",
+        "The clever Ivo Marsh is the new vet.",
+    ),
+    (
+        "relative",
+        "Who is the station master?",
+        "Joy Rowe",
+        "Joy Rowe is the deputy of the station master.",
+        "Joy Rowe is the station master.",
+    ),
+    ("role", "Who called the vicar?", "Tim Nye", "The vicar called Tim Nye.", "The vicar was called by Tim Nye."),
+    (
+        "property",
+        "What is the code of the north gate?",
+        "Fenway",
+        "The north gate is called Fenway. The code is kept by the porter.",
+        "The code of the north gate is Fenway. The porter keeps the key.",
+    ),
+    (
+        "other thing",
+        "How many seats has boat number 7?",
+        "13",
+        "Boat number 4 has 13 seats.",
+        "Boat number 7 has 13 seats.",
+    ),
+    (
+        "other thing",
+        "What is the telephone number of the mill?",
+        "960221",
+        "The fax number of the mill is 960221.",
+        "The telephone number of the mill is 960221.",
+    ),
+    (
+        "other thing",
+        "What is in the north shed?",
+        "the sails",
+        "In the south shed there is the sails.",
+        "In the north shed there is the sails.",
+    ),
+    ("other thing", "How old is Hanna Voss?", "41", "Martha Voss is 41.", "Hanna Voss is 41."),
+)
+def test_a_form_raises_a_doubt_and_its_twin_none(form, question, answer, text, twin):
+    assert doubt(question, text, answer) == form
+    assert doubt(question, twin, answer) == ""
+
+
+def test_what_the_question_itself_denies_or_plans_is_no_doubt():
+    assert doubt("Who did not sign the lease?", "Hal Denn did not sign the lease.", "Hal Denn") == ""
+    assert doubt("When will the inn open?", "The inn will open on 2 May.", "2 May") == ""
+    assert doubt("What if the pump fails?", "If the pump fails, call the warden.", "call the warden") == ""
+
+
+def test_the_title_says_which_thing_a_sentence_is_about():
+    question, text = "What is the pressure of the new press?", "The pressure is 9 bar."
+    assert doubt(question, text, "9 bar", "Manual of the old press") == "other thing"
+    assert doubt(question, text, "9 bar", "Manual of the new press") == ""
+
+
+def test_most_written_pairs_of_the_train_part_are_told_apart():
+    pairs = [pair for pair in read_pairs() if pair.part == "train"]
+    raised = sum(bool(doubt(pair.question, pair.unstated, place_of(pair, pair.unstated))) for pair in pairs)
+    wrongly = sum(bool(doubt(pair.question, pair.stated, place_of(pair, pair.stated))) for pair in pairs)
+    assert raised >= 0.85 * len(pairs)
+    assert wrongly <= 0.05 * len(pairs)
+
+
+@given(st.text(max_size=60), st.text(max_size=200), st.integers(0, 200), st.integers(0, 40))
+def test_any_text_has_a_doubt_or_none(question, text, begin, length):
+    assert isinstance(find_doubt(question, "", text, min(begin, len(text)), min(begin + length, len(text))), str)
