@@ -372,9 +372,11 @@ def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, doc
 
 def _is_doubtful(question: str, answer: str, carrier: Carrier) -> bool:
     """Check whether the sentence that has a proposed answer word for word does not state it."""
-    text = carrier.document.content or ""
-    begin, match = text.find(carrier.sentence), find_whole(answer.strip().rstrip("."), carrier.sentence)
-    if match is None or begin < 0 or not question_form.looks_english(question):
+    text, answer = carrier.document.content or "", answer.strip().rstrip(".")
+    begin, match = text.find(carrier.sentence), find_whole(answer, carrier.sentence)
+    # An answer that is the whole sentence says itself what is denied or planned.
+    is_part = answer.lower() not in (carrier.sentence.lower(), carrier.sentence.lower().rstrip("."))
+    if match is None or begin < 0 or not is_part or not question_form.looks_english(question):
         return False
     title = str(carrier.document.meta.get("title") or "")
     return bool(find_doubt(question, title, text, begin + match.start(), begin + match.end()))

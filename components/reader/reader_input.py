@@ -10,6 +10,7 @@ from typing import Any
 from prefrag.components.text.sentences import WORD_EDGE
 
 LONGEST = 512
+SEPARATORS = ("[CLS]", "[SEP]")  # the tokens before the question, and after it and each passage
 _LONGEST_QUESTION = 64
 # The number of texts whose tokens are cached: a passage is encoded with others, alone, and again in later steps.
 _CACHED_TEXTS = 256
@@ -53,7 +54,7 @@ def encode(tokenizer: Any, question: str, passages: Sequence[tuple[str, str]], l
     """
     texts = [passage_text(title, text) for title, text in passages]
     (asked, *_), *encoded = (_tokens(tokenizer, text, longest) for text in (question, *texts))
-    first, separator = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    first, separator = (tokenizer.token_to_id(token) for token in SEPARATORS)
     ids = [first, *asked[:_LONGEST_QUESTION], separator]
     cut = _fair_length([len(own) for own, _, _ in encoded], longest - len(ids) - len(texts))
     passage, begin, end = [-1] * len(ids), [0] * len(ids), [0] * len(ids)

@@ -1,8 +1,11 @@
 """The encoder of the extractive reader, and its training."""
 
 import random
+import re
+import timeit
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -10,11 +13,15 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 from transformers.utils import logging
 
-from prefrag.components.reader.reader_input import LONGEST, encode
+from prefrag.components.reader.reader_input import LONGEST, SEPARATORS, encode, load_tokenizer
+from prefrag.errors import BadInput
 from prefrag.training.phase import Phase, train_phase
 from prefrag.training.reader.examples import Example, find_answers
 
 KINDS = ("span", "yes", "no", "none")
+# Weights that a folder may have beside the encoder's: the heads of its training, and positions that are computed.
+_HEAD = re.compile(r"^(?:bert\.)?(?:pooler|cls|classifier|qa_outputs)\.|position_ids$")
+_PROBED = (512, 512)  # the shape of the matrices with which the processor is tried
 _MASKED = -1e4  # the score of a token outside of the passages, where no answer can be
 
 
@@ -45,11 +52,66 @@ class ReaderEncoder(nn.Module):
         return scores[..., 0], scores[..., 1], self.kind(hidden[:, 0])
 
 
+def check_weights(folder: Path, missing: Iterable[str], unexpected: Iterable[str]) -> None:
+    """Check that all weights of an encoder were loaded: those that are missing would be random.
+
+    :param folder: The folder of the encoder.
+    :param missing: The names of the weights that the encoder needs but the folder does not have.
+    :param unexpected: The names of the weights that the folder has but the encoder does not need.
+    :raises BadInput: When a weight is missing, or one is left that is not of a head or a table of positions.
+    """
+    left = [name for name in unexpected if not _HEAD.search(name)]
+    if names := sorted(missing) or sorted(left):
+        what = "lacks" if sorted(missing) else "has more weights than a BERT encoder:"
+        raise BadInput(
+            f"{folder} {what} '{names[0]}' ({len(names)} weights in all), so it would be read wrongly: give the folder "
+            "of a BERT encoder, such as MiniLM."
+        )
+
+
+def check_separators(folder: Path) -> None:
+    """Check that a tokenizer separates texts by the tokens that the reader's input has.
+
+    :param folder: The folder with ``tokenizer.json``.
+    :raises BadInput: When its own tokens are others.
+    """
+    tokenizer = load_tokenizer(folder / "tokenizer.json")
+    own, needed = tokenizer.encode("").ids, [tokenizer.token_to_id(token) for token in SEPARATORS]
+    if None in needed or (own and own != needed):
+        raise BadInput(
+            f"The tokenizer of {folder} does not separate texts by {' and '.join(SEPARATORS)}: give the folder of a "
+            "BERT encoder, such as MiniLM."
+        )
+
+
+@cache
+def is_faster_in_bfloat16() -> bool:
+    """Try whether this processor multiplies faster in bfloat16 than in float32; without the instructions it is slower.
+
+    :returns: Whether the best of a few products of each kind was faster in bfloat16.
+    """
+    seconds = {}
+    for dtype in (torch.float32, torch.bfloat16):
+        left, right = torch.ones(_PROBED, dtype=dtype), torch.ones(_PROBED, dtype=dtype)
+        # The first product also prepares; the best of several is not disturbed by other work on the machine.
+        seconds[dtype] = min(timeit.repeat(lambda left=left, right=right: left @ right, number=1, repeat=8))
+    return seconds[torch.bfloat16] < seconds[torch.float32]
+
+
 def pretrained(folder: Path, seed: int) -> ReaderEncoder:
-    """Make a reader's encoder from a pretrained BERT encoder and untrained heads."""
+    """Make a reader's encoder from a pretrained BERT encoder and untrained heads.
+
+    :param folder: The folder of the encoder, as Hugging Face writes it, with its ``tokenizer.json``.
+    :param seed: The seed of the heads' weights.
+    :returns: The reader's encoder.
+    :raises BadInput: When a weight of the encoder is not in the folder, or a weight in the folder is not of a BERT
+        encoder, or its tokenizer separates texts by other tokens than BERT does.
+    """
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    encoder = BertModel.from_pretrained(folder, add_pooling_layer=False)
+    encoder, loaded = BertModel.from_pretrained(folder, add_pooling_layer=False, output_loading_info=True)
+    check_weights(folder, loaded["missing_keys"], loaded["unexpected_keys"])
+    check_separators(folder)
     torch.manual_seed(seed)
     reader = ReaderEncoder(encoder.config)
     reader.encoder.load_state_dict(encoder.state_dict())
@@ -123,7 +185,7 @@ def loss_of(reader: ReaderEncoder, batch: Sequence[Tokens], draw: random.Random 
         positions[row, :count] = torch.arange(count)
         if draw is not None and draw.random() < 0.5:
             positions[row, one.question : count] += draw.randint(0, LONGEST - count)
-    with torch.autocast("cpu", torch.bfloat16):
+    with torch.autocast("cpu", torch.bfloat16, enabled=is_faster_in_bfloat16()):
         start, end, kind = reader(ids, mask, types, positions)
     start, end = (scores.float().masked_fill(is_text == 0, _MASKED).log_softmax(-1) for scores in (start, end))
     kinds = torch.tensor([one.kind for one in batch])

@@ -197,6 +197,41 @@ def test_what_affirms_what_the_question_denies_is_not_given(reader):
     assert best.probability > reader.probable > other.probability
 
 
+@for_each(
+    "question, answer, stated, unstated",
+    (
+        "Who rang the chapel bell?",
+        "Hugo Pell",
+        "Hugo Pell rang the chapel bell.",
+        "Hugo Pell never rang the chapel bell.",
+    ),
+    ("Who sold the ferry?", "Ida Crane", "Ida Crane sold the ferry.", "Ida Crane denied that she had sold the ferry."),
+    (
+        "Who founded the rowing school?",
+        "Nils Orme",
+        "Nils Orme founded the rowing school.",
+        "The father of Nils Orme founded the rowing school.",
+    ),
+)
+def test_a_sentence_that_only_has_the_answer_is_not_sure(reader, question, answer, stated, unstated):
+    sure, unsure = (reader.read(question, [Document(content=text)])[0] for text in (stated, unstated))
+
+    assert sure.text == unsure.text == answer
+    assert sure.probability >= reader.threshold
+    assert reader.probable >= unsure.probability > 0
+
+
+def test_the_answer_of_a_model_is_doubtful_for_the_same_forms(reader):
+    question, answer = "Who sold the ferry?", "Ida Crane"
+    told = Document(content="It was summer. Ida Crane sold the ferry.")
+    denied = Document(content="It was summer. Ida Crane denied that she had sold the ferry.")
+
+    assert reader.judge(question, [denied], answer).is_doubtful
+    assert not reader.judge(question, [told], answer).is_doubtful
+    assert not reader.judge(question, [denied], denied.content.partition(". ")[2]).is_doubtful
+    assert not reader.judge("Wer hat die Fähre verkauft?", [denied], answer).is_doubtful
+
+
 @for_each("card", "", "[]", '{"threshold": 0.5}', '{"threshold": "high"}')
 def test_a_reader_that_is_absent_or_a_card_that_is_none_says_what_to_do(tmp_path: Path, card: str):
     with pytest.raises(ReaderMissing, match="prefrag train reader"):

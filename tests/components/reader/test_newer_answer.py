@@ -1,5 +1,7 @@
 """If two documents answer a question differently, the newer one counts, and no answer is given as certain."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from haystack import Document
@@ -117,3 +119,18 @@ def test_a_newer_document_counts_by_what_it_holds_of_the_question(held, scores, 
     look = SecondLook("What does a key cost?", [], len)
 
     assert find_newer_answer("What does a key cost?", [*enumerate(scores)], spans, documents, look) == found
+
+
+def test_two_undated_documents_of_one_form_that_disagree(reader: ExtractiveReader):
+    texts = [f"The yearly fee for a mooring in the harbour is {fee} pounds." for fee in (35, 48)]
+    first, second = (Document(content=text, meta={"title": "Harbour rules"}) for text in texts)
+    dated = Document(content=texts[1], meta={"title": "Harbour rules", "date": "2026-01-01"})
+    question = "What is the yearly fee for a mooring in the harbour?"
+
+    alone, both = reader.read(question, [first])[0], reader.read(question, [first, second])[0]
+
+    assert alone.probability >= reader.threshold
+    assert both.probability <= reader.probable
+    assert reader.judge(question, [first, second], both.text).is_doubtful
+    assert not reader.judge(question, [first, replace(first, id="copy")], alone.text).is_doubtful
+    assert not reader.judge(question, [dated], "48 pounds").is_doubtful

@@ -33,6 +33,13 @@ class TestOfAnyModel:
         assert check("Brennholm", question, cover=0.1).certainty == "probably"
         assert check("Brennholm", question, judged=0.4).certainty == "stated"
 
+    def test_an_answer_whose_sentence_does_not_state_it_is_only_probable(self):
+        judged = Judgement(0.95, 1.0, is_doubtful=True)
+
+        assert check_answer(QUESTION, "1969", [YARD], judged).certainty == "probably"
+        assert check_answer(QUESTION, "1969", [YARD], judged, AnswerSigns()).certainty == "probably"
+        assert check_answer(QUESTION, "1969", [YARD], Judgement(0.95, 1.0), AnswerSigns()).certainty == "stated"
+
     @for_each("answer", "1972", "Ostermoor Shipyard", "in 1969 and 1972")
     def test_a_number_or_name_that_no_passage_has_is_not_found(self, answer):
         checked = check(answer)

@@ -10,8 +10,16 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs PyTorch (the extra `train`)")
 pytest.importorskip("transformers", reason="training needs transformers (the extra `train`)")
 
+from prefrag.errors import BadInput  # noqa: E402
 from prefrag.training.phase import Phase  # noqa: E402
-from prefrag.training.reader.encoder import ReaderEncoder, mean_of, train_encoder  # noqa: E402
+from prefrag.training.reader.encoder import (  # noqa: E402
+    ReaderEncoder,
+    check_weights,
+    is_faster_in_bfloat16,
+    mean_of,
+    pretrained,
+    train_encoder,
+)
 from prefrag.training.reader.examples import Example  # noqa: E402
 from prefrag.training.reader.export import export_encoder, import_encoder  # noqa: E402
 
@@ -37,6 +45,55 @@ def encoder() -> ReaderEncoder:
             vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32
         )
     )
+
+
+def with_separators(tokenizer: Any, first: str, last: str, folder: Path) -> Path:
+    """Write a tokenizer that puts two tokens around a text."""
+    from tokenizers.processors import TemplateProcessing
+
+    tokens = [(token, tokenizer.token_to_id(token)) for token in (first, last)]
+    tokenizer.post_processor = TemplateProcessing(single=f"{first} $A {last}", special_tokens=tokens)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+class TestOfABase:
+    def test_all_weights_of_a_bert_encoder_are_read(self, encoder, tokenizer, tmp_path):
+        encoder.encoder.save_pretrained(tmp_path)
+
+        read = pretrained(with_separators(tokenizer, "[CLS]", "[SEP]", tmp_path), 7)
+
+        before, after = encoder.encoder.state_dict(), read.encoder.state_dict()
+        assert all(torch.equal(before[name], after[name]) for name in before)
+
+    def test_another_kind_of_encoder_is_refused_with_what_it_lacks(self, tokenizer, tmp_path):
+        from transformers import MPNetConfig, MPNetModel
+
+        MPNetModel(
+            MPNetConfig(
+                vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32
+            )
+        ).save_pretrained(tmp_path)
+
+        with pytest.raises(BadInput, match="lacks 'encoder.layer.0.attention"):
+            pretrained(with_separators(tokenizer, "[CLS]", "[SEP]", tmp_path), 7)
+
+    def test_other_separators_than_those_of_bert_are_refused(self, encoder, tokenizer, tmp_path):
+        encoder.encoder.save_pretrained(tmp_path)
+
+        with pytest.raises(BadInput, match=r"\[CLS\] and \[SEP\]"):
+            pretrained(with_separators(tokenizer, "[PAD]", "[UNK]", tmp_path), 7)
+
+    def test_weights_of_heads_and_positions_may_be_left(self, tmp_path):
+        check_weights(tmp_path, [], ["pooler.dense.weight", "cls.predictions.bias", "embeddings.position_ids"])
+
+        with pytest.raises(BadInput, match=r"encoder\.relative_attention_bias"):
+            check_weights(tmp_path, [], ["encoder.relative_attention_bias.weight"])
+
+
+def test_the_processor_is_tried_once_for_bfloat16():
+    assert is_faster_in_bfloat16() is is_faster_in_bfloat16()
+    assert is_faster_in_bfloat16.cache_info().misses == 1
 
 
 EXAMPLES = [
