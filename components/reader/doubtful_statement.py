@@ -45,8 +45,8 @@ _COMPLEMENT = re.compile(
 # What an infinitive or a gerund is about: "to sell the orchard", "to be captain", "of cutting the cable".
 _OBJECT = rf" (?:{_DETERMINER}|(?:to|for|in|on|at|with|from|of|as)(?: {_DETERMINER})?)((?: [^\W_]+){{1,3}})"
 _NOT_DONE = re.compile(
-    rf"\bto (?!{_DETERMINER}\b|as\b)(?:(?:have )?[a-z]+{_OBJECT}|be((?: [^\W_]+){{1,3}}))"
-    rf"|\b(?:of|from|about|against|with) [a-z]+ing{_OBJECT}"
+    rf"\bto (?!{_DETERMINER}\b|as\b)(?:(?:have )?([a-z]+){_OBJECT}|be((?: [^\W_]+){{1,3}}))"
+    rf"|(?:\b(?:of|from|about|against|with)|(?:ed|wn|en) for) ([a-z]+ing){_OBJECT}"
 )
 # "The first woman to win the prize" did win it.
 _REALISED = re.compile(
@@ -70,11 +70,14 @@ _ASKS_PRESENT = re.compile(
     r"\b(?:is|are|does|do|has|have)\b|^\W*(?:who|which \w+|what) (?!was\b)\w+(?<!s)s\b", re.IGNORECASE
 )
 _CONDITION = re.compile(
-    r"(?<!even )\b(?:if|unless|provided that|in case|assuming|as long as)\b(?P<text>[^,;]*)", re.IGNORECASE
+    r"(?<!even )\b(?P<only>only )?(?:if|unless|provided that|in case|assuming|as long as)\b(?P<text>[^,;]*)",
+    re.IGNORECASE,
 )
 _LIMIT = re.compile(r"\b(before|after|until|till|prior to|than)\s+(?:the )?$")
 _NEARLY = re.compile(r"\b(?:almost|nearly|hardly|scarcely|barely|all but) ([a-z]+)")
-_GOVERNED = re.compile(r"\b(?:of|for|from|as|with|to|by|on|in|at) (?:the |an? )?$")
+_GOVERNED = re.compile(
+    r"\b(?:(?:of|for|from|as|with|to|by|on|in|at)(?: the| an?)?|(?:that|which|who)(?: [a-z]+){1,2}) $"
+)
 _SUBJECT = r"(?:[Ii]t|[Tt]his|[Tt]hat|[Tt]hese|[Tt]hose|[Hh]e|[Ss]he|[Tt]hey|[Ww]hich|[Ww]ho|[Tt]he [a-z]+)"
 _PARTICLE = r"(?: (?:back|off|down|out|up|through|away))?\s*[.!]?"
 _DONE = r"(?:was|were|has been|have been|had been|turned out|proved)(?: to be)?(?: \w+ly)? (?P<done>[a-z]+)"
@@ -188,14 +191,17 @@ def _is_hearsay(statement: _Statement) -> bool:
 def _is_unrealised(statement: _Statement) -> bool:
     if statement.matches(_MODAL) or (not _NOT_PAST.search(statement.question) and statement.matches(_FUTURE)):
         return True
-    if re.search(r"\bto [a-z]", statement.question):
+    if re.search(rf"\bto (?!{_DETERMINER}\b)[a-z]", statement.question):
         return False
-    return any(
-        statement.asks(" ".join(filter(None, match.groups())))
-        and statement.asks_most(_CLAUSE_END.split(statement.sentence[match.start() :])[0])
-        and not _REALISED.search(statement.sentence[: match.start()])
-        for match in _NOT_DONE.finditer(statement.sentence)
-    )
+    for match in _NOT_DONE.finditer(statement.sentence):
+        clause = _CLAUSE_END.split(statement.sentence[match.start() :])[0]
+        # The answer itself was wanted to be done to, or most of what is asked was.
+        is_wanted = match.start() < len(statement.before) < match.start() + len(clause)
+        is_asked = statement.asks(" ".join(filter(None, match.groups()))) and statement.asks_most(clause)
+        is_asked = is_asked or (is_wanted and statement.asks(match[1] or match[3] or match[4]))
+        if is_asked and not _REALISED.search(statement.sentence[: match.start()]):
+            return True
+    return False
 
 
 def _is_excepted(statement: _Statement) -> bool:
@@ -217,15 +223,18 @@ def _is_over(statement: _Statement) -> bool:
 def _is_conditional(statement: _Statement) -> bool:
     for match in _CONDITION.finditer(statement.sentence):
         needed = {stem(word) for word in _words(match["text"]) if word not in PLAIN_WORDS | FUNCTION_WORDS}
-        if needed and len(needed & statement.asked) < len(needed) / 2:
+        if needed and (len(needed & statement.asked) < len(needed) / 2 or match["only"]):
             return True
     return False
 
 
 def _is_limit(statement: _Statement) -> bool:
     match = _LIMIT.search(statement.before)
-    is_asked = re.search(r"\b(?:close|end|last|finish|than|least|most|over|under)", statement.question, re.IGNORECASE)
-    return match is not None and match[1] not in statement.question.lower() and not is_asked
+    if match is None or match[1] in statement.question.lower():
+        return False
+    ends = {"until": r"\b(?:clos|end|last|finish)", "till": r"\b(?:clos|end|last|finish)"}
+    is_asked = ends.get(match[1], r"\b(?:least|most|over|under)\b" if match[1] == "than" else "$^")
+    return re.search(is_asked, statement.question, re.IGNORECASE) is None
 
 
 def _is_nearly(statement: _Statement) -> bool:
@@ -252,6 +261,14 @@ def _is_relative(statement: _Statement) -> bool:
     for match, rest in ((of, statement.after), (own, statement.after[own.end() :] if own else "")):
         if match and not statement.asks(match[1]) and statement.asks(" ".join(rest.split()[:5])):
             return True
+    # "A boy who replaced Sven is the goalkeeper", "Ann took over from Cyril and manages the depot".
+    after = re.match(r" (?P<joined>and )?(?:[^\W_]+ ?){1,5}", statement.after)
+    is_other = re.search(r"\b(?:who|that|which)(?: [a-z]+){1,3} $", statement.before)
+    is_source = (
+        after is not None and after["joined"] and re.search(r"[a-z] (?:from|after|for|with) $", statement.before)
+    )
+    if after and (is_other or is_source) and statement.asks_most(after[0]):
+        return True
     office = _OFFICE.search(statement.question)
     if office is None:
         return False
@@ -270,6 +287,8 @@ def _is_other_role(statement: _Statement) -> bool:
     verb = stem(match[1].lower()) if match else ""
     if not verb or not before or "by" in before or before[-1].endswith(("er", "or", "ing")):
         return False
+    if verb not in stems_of(statement.sentence) and re.search(r"\b(?:is|are|was|were) \w+ed to $", statement.before):
+        return True
     return stem(before[-1]) == verb or (before[-1] == "to" and verb in map(stem, before))
 
 
