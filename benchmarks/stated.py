@@ -16,9 +16,9 @@ from pathlib import Path
 
 from haystack import Document
 
+from benchmarks.stated_pairs import make_pairs, read_pairs
 from prefrag.components.reader import extractive_reader
 from prefrag.components.reader.extractive_reader import ExtractiveReader
-from prefrag.evaluation.own_files.stated_pairs import make_pairs, read_pairs
 
 
 def main() -> None:

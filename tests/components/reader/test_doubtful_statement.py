@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.stated_pairs import StatedPair, read_pairs
 from prefrag.components.reader.doubtful_statement import find_doubt
-from prefrag.evaluation.own_files.stated_pairs import StatedPair, read_pairs
 from tests.for_each import for_each
 
 

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import yaml
 
 from prefrag.components.text.sentences import shown_sentences
 
-_WRITTEN = Path(__file__).with_name("stated_pairs.yaml")
+_WRITTEN = Path(__file__).resolve().parent.parent / "evaluation" / "own_files" / "stated_pairs.yaml"
 _LENGTHS = (40, 220)  # characters of a sentence that is changed
 _NUMBER = re.compile(r"\b\d{1,4}\b")
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}(?: [A-Z][a-z]+)+")
@@ -79,10 +79,10 @@ def make_pairs(reading: Path, number: int, seed: int = 7) -> list[StatedPair]:
     return pairs
 
 
-def _statements(record: dict[str, object]) -> Iterator[tuple[str, str]]:
+def _statements(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Find the only sentence of a passage that has the answer."""
-    for answer in list(record["answers"])[:1]:  # type: ignore[call-overload]
-        sentences = [sentence for sentence in shown_sentences(str(record["text"])) if answer in sentence]
+    for answer in record["answers"][:1]:
+        sentences = [sentence for sentence in shown_sentences(record["text"]) if answer in sentence]
         if len(sentences) == 1 and _LENGTHS[0] <= len(sentences[0]) <= _LENGTHS[1] and sentences[0].endswith("."):
             yield answer, sentences[0]
 
