@@ -308,14 +308,16 @@ def _is_other_thing(statement: _Statement) -> bool:
         if others and number not in re.findall(r"\d+", said):
             return True
     for name, last in _NAME.findall(statement.question):
-        others = {first for first, same in _NAME.findall(said) if same == last and first.lower() not in FUNCTION_WORDS}
-        if others and not find_whole(name, said) and not any(other in statement.question for other in others):
+        firsts = [first for first, same in _NAME.findall(said) if same == last and first.lower() not in FUNCTION_WORDS]
+        if firsts and not find_whole(name, said) and not any(first in statement.question for first in firsts):
             return True
     match = _COMPOUND.search(statement.question)
-    kinds = re.findall(rf"\b([a-z]+) {match[2]}\b", said, re.IGNORECASE) if match else []
-    others = [kind.lower() for kind in kinds if kind.lower() not in PLAIN_WORDS | FUNCTION_WORDS]
-    if match and others and not any(match[1].lower() in other or other in match[1].lower() for other in others):
-        return not find_whole(match[1], said)
+    if match is not None:
+        # "The fax number of the pharmacy" for "the telephone number of the pharmacy".
+        kinds = {kind.lower() for kind in re.findall(rf"\b([a-z]+) {match[2]}\b", said, re.IGNORECASE)}
+        kinds -= PLAIN_WORDS | FUNCTION_WORDS
+        if kinds and not any(match[1] in kind or kind in match[1] for kind in kinds) and not find_whole(match[1], said):
+            return True
     asked, told = set(_words(statement.question)), set(_words(said))
     return any(len(pair & asked) == 1 and pair & told and not pair & asked & told for pair in _OPPOSITES)
 
