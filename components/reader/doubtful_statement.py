@@ -19,7 +19,8 @@ from prefrag.components.text.title_mentions import FUNCTION_WORDS
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 _CLAUSE_END = re.compile(
     r"[,;:](?!\d)|[()\u2013\u2014]|\s(?:but|while|whereas|although|though)\s"
-    r"|\s(?:and|or)\s(?=(?:it|he|she|they|this|the)\b)"
+    r"|\s(?:and|or)\s(?=(?:it|he|she|they|this|the|is|are|was|were|has|have|had|does|do|did)\b)"
+    r"|\s(?=(?:that|which|who) (?:is|are|was|were|has|have|had|does|do|did|will|can)\b)"
 )
 _DETERMINER = r"(?:the|an?|his|her|its|their|our|my|this|that|these|those)"
 _NEGATION = re.compile(
@@ -119,7 +120,7 @@ class _Statement:
 
     @cached_property
     def clauses(self) -> list[str]:
-        """The clauses of the sentence with the answer, with most of the question's words, and with "who" or "which"."""
+        """The clauses with the answer, with most of the question's words, and with "who" after the answer."""
         begin, end = len(self.before), len(self.sentence) - len(self.after)
         edges = [0, *(match.end() for match in _CLAUSE_END.finditer(self.sentence)), len(self.sentence)]
         spans = [(left, right) for left, right in pairwise(edges) if left < right]
@@ -128,7 +129,7 @@ class _Statement:
             for left, right in spans
             if (left <= begin < right or left < end <= right)
             or self.asks_most(self.sentence[left:right])
-            or re.match(r"\s*(?:who|which)\b", self.sentence[left:right])
+            or (left <= end + 2 and right > end and re.match(r"\s*(?:who|which)\b", self.sentence[left:right]))
         ]
 
     def matches(self, pattern: re.Pattern[str]) -> bool:

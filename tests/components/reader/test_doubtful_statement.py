@@ -156,6 +156,15 @@ def test_what_the_question_itself_denies_or_plans_is_no_doubt():
     assert doubt("What if the pump fails?", "If the pump fails, call the warden.", "call the warden") == ""
 
 
+def test_what_is_denied_in_another_clause_is_no_doubt():
+    question, answer = "Since when has the works in Brae made rope?", "1959"
+    told = "The works in Brae has made rope since 1959 and is the only one that has no second."
+    denied = "It was built in 1959 and has not made rope at the works."
+
+    assert doubt(question, told, answer) == ""
+    assert doubt(question, denied, answer) == "negation"
+
+
 def test_the_title_says_which_thing_a_sentence_is_about():
     question, text = "What is the pressure of the new press?", "The pressure is 9 bar."
     assert doubt(question, text, "9 bar", "Manual of the old press") == "other thing"
