@@ -27,11 +27,12 @@ _NEGATION = re.compile(
     r"\b(?:not(?! only)|never|cannot|neither|nor|nobody|nothing|none|no longer)\b|n['\u2019]t\b"
     r"|\b[Nn]o(?= [a-z]|[.,;]? ?$)"
 )
+_NOT_UNTIL = re.compile(r"\bnot [^,;]*\b(?:until|till)\b[^,;]*$")
 _MODAL = re.compile(
-    r"\b(?:would(?! (?:later|eventually|soon|go on)\b)|(?:could|must) have|might|should|may|going to)\b"
+    r"\b(?:would(?! (?:later|eventually|soon|go on)\b)|(?:could|must) have|might|should|may have|going to)\b"
     r"|\b(?:is|are|was|were|be) (?:\w+ly )?(?:supposed |due |meant )?to [a-z]"
 )
-_FUTURE = re.compile(r"\b(?:will|shall)\b|['\u2019]ll\b")
+_FUTURE = re.compile(r"\b(?:will|shall|may)\b|['\u2019]ll\b")
 _NOT_PAST = re.compile(r"\b(?:will|shall|do|does|is|are|can|must|should|going)\b", re.IGNORECASE)
 _HEARSAY = re.compile(
     r"\b(?:perhaps|maybe|possibly|probably|presumably|apparently|allegedly|reportedly|supposedly|seemingly|purportedly"
@@ -71,7 +72,7 @@ _ASKS_PRESENT = re.compile(
     r"\b(?:is|are|does|do|has|have)\b|^\W*(?:who|which \w+|what) (?!was\b)\w+(?<!s)s\b", re.IGNORECASE
 )
 _CONDITION = re.compile(
-    r"(?<!even )\b(?P<only>only )?(?:if|unless|provided that|in case|assuming|as long as)\b(?P<text>[^,;]*)",
+    r"(?<!even )\b(?P<only>only )?(?:if|unless|provided that|in case|assuming|as long as)\b(?P<text>[^,;()]*)",
     re.IGNORECASE,
 )
 _LIMIT = re.compile(r"\b(before|after|until|till|prior to|than)\s+(?:the )?$")
@@ -111,7 +112,7 @@ class _Statement:
     after: str  # and from its end
     following: str  # the next sentence
     named: str  # the title of the passage
-    others: frozenset[str]  # the stems of the passage's other sentences
+    others: str  # the passage's other sentences, one a line
 
     @cached_property
     def asked(self) -> frozenset[str]:
@@ -164,15 +165,18 @@ def find_doubt(question: str, title: str, text: str, begin: int, end: int) -> st
         return ""
     first, last = spans[number][0], max(spans[number][1], end)
     following = text[slice(*spans[number + 1])] if number + 1 < len(spans) else ""
-    others = [stems_of(text[left:right]) for place, (left, right) in enumerate(spans) if place != number]
-    statement = _Statement(
-        question, text[first:last], text[first:begin], text[end:last], following, title, frozenset().union(*others)
-    )
+    others = "\n".join(text[left:right] for place, (left, right) in enumerate(spans) if place != number)
+    statement = _Statement(question, text[first:last], text[first:begin], text[end:last], following, title, others)
     return next((name for name, is_so in _FORMS.items() if is_so(statement)), "")
 
 
 def _words(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(text)]
+
+
+def _is_denied(statement: _Statement) -> bool:
+    # "It was not finished until 1769" says when it was finished.
+    return statement.matches(_NEGATION) and not _NOT_UNTIL.search(statement.before)
 
 
 def _is_hearsay(statement: _Statement) -> bool:
@@ -200,7 +204,11 @@ def _is_unrealised(statement: _Statement) -> bool:
         is_wanted = match.start() < len(statement.before) < match.start() + len(clause)
         is_asked = statement.asks(" ".join(filter(None, match.groups()))) and statement.asks_most(clause)
         is_asked = is_asked or (is_wanted and statement.asks(match[1] or match[3] or match[4]))
-        if is_asked and not _REALISED.search(statement.sentence[: match.start()]):
+        # "He was overthrown in 1985, but in 1989 they were able to overthrow the government."
+        is_apart = statement.asks_most(_CLAUSE_END.split(statement.before)[-1]) and match.start() > len(
+            statement.before
+        )
+        if is_asked and not is_apart and not _REALISED.search(statement.sentence[: match.start()]):
             return True
     return False
 
@@ -231,7 +239,7 @@ def _is_conditional(statement: _Statement) -> bool:
 
 def _is_limit(statement: _Statement) -> bool:
     match = _LIMIT.search(statement.before)
-    if match is None or match[1] in statement.question.lower():
+    if match is None or match[1] in statement.question.lower() or _NOT_UNTIL.search(statement.before):
         return False
     ends = {"until": r"\b(?:clos|end|last|finish)", "till": r"\b(?:clos|end|last|finish)"}
     is_asked = ends.get(match[1], r"\b(?:least|most|over|under)\b" if match[1] == "than" else "$^")
@@ -296,8 +304,9 @@ def _is_other_role(statement: _Statement) -> bool:
 def _is_other_property(statement: _Statement) -> bool:
     """Check whether the property that is asked for stands in another sentence of the passage, but not in this one."""
     match = _PROPERTY.search(statement.question)
-    name = stem(match[1].lower()) if match else ""
-    return bool(name) and name in statement.others and name not in stems_of(f"{statement.named} {statement.sentence}")
+    if match is None or stem(match[1].lower()) in stems_of(f"{statement.named} {statement.sentence}"):
+        return False
+    return re.search(rf"^(?:The|Its) (?:[^\W_]+ )?{match[1]}\b", statement.others, re.MULTILINE) is not None
 
 
 def _is_other_thing(statement: _Statement) -> bool:
@@ -324,7 +333,7 @@ def _is_other_thing(statement: _Statement) -> bool:
 
 
 _FORMS: dict[str, Callable[[_Statement], bool]] = {
-    "negation": lambda statement: statement.matches(_NEGATION),
+    "negation": _is_denied,
     "unrealised": _is_unrealised,
     "hearsay": _is_hearsay,
     "exception": _is_excepted,

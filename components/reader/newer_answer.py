@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"\d+")
 # most _MARGIN below the best score.
 _SHARE, _LEAST, _MARGIN = 0.8, 0.5, 3.0
 # Two sentences are of one form if they share at least this part of the words around their answers.
-_SAME_FORM = 0.6
+_SAME_FORM = 0.45
 
 
 def find_newer_answer(

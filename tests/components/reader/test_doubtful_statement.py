@@ -152,6 +152,7 @@ def test_a_form_raises_a_doubt_and_its_twin_none(form, question, answer, text, t
 
 def test_what_the_question_itself_denies_or_plans_is_no_doubt():
     assert doubt("Who did not sign the lease?", "Hal Denn did not sign the lease.", "Hal Denn") == ""
+    assert doubt("When was the inn finished?", "The inn was not finished until 1769.", "1769") == ""
     assert doubt("When will the inn open?", "The inn will open on 2 May.", "2 May") == ""
     assert doubt("What if the pump fails?", "If the pump fails, call the warden.", "call the warden") == ""
 
