@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from prefrag.components.reader.question_form import identifies_by_another
 from prefrag.components.reader.span_features import stem, stems_of
 from prefrag.components.state.evidence import find_whole
 from prefrag.components.text.sentences import sentence_spans
@@ -317,7 +318,9 @@ def _is_other_thing(statement: _Statement) -> bool:
         others = [other for name, other in numbers if name == stem(noun.lower())]
         if others and number not in re.findall(r"\d+", said):
             return True
-    for name, last in _NAME.findall(statement.question):
+    # "When did Henry Grey's father die?" is answered by a text about George Grey.
+    names = [] if identifies_by_another(statement.question) else _NAME.findall(statement.question)
+    for name, last in names:
         firsts = [first for first, same in _NAME.findall(said) if same == last and first.lower() not in FUNCTION_WORDS]
         if firsts and not find_whole(name, said) and not any(first in statement.question for first in firsts):
             return True

@@ -166,6 +166,12 @@ def test_what_is_denied_in_another_clause_is_no_doubt():
     assert doubt(question, denied, answer) == "negation"
 
 
+def test_a_relative_has_another_first_name():
+    text = "George Voss (1454 to 1505) was the son of Edmund Voss."
+    assert doubt("When did Henry Voss's father die?", text, "1505", "George Voss") == ""
+    assert doubt("When did Henry Voss die?", text, "1505", "George Voss") == "other thing"
+
+
 def test_the_title_says_which_thing_a_sentence_is_about():
     question, text = "What is the pressure of the new press?", "The pressure is 9 bar."
     assert doubt(question, text, "9 bar", "Manual of the old press") == "other thing"
