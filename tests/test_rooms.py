@@ -39,14 +39,14 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
     "cli": 1_857,
-    "components": 13_851,
+    "components": 14_145,
     "evaluation": 6_089,
     "indexing": 2_486,
     "pipelines": 1_556,
     "prefrag": 2_944,
     "server": 4_170,
-    "training": 4_265,
-    "tests": 43_566,
+    "training": 4_294,
+    "tests": 43_820,
 }
 
 
