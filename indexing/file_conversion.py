@@ -18,7 +18,7 @@ from typing import Any
 from haystack import Document
 from haystack.dataclasses import ByteStream
 
-from prefrag.components.state.places import SECTIONS
+from prefrag.components.state.places import PAGES, SECTIONS
 from prefrag.components.text.counted import counted
 from prefrag.components.text.sentences import cut_text
 from prefrag.components.text.table_rows import TABLES, write_tables
@@ -175,6 +175,8 @@ class FileConverter:
             }
             if place is not None:
                 meta["line" if form == forms.CODE else "page_number"] = place
+                if form != forms.CODE and (starts := _page_starts(part, place)):
+                    meta[PAGES] = starts
             if sections.main is not None:
                 meta["heading"] = normalize_unicode(sections.main)
             if sections.begins and form != forms.CODE:
@@ -339,6 +341,13 @@ def _with_places(parts: list[str], form: str) -> Iterator[tuple[str, int | None]
         yield part.strip("\n") if form == forms.CODE else _plain(part), first if has_place else None
 
 
+def _page_starts(part: str, page: int) -> str:
+    """Write a line for each page that begins within a passage: where it begins, a blank, and its number."""
+    text = part.strip()
+    begins = [len(normalize_unicode(_plain(text[: end.start()]))) for end in re.finditer("\f", text)]
+    return "\n".join(f"{begin} {number}" for number, begin in enumerate(begins, start=page + 1))
+
+
 def _plain(text: str) -> str:
     """Reduce the white space in a text to single spaces and single line breaks."""
     return re.sub(r" ?\n\s*", "\n", re.sub(r"[^\S\n]+", " ", text)).strip()
@@ -369,6 +378,7 @@ _NOT_FOR_META = {
     "page_number",
     "heading",
     SECTIONS,
+    PAGES,
     "date",
     "line",
     "attachment",

@@ -24,8 +24,17 @@ _BRACKETS = re.compile(r"\[(\s{0,9}[ADW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[ADW]?\d{1,
 
 
 def references(result: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """List the documents that the model saw, each with its citation mark: ``1``, ``2``, ... or ``W1``, ... (web)."""
-    return [(document.get("mark", ""), document) for document in result.get("documents") or ()]
+    """List the documents that the model saw, each with its citation mark: ``1``, ``2``, ... or ``W1``, ... (web).
+
+    The page of a document is that of its first sentence in the evidence or, if it has none there, of its best sentence.
+    """
+    shown = {one["mark"]: _page(one) for one in reversed(result.get("evidence") or ())}
+    documents = [(document.get("mark", ""), document) for document in result.get("documents") or ()]
+    return [(mark, {**document, **shown.get(mark, {})}) for mark, document in documents]
+
+
+def _page(evidence: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: evidence[name] for name in ("page", "line") if name in evidence}
 
 
 def reference_text(mark: str, document: Mapping[str, Any]) -> str:
@@ -51,6 +60,9 @@ def evidence_texts(result: Mapping[str, Any]) -> list[str]:
         document = {**documents.get(one["mark"], {}), **one}
         title = "" if (key := (one["mark"], document.get("heading"))) in named else title_text(document)
         named.add(key)
+        # The list of documents names the page of the first sentence. A passage may go on over several pages.
+        if _page(one) != _page(documents.get(one["mark"], one)):
+            title = ", ".join(filter(None, (title, *(f"{name} {number}" for name, number in _page(one).items()))))
         texts.append(one_line(f"[{one['mark']}] {without_marks(': '.join(filter(None, (title, one['sentence']))))}"))
     return texts
 

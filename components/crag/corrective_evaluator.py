@@ -14,7 +14,7 @@ from prefrag.components.generators.model_call import ChatGenerator, ModelCall
 from prefrag.components.judge.judge import Relevance, ScoringJudge
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.observation import observe
-from prefrag.components.state.places import SECTIONS
+from prefrag.components.state.places import PAGES, SECTIONS
 from prefrag.components.state.state import WHOLE_TEXT, Action, State, Step, Verdict
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.sentences import split_strips
@@ -265,7 +265,7 @@ def _recompose(found: Sequence[Document], strips: Sequence[_Strip], kept: set[in
             content = "\n".join(text for text, _ in groupby(texts))
             # Keep the whole text: it identifies the passage in citations, no matter which of its strips are kept.
             # The sections' places hold only for the whole text.
-            meta = {**document.meta, WHOLE_TEXT: document.content, SECTIONS: ""}
+            meta = {**document.meta, WHOLE_TEXT: document.content, SECTIONS: "", PAGES: ""}
             recomposed.append(replace(document, content=content, meta=meta))
     return tuple(recomposed)
 

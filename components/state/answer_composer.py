@@ -12,7 +12,7 @@ from prefrag.components.block import check_choice
 from prefrag.components.both_ways import as_async
 from prefrag.components.state.citations import citation_marks, cite_plainly, known_marks, read_citations, without_codes
 from prefrag.components.state.evidence import find_evidence, find_sentence, find_whole
-from prefrag.components.state.places import heading_of, position_of, standing_of
+from prefrag.components.state.places import heading_of, place_of, position_of, standing_of
 from prefrag.components.state.state import Action, Evidence, Identity, Label, Search, State, Step, identity, sum_traffic
 from prefrag.components.text.addresses import safe_url
 from prefrag.components.text.controls import strip_all_controls
@@ -141,15 +141,14 @@ def _cut_off(state: State) -> list[str]:
     ]
 
 
-# The keys of the result for a passage's place in the user's files and for its date, each with the metadata field from
-# which the value is read. Haystack's converters and splitter write these fields.
-_PLACE = {"file": "file_path", "page": "page_number", "date": "date", "modified": "modified"} | {
-    name: name for name in ("line", "attachment", "mail", "date_in")
-}
+# The keys of the result for a passage's file and for its date, each with the metadata field from which the value is
+# read. Haystack's converters and splitter write these fields.
+_FILE = {"file": "file_path"} | {name: name for name in ("date", "modified", "attachment", "mail", "date_in")}
 
 
 def _document(document: Document, mark: str, sentence: dict[str, int] | None) -> dict[str, Any]:
     meta = document.meta
+    at = sentence["start"] if sentence else None
     return {
         "mark": mark,
         "id": document.id,
@@ -160,10 +159,11 @@ def _document(document: Document, mark: str, sentence: dict[str, int] | None) ->
         # An own retriever may score with numbers of numpy, which are not JSON.
         "score": None if document.score is None else float(document.score),
         "step": meta.get("step"),
-        "heading": heading_of(meta, sentence["start"] if sentence else None),
+        "heading": heading_of(meta, at),
         "position": position_of(meta),
         **({"standing": standing} if (standing := standing_of(meta)) else {}),
-        **{name: value for name, key in _PLACE.items() if isinstance(value := meta.get(key), str | int)},
+        **{name: value for name, key in _FILE.items() if isinstance(value := meta.get(key), str | int)},
+        **place_of(document, at),
         "sentence": sentence,
     }
 
@@ -178,12 +178,14 @@ def _sentence(state: State, document: Document, answer: str) -> dict[str, int] |
 def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) -> dict[str, Any]:
     document = evidence.document
     place = find_whole(answer.rstrip(". "), evidence.sentence)
+    at = (document.content or "").find(evidence.sentence)
     return {
         "mark": marks[identity(document)],
         "id": document.id,
         "title": str(document.meta.get("title") or ""),
         "source": document.meta.get("source") or "",
-        "heading": heading_of(document.meta, (document.content or "").find(evidence.sentence)),
+        "heading": heading_of(document.meta, at),
+        **place_of(document, max(at, 0)),
         "sentence": evidence.sentence,
         "answer": None if place is None else {"start": place.start(), "end": place.end()},
         "query": evidence.query,

@@ -13,17 +13,39 @@ from prefrag.components.text.sentences import cut_text
 SUPERSEDED, DRAFT, OLD = STANDINGS = ("superseded", "draft", "old")
 # Of a passage in several sections, metadata with a line for each: where it begins, a blank, and its headings.
 SECTIONS = "section_starts"
+# Of a passage on several pages or slides, metadata with a line for each: where it begins, a blank, and its number.
+PAGES = "page_starts"
 _MAX_CHARACTERS = 60
 
 
 def heading_of(meta: Mapping[str, Any], at: int | None = None) -> str | None:
     """Return the path of headings above a passage or, if it spans several sections, above the character at ``at``."""
-    heading, sections = meta.get("heading"), meta.get(SECTIONS)
-    for section in sections.split("\n") if at is not None and isinstance(sections, str) else ():
-        begin, blank, path = section.partition(" ")
-        if blank and begin.isdecimal() and int(begin[:9]) <= at:  # type: ignore[operator]
-            heading = path
+    heading = meta.get("heading") if at is None else _last_before(meta.get(SECTIONS), at, meta.get("heading"))
     return heading if isinstance(heading, str) and heading else None
+
+
+def place_of(document: Document, at: int | None = None) -> dict[str, str | int]:
+    """Return the `page` (or slide) and the `line` of code of the character at ``at``, by default of the beginning.
+
+    A place that the metadata does not tell is left out.
+    """
+    page, line = document.meta.get("page_number"), document.meta.get("line")
+    if at is not None and type(page) is int:
+        number = str(_last_before(document.meta.get(PAGES), at, page))
+        page = int(number[:9]) if number.isdecimal() else page
+    if at is not None and type(line) is int:
+        line += (document.content or "").count("\n", 0, at)
+    return {name: place for name, place in (("page", page), ("line", line)) if isinstance(place, str | int)}
+
+
+def _last_before(starts: object, at: int, otherwise: Any) -> Any:
+    """Find the last part of a passage that begins at or before ``at``; ``otherwise`` if no such part is listed."""
+    last = otherwise
+    for part in starts.split("\n") if isinstance(starts, str) else ():
+        begin, blank, name = part.partition(" ")
+        if blank and begin.isdecimal() and int(begin[:9]) <= at:
+            last = name
+    return last
 
 
 def standing_of(meta: Mapping[str, Any]) -> str | None:

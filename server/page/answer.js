@@ -110,14 +110,16 @@ function givenSentences(result) {
 }
 
 function evidenceItem(one, known, answer) {
-  const document = known.get(one.mark);
+  // A passage may lie in several sections and on several pages: each sentence has a place of its own.
+  const { heading, line, page } = { ...known.get(one.mark), ...one };
+  const document = known.get(one.mark) && { ...known.get(one.mark), heading, line, page };
   const [before, span, after] = splitAtSentence({ content: one.sentence, sentence: one.answer });
   return make("li", { class: `from-${kindOf(one.mark)}` },
     // Some answers, such as the title of the older of two films, are not in the sentence.
     make("blockquote", { class: "strange", dir: "auto" }, answer && !span && make("strong", {}, answer, ": "),
       before, span && make("strong", {}, span), after),
-    make("span", { class: "evidence-from" }, document ? chip(one.mark, known, one.sentence) : `[${one.mark}]`, " ",
-      document ? placeLine({ ...document, heading: "heading" in one ? one.heading : document.heading }, one.title) : strange("span", one.title)));
+    make("span", { class: "evidence-from" }, document ? chip(one.mark, new Map(known).set(one.mark, document), one.sentence) : `[${one.mark}]`, " ",
+      document ? placeLine(document, one.title) : strange("span", one.title)));
 }
 
 function guess(result) {

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from prefrag.components.state.places import place_of
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.file_forms import FORMS, PDF
 from prefrag.indexing.readers import html_files
@@ -245,6 +246,15 @@ def test_a_pdf_gives_its_title_and_the_page_where_each_passage_begins(converter:
     assert {passage.meta["title"] for passage in passages} == {"On Squares"}
     assert [passage.meta["page_number"] for passage in passages] == [1, 2, 3]
     assert "Page two begins." in str(passages[0].content)
+
+
+@needs_pdf
+def test_a_passage_of_several_pages_tells_where_each_begins(converter: FileConverter) -> None:
+    pages = ["The lock is old.", "", "It has a keeper.", "The number of the lock is 555."]
+    [passage] = converter.passages(Path("/paper.pdf"), make_pdf(pages))
+
+    pages_of = {word: place_of(passage, (passage.content or "").index(word)) for word in ("lock", "It", "555")}
+    assert pages_of == {"lock": {"page": 1}, "It": {"page": 3}, "555": {"page": 4}}
 
 
 @needs_pdf

@@ -170,6 +170,16 @@ class TestDocuments:
             assert [one[part][0]["heading"] for one in results] == ["Board", "Board > Press"]
         assert "Press" not in [one["sentence"] for one in results[1]["evidence"]]
 
+    def test_name_the_page_of_that_sentence_if_they_go_on_over_several(self):
+        text = "The chair is Ada Okafor. The press was sold to Tobias Greaves."
+        minutes = document("minutes", text, step=1, page_number=2, page_starts="24 3")
+
+        queries = ("Who is the chair?", "Who bought the press?")
+        results = [compose(state(observed_step(minutes, query=query))) for query in queries]
+
+        for part in ("documents", "evidence"):
+            assert [one[part][0]["page"] for one in results] == [2, 3]
+
     def test_hold_the_sentence_that_speaks_to_the_answer_that_cites_them_or_else_to_their_query(self):
         text = "The prize is old. Alpha won the prize in 1974."
         first, second = document("first", text, step=1), document("second", text, step=1)

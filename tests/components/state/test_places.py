@@ -5,7 +5,7 @@ from typing import Any
 
 from haystack import Document
 
-from prefrag.components.state.places import name_documents
+from prefrag.components.state.places import name_documents, place_of
 from tests.for_each import for_each
 
 
@@ -44,3 +44,19 @@ def test_passages_of_one_section_and_those_without_another_heading_than_the_titl
     top, plain = passage(heading="Manual", split_id=0, split_count=9), passage(split_id=8, split_count=9)
 
     assert places(one, two, top, plain) == ["Use, passage 4", "Use, passage 5", "passage 1", "passage 9"]
+
+
+@for_each("at, page", (None, 1), (0, 1), (14, 1), (15, 2), (30, 4), (99, 4))
+def test_the_page_of_a_sentence_is_the_last_that_begins_before_it(at: int | None, page: int):
+    assert place_of(passage(page_number=1, page_starts="15 2\n30 3\n30 4"), at) == {"page": page}
+
+
+@for_each("starts", 7, "", "x 2", "0 x", "5\n\n", f"0 {'9' * 5_000}x", ["0 2"])
+def test_pages_that_are_no_numbers_leave_the_page_of_the_passage(starts: Any):
+    assert place_of(passage(page_number=3, page_starts=starts), 9) == {"page": 3}
+
+
+def test_the_line_of_code_is_counted_from_the_beginning_of_its_passage():
+    code = Document(content="def a():\n    pass\n\nrate = 7", meta={"line": 12})
+
+    assert (place_of(code), place_of(code, code.content.index("rate"))) == ({"line": 12}, {"line": 15})
