@@ -164,7 +164,7 @@ class FileConverter:
         front_title = front_matter.get("title")
         name = path.name if form == forms.CODE or path.suffix.lower() not in FORMATS else path.stem
         title = normalize_unicode(_one_line(front_title if isinstance(front_title, str) else "") or own_title or name)
-        dated = find_date(front_matter, "" if form == forms.CODE else found[0][0], path.name)
+        dated = find_date(front_matter, "" if form == forms.CODE else found[0][0], path.name, title)
         for text, place, sections, part, rows in found:
             meta: dict[str, Any] = {
                 **{key: value for key, value in front_matter.items() if key not in _NOT_FOR_META},

@@ -3,12 +3,13 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from math import log
 from typing import Any
 
 from haystack import Document
 
-from prefrag.components.state.places import SECTIONS
+from prefrag.components.state.places import SECTIONS, standing_of
 from prefrag.components.state.state import Evidence, Identity, State, identity
 from prefrag.components.text.sentences import cut_text, sentence_spans, shown_sentences
 from prefrag.components.text.term_statistics import PLAIN_WORDS, sum_of_weights, words
@@ -60,8 +61,24 @@ def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]
     weights = _weights(held, asked)
     covers = [sum_of_weights(weights, own) for own in held]
     total = max(covers, default=0.0) or 1.0
-    scores = [own / total + _READ_WEIGHT * one.share for one, own in zip(sentences, covers, strict=True)]
-    return [sentences[place] for place in sorted(range(len(scores)), key=lambda one: -round(scores[one], 9))]
+    current = [standing_of(one.document.meta) is None for one in sentences]
+    # What the reader reads in a draft, or in an old document, does not put it before a current one.
+    scores = [
+        round(own / total + _READ_WEIGHT * one.share * is_current, 9)
+        for one, own, is_current in zip(sentences, covers, current, strict=True)
+    ]
+    ranked = sorted(range(len(scores)), key=lambda place: (-scores[place], not current[place]))
+    groups = groupby(ranked, key=lambda place: (scores[place], current[place]))
+    return [one for _, group in groups for one in _newest_first([sentences[place] for place in group])]
+
+
+def _newest_first(equal: Sequence[Evidence]) -> list[Evidence]:
+    """Put the newer of two sentences first. Sentences without a date keep their positions."""
+    dates = [str(one.document.meta.get("date") or "") for one in equal]
+    dated = [place for place, date in enumerate(dates) if date[:4].isdigit()]
+    newest = sorted(dated, key=dates.__getitem__, reverse=True)
+    order = dict(zip(dated, newest, strict=True))
+    return [equal[order.get(place, place)] for place in range(len(equal))]
 
 
 def _stems(text: str) -> set[str]:

@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any
 
 from prefrag.components.text.dates import find_dates
+from prefrag.components.text.sentences import ends_with_stop
 
 # The words that may stand between the beginning of a line and the date of the document. A date after other words, as in
 # "Valid until 3 May 2026", is about something else.
@@ -18,6 +19,18 @@ _DATED = re.compile(
     r"|(?:mon|diens|donners|frei|sams|sonn)tag),?\s|(?:minutes|protokoll|report|bericht)\b[^,]*,\s)?",
     re.IGNORECASE,
 )
+# What stands before and behind the date in a title, as in "Will of Ada, 3 May 2026" or "Rules (as of 3 May 2026)".
+_BEFORE = re.compile(
+    r"(?:^|,\s|[(\[]|\s[-\u2013\u2014]\s|\d\s(?:of|vom)\s|\b(?:as\s(?:of|at)|dated|stand"
+    r"|(?:version|edition|revision|fassung|ausgabe)(?:\s(?:of|vom))?)[:,]?\s(?:den\s)?)$",
+    re.IGNORECASE,
+)
+_BEHIND = re.compile(r"$|[,)\]]|\s[-\u2013\u2014]\s")
+# In a title that has one of these words, the date may be another day than that of the document.
+_ANOTHER_DAY = re.compile(
+    r"\b(?:next|n\u00e4chst\w+|until|till|bis|due|deadline|valid|g\u00fcltig|expir\w+|born|birth|geboren|your|ihre?)\b",
+    re.IGNORECASE,
+)
 _YEAR, _MONTH, _DAY = r"(?P<y>(?:19|20)\d\d)", r"(?P<m>\d\d)", r"(?P<d>\d\d)"
 # Above 12, it can only be a day: 03-04-2026 may mean 3 April or 4 March.
 _SURELY_DAY = r"(?P<d>1[3-9]|[23]\d)"
@@ -28,27 +41,33 @@ _IN_FILE_NAMES = (
     re.compile(rf"(?<!\d){_MONTH}[-_]{_SURELY_DAY}[-_]{_YEAR}(?!\d)"),
     re.compile(rf"(?<!\d){_YEAR}[-_]{_MONTH}(?![-_.]?\d|\s\d{{3}})"),
 )
+# A year alone in a file name. Beside other digits, as in "2010-11", it may be a part of a span or of a number.
+_YEAR_IN_NAME = re.compile(rf"(?<![^\W_])(?<!\d[-_.]){_YEAR}(?![^\W_]|[-_.]\d)")
 _EARLIEST = date(1900, 1, 1)
-_FIRST_LINES, _LONGEST = 12, 80
+_FIRST_LINES, _LONGEST, _LONGEST_TITLE = 12, 80, 120
 IN_DOCUMENT, IN_NAME = "document", "name"
 
 
-def find_date(meta: Mapping[str, Any], text: str, name: str) -> dict[str, str]:
+def find_date(meta: Mapping[str, Any], text: str, name: str, title: str = "") -> dict[str, str]:
     """Find the date when a document was written. Look first in the document, and then in its file name.
 
     Returns `date`, such as 2026-03-04, and `date_in`, which says where the date was found: `document` or `name`. The
-    date in a file name may have no day, as in 2026-03. Returns an empty dictionary if no date is found.
+    date in a file name may have no day, as in 2026-03, or no month. Returns an empty dictionary if no date is found.
     """
     stated = " ".join(str(meta.get("date") or "").split())
     lines = text[: _FIRST_LINES * _LONGEST].splitlines()[:_FIRST_LINES]
     for line in (stated, stated[:10], *map(str.strip, lines)):
         if len(line) <= _LONGEST and (found := _read_line(line)):
             return {"date": found, "date_in": IN_DOCUMENT}
+    for line in (title, next(filter(str.strip, lines), "")):
+        if found := _read_title(line.strip("#*_= \t")):
+            return {"date": found, "date_in": IN_DOCUMENT}
     for pattern in _IN_FILE_NAMES:
         for match in pattern.finditer(name):
             if found := _to_iso(match):
                 return {"date": found, "date_in": IN_NAME}
-    return {}
+    years = _YEAR_IN_NAME.findall(name)
+    return {"date": years[0], "date_in": IN_NAME} if len(years) == 1 and int(years[0]) <= date.today().year else {}
 
 
 def _read_line(line: str) -> str:
@@ -57,6 +76,17 @@ def _read_line(line: str) -> str:
         if is_alone and written.first == written.last and _EARLIEST <= written.first <= date.today():
             return written.first.isoformat()
     return ""
+
+
+def _read_title(line: str) -> str:
+    """Read the date in a title. A line with several dates, or that is a sentence, is not read."""
+    if len(line) > _LONGEST_TITLE or ends_with_stop(line) or line[:1].islower() or _ANOTHER_DAY.search(line):
+        return ""
+    written = [found for found in find_dates(line) if found.first == found.last]
+    if len(written) != 1 or not _EARLIEST <= written[0].first <= date.today():
+        return ""
+    before, behind = line[: written[0].begin], line[written[0].end :]
+    return written[0].first.isoformat() if _BEFORE.search(before) and _BEHIND.match(behind) else ""
 
 
 def _to_iso(match: re.Match[str]) -> str:

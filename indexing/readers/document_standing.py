@@ -12,13 +12,13 @@ from typing import Any
 
 from prefrag.components.state.places import DRAFT, OLD, SUPERSEDED
 
-_OLD = ("old", "obsolete", "outdated", "archived", "deprecated")
+_OLD = ("old", "older", "obsolete", "outdated", "archived", "deprecated")
 _STANDING_OF_WORD = {"superseded": SUPERSEDED, "draft": DRAFT, **dict.fromkeys(_OLD, OLD)}
 _FOLDERS = {**_STANDING_OF_WORD, "drafts": DRAFT, "archive": OLD}
 _WORD = f"(?P<word>{'|'.join(_STANDING_OF_WORD)})"
 _CAPITALS = f"(?P<word>{'|'.join(_STANDING_OF_WORD).upper()})"
-# Matches the version after the word, as in "draft 2" and "draft-v0.3".
-_VERSION = r"(?:[-_. ]?v?\d{1,2}(?:\.\d{1,3})?)?"
+# Matches the version after the word, as in "draft 2" and "draft-v0.3", or the year, as in "older 2009".
+_VERSION = r"(?:[-_. ]?(?:v?\d{1,2}(?:\.\d{1,3})?|(?:19|20)\d\d))?"
 _BRACKETS = re.compile(rf"[(\[]{_WORD}{_VERSION}(?:[,;:][^)\]]*|\sby\s[^)\]]+)?[)\]]", re.IGNORECASE)
 _AT_START = re.compile(rf"[\W_]*{_CAPITALS}{_VERSION}(?:\W*$|\s*[-\u2013\u2014:,;_](?=.*[a-z])|\sby\s)")
 # Matches "Draft, not agreed" and "draft - budget". "old" is left out, because many ordinary sentences begin with it.
@@ -29,6 +29,8 @@ _LABEL = re.compile(
 # A name that ends in "a year old" does not say that the document is out of date.
 _AGES = "".join(f"(?<!{unit})(?<!{unit}s)" for unit in ("year", "month", "week", "day"))
 _AT_END = re.compile(rf"{_AGES}[-_.]\s*{_WORD}{_VERSION}$", re.IGNORECASE)
+# In a name that is not all in capitals, a word in capitals is a label wherever it stands: "lease DRAFT 2 of May".
+_LABEL_IN_NAME = re.compile(rf"(?=.*[a-z])(?:.*[\W_])?{_CAPITALS}(?![^\W_])")
 _STATUS = re.compile(rf"\W*(?:document\s)?status\s*[:=|]\W*{_WORD}\b", re.IGNORECASE)
 _SENTENCES = (
     re.compile(r"\W*(?P<word>superseded)\sby\s[^,.]{1,60}\.?", re.IGNORECASE),
@@ -62,7 +64,11 @@ def find_standing(meta: Mapping[str, Any], text: str, title: str, name: str, fol
     # A folder may also be called `_old_`, so only letters and digits are compared.
     plain = (re.sub(r"[\W_]+", "", each).casefold() for each in folders)
     above = next((_FOLDERS[each] for each in plain if each in _FOLDERS), None)
-    return _first_standing(_TITLES, title) or _first_standing((*_TITLES, _AT_END.search), stem) or above
+    return (
+        _first_standing(_TITLES, title)
+        or _first_standing((*_TITLES, _AT_END.search, _LABEL_IN_NAME.match), stem)
+        or above
+    )
 
 
 def find_heading_standing(heading: str | None) -> str | None:

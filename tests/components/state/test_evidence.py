@@ -43,6 +43,15 @@ def test_the_three_sentences_nearest_to_the_question_are_first_then_the_answers_
     ]
 
 
+def test_of_equally_near_sentences_a_current_one_comes_before_a_draft_and_a_newer_one_before_an_older():
+    rents = [("1,020", {"standing": "draft"}), ("940", {"date": "2025"}), ("900", {}), ("980", {"date": "2026-01-02"})]
+    leases = [Document(content=f"The rent is {rent} pounds.", meta={"title": "Lease", **meta}) for rent, meta in rents]
+    drafted = (leases[0], str(leases[0].content))
+    run = replace(state(search("rent", *leases), read(drafted)), question="What is the rent?")
+
+    assert [one.sentence.split()[3] for one in find_evidence(run)] == ["980", "900", "940", "1,020"]
+
+
 def test_a_sentence_with_an_answer_comes_before_one_with_as_many_words_a_heading_is_none_and_five_are_most():
     text = "Petrel lamp\nLighting\nThe lamps shone.\nA lamp burnt oil.\nOn lighting a lamp."
     lit = Document(content=text, meta={"title": "Petrel lamp", "heading": "Use > Lighting"})

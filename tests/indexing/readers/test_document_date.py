@@ -62,6 +62,43 @@ def test_another_line_with_a_date_does_not(line: str):
 
 
 @for_each(
+    "title",
+    *("Minutes of the yard committee of Eskdale, Halden and Norwick, 6 November 2023", "Rules as of 6 November 2023"),
+    *(
+        "Rules of the club (version of 6 November 2023)",
+        "2023-11-06 - weekly report",
+        "Protocol no. 17 of 6 Nov 2023, board",
+    ),
+    *("Last will of Ada Lund, 6 November 2023", "Satzung (Stand 06.11.2023)", "Protokoll Nr. 4 vom 6. November 2023"),
+    *(
+        "Letter from the bakery, Eskdale, 6 November 2023",
+        "# Report \u2013 6 November 2023",
+        "Budget, dated 2023-11-06",
+    ),
+)
+def test_a_title_may_have_it_behind_other_words(title: str):
+    dated = {"date": "2023-11-06", "date_in": "document"}
+
+    assert find_date({}, f"\n{title}\n\nText.", "2020-01-01.txt") == dated
+    assert find_date({}, "Text of 2 May 2019", "a.pdf", title) == dated
+
+
+@for_each(
+    "title",
+    *("Rules until 6 November 2023", "Next meeting, 6 November 2023", "Ada Lund, 3 May 1960 - 6 November 2023"),
+    *("The yard burnt down, 6 November 2023.", "Reply to your letter, 6 November 2023", "Rules from 6 November 2023"),
+    *(
+        "The treaty of 6 November 2023",
+        "Plan, 6 November 2098",
+        "Minutes, November 2023",
+        "the day after, 6 November 2023",
+    ),
+)
+def test_a_title_with_the_date_of_something_else_does_not_date_it(title: str):
+    assert find_date({}, f"{title}\nText.", "a.txt") == {}
+
+
+@for_each(
     "name, date",
     ("Budget 2010-11.csv", None),
     ("season_2011-12.txt", None),
@@ -78,6 +115,14 @@ def test_another_line_with_a_date_does_not(line: str):
     ("IMG_20220131.jpg.txt", "2022-01-31"),
     ("plan 2098-01-02.txt", None),
     ("plan 2098-03.txt", None),
+    ("price-list-2025.csv", "2025"),
+    ("mooring fees 2024.txt", "2024"),
+    ("2019_plan.txt", "2019"),
+    ("2019 and 2020.txt", None),
+    ("plan 2098.txt", None),
+    ("model x2019.txt", None),
+    ("2019-7 plan.txt", None),
+    ("v2019.1 notes.txt", None),
 )
 def test_a_name_dates_it_only_if_its_digits_are_one_date(name: str, date: str | None):
     assert find_date({}, "", name).get("date") == date
