@@ -29,6 +29,7 @@ from prefrag.indexing.passage_splitting import split_into_passages
 from prefrag.indexing.readers.code_files import mark_code, split_code
 from prefrag.indexing.readers.document_date import find_date
 from prefrag.indexing.readers.document_standing import find_heading_standing, find_standing
+from prefrag.indexing.readers.document_title import is_title
 from prefrag.indexing.readers.epub_files import read_epub
 from prefrag.indexing.readers.headings import Outline, find_sections, rows_of_parts
 from prefrag.indexing.readers.html_files import declared_charset, html_title, is_nested_deeply, mark_page, without_tags
@@ -142,6 +143,8 @@ class FileConverter:
         page = text
         text, headings = outline.read(marked)
         self.loss = self.loss or outline.loss
+        if form in _BYTE_READERS and not is_title(own_title, text, path.stem):
+            own_title = ""
         if headings and form in (forms.MARKDOWN, forms.DOCX, forms.ODT, forms.RST):
             own_title = own_title or headings[0].words
         parts = _split(text, form)

@@ -25,6 +25,16 @@ _ABBREVIATION = re.compile(
     r"(?:\b[A-Z]|\b(?:Dr|Mr|Mrs|Ms|Prof|St|Sr|Jr|Gen|Col|Capt|Lt|Sgt|Rev|Hon|vs|etc|No|Nr|Fig|Vol|pp?|ca?|cf|al"
     r"|e\.g|i\.e|z\.B|d\.h|bzw|M|Mme|approx|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec))\.$"
 )
+# A number before a full stop may be an ordinal, as in "am 3. Juni" or "im 19. Jahrhundert": if a month follows, or if a
+# German article or preposition stands before it. A letter may be one of several with full stops, as in "z. B.".
+_ORDINAL = re.compile(r"\b\d{1,3}\.$")
+_BEFORE_ORDINAL = re.compile(r"\b(?:im|vom|zum|zur|beim|der|dem|den|des|das|(?<!I )am)\s\d{1,3}\.$")
+_MONTH = re.compile(
+    r"(?:Januar|Februar|M\u00e4rz|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|(?:Okt|Dez)\.)"
+    r"(?:\s(?:\d{4}\b|[a-z])|[,.;:)]|$)"
+)
+_LETTER = re.compile(r"\b[a-z]\.$")
+_LETTER_FOLLOWS = re.compile(r"[A-Za-z]\.")
 _MAX_SHOWN = 400  # characters of a sentence
 # The number of texts whose sentences are cached. While a question is answered, a passage is split several times.
 _CACHED_TEXTS = 256
@@ -50,10 +60,19 @@ def sentence_ends(text: str) -> Iterator[tuple[int, int, str]]:
         end = match.end("stop")
         if match["stop"] is not None and not _BLANK_LINE.search(match[0]):
             before = text[max(0, match.start() - 10) : end]
-            if text[match.end() : match.end() + 1].islower() or _ABBREVIATION.search(before):
+            if text[match.end() : match.end() + 1].islower() or _goes_on(before, text[match.end() : match.end() + 20]):
                 continue
         end = max(end, match.end("wide"), match.start())
         yield end, match.end(), "paragraph" if match["blank"] else "line" if end == match.start() else "sentence"
+
+
+def _goes_on(before: str, following: str) -> bool:
+    """Check whether a full stop belongs to an abbreviation or to an ordinal, and does not end the sentence."""
+    if _ABBREVIATION.search(before) or _BEFORE_ORDINAL.search(before):
+        return True
+    if _LETTER.search(before):
+        return _LETTER_FOLLOWS.match(following) is not None
+    return _ORDINAL.search(before) is not None and _MONTH.match(following) is not None
 
 
 def ends_with_stop(text: str) -> bool:

@@ -9,11 +9,12 @@ writes the mark at the beginning of the heading's line.
 import html
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from prefrag.components.text.sentences import cut_text
+from prefrag.components.text.sentences import cut_text, ends_with_stop
 from prefrag.components.text.table_rows import Table
 from prefrag.indexing.readers.wrapped_lines import unwrap_lines
 
@@ -30,6 +31,10 @@ _MOST_READ = 2_000  # only so many characters of a heading are read
 _MOST_CHARACTERS = 120  # longer headings are cut to this length
 # The maximum level, as in Word. If a file claimed thousands of levels, each passage would get as many headings.
 _MOST_LEVELS = 9
+# Letters are large if they are this many times as high as those of the text. At most this share of the text is large.
+_LARGER, _MOST_LARGE = 1.15, 0.2
+_MOST_WORDS = 15
+_HAS_WORD = re.compile(r"[^\W\d_]{2}")
 
 
 class Heading(NamedTuple):
@@ -156,6 +161,33 @@ def rows_of_parts(parts: Sequence[str], rows: Sequence[tuple[int, Table, int]]) 
         found.append([(table, number) for _, table, number in inside])
         begin = end
     return found
+
+
+def mark_large_lines(pages: Sequence[list[str]], sizes: Sequence[Sequence[float]], outline: Outline) -> None:
+    """Mark the lines whose letters are larger than those of the text, and set each apart as a paragraph.
+
+    :param pages: The lines of each page. They are changed in place.
+    :param sizes: The height of the letters of each line, in points; empty for a page without measures.
+    """
+    characters = Counter[float]()
+    for lines, heights in zip(pages, sizes, strict=True):
+        for line, height in zip(lines, heights, strict=False):
+            characters[round(height * 2) / 2] += len(line.strip())
+    body = max(characters, key=lambda size: (characters[size], -size), default=0.0)
+    larger = sorted((size for size in characters if size >= _LARGER * body), reverse=True)
+    # Slides, and texts that change their size, have no headings that the size could tell.
+    if not body or sum(characters[size] for size in larger) > _MOST_LARGE * characters.total():
+        return
+    for lines, heights in zip(pages, sizes, strict=True):
+        grades = [round(height * 2) / 2 for height in heights[: len(lines)]]
+        for size, group in groupby(range(len(grades)), key=lambda place: lines[place].strip() and grades[place]):
+            places = list(group)
+            words = " ".join(lines[place].strip() for place in places)
+            is_short = len(words.split(maxsplit=_MOST_WORDS)) <= _MOST_WORDS and len(words) <= _MOST_CHARACTERS
+            if size in larger and is_short and _HAS_WORD.search(words) and not ends_with_stop(words):
+                lines[places[0]] = f"\n{outline.mark(1 + larger.index(size), words)}{words}\n"
+                for place in places[1:]:
+                    lines[place] = ""
 
 
 class Sections(NamedTuple):

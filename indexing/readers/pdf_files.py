@@ -1,9 +1,11 @@
 """Read PDF files with PDFium: the text of each page, and its bookmarks, which serve as headings."""
 
 import re
+from itertools import pairwise
 from typing import Any
 
-from prefrag.indexing.readers.headings import Outline
+from prefrag.indexing.readers.headings import Outline, mark_large_lines
+from prefrag.indexing.readers.running_lines import take_out_running_lines
 from prefrag.indexing.readers.wrapped_lines import unwrap_lines
 from prefrag.indexing.report import CannotRead
 
@@ -17,7 +19,8 @@ _PARTED = re.compile("[\ufffe\x02]\\s*")
 _UNKNOWN = re.compile("[\ufffd\ue000-\uf8ff\x00-\x08\x0e-\x1f]")
 _MOST_UNKNOWN = 0.2
 _PAGES_NAMED = 5
-_NO_TITLES = ("untitled", "title")
+# The last line of a page is full if it has more than this share of the characters of the longest.
+_FULL = 0.6
 # `ocrmypdf` reads the text in pictures. With `--force-ocr`, it also reads pages that already have text.
 _OCR = "`ocrmypdf {}IN.pdf OUT.pdf` makes a PDF with text"
 
@@ -38,33 +41,59 @@ def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
         raise CannotRead(f"it cannot be read as a PDF ({str(error).rstrip('.')}); it may be damaged") from error
     try:
         marks = _bookmarks(document)
-        pages, scans, room = [], [], _MOST_TEXT
+        pages, sizes, scans, room = list[list[str]](), list[list[float]](), list[str](), _MOST_TEXT
         for number in range(len(document)):
-            text, is_scan = _read_page(document, number)
-            pages.append(text)
+            lines, heights, is_scan = _read_page(document, number, with_sizes=not marks)
+            pages.append(lines)
+            sizes.append(heights)
             scans += [str(number + 1)] * is_scan
-            if (room := room - len(text)) < 0:
+            if (room := room - sum(map(len, lines))) < 0:
                 raise CannotRead(f"it has over {_MOST_TEXT // 10**6} million characters: split it into smaller files")
         title = " ".join(document.get_metadata_dict().get("Title", "").split()).removeprefix("Microsoft Word - ")
     finally:
         document.close()
-    _check_loss("".join(pages), scans, outline)
-    marked = [_mark(text, marks.get(number, []), outline) for number, text in enumerate(pages)]
-    return "" if title.lower() in _NO_TITLES else title, "\f".join(marked)
+    take_out_running_lines(pages)
+    if not marks:
+        mark_large_lines(pages, sizes, outline)
+    texts = [_join(lines, following) for lines, following in pairwise([*pages, []])]
+    _check_loss("".join(texts), scans, outline)
+    marked = [_mark(text, marks.get(number, []), outline) for number, text in enumerate(texts)]
+    return title, "\f".join(marked)
 
 
-def _read_page(document: Any, number: int) -> tuple[str, bool]:
-    """Read the text of a page, and find out whether it shows only pictures."""
+def _read_page(document: Any, number: int, with_sizes: bool) -> tuple[list[str], list[float], bool]:
+    """Read the lines of a page and the heights of their first letters. Find out whether it shows only pictures."""
     from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
 
     page = document[number]
     part = page.get_textpage()
     try:
-        text = _PARTED.sub("", part.get_text_range().replace("\r\n", "\n")).replace("\f", " ")
-        return unwrap_lines(text, _MOST_WIDTH), not text.strip() and any(page.get_objects(filter=(FPDF_PAGEOBJ_IMAGE,)))
+        text = part.get_text_range()
+        lines = text.replace("\f", " ").replace("\r\n", "\n").split("\n")
+        sizes = _sizes(part, text.split("\r\n")) if with_sizes and len(text) == part.count_chars() else []
+        return lines, sizes, not text.strip() and any(page.get_objects(filter=(FPDF_PAGEOBJ_IMAGE,)))
     finally:
         part.close()
         page.close()
+
+
+def _join(lines: list[str], following: list[str]) -> str:
+    """Join the lines of a page. A short last line ends a paragraph, unless the next page begins with a small letter."""
+    filled = [line for line in lines if line.strip()] or [""]
+    next_line = next((line.strip() for line in following if line.strip()), "")
+    goes_on = len(filled[-1]) > _FULL * max(map(len, filled)) or next_line[:1].islower()
+    return unwrap_lines(_PARTED.sub("", "\n".join(lines)), _MOST_WIDTH).strip() + ("" if goes_on else "\n\n")
+
+
+def _sizes(part: Any, lines: list[str]) -> list[float]:
+    """Measure the height of the first letter of each line, in points; 0 for a line without letters."""
+    sizes, start = [], 0
+    for line in lines:
+        first = start + len(line) - len(line.lstrip())
+        _, bottom, _, top = part.get_charbox(first, loose=True) if line.strip() else (0, 0, 0, 0)
+        sizes.append(top - bottom)
+        start += len(line) + len("\r\n")
+    return sizes
 
 
 def _bookmarks(document: Any) -> dict[int, list[tuple[int, str]]]:

@@ -241,9 +241,9 @@ def test_a_table_gives_passages_of_whole_rows(converter: FileConverter) -> None:
 @needs_pdf
 def test_a_pdf_gives_its_title_and_the_page_where_each_passage_begins(converter: FileConverter) -> None:
     pages = [f"Page {name} begins. " + "This page says a thing. " * 25 for name in ("one", "two", "three")]
-    passages = converter.passages(Path("/paper.pdf"), make_pdf(pages, title="On Squares"))
+    passages = converter.passages(Path("/paper.pdf"), make_pdf(pages, title="On Pages"))
 
-    assert {passage.meta["title"] for passage in passages} == {"On Squares"}
+    assert {passage.meta["title"] for passage in passages} == {"On Pages"}
     assert [passage.meta["page_number"] for passage in passages] == [1, 2, 3]
     assert "Page two begins." in str(passages[0].content)
 

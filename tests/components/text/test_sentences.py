@@ -37,6 +37,19 @@ PIECES = [
         "A heading\nThe pump runs for ten\nminutes a day. Then it\nrests.\n- a point:\nso\nAnother point",
         ["A heading", "The pump runs for ten\nminutes a day.", "Then it\nrests.", "- a point:", "so", "Another point"],
     ),
+    (
+        "Es ist am 3. Juni um 14 Uhr. Dr. Falk gibt z. B. den Schl\u00fcssel Nr. 7. Das Haus ist aus dem 19. Jahrhundert.",
+        [
+            "Es ist am 3. Juni um 14 Uhr.",
+            "Dr. Falk gibt z. B. den Schl\u00fcssel Nr. 7.",
+            "Das Haus ist aus dem 19. Jahrhundert.",
+        ],
+    ),
+    (
+        "I am 7. He is in flat 3. Plan b. Then 5. May came.",
+        ["I am 7.", "He is in flat 3.", "Plan b.", "Then 5.", "May came."],
+    ),
+    ("Es waren 12. Danach kam 4. Junikäfer.", ["Es waren 12.", "Danach kam 4.", "Junikäfer."]),
     ("flat: 3; rent: 540\nflat: 4; rent: 610", ["flat: 3; rent: 540", "flat: 4; rent: 610"]),
     ("", []),
     ("\n\n \n", []),

@@ -7,7 +7,14 @@ from collections.abc import Callable
 
 import pytest
 
-from prefrag.indexing.readers.headings import Heading, Outline, find_sections, mark_html, mark_markdown
+from prefrag.indexing.readers.headings import (
+    Heading,
+    Outline,
+    find_sections,
+    mark_html,
+    mark_large_lines,
+    mark_markdown,
+)
 from tests.for_each import for_each
 
 pytest.importorskip("markdown_it")
@@ -143,3 +150,27 @@ def test_a_hostile_file_is_marked_soon(mark: Callable[[str, Outline], str], text
     find_sections([plain[start : start + 1_000] for start in range(0, len(plain), 1_000)], headings)
 
     assert time.process_time() - before < 5
+
+
+def test_larger_lines_are_headings_and_stand_apart():
+    outline, body = Outline(), ["The fee was raised by four per cent in May."] * 8
+    pages = [
+        ["Port of", "Sandmere", "9 October 2023", "Fees", *body],
+        ["A sentence ends here.", *body, "Berths", *body],
+    ]
+    sizes = [[20.0, 20.2, 10.0, 14.0, *[10.0] * 8], [14.0, *[10.1] * 8, 13.9, *[10.1] * 8]]
+
+    mark_large_lines(pages, sizes, outline)
+    text, found = outline.read("\n".join(line for page in pages for line in page))
+
+    assert [(one.level, one.words) for one in found] == [(1, "Port of Sandmere"), (2, "Fees"), (2, "Berths")]
+    assert "9 October 2023\n\nFees\n\nThe fee" in text
+
+
+@for_each("sizes", [], [10.0, 10.0], [20.0, 10.0], [0.0, 0.0])
+def test_without_sizes_and_in_a_text_that_is_large_half_the_way_no_line_is_a_heading(sizes: list[float]):
+    lines, outline = ["Port of Sandmere", "The fee was raised."], Outline()
+
+    mark_large_lines([lines], [sizes], outline)
+
+    assert lines == ["Port of Sandmere", "The fee was raised."]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from prefrag.components.text.sentences import shown_sentences
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.report import CannotRead
 from tests.indexing.pdfs import make_composite_pdf, make_encrypted_pdf, make_pdf
@@ -55,3 +56,22 @@ def test_pages_that_are_pictures_are_named_and_the_others_read():
 def test_what_cannot_be_read_is_refused_with_the_reason(data: bytes, reason: str):
     with pytest.raises(CannotRead, match=reason):
         FileConverter().passages(Path("/a.pdf"), data)
+
+
+def test_a_header_and_a_page_number_do_not_fall_into_the_sentence_that_crosses_the_page():
+    texts = ("The keeper is paid by the", "county of Eskdale since 2019.", "The auditor was Signe Holm.")
+    pages = [f"Port of Sandmere - Annual report\nPage {n} of 3\n{text}" for n, text in enumerate(texts, start=1)]
+
+    [passage] = FileConverter().passages(Path("/report.pdf"), make_pdf(pages))
+
+    assert shown_sentences(passage.content or "") == [
+        "Port of Sandmere - Annual report",
+        "The keeper is paid by the county of Eskdale since 2019.",
+        "The auditor was Signe Holm.",
+    ]
+
+
+def test_a_path_in_its_metadata_is_no_title_and_the_name_of_the_file_is_shown():
+    [passage] = FileConverter().passages(Path("/Berth plan.pdf"), make_pdf(["The berths."], title="/tmp/berths"))
+
+    assert passage.meta["title"] == "Berth plan"

@@ -1,0 +1,32 @@
+"""Decide by form whether the title in a file's metadata is one. Programs write paths, file names and defaults there."""
+
+import re
+
+_PATH = re.compile(r"[A-Za-z]:[\\/]|[\\/]{1,2}\w|\w+://")
+_FILE_NAME = re.compile(r".*\w\.[a-z]{1,4}\d?", re.IGNORECASE)
+# A default such as "(anonymous)", or a word with a number, such as "Layout 1".
+_BRACKETED = re.compile(r"[(\[<].*[)\]>]")
+_WORD = re.compile(r"\w{3,}")
+# Defaults whose words may stand in the text.
+_DEFAULTS = ("untitled", "title", "document", "presentation", "powerpoint presentation")
+
+
+def is_title(title: str, text: str, name: str) -> bool:
+    """Check whether a title names its document.
+
+    :param title: The title from the metadata.
+    :param text: The text of the document.
+    :param name: The name of the file, without its ending.
+    :returns: Whether the title has a word in common with the text or the name, and is no path, file name or default.
+    """
+    plain = title.strip()
+    if _PATH.match(plain) or _FILE_NAME.fullmatch(plain) or _BRACKETED.fullmatch(plain):
+        return False
+    # Their first letters, because the text may have another form of a word. "Document1" is a word of a program.
+    words = [word if word[-1].isdecimal() else word[:5].rstrip("s") for word in _WORD.findall(plain.lower())]
+    words = [word for word in words if not word.isdecimal()]
+    if plain.lower() in _DEFAULTS:
+        return False
+    # A title in a script without blanks, or of short words, cannot be compared.
+    there = f"{name} {text}".lower()
+    return not words or any(word in there for word in words)

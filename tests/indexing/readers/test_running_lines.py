@@ -1,0 +1,59 @@
+"""Running headers, footers and page numbers leave the text."""
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.indexing.readers.running_lines import take_out_running_lines
+from tests.for_each import for_each
+
+TEXTS = ("The keeper is paid by the", "county of Eskdale.", "All fees were raised.", "The auditor was Signe Holm.")
+
+
+def without(pages: Sequence[Sequence[str]]) -> list[list[str]]:
+    lines = [list(page) for page in pages]
+    take_out_running_lines(lines)
+    return [[line.strip() for line in page if line.strip()] for page in lines]
+
+
+@for_each(
+    "header, footer",
+    ("Port of Sandmere", "Page {} of 4"),
+    ("Port of Sandmere - {}", "- {} -"),
+    ("{}", "Annual report 2025"),
+)
+def test_repeated_first_and_last_lines_leave_and_a_header_stays_on_the_first_page(header: str, footer: str):
+    pages = [(header.format(n), text, footer.format(n)) for n, text in enumerate(TEXTS, start=9)]
+
+    first, *middle, last = without(pages)
+
+    assert first == ([TEXTS[0]] if "{}" in header else [header, TEXTS[0]])
+    assert middle == [[TEXTS[1]], [TEXTS[2]]]
+    assert last == ([TEXTS[3]] if "{}" in footer else [TEXTS[3], footer])
+
+
+def test_a_footer_with_words_stands_once_below_the_last_page():
+    pages = [(text, "IBAN DE02 1203 0000 0000 2020 51, bank of Eskdale") for text in TEXTS]
+
+    assert without(pages) == [[text] for text in TEXTS[:3]] + [list(pages[3])]
+
+
+@for_each(
+    "pages",
+    [("Usage", "a"), ("b",), ("c",), ("d",), ("e",), ("f",), ("g",), ("Usage", "h"), ("i",), ("Usage", "j")],
+    [("Item 1 costs 7 pounds", "a"), ("Item 2 costs 9 pounds", "b"), ("Item 4 costs 3 pounds", "c")],
+    [("a", "Rope", "b"), ("c", "Rope", "d"), ("e", "Rope", "f"), ("g", "Rope", "h")],
+    [("Rope", "a")],
+    [(), ()],
+)
+def test_lines_that_repeat_seldom_or_within_the_text_stay(pages: Sequence[Sequence[str]]):
+    assert without(pages) == [list(page) for page in pages]
+
+
+@given(st.lists(st.lists(st.sampled_from(["", "a", "b 1", "b 2", "c"]) | st.text(max_size=9), max_size=9), max_size=9))
+def test_only_repeated_lines_leave_any_pages(pages: list[list[str]]):
+    lines = [line.strip() for page in pages for line in page]
+    alone = {line for line in lines if line and not any(sign.isdigit() for sign in line) and lines.count(line) == 1}
+
+    assert alone <= {line for page in without(pages) for line in page}
