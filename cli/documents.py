@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from prefrag.pipelines.runners.runner import Runner
 
 _MOST_NAMED = 5
-_MOST_KINDS = 10
 
 IndexOption = Annotated[
     str | None,
@@ -303,14 +302,11 @@ def _print_report(report: IndexReport, index: str) -> None:
         f"{report.unchanged:,} unchanged, {report.deleted:,} deleted; {counted(report.files, 'file')} read, "
         f"{len(report.skipped) - named:,} skipped, {report.seconds:.1f} s."
     )
-    if others := report.other_kinds:
-        from prefrag.indexing.discovery import why_left_out
+    if report.other_kinds:
+        from prefrag.indexing.discovery import describe_kinds
 
-        typer.echo(f"{counted(others.total(), 'file')} of other kinds left out:")
-        for suffix, files in others.most_common(_MOST_KINDS):
-            typer.echo("  " + one_line(f"{files:,} {suffix or 'without a suffix'}: {why_left_out(suffix)}"))
-        if len(others) > _MOST_KINDS:
-            typer.echo(f"  {counted(len(others) - _MOST_KINDS, 'other kind')}")
+        head, *kinds = describe_kinds(report.other_kinds)
+        typer.echo("\n  ".join([f"{head}:", *kinds]))
     if sentence := report.describe_links():
         typer.echo(sentence)
     if gone := report.vanished:

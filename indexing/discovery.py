@@ -4,10 +4,13 @@ import json
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from prefrag.components.text.counted import counted
+from prefrag.components.text.one_line import one_line
 from prefrag.indexing.file_forms import COMPRESSED, FORMATS, form_of
 from prefrag.indexing.readers.text_decoding import BEGINNING_BYTES, looks_like_text
 from prefrag.indexing.report import IndexReport, Skipped
@@ -33,6 +36,7 @@ _REASONS = {
         "save the mails as .eml or .mbox": ".msg .pst .ost",
     }.items()
 }
+_MOST_KINDS = 10
 _LIST_BEGINNING_BYTES = 1_000_000
 _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?=\{)")
 
@@ -105,6 +109,19 @@ def why_left_out(suffix: str) -> str:
     if not suffix:
         return "not text, empty, or a private key"
     return next((reason for reason, suffixes in _REASONS.items() if suffix in suffixes), "of a kind that is not read")
+
+
+def describe_kinds(others: Counter[str]) -> list[str]:
+    """Say how many files of other kinds were left out and then, for the commonest kinds, how many and why.
+
+    ``others`` are the numbers of files by their suffixes.
+    """
+    kinds = [
+        one_line(f"{files:,} {suffix or 'without a suffix'}: {why_left_out(suffix)}")
+        for suffix, files in others.most_common(_MOST_KINDS)
+    ]
+    more = [counted(len(others) - _MOST_KINDS, "other kind")] if len(others) > _MOST_KINDS else []
+    return [f"{counted(others.total(), 'file')} of other kinds left out", *kinds, *more] if others else []
 
 
 def is_corpus(path: Path) -> bool:

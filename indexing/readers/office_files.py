@@ -12,6 +12,7 @@ from xml.parsers.expat import ExpatError, ParserCreate
 
 from prefrag.components.text.counted import counted
 from prefrag.indexing.readers.headings import Outline
+from prefrag.indexing.readers.office_notes import sheet_comments, word_notes
 from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, Span, spans_of_kept, write_grid
 from prefrag.indexing.report import CannotRead
 
@@ -51,7 +52,7 @@ class OfficeText(NamedTuple):
 
 
 def read_docx(data: bytes, outline: Outline) -> OfficeText:
-    """Read a Word file: paragraphs, headings, lists and tables, as if its tracked changes were accepted."""
+    """Read a Word file: paragraphs, headings, lists, tables and notes, as if its tracked changes were accepted."""
     import docx
     from docx.opc.constants import RELATIONSHIP_TYPE
 
@@ -60,7 +61,8 @@ def read_docx(data: bytes, outline: Outline) -> OfficeText:
     # If a file has no properties such as a title, the library makes some up.
     has_title = any(each.reltype == RELATIONSHIP_TYPE.CORE_PROPERTIES for each in document.part.package.rels.values())
     title = document.core_properties.title if has_title else ""
-    return OfficeText(title or "", "\n\n".join(_word_blocks(document, outline)))
+    blocks = [*_word_blocks(document, outline), *word_notes(document, _word_text)]
+    return OfficeText(title or "", "\n\n".join(blocks))
 
 
 def read_pptx(data: bytes, outline: Outline) -> OfficeText:
@@ -105,6 +107,8 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
             name = f"{sheet.title} (hidden sheet)" if sheet.sheet_state != "visible" else sheet.title
             if lines := list(write_grid(_sheet_grid(sheet, xml), outline)):
                 sheets.append("\n".join([outline.mark(1, name) + name, *lines]))
+        if comments := "\n".join(sheet_comments(data)):
+            sheets.append(f"{outline.mark(1, 'Comments')}Comments\n{comments}")
         if uncomputed:
             say = f"{counted(uncomputed, 'formula')} without a stored value: open the file in its program, and save it"
             outline.loss = say

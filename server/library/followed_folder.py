@@ -16,7 +16,7 @@ from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
 from prefrag.errors import PrefragError
-from prefrag.indexing.discovery import is_passed_over
+from prefrag.indexing.discovery import describe_kinds, is_passed_over
 from prefrag.indexing.report import IndexReport, group_by_reason
 from prefrag.server.library.collections import served_collection
 from prefrag.server.library.indexing_process import IndexingProcesses
@@ -44,6 +44,7 @@ class FollowedFolder:
         self._indexing = indexing
         self._stopped = threading.Event()
         self._polls = False
+        self._left_out: list[str] = []
         self._state: dict[str, Any] = {"state": "reading", "bytes_done": 0, "bytes_total": 0}
 
     @classmethod
@@ -61,8 +62,12 @@ class FollowedFolder:
         self._stopped.set()
 
     def describe(self) -> dict[str, Any]:
-        """Return the progress. `state` is `reading`, `following`, `failed` (is retried) or `away` (folder missing)."""
-        return {key: value for key, value in self._state.items() if key != "problem"}
+        """Return the progress. `state` is `reading`, `following`, `failed` (is retried) or `away` (folder missing).
+
+        `left_out` says how many files of other kinds are not read, and then for each kind why; missing if none is.
+        """
+        state = {key: value for key, value in self._state.items() if key != "problem"}
+        return {**state, "left_out": self._left_out} if self._left_out else state
 
     def _run(self) -> None:
         while not self._stopped.is_set():
@@ -139,11 +144,17 @@ class FollowedFolder:
             report = self._indexing.follow(self.collection, self._folder, changed, drives, show)
         except PrefragError as error:
             return str(error)
+        kinds = describe_kinds(report.other_kinds)
+        # A look at some changes does not count the other files of the folder.
+        if str(self._folder) in changed:
+            self._left_out = kinds
         self._state = {"state": "following"}
         if sentence := _describe(report):
             log.success("{}: {}", self.collection.name, sentence)
         if sentence := report.describe_links():
             log.warning("{}: {} PREFRAG_FOLLOW_LINKS=on follows them.", self.collection.name, sentence)
+        if kinds:
+            log.warning("{}: {}: {}", self.collection.name, kinds[0], "; ".join(kinds[1:]))
         for line in group_by_reason(report.skipped)[:_MOST_NAMED]:
             log.warning("Skipped {}", line)
         return None

@@ -14,6 +14,7 @@ from prefrag.components.state.places import heading_of
 from prefrag.errors import BadInput, Missing
 from prefrag.indexing.file_conversion import is_fingerprint_of
 from prefrag.indexing.file_forms import most_bytes
+from prefrag.server.public_result import hide_folders
 
 # How many passages are returned at most. A book has more, so only those around the wanted passage are returned.
 MOST_PASSAGES = 1_000
@@ -27,7 +28,8 @@ def open_document(collection: Collection, document: str = "", passage: str = "")
     :param document: The id of the document from the list of documents.
     :param passage: The id of a passage, if the id of the document is not known.
     :returns: `id`, `name`, `title`, `kind` and, if known, `date` and `modified`; `file` (`same`, `changed` or `gone`
-        since the indexing; null if unknown); `original` (whether its file is here); `hash` (for a filter on
+        since the indexing; null if unknown); `original` (whether its file is here); `loss` (what could not be
+        read; missing if nothing); `hash` (for a filter on
         `meta.file_hash`); `passages`; `of` (how many passages the document has); and `first` (the position of the
         first returned passage, counted from 1).
     :raises Missing: When there is no such document or passage.
@@ -56,6 +58,7 @@ def open_document(collection: Collection, document: str = "", passage: str = "")
     known = {name: meta[name] for name in ("date", "date_in", "modified") if isinstance(meta.get(name), str)}
     is_file_here = kind == "file" and collection.has_files
     state = _compare(Path(path or ""), meta.get("file_hash")) if is_file_here else None
+    loss = (collection.skipped() or {}).get(path or "")
     return {
         "id": collection.document_id(kind, path or ""),
         "name": Path(path or "").name,
@@ -63,6 +66,7 @@ def open_document(collection: Collection, document: str = "", passage: str = "")
         "kind": str(meta.get("kind") or kind),
         **known,
         "file": state,
+        **({"loss": hide_folders(loss.removeprefix("read in part: "))} if loss else {}),
         "original": is_file_here and state != "gone",
         "hash": str(meta.get("file_hash") or ""),
         "of": len(passages),

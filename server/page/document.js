@@ -69,6 +69,7 @@ function content(name, opened, found, sentence) {
   return [
     strange("p", opened.title || opened.name, "document-name"),
     strange("p", [isNamed(opened.title || opened.name, opened.name) ? "" : opened.name, dateOf(opened), shown].filter(Boolean).join(" · "), "hint"),
+    opened.loss && strange("p", `Not all of it could be read: ${opened.loss}`, "notice"),
     FILE_STATES[opened.file] && make("p", { class: "notice" }, FILE_STATES[opened.file]),
     make("p", { class: "panel-actions" },
       opened.hash && make("button", { type: "button", class: "quiet-button", on: { click: () => askAbout(name, opened) } }, icon("attached"), "Ask only about this"),

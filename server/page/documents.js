@@ -57,6 +57,9 @@ async function draw(said = null) {
     if (documents.length) showTree(list, documents, writes);
     if (!failed) list.append(make("p", { class: "hint" }, "The files of this collection that could not be read are not listed here: the terminal shows them when the files are indexed."));
     else if (failed.length) list.append(failedFiles(failed));
+    const [head, ...kinds] = collection.folder?.left_out ?? [];
+    if (head) list.append(make("details", { class: "failed-files" }, make("summary", {}, head),
+      make("ul", { class: "skipped" }, kinds.map((one) => make("li", {}, icon("warning"), strange("span", one))))));
   } catch (failure) {
     list.replaceChildren(make("p", { class: "problem" }, describe(failure).title, ". ", describe(failure).text));
   }

@@ -125,7 +125,7 @@ def test_where_one_sentence_is_given_those_of_the_other_documents_stand_in_the_l
     assert ("\u201c" in first, "\u201c" in second) == (True, False)
 
 
-def test_the_page_is_that_of_the_first_sentence_shown_and_another_page_is_named_beside_its_sentence():
+def test_the_page_is_that_of_the_first_sentence_shown():
     evidence = [{"mark": "1", "sentence": f"Fact {page}.", "page": page} for page in (5, 5, 6)]
     result = {"documents": [{**LOCAL, "mark": "1", "page": 2}], "evidence": evidence}
 

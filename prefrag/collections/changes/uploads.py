@@ -45,6 +45,7 @@ def add_uploads(collection: Collection, incoming: Path, language: str | None = N
         report.written -= len(own if "file_path" in pending.written[lost[0]].meta else lost)
         reason = f"the store refused {len(lost)} of its passages ({refused[lost[0]]})"
         report.skipped.append(Skipped(path, reason))
+    collection.keep_skipped(IndexReport(read_in_part=report.read_in_part), [str(each.path) for each in taken])
     return report
 
 

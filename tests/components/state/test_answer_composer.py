@@ -170,7 +170,7 @@ class TestDocuments:
             assert [one[part][0]["heading"] for one in results] == ["Board", "Board > Press"]
         assert "Press" not in [one["sentence"] for one in results[1]["evidence"]]
 
-    def test_name_the_page_of_that_sentence_if_they_go_on_over_several(self):
+    def test_name_the_page_of_that_sentence_if_they_have_several(self):
         text = "The chair is Ada Okafor. The press was sold to Tobias Greaves."
         minutes = document("minutes", text, step=1, page_number=2, page_starts="24 3")
 

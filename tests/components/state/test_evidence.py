@@ -43,7 +43,7 @@ def test_the_three_sentences_nearest_to_the_question_are_first_then_the_answers_
     ]
 
 
-def test_of_equally_near_sentences_a_current_one_comes_before_a_draft_and_a_newer_one_before_an_older():
+def test_equal_sentences_follow_standing_and_date():
     rents = [("1,020", {"standing": "draft"}), ("940", {"date": "2025"}), ("900", {}), ("980", {"date": "2026-01-02"})]
     leases = [Document(content=f"The rent is {rent} pounds.", meta={"title": "Lease", **meta}) for rent, meta in rents]
     drafted = (leases[0], str(leases[0].content))

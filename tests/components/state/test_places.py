@@ -47,7 +47,7 @@ def test_passages_of_one_section_and_those_without_another_heading_than_the_titl
 
 
 @for_each("at, page", (None, 1), (0, 1), (14, 1), (15, 2), (30, 4), (99, 4))
-def test_the_page_of_a_sentence_is_the_last_that_begins_before_it(at: int | None, page: int):
+def test_the_page_is_the_last_that_begins_before_a_sentence(at: int | None, page: int):
     assert place_of(passage(page_number=1, page_starts="15 2\n30 3\n30 4"), at) == {"page": page}
 
 
@@ -56,7 +56,7 @@ def test_pages_that_are_no_numbers_leave_the_page_of_the_passage(starts: Any):
     assert place_of(passage(page_number=3, page_starts=starts), 9) == {"page": 3}
 
 
-def test_the_line_of_code_is_counted_from_the_beginning_of_its_passage():
+def test_the_line_of_code_is_counted_from_its_passage():
     code = Document(content="def a():\n    pass\n\nrate = 7", meta={"line": 12})
 
     assert (place_of(code), place_of(code, code.content.index("rate"))) == ({"line": 12}, {"line": 15})

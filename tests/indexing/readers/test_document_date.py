@@ -94,7 +94,7 @@ def test_a_title_may_have_it_behind_other_words(title: str):
         "the day after, 6 November 2023",
     ),
 )
-def test_a_title_with_the_date_of_something_else_does_not_date_it(title: str):
+def test_a_title_with_another_date_does_not_date_it(title: str):
     assert find_date({}, f"{title}\nText.", "a.txt") == {}
 
 

@@ -168,7 +168,7 @@ def test_larger_lines_are_headings_and_stand_apart():
 
 
 @for_each("sizes", [], [10.0, 10.0], [20.0, 10.0], [0.0, 0.0])
-def test_without_sizes_and_in_a_text_that_is_large_half_the_way_no_line_is_a_heading(sizes: list[float]):
+def test_no_line_is_a_heading_without_sizes_or_if_many_are_large(sizes: list[float]):
     lines, outline = ["Port of Sandmere", "The fee was raised."], Outline()
 
     mark_large_lines([lines], [sizes], outline)

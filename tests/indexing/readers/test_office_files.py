@@ -27,6 +27,9 @@ pytest.importorskip("docx", reason="the extra 'files' is not installed")
 pytest.importorskip("pptx", reason="the extra 'files' is not installed")
 pytest.importorskip("openpyxl", reason="the extra 'files' is not installed")
 
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
+
 LONG = "A sentence of six words is. " * 30
 
 
@@ -51,6 +54,32 @@ def _whole(passages: list[Document]) -> str:
 
 
 class TestWord:
+    def test_page_headers_and_notes_stand_below_the_text_once(self, converter: FileConverter) -> None:
+        def write(document: Any) -> None:
+            document.add_paragraph("The slipway is 40 metres long.")
+            document.sections[0].header.paragraphs[0].text = "Reference HARB-2210"
+            document.sections[0].footer.paragraphs[0].text = "Account 99-88-77"
+            document.add_section().header.is_linked_to_previous = False
+            document.sections[1].header.paragraphs[0].text = "Reference HARB-2210"
+            note = '<w:footnote w:id="1"><w:p><w:r><w:t>Since 2019.</w:t></w:r></w:p></w:footnote>'
+            line = '<w:footnote w:type="separator" w:id="0"><w:p><w:r><w:t>No note.</w:t></w:r></w:p></w:footnote>'
+            xml = f'<w:footnotes xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">{line}{note}'
+            part = Part(
+                PackURI("/word/footnotes.xml"), "text/xml", f"{xml}</w:footnotes>".encode(), document.part.package
+            )
+            document.part.relate_to(
+                part, "http://schemas.openxmlformats.org/officeDocument/2006/relationships/footnotes"
+            )
+
+        text = _whole(converter.passages(Path("/a.docx"), make_docx(write)))
+
+        assert text.startswith("The slipway")
+        assert sorted(text.split("\n")[1:]) == [
+            "Footnote: Since 2019.",
+            "Page footer: Account 99-88-77",
+            "Page header: Reference HARB-2210",
+        ]
+
     def test_paragraphs_lists_and_tables_come_in_their_order(self, converter: FileConverter) -> None:
         def write(document: Any) -> None:
             document.add_heading("Manual", level=1)
@@ -360,3 +389,18 @@ class TestHostile:
     ) -> None:
         with pytest.raises(CannotRead, match=reason):
             converter.passages(Path(f"/a.{suffix}"), data)
+
+
+def test_comments_on_cells_are_read_and_hidden_sheets_named(converter: FileConverter) -> None:
+    import openpyxl
+    from openpyxl.comments import Comment
+
+    book = openpyxl.load_workbook(io.BytesIO(make_xlsx({"Fees": ROWS, "Old": ROWS})))
+    book["Fees"]["B2"].comment = Comment("Raised in May.", "Ada")
+    book["Old"].sheet_state = "hidden"
+    book.save(saved := io.BytesIO())
+
+    passages = converter.passages(Path("/fees.xlsx"), saved.getvalue())
+
+    assert "Comment on cell B2: Raised in May." in _whole(passages)
+    assert "Old (hidden sheet)" in _whole(passages)

@@ -58,7 +58,7 @@ def test_what_cannot_be_read_is_refused_with_the_reason(data: bytes, reason: str
         FileConverter().passages(Path("/a.pdf"), data)
 
 
-def test_a_header_and_a_page_number_do_not_fall_into_the_sentence_that_crosses_the_page():
+def test_no_header_falls_into_a_sentence_across_pages():
     texts = ("The keeper is paid by the", "county of Eskdale since 2019.", "The auditor was Signe Holm.")
     pages = [f"Port of Sandmere - Annual report\nPage {n} of 3\n{text}" for n, text in enumerate(texts, start=1)]
 
@@ -71,7 +71,7 @@ def test_a_header_and_a_page_number_do_not_fall_into_the_sentence_that_crosses_t
     ]
 
 
-def test_a_path_in_its_metadata_is_no_title_and_the_name_of_the_file_is_shown():
+def test_a_path_is_no_title_and_the_file_name_is_shown():
     [passage] = FileConverter().passages(Path("/Berth plan.pdf"), make_pdf(["The berths."], title="/tmp/berths"))
 
     assert passage.meta["title"] == "Berth plan"

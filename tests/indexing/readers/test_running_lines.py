@@ -23,7 +23,7 @@ def without(pages: Sequence[Sequence[str]]) -> list[list[str]]:
     ("Port of Sandmere - {}", "- {} -"),
     ("{}", "Annual report 2025"),
 )
-def test_repeated_first_and_last_lines_leave_and_a_header_stays_on_the_first_page(header: str, footer: str):
+def test_repeated_lines_leave_and_a_first_header_stays(header: str, footer: str):
     pages = [(header.format(n), text, footer.format(n)) for n, text in enumerate(TEXTS, start=9)]
 
     first, *middle, last = without(pages)

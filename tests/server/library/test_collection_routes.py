@@ -270,7 +270,7 @@ class TestOpen:
         assert (opened["file"], opened["original"], len(opened["passages"])) == ("gone", False, 1)
         assert client.get(f"{route}/original").status_code == 404
 
-    @for_each("version", "prefrag-3", "prefrag-11")
+    @for_each("version", "prefrag-3", "prefrag-12")
     def test_a_file_that_another_version_read_has_not_changed(self, client: Client, tmp_path: Path, version: str):
         file = tmp_path / f"{version}.md"
         file.write_text(TOWER, encoding="utf-8")
@@ -314,6 +314,14 @@ class TestOpen:
         assert client.get(route).json()["original"] is False
         monkeypatch.setenv("PREFRAG_ORIGINALS", "on")
         assert client.get(f"{route}/original").text == TOWER
+
+    def test_tells_what_of_the_file_could_not_be_read(self, client: Client):
+        pytest.importorskip("pypdfium2", reason="the extra 'files' is not installed")
+        client.upload("default", keel_pdf=make_pdf(["The keel is laid.", None]), tower_md=TOWER)
+
+        opened = [client.get(client.document("default", name)).json() for name in ("keel.pdf", "tower.md")]
+
+        assert [one.get("loss", "")[:35] for one in opened] == ["pictures without text on page 2: `o", ""]
 
     def test_draws_the_pages_of_a_pdf(self, client: Client):
         pytest.importorskip("pypdfium2", reason="the extra 'files' is not installed")

@@ -1,6 +1,7 @@
 """The thread that follows a folder: which paths it orders to be indexed, and how it describes itself."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ def orders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Script:
                 yield {(Change.modified, str(tmp_path / name)) for name in names}
             followed.stop()
 
-        followed = FollowedFolder(tmp_path, "own", mock.Mock(follow=index))
+        followed = FollowedFolder(tmp_path, mock.Mock(**{"name": "own"}), mock.Mock(follow=index))
         run.followed = followed  # type: ignore[attr-defined]
         monkeypatch.setattr(followed_folder, "watch", watch)
         followed._run()
@@ -51,6 +52,14 @@ def orders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Script:
 def test_the_whole_folder_comes_first_and_then_each_batch_of_changes(orders: Script):
     assert orders([], [], ["a.txt", "b.txt"], [], ["a.txt"]) == [["."], ["a.txt", "b.txt"], ["a.txt"]]
     assert orders.followed.describe() == {"state": "following"}  # type: ignore[attr-defined]
+
+
+def test_kinds_not_read_are_told_after_a_look_at_the_folder(orders: Script):
+    whole, change = IndexReport(other_kinds=Counter({".zip": 2})), IndexReport(other_kinds=Counter({".png": 1}))
+    orders([], ["a.png"], replies=[whole, change])
+
+    told = orders.followed.describe()["left_out"]  # type: ignore[attr-defined]
+    assert told == ["2 files of other kinds left out", "2 .zip: archives are not opened: unpack them"]
 
 
 def test_after_very_many_changes_at_once_the_whole_folder_is_looked_through(

@@ -1,0 +1,54 @@
+"""Read what stands beside the text of Word and Excel files: page headers and footers, footnotes and comments."""
+
+import io
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+# Maps the ends of the types of a Word file's parts to what their texts are called.
+_PARTS = {
+    "header": "Page header",
+    "footer": "Page footer",
+    "footnotes": "Footnote",
+    "endnotes": "Endnote",
+    "comments": "Comment",
+}
+_COMMENTS = re.compile(r"xl/comments/?(?:comment)?\d*\.xml", re.IGNORECASE)
+
+
+def word_notes(document: Any, read_text: Callable[[Any], str]) -> Iterator[str]:
+    """Yield the page headers, page footers, footnotes, endnotes and comments of a Word file, each text once.
+
+    :param document: The opened file.
+    :param read_text: Reads the text of an element, such as a paragraph.
+    """
+    from docx.oxml.parser import parse_xml
+
+    yielded: set[str] = set()
+    for relation in document.part.rels.values():
+        name = _PARTS.get(relation.reltype.rpartition("/")[2])
+        if name is None or relation.is_external:
+            continue
+        root = parse_xml(relation.target_part.blob)
+        # A header is one text; notes and comments are elements of their own. Lines between notes have a type.
+        texts = [root] if name.startswith("Page") else [one for one in root if one.get(f"{_WORD}type") is None]
+        for text in texts:
+            words = " ".join(read_text(text).split())
+            if words and (note := f"{name}: {words}") not in yielded:
+                yielded.add(note)
+                yield note
+
+
+def sheet_comments(data: bytes) -> Iterator[str]:
+    """Yield the comments on the cells of an Excel file, each with its cell. The caller has checked the archive."""
+    from openpyxl.xml.functions import fromstring
+
+    with zipfile.ZipFile(io.BytesIO(data)) as package:
+        for name in filter(_COMMENTS.fullmatch, package.namelist()):
+            for comment in fromstring(package.read(name)).iter(f"{_SHEET}comment"):
+                words = " ".join(" ".join(text.text or "" for text in comment.iter(f"{_SHEET}t")).split())
+                if words:
+                    yield f"Comment on cell {comment.get('ref')}: {words}"
