@@ -107,7 +107,7 @@ def may_be_readable(path: Path) -> bool:
 def why_left_out(suffix: str) -> str:
     """Say why files with this suffix are left out."""
     if not suffix:
-        return "not text, empty, or a private key"
+        return "not text, empty, or a private key or credentials"
     return next((reason for reason, suffixes in _REASONS.items() if suffix in suffixes), "of a kind that is not read")
 
 

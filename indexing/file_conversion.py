@@ -139,7 +139,7 @@ class FileConverter:
                 raise CannotRead(TOO_DEEP) from error
             # For a damaged file, the libraries raise almost any kind of exception.
             except Exception as error:
-                raise CannotRead(f"it cannot be converted ({error}); it may be damaged") from error
+                raise CannotRead(_why(error)) from error
         page = text
         text, headings = outline.read(marked)
         self.loss = self.loss or outline.loss
@@ -367,11 +367,17 @@ def _one_line(text: str) -> str:
 def _reason(complaints: list[logging.LogRecord]) -> str:
     for record in complaints:
         error = getattr(record, "error", None)
-        if isinstance(error, RecursionError):
-            return TOO_DEEP
         if isinstance(error, Exception):
-            return f"it cannot be converted ({error}); it may be damaged"
+            return _why(error)
     return "there is no text in it"
+
+
+def _why(error: Exception) -> str:
+    # Some libraries raise an error of their own for one that Python raised because of too many levels.
+    causes = (error, error.__cause__, error.__context__)
+    if any(isinstance(cause, RecursionError) for cause in causes) or "recursion depth" in str(error):
+        return TOO_DEEP
+    return f"it cannot be converted ({error}); it may be damaged"
 
 
 # The front matter of a Markdown file cannot set these metadata fields, because Haystack or the code above sets them.

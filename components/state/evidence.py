@@ -36,9 +36,10 @@ def find_evidence(state: State) -> list[Evidence]:
     for query, documents in (("", state.attached), *((step.query, step.documents) for step in state.steps)):
         ranked = rank_sentences(query or state.question, documents, state.question)
         found += [one for one in ranked if not is_heading(one.sentence, one.document.meta)][:1]
-    chosen: dict[tuple[Identity, str], Evidence] = {}
+    # Several passages may have the same sentence, such as the name of a club above each list. It is shown once.
+    chosen: dict[str, Evidence] = {}
     for one in (*found, *nearest, *read[1:]):
-        chosen.setdefault((identity(one.document), one.sentence), one)
+        chosen.setdefault(" ".join(_WORD.findall(one.sentence.lower())) or one.sentence, one)
     return list(chosen.values())[:_MAX_SENTENCES]
 
 

@@ -15,8 +15,9 @@ from prefrag.components.text.unicode_form import is_text
 from prefrag.indexing.readers.text_decoding import decode_text
 from prefrag.indexing.report import TOO_DEEP, CannotRead
 
-# Matches the line that begins each mail in a mailbox. Inside a mail, such a line is escaped and does not match.
+# Matches the line that begins each mail in a mailbox. Inside a mail, such a line is escaped as `>From `.
 _FROM = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
+_ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _MOST_HEAD = 500
 _MOST_PARTS = 1_000
 _MOST_FIELD = 2_000
@@ -51,7 +52,7 @@ def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
     ends = [*(begin for begin, _ in begins[1:]), len(data)]
     for (_, begin), end in zip(begins, ends, strict=True):
         try:
-            yield _read_mail(data[begin:end])
+            yield _read_mail(_ESCAPED.sub(rb"\1", data[begin:end]) if is_mailbox else data[begin:end])
         except MemoryError:
             raise
         # For a malformed mail, the library raises almost any kind of exception.

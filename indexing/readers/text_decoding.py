@@ -39,8 +39,15 @@ _DECLARABLE = ("utf-8", "cp", "iso", "koi8", "mac", "shift", "euc", "big5", "gb"
 _SAMPLE_BYTES = 50_000
 # This many bytes from the beginning of a file show whether it is text.
 BEGINNING_BYTES = 8_192
+_NEARLY_ALL = 0.8
 _CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f]")
 _PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+
+# The lines of a file of credentials: sections, names with values, and what `.netrc` writes. One name says "secret".
+_SETTING = re.compile(r"\s*(?:\[[^\]]+\]|[\w.-]{1,60}\s*[=:]\s*\S+|(?:machine|default)\s.*\spassword\s+\S+)\s*")
+_SECRET = re.compile(
+    r"(?im)^\s*(?:[\w.-]*(?:secret|password|passwd|token|api_?key|access_?key)[\w.-]*\s*[=:]|machine\s)"
+)
 
 
 def decode_text(data: bytes, declared: str | None = None) -> str:
@@ -89,7 +96,14 @@ def looks_like_text(beginning: bytes) -> bool:
             return False
         # In an older encoding, any bytes can be letters. So the text must also have several words.
         return len(text.split()) > 1 and not _CONTROLS.search(text)
-    return not _CONTROLS.search(text)
+    return not _CONTROLS.search(text) and not _holds_credentials(text)
+
+
+def _holds_credentials(text: str) -> bool:
+    """Check whether nearly all lines are names with values, and one of them is a secret. Comments do not count."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", ";"))]
+    settings = sum(_SETTING.fullmatch(line) is not None for line in lines)
+    return bool(_SECRET.search(text)) and settings >= _NEARLY_ALL * len(lines)
 
 
 def _python_name(declared: str | None) -> str | None:

@@ -70,7 +70,7 @@ class TestIndex:
 
         assert result.exit_code == 0
         named = ["  2 .png: pictures hold no text", "  1 .zip: archives are not opened: unpack them"]
-        named.append("  1 without a suffix: not text, empty, or a private key")
+        named.append("  1 without a suffix: not text, empty, or a private key or credentials")
         assert sorted(line for line in result.stdout.splitlines() if line.startswith("  ")) == sorted(named)
         assert "photo" not in result.stdout + result.stderr
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from prefrag.components.state.places import place_of
+from prefrag.indexing import file_conversion
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.file_forms import FORMS, PDF
 from prefrag.indexing.readers import html_files
@@ -292,3 +293,14 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatc
     with pytest.raises(CannotRead, match=r'pip install "prefrag\[files\]"'):
         converter.passages(Path("/a.pdf"), make_pdf(["Text."]))
     assert converter.passages(Path("/a.txt"), b"Text.")
+
+
+@needs_pdf
+def test_too_many_levels_are_said_so_by_whatever_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("maximum recursion depth exceeded")
+
+    monkeypatch.setitem(file_conversion._BYTE_READERS, PDF, fail)
+
+    with pytest.raises(CannotRead, match="^it is nested too deeply$"):
+        FileConverter().passages(Path("/a.pdf"), b"%PDF")

@@ -172,3 +172,10 @@ def test_a_sentence_over_the_end_of_what_is_ranked_is_cut_within_no_number():
 
         assert not ranked.endswith(("1", "1,2", "1,25", "1,"))
         assert not text[begin:end].endswith(("1", "1,2", "1,25", "1,"))
+
+
+def test_a_line_that_several_passages_repeat_is_shown_once():
+    lists = [Document(content=f"Lindgate Choir\nThe treasurer is {name}.") for name in ("Ada", "Bea")]
+    run = replace(state(search("Lindgate Choir", *lists)), question="Lindgate Choir")
+
+    assert [one.sentence for one in find_evidence(run)].count("Lindgate Choir") == 1

@@ -142,3 +142,11 @@ def test_mails_in_mails_are_read_three_deep(converter: FileConverter) -> None:
 
     assert [passage.meta["title"] for passage in passages] == ["7", "6", "5", "4"]
     assert "a mail in a mail in a mail" in converter.loss
+
+
+def test_a_line_that_a_mailbox_escapes_has_its_own_words(converter: FileConverter) -> None:
+    text = b"From ada\nSubject: Keel\n\n>From Monday on it is laid.\n>>From is quoted.\n"
+
+    [passage] = converter.passages(Path("/a.mbox"), text)
+
+    assert (passage.content or "").endswith("From Monday on it is laid.\n>From is quoted.")

@@ -114,6 +114,11 @@ def test_arbitrary_bytes_give_a_text_that_can_be_stored_or_are_refused(data: byt
     (b"\x7fELF\x02\x01\x01\0\0", False),
     (b"\x89PNG\r\n\x1a\n", False),
     (b"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz\n", False),
+    (b"# mine\n[default]\naws_access_key_id = AKIA5\naws_secret_access_key = wJalr\n", False),
+    (b"machine example.org login ada password s3cret\n", False),
+    (b"API_TOKEN=abc\n", False),
+    (b"Install it.\nThen set a password:\npassword = changeme\nand start it.\n", True),
+    (b"name = Ada\ncity = Kiel\n", True),
 )
 def test_a_file_without_a_suffix_is_read_where_it_is_text_and_no_program_picture_or_private_key(
     beginning: bytes, is_text: bool
