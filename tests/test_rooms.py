@@ -38,15 +38,15 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
-    "cli": 1_857,
-    "components": 14_145,
+    "cli": 1_853,
+    "components": 14_185,
     "evaluation": 6_089,
-    "indexing": 2_486,
-    "pipelines": 1_556,
-    "prefrag": 2_944,
-    "server": 4_170,
+    "indexing": 2_694,
+    "pipelines": 1_562,
+    "prefrag": 2_945,
+    "server": 4_180,
     "training": 4_294,
-    "tests": 43_820,
+    "tests": 44_061,
 }
 
 

@@ -31,8 +31,8 @@ def take_out_running_lines(pages: Sequence[list[str]]) -> None:
     filled = [[place for place, line in enumerate(lines) if line.strip()] for lines in pages]
     pages_of: dict[_Key, list[int]] = defaultdict(list)
     for number, (lines, places) in enumerate(zip(pages, filled, strict=True)):
-        ends = {*places[:_MOST_LINES], *places[-_MOST_LINES:]}
-        for key in {key for place in ends for key in _keys(lines[place], number)}:
+        outer = {*places[:_MOST_LINES], *places[-_MOST_LINES:]}
+        for key in {key for place in outer for key in _keys(lines[place], number)}:
             pages_of[key].append(number)
     most = sum(map(bool, filled))
     least = max(2, min(_LEAST_PAGES, most))
@@ -45,10 +45,11 @@ def take_out_running_lines(pages: Sequence[list[str]]) -> None:
     for number, (lines, places) in enumerate(zip(pages, filled, strict=True)):
         for is_top, ends in ((True, places[:_MOST_LINES]), (False, places[: -_MOST_LINES - 1 : -1])):
             for place in ends:
-                key = next((key for key in _keys(lines[place], number) if key in running), None)
+                repeated = [key for key in _keys(lines[place], number) if key in running]
                 # Next to a line that does not repeat stands the text, even if that repeats.
-                if key is None:
+                if not repeated:
                     break
+                key = repeated[0]
                 line, words = lines[place].strip(), len(_WORD.findall(lines[place]))
                 is_kept = is_top and number == 0 and key[1] is None
                 lines[place] = f"{line}\n" if is_kept else ""
