@@ -7,6 +7,8 @@ _FILE_NAME = re.compile(r".*\w\.[a-z]{1,4}\d?", re.IGNORECASE)
 # A default such as "(anonymous)", or a word with a number, such as "Layout 1".
 _BRACKETED = re.compile(r"[(\[<].*[)\]>]")
 _WORD = re.compile(r"\w{3,}")
+# Only so many characters of a title and of the text are compared.
+_MOST_TITLE, _MOST_TEXT = 300, 200_000
 # Defaults whose words may stand in the text.
 _DEFAULTS = ("untitled", "title", "document", "presentation", "powerpoint presentation")
 
@@ -19,7 +21,7 @@ def is_title(title: str, text: str, name: str) -> bool:
     :param name: The name of the file, without its ending.
     :returns: Whether the title has a word in common with the text or the name, and is no path, file name or default.
     """
-    plain = title.strip()
+    plain = title[:_MOST_TITLE].strip()
     if _PATH.match(plain) or _FILE_NAME.fullmatch(plain) or _BRACKETED.fullmatch(plain):
         return False
     # Their first letters, because the text may have another form of a word. "Document1" is a word of a program.
@@ -28,5 +30,5 @@ def is_title(title: str, text: str, name: str) -> bool:
     if plain.lower() in _DEFAULTS:
         return False
     # A title in a script without blanks, or of short words, cannot be compared.
-    there = f"{name} {text}".lower()
+    there = f"{name} {text[:_MOST_TEXT]}".lower()
     return not words or any(word in there for word in words)

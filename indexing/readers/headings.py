@@ -175,6 +175,7 @@ def mark_large_lines(pages: Sequence[list[str]], sizes: Sequence[Sequence[float]
             characters[round(height * 2) / 2] += len(line.strip())
     body = max(characters, key=lambda size: (characters[size], -size), default=0.0)
     larger = sorted((size for size in characters if size >= _LARGER * body), reverse=True)
+    levels = {size: level for level, size in enumerate(larger, start=1)}
     # Slides, and texts that change their size, have no headings that the size could tell.
     if not body or sum(characters[size] for size in larger) > _MOST_LARGE * characters.total():
         return
@@ -184,8 +185,8 @@ def mark_large_lines(pages: Sequence[list[str]], sizes: Sequence[Sequence[float]
             places = list(group)
             words = " ".join(lines[place].strip() for place in places)
             is_short = len(words.split(maxsplit=_MOST_WORDS)) <= _MOST_WORDS and len(words) <= _MOST_CHARACTERS
-            if size in larger and is_short and _HAS_WORD.search(words) and not ends_with_stop(words):
-                lines[places[0]] = f"\n{outline.mark(1 + larger.index(size), words)}{words}\n"
+            if size in levels and is_short and _HAS_WORD.search(words) and not ends_with_stop(words):
+                lines[places[0]] = f"\n{outline.mark(levels[size], words)}{words}\n"
                 for place in places[1:]:
                     lines[place] = ""
 

@@ -27,11 +27,13 @@ def word_notes(document: Any, read_text: Callable[[Any], str]) -> Iterator[str]:
     """
     from docx.oxml.parser import parse_xml
 
-    yielded: set[str] = set()
+    yielded, parts_read = set[str](), set[str]()
     for relation in document.part.rels.values():
         name = _PARTS.get(relation.reltype.rpartition("/")[2])
-        if name is None or relation.is_external:
+        # A file may relate to one part thousands of times.
+        if name is None or relation.is_external or relation.target_part.partname in parts_read:
             continue
+        parts_read.add(relation.target_part.partname)
         root = parse_xml(relation.target_part.blob)
         # A header is one text; notes and comments are elements of their own. Lines between notes have a type.
         texts = [root] if name.startswith("Page") else [one for one in root if one.get(f"{_WORD}type") is None]

@@ -46,7 +46,7 @@ _PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 # The lines of a file of credentials: sections, names with values, and what `.netrc` writes. One name says "secret".
 _SETTING = re.compile(r"\s*(?:\[[^\]]+\]|[\w.-]{1,60}\s*[=:]\s*\S+|(?:machine|default)\s.*\spassword\s+\S+)\s*")
 _SECRET = re.compile(
-    r"(?im)^\s*(?:[\w.-]*(?:secret|password|passwd|token|api_?key|access_?key)[\w.-]*\s*[=:]|machine\s)"
+    r"(?im)^\s*(?:[\w.-]{0,60}(?:secret|password|passwd|token|api_?key|access_?key)[\w.-]{0,60}\s*[=:]|machine\s)"
 )
 
 
