@@ -11,7 +11,6 @@ With `PREFRAG_STATE=elasticsearch`, documents and files are kept in Elasticsearc
 
 from __future__ import annotations
 
-import base64
 import os
 import signal
 import subprocess
@@ -115,44 +114,41 @@ class KilledServer:
         return ticks / os.sysconf("SC_CLK_TCK")
 
     def find_differences(self) -> tuple[dict[str, str], list[str]]:
-        """Return the uploaded files, and a list of their differences from the index."""
+        """Return the fingerprints of the uploaded files, and a list of their differences from the index."""
         if self._is_shared:
-            files, wrong, passages = _read_shared()
+            names, wrong, passages = _read_shared()
         else:
             uploads = self.data / "uploads"
             paths = [path for path in uploads.rglob("*") if path.is_file()]
-            files = {path.name: path.read_text() for path in paths}
-            wrong = ["a file is there twice"] if len(files) < len(paths) else []
+            names = {path.name: fingerprint(path.read_bytes()) for path in paths}
+            wrong = ["a file is there twice"] if len(names) < len(paths) else []
             wrong += [f"{path} is left" for path in paths if path.parents[1] != uploads / "kept"]
             passages = TantivyDocumentStore(path=str(self.data / "indexes" / "kept")).filter_documents()
-        held: dict[str, set[str]] = {}
+        indexed: dict[str, list[Document]] = {}
         for passage in passages:
-            held.setdefault(Path(passage.meta["file_path"]).name, set()).add(passage.meta["file_hash"])
-        wrong += [f"{each} is indexed, but its file is missing" for each in held.keys() - files.keys()]
-        wrong += [
-            f"{name} differs from the index" for name in files if held.get(name) != {fingerprint(files[name].encode())}
-        ]
-        return files, wrong
+            indexed.setdefault(Path(passage.meta["file_path"]).name, []).append(passage)
+        wrong += [f"{name} is indexed, but its file is missing" for name in indexed.keys() - names.keys()]
+        for name, mark in names.items():
+            whole = {(passage.meta["file_hash"], passage.meta["split_count"]) for passage in indexed.get(name, ())}
+            if whole != {(mark, len(indexed.get(name, ())))}:
+                wrong.append(f"{name} differs from the index")
+        return names, wrong
 
 
 def _read_shared() -> tuple[dict[str, str], list[str], list[Document]]:
-    """Read the uploaded files from Elasticsearch, any leftovers of uploads, and the indexed passages."""
+    """Read the names of the uploaded files from Elasticsearch, any leftovers of uploads, and the indexed passages."""
     with connect_elasticsearch() as client:
         deadline = time.monotonic() + START_DEADLINE_SECONDS
         # Wait until the new server has finished or undone the interrupted change, which is locked until then.
         while client.exists(index=UPLOAD_INDEX, id="lock:kept") and time.monotonic() < deadline:
             time.sleep(0.2)
         client.indices.refresh(index=UPLOAD_INDEX)
-        found = {each["_id"]: each["_source"] for each in helpers.scan(client, index=UPLOAD_INDEX)}
-        records = [each for each in found.values() if each["kind"] == "file"]
-        named = {part for each in records for part in each["parts"]}
-        files = {
-            each["name"]: b"".join(base64.b64decode(found[part]["data"]) for part in each["parts"]).decode()
-            for each in records
-        }
-        left = [f"{name} is left" for name, each in found.items() if each["kind"] != "file" and name not in named]
-        hits = helpers.scan(client, index="kept")
-        return files, left, [Document(meta=each["_source"]) for each in hits]
+        records = {hit["_id"]: hit["_source"] for hit in helpers.scan(client, index=UPLOAD_INDEX)}
+        left = [f"{name} is left" for name, record in records.items() if record["kind"] != "file"]
+        passages = [Document(meta=hit["_source"]) for hit in helpers.scan(client, index="kept")]
+        hashes = {Path(passage.meta["file_path"]).name: passage.meta["file_hash"] for passage in passages}
+        names = {record["name"]: hashes.get(record["name"], "") for record in records.values() if "name" in record}
+        return names, left, passages
 
 
 def kill_series(points: int, data: Path) -> list[str]:
@@ -204,7 +200,8 @@ def _make_change(server: KilledServer, kind: str, version: str) -> tuple[Callabl
     before, _ = server.find_differences()
     if kind == "upload":
         names = ("keep.txt", f"a{version}.txt", f"b{version}.txt")
-        files = dict.fromkeys(names, f"Version {version}. {_TEXT * 300}")
-        return partial(server.upload, files), {**before, **files}
+        text = f"Version {version}. {_TEXT * 300}"
+        after = {**before, **dict.fromkeys(names, fingerprint(text.encode()))}
+        return partial(server.upload, dict.fromkeys(names, text)), after
     gone = max(before)
-    return partial(server.delete, gone), {name: text for name, text in before.items() if name != gone}
+    return partial(server.delete, gone), {name: mark for name, mark in before.items() if name != gone}

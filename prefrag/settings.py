@@ -289,7 +289,7 @@ class _Service(BaseSettings):
     )
     state: State = _setting(
         "files",
-        "where keys, feedback and the originals of uploads are kept: `files` in `PREFRAG_DATA_DIR`, or "
+        "where keys, feedback and the list of uploads are kept: `files` in `PREFRAG_DATA_DIR`, or "
         "`elasticsearch`, where all servers with this setting share them ([one machine, several "
         "machines](operating.md))",
     )

@@ -1,6 +1,5 @@
 """Two servers with separate data and one real Elasticsearch, which holds everything that they must agree on."""
 
-import base64
 import os
 import time
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from prefrag.collections.changes.uploads import add_uploads
 from prefrag.collections.elastic_collection import ElasticCollection
 from prefrag.collections.indexing import index, list_documents, prune
 from prefrag.file_lock import Busy
+from prefrag.indexing.file_conversion import is_fingerprint_of
 from prefrag.server.access.key_index import KEY_INDEX
 from prefrag.server.access.keys import add_key, revoke_key
 from prefrag.server.library.feedback import FEEDBACK_INDEX, read_feedback
@@ -100,15 +100,12 @@ def wait_for_status(client: httpx.Client, status: int, key: str = "") -> None:
         time.sleep(0.05)
 
 
-def originals(client: Elasticsearch) -> dict[str, bytes]:
-    """The kept files by name; there must be nothing else."""
+def records(client: Elasticsearch) -> dict[str, int]:
+    """The size of each uploaded file by name. There must be nothing else, and no text of a file."""
     client.indices.refresh(index=UPLOAD_INDEX)
-    found = {hit["_id"]: hit["_source"] for hit in client.search(index=UPLOAD_INDEX, size=1000)["hits"]["hits"]}
-    records = [each for each in found.values() if each["kind"] == "file"]
-    assert {part for each in records for part in each["parts"]} == {
-        number for number, each in found.items() if each["kind"] != "file"
-    }
-    return {each["name"]: b"".join(base64.b64decode(found[part]["data"]) for part in each["parts"]) for each in records}
+    hits = [hit["_source"] for hit in client.search(index=UPLOAD_INDEX, size=1000)["hits"]["hits"]]
+    assert {tuple(sorted(hit)) for hit in hits} <= {("bytes", "change", "collection", "kind", "name")}
+    return {hit["name"]: hit["bytes"] for hit in hits}
 
 
 @pytest.fixture
@@ -149,7 +146,7 @@ def test_what_one_server_has_taken_the_other_finds_lists_replaces_and_deletes(
 
     assert machines.upload(first, tower_md=TOWER, long_txt=long).json()["skipped"] == []
     assert machines.found(second) == ["Towers\nAda built the tower."]
-    assert originals(cluster) == {"tower.md": TOWER.encode(), "long.txt": long.encode()}
+    assert records(cluster) == {"tower.md": len(TOWER), "long.txt": len(long)}
     assert machines.upload(second, tower_md=TOWER).json()["unchanged"] == 1
     assert machines.upload(second, tower_md=TOWER.replace("Ada", "Bea")).json()["replaced"] == 1
     assert machines.found(first) == ["Towers\nBea built the tower."]
@@ -158,7 +155,7 @@ def test_what_one_server_has_taken_the_other_finds_lists_replaces_and_deletes(
 
     reply = second.delete(f"/collections/{PRESS}/documents/{documents['long.txt'][0]}")
     assert reply.json() == {"deleted": documents["long.txt"][1], "file": "deleted"}
-    assert [*machines.listed()] == [*originals(cluster)] == ["tower.md"]
+    assert [*machines.listed()] == [*records(cluster)] == ["tower.md"]
     # Uploads have no path on any machine, so they are not pruned.
     assert prune(ElasticCollection(PRESS)).deleted == 0
     assert [one.path for one in list_documents(ElasticCollection(PRESS))] == [f"upload:{PRESS}/tower.md"]
@@ -179,7 +176,7 @@ def test_a_collection_is_made_stays_from_the_web_and_is_deleted(machines: Machin
     assert machines.found(machines.second, FRESH) == ["A tower."]
 
     assert machines.second.delete(f"/collections/{FRESH}").json() == {"deleted": 3}
-    assert (originals(cluster), machines.first.get(f"/collections/{FRESH}/documents").status_code) == ({}, 404)
+    assert (records(cluster), machines.first.get(f"/collections/{FRESH}/documents").status_code) == ({}, 404)
     assert machines.upload(machines.first, "prefrag-test-other", tower_md=TOWER).status_code == 404
 
 
@@ -195,7 +192,7 @@ def test_what_elasticsearch_refuses_is_named_and_an_earlier_file_stays(machines:
     assert (taken["written"], {name: passages for name, (_, passages) in machines.listed().items()}) == (
         1, {"tower.md": 1, "towers.jsonl": 1}
     )  # fmt: skip
-    assert originals(cluster) == {"tower.md": earlier.encode(), "towers.jsonl": lines.encode()}
+    assert records(cluster) == {"tower.md": len(earlier), "towers.jsonl": len(lines)}
 
 
 def test_feedback_of_both_servers_is_one_list_in_the_order_in_which_it_came(machines: Machines):
@@ -222,10 +219,11 @@ def test_of_two_uploads_of_a_name_at_once_one_wins(machines: Machines, cluster: 
         replies = [each.result().json() for each in sent]
 
         assert [each["replaced"] for each in replies] == [each["written"] for each in replies]
-        [kept] = originals(cluster).values()
-        [(_, passages)] = machines.listed().values()
-        [winner] = [number for number, text in enumerate(texts) if text.encode() == kept]
-        assert passages == replies[winner]["written"]
+        [(number, passages)] = machines.listed().values()
+        opened = machines.first.get(f"/collections/{PRESS}/documents/{number}").json()
+        [winner] = [place for place, text in enumerate(texts) if is_fingerprint_of(opened["hash"], text.encode())]
+        assert [*records(cluster).values()] == [len(texts[winner])]
+        assert passages == opened["of"] == replies[winner]["written"]
         name = ("Ada", "Bea")[winner]
         found = "".join(machines.found(machines.first))
         assert (name in found, ("Bea", "Ada")[winner] in found) == (True, False)
@@ -253,6 +251,18 @@ def test_a_change_whose_server_died_is_finished_or_undone_by_the_next(
 
     builder = "Bea" if decided else "Ada"
     assert machines.found(machines.second) == [f"Towers\n{builder} built the tower."]
-    assert originals(cluster) == {"tower.md": TOWER.replace("Ada", builder).encode()}
+    assert records(cluster) == {"tower.md": len(TOWER)}
     ElasticCollection(PRESS).drop()
-    assert originals(cluster) == {}
+    assert records(cluster) == {}
+
+
+def test_the_files_that_an_earlier_version_stored_are_deleted_by_a_change(machines: Machines, cluster: Elasticsearch):
+    machines.upload(machines.first, tower_md=TOWER, board_txt="The board.")
+    for collection in (PRESS, FRESH):
+        part = {"kind": "part", "collection": collection, "change": "a", "data": "QWRh"}
+        cluster.index(index=UPLOAD_INDEX, id=f"a:part:{collection}", document=part)
+
+    machines.second.delete(f"/collections/{PRESS}/documents/{machines.listed()['board.txt'][0]}")
+
+    cluster.delete(index=UPLOAD_INDEX, id=f"a:part:{FRESH}")
+    assert records(cluster) == {"tower.md": len(TOWER)}

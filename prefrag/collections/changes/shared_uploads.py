@@ -1,9 +1,10 @@
 """Change uploaded documents in Elasticsearch, where several servers may change them at the same time.
 
 Elasticsearch has no transactions, so each collection has a lock: a document in the index `prefrag-uploads`. The server
-that holds the lock first writes the uploaded files, and the steps of the change, into that index. Then it lists them in
-the lock, in a single write. From then on, the change is decided. If the server stops, the next server that takes the
-lock finishes a decided change. If the change was not decided yet, that server deletes what was written for it.
+that holds the lock first writes the steps of the change into that index. Then it lists them in the lock, in a single
+write. From then on, the change is decided. If the server stops, the next server that takes the lock finishes a decided
+change. If the change was not decided yet, that server deletes what was written for it. Of an uploaded file only its
+name and size are kept, because its passages are all that is ever read.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _MAPPING = {
         "bytes": {"type": "long"},
     },
 }
-# A file is stored in parts of this many bytes, one document for each part. In base64, a part is a third larger.
+# The steps are stored in parts of this many bytes, one document for each part. In base64, a part is a third larger.
 _PART_BYTES = 750_000
 _BULK_BYTES = 10_000_000
 # If a server does not renew its lock for this many seconds, another server may take the lock. The other server counts
@@ -141,17 +142,18 @@ class SharedChanges:
         """
         from elasticsearch import ConflictError
 
-        files = [self._put_original(name, path) for name, path in added.items()]
+        files = [{"name": name, "bytes": path.stat().st_size} for name, path in added.items()]
         steps = {"written": [each.to_dict() for each in written], "outdated": [*outdated]}
-        redo = self._put("redo", zlib.compress(json.dumps(steps).encode()))
-        records = [*map(self._record_id, (*added, *removed))]
-        earlier = self._client.mget(index=UPLOAD_INDEX, ids=records)["docs"] if records else []
-        held = {
-            "id": self._id, "files": files, "removed": [*removed], "redo": redo, "language": language, "drops": drops,
-            "replaced": {each["_source"]["name"]: each["_source"]["parts"] for each in earlier if each.get("found")},
-        }  # fmt: skip
+        redo = self._put_steps(zlib.compress(json.dumps(steps).encode()))
         self._check()
-        self._change = held
+        self._change = {
+            "id": self._id,
+            "files": files,
+            "removed": [*removed],
+            "redo": redo,
+            "language": language,
+            "drops": drops,
+        }
         try:
             self._write_lock(self._version)
         except ConflictError as error:
@@ -215,16 +217,11 @@ class SharedChanges:
         if time.monotonic() - self._renewed > LEASE_SECONDS - _BEAT_SECONDS:
             raise Busy(_LOST_LOCK)
 
-    def _put_original(self, name: str, path: Path) -> dict[str, Any]:
-        data = path.read_bytes()
-        parts = self._put(f"part:{_digest(name)}", data)
-        return {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(), "parts": parts}
-
-    def _put(self, what: str, data: bytes) -> list[str]:
+    def _put_steps(self, data: bytes) -> list[str]:
         from elasticsearch import helpers
 
-        ids = [f"{self._id}:{what}:{start}" for start in range(0, len(data), _PART_BYTES)]
-        common = {"kind": what.partition(":")[0], "collection": self._collection, "change": self._id}
+        ids = [f"{self._id}:redo:{start}" for start in range(0, len(data), _PART_BYTES)]
+        common = {"kind": "redo", "collection": self._collection, "change": self._id}
 
         def parts() -> Iterator[dict[str, Any]]:
             for number, each in enumerate(ids):
@@ -248,13 +245,15 @@ class SharedChanges:
         elif (steps := self._read_steps(change["redo"])) is not None:
             refused, without = self._change_passages(steps, change["language"])
             common = {"kind": "file", "collection": self._collection, "change": change["id"]}
-            kept = [each for each in change["files"] if each["name"] not in without]
-            actions = [{"_id": self._record_id(each["name"]), **common, **each} for each in kept]
+            actions = [
+                {"_id": self._record_id(file["name"]), **common, "name": file["name"], "bytes": file["bytes"]}
+                for file in change["files"]
+                if file["name"] not in without
+            ]
             helpers.bulk(self._client, actions, index=UPLOAD_INDEX)
-            parts = {**change["replaced"], **{e["name"]: e["parts"] for e in change["files"] if e["name"] in without}}
-            left = [part for parts_of_file in parts.values() for part in parts_of_file]
-            removed = [*map(self._record_id, change["removed"])]
-            _delete(self._client, [*left, *removed])
+            _delete(self._client, [self._record_id(name) for name in change["removed"]])
+            # An earlier version of the program stored the files too, in parts.
+            forget_uploads(self._client, collection=self._collection, kind="part")
             # The steps are deleted last, because without them everything counts as done.
             _delete(self._client, change["redo"])
         change["done"] = True
@@ -335,11 +334,12 @@ def settle_shared_changes() -> None:
 
 
 def forget_uploads(client: Elasticsearch, **term: str) -> None:
-    """Delete what the upload index holds for a collection, or for an undecided change. Locks stay."""
+    """Delete what the upload index holds for a collection or for a change, or what else ``term`` says. Locks stay."""
     from elasticsearch import helpers
 
     client.indices.refresh(index=UPLOAD_INDEX)
-    query = {"bool": {"filter": {"term": term}, "must_not": {"term": {"kind": "lock"}}}}
+    terms = [{"term": {field: value}} for field, value in term.items()]
+    query = {"bool": {"filter": terms, "must_not": {"term": {"kind": "lock"}}}}
     hits = helpers.scan(client, index=UPLOAD_INDEX, query={"query": query, "_source": False})
     _delete(client, [hit["_id"] for hit in hits])
 
