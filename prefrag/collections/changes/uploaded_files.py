@@ -208,11 +208,12 @@ def _sweep(collection: str) -> None:
                 # The unfinished index of a new collection.
                 shutil.rmtree(entry, ignore_errors=True)
             alive = entry / _ALIVE
-            if not _is_abandoned(alive) if alive.exists() else is_lost:
+            stays = not _is_abandoned(alive) if alive.exists() else is_lost
+            # A link may lead to files that were never uploaded.
+            if stays or entry.is_symlink():
                 continue
             # An earlier version of the program kept all files in the folder of the collection.
-            is_folder = entry.is_dir() and not entry.is_symlink()
-            for file in [*list_arrived(entry), alive] if is_folder else [entry]:
+            for file in [*list_arrived(entry), alive] if entry.is_dir() else [entry]:
                 if _place(file) not in named:
                     _delete(file)
             with suppress(OSError):

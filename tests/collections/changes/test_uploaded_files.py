@@ -242,8 +242,8 @@ def test_linked_folders_keep_their_uploads_and_lead_no_further(tmp_path: Path, m
 
     settle_all_changes()
 
-    assert sorted(path.name for path in uploads_folder("maps").glob("*/*")) == sorted(BEFORE)
-    assert (tmp_path / "own.txt").exists()
+    assert sorted(path.name for path in uploads_folder("maps").glob("upload-*/*")) == sorted(BEFORE)
+    assert (uploads_folder("maps") / "link" / "own.txt").exists()
     assert all(document.uploaded for document in LocalCollection("maps").documents())
 
 
