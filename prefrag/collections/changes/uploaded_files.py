@@ -72,7 +72,7 @@ def make_incoming(collection: str) -> Iterator[Path]:
 
 def list_arrived(incoming: Path) -> list[Path]:
     """List the files that have arrived in a folder of :func:`make_incoming`."""
-    return sorted(path for path in incoming.iterdir() if path.name != _ALIVE)
+    return [incoming / name for name in sorted(os.listdir(incoming)) if name != _ALIVE]
 
 
 @contextmanager
