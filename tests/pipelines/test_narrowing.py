@@ -37,7 +37,7 @@ def store(tmp_path: Path) -> TantivyDocumentStore:
         }
         for name, (folder, kind, date) in FILES.items()
     ]
-    metas.append({"title": "sent.txt", "folder": str(data_directory() / "uploads" / "mine")})
+    metas.append({"title": "sent.txt", "folder": str(data_directory() / "uploads" / "mine" / "upload-1")})
     metas.append({"title": "line", "corpus": "/corpus.jsonl", "date": "20 May 1890"})
     passages = [Document(id=str(meta["title"]), content="The crane.", meta=meta) for meta in metas]
     return index_of(passages, tmp_path / "index")
@@ -76,6 +76,7 @@ def test_folders_have_the_names_that_the_list_of_documents_shows_and_may_lie_dee
 @for_each(
     "wanted, message",
     ({"folders": ["home"]}, "in the folder 'home'. The choices are: Documents, Documents/Letters/2023,"),
+    ({"folders": ["upload-1"]}, "No document lies in the folder 'upload-1'. The choices are: "),
     ({"folders": ["Documents/contract"]}, "No document lies in the folder 'Documents/contract'. The choices are: "),
     ({"folders": ["/home/bob", ".."]}, "No document lies in the folder '/home/bob' or '..'. The choices are: "),
     ({"folders": ["contracts"], "kinds": ["csv"]}, "No document is of the kind 'csv'. The choices are: docx, pdf"),
