@@ -41,12 +41,12 @@ BUDGET = {
     "cli": 1_853,
     "components": 14_185,
     "evaluation": 6_089,
-    "indexing": 2_694,
+    "indexing": 2_698,
     "pipelines": 1_562,
     "prefrag": 2_945,
     "server": 4_180,
     "training": 4_294,
-    "tests": 44_061,
+    "tests": 44_069,
 }
 
 
