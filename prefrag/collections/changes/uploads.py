@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import filecmp
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -77,10 +76,10 @@ def _collect(pending: PendingChanges, incoming: Path, folder: Path, report: Inde
 def _name_here(incoming: Path, folder: Path, pending: PendingChanges, report: IndexReport) -> list[FoundFile]:
     """Find the readable files of a folder. If a file is unchanged, its path is that of the file that is there."""
     uploaded: dict[str, list[Path]] = {file.name.casefold(): [] for file in list_arrived(incoming)}
-    for path in (path for _, path in pending.count_origins() if path):
-        name = os.path.basename(path).casefold()
-        if name in uploaded and folder in Path(path).parents:
-            uploaded[name].append(Path(path))
+    for listed in (Path(path) for _, path in pending.count_origins() if path):
+        name = listed.name.casefold()
+        if name in uploaded and folder in listed.parents:
+            uploaded[name].append(listed)
     arrived = [_name_as_earlier(file, uploaded[file.name.casefold()]) for file in list_arrived(incoming)]
     found = []
     for file in find_files(arrived, report):
