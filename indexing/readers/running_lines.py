@@ -68,5 +68,7 @@ def _keys(line: str, number: int) -> Iterator[_Key]:
     if not line or len(line) > _LONGEST:
         return
     yield line, None
-    for digits in _NUMBER.finditer(line):
+    numbers = list(_NUMBER.finditer(line))
+    # The number of the page is one of the first or of the last numbers of its line.
+    for digits in [*numbers[:2], *numbers[2:][-2:]]:
         yield f"{line[: digits.start()]}#{line[digits.end() :]}", int(digits[0]) - number
