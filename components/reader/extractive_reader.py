@@ -246,7 +246,7 @@ class ExtractiveReader(Block):
         choice.chosen.insert(0, choice.chosen.pop(alike[0]))
         best = [(place, score) for place, score, _ in choice.chosen]
         is_outdated, newer = find_newer_answer(question, best, choice.spans, documents, choice.look)
-        is_doubtful = is_doubtful or has_rival(best, choice.spans, documents, choice.look)
+        is_doubtful = is_doubtful or has_rival(question, best, choice.spans, documents, choice.look)
         return Judgement(self._estimate(question, choice), cover, linked, is_outdated or newer > 0, is_doubtful)
 
     judge_async = in_thread_async(judge)
@@ -284,7 +284,7 @@ class ExtractiveReader(Block):
         passages, spans, look, chosen = choice.passages, choice.spans, choice.look, choice.chosen
         best = [(place, score) for place, score, _ in chosen]
         is_contradicted, newer = find_newer_answer(question, best, spans, documents, look)
-        is_contradicted = is_contradicted or has_rival(best, spans, documents, look)
+        is_contradicted = is_contradicted or has_rival(question, best, spans, documents, look)
         chosen.insert(0, chosen.pop(newer))
         sure = self._estimate(question, choice)
         shares = answer_shares([score for _, score, _ in chosen])

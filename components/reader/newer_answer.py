@@ -17,6 +17,8 @@ _BEFORE = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+")
+# What tells one thing from another of its kind: a name, a letter as in "Hall B", a number.
+_NAMING = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)\b")
 # The sentence of the best answer must cover at least the share _LEAST of the question. Another passage counts as being
 # about the same thing if its best sentence covers at least _SHARE times as much. The score of another answer may be at
 # most _MARGIN below the best score.
@@ -77,11 +79,12 @@ def find_newer_answer(
 
 
 def has_rival(
-    chosen: Sequence[tuple[int, float]], spans: Spans, documents: Sequence[Document], look: SecondLook
+    question: str, chosen: Sequence[tuple[int, float]], spans: Spans, documents: Sequence[Document], look: SecondLook
 ) -> bool:
     """Check whether two documents without a date give different answers in sentences of one form.
 
-    Nothing tells then which of them holds, as with two copies of the same rules.
+    Nothing tells then which of them holds, as with two copies of the same rules. A document that lacks a name, letter
+    or number of the question which the best one has is about another thing, as Hall B is beside Hall A.
 
     :param chosen: The best answers, best first, each as the index of its span and its score.
     :param look: Measures how much of the question a candidate's sentence covers.
@@ -98,10 +101,16 @@ def has_rival(
         is_apart = rival.passage != best.passage and not _date(other) and not find_whole(best.text, other.content or "")
         if is_alike or not is_apart or other.meta.get("source") != document.meta.get("source"):
             continue
+        if not set(_NAMING.findall(question)) & _namings_of(document) <= _namings_of(other):
+            continue
         around = look.form_of(rival)
         if look.holds_of(rival) >= least and len(around & form) >= _SAME_FORM * len(around | form):
             return True
     return False
+
+
+def _namings_of(document: Document) -> set[str]:
+    return set(_NAMING.findall(f"{document.meta.get('title')} {document.content}"))
 
 
 def _date(document: Document) -> str:

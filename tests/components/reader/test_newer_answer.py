@@ -134,3 +134,16 @@ def test_two_undated_documents_of_one_form_that_disagree(reader: ExtractiveReade
     assert reader.judge(question, [first, second], both.text).is_doubtful
     assert not reader.judge(question, [first, replace(first, id="copy")], alone.text).is_doubtful
     assert not reader.judge(question, [dated], "48 pounds").is_doubtful
+
+
+def test_another_hall_is_no_rival(reader: ExtractiveReader):
+    halls = [
+        Document(content=f"Hall {name} was built in {year} by the harbour.", meta={"title": f"Hall {name}"})
+        for name, year in (("A", 1950), ("B", 1951), ("C", 1952))
+    ]
+    question = "When was Hall A built?"
+
+    alone, beside = reader.read(question, halls[:1])[0], reader.read(question, halls)[0]
+
+    assert (alone.text, beside.text) == ("1950", "1950")
+    assert beside.probability > reader.probable
