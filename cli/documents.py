@@ -15,7 +15,7 @@ from prefrag.cli.errors import ANSWERED, SKIPPED
 from prefrag.cli.web_consent import ask_web_consent, can_ask_user
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
-from prefrag.errors import BadInput, Missing
+from prefrag.errors import BadInput, Missing, PrefragError
 from prefrag.worker_options import RayCluster
 
 # Heavy modules are imported where they are used, so that --help is instant.
@@ -265,9 +265,16 @@ def drop_index(
 
 def _what_points_to(collection: Collection) -> Iterator[str]:
     """Say which keys and which folder name a collection that is about to be deleted."""
+    from haystack.document_stores.errors import DocumentStoreError
+
     from prefrag.server.access.keys import read_keys
 
-    if keys := [key.name for key in read_keys() if collection.name in (key.collections or ())]:
+    keys: list[str] = []
+    try:
+        keys = [key.name for key in read_keys() if collection.name in (key.collections or ())]
+    except (PrefragError, OSError, DocumentStoreError) as error:
+        yield f"The keys cannot be read, so those that name this index are not listed. {one_line(str(error))}"
+    if keys:
         yield (
             f"Keys name this index: {', '.join(keys)}. They would open a new index of the same name; revoke them with: "
             "prefrag keys revoke NAME"

@@ -43,8 +43,8 @@ def _check_collections(names: Sequence[str], write: bool) -> None:
     from prefrag.settings import settings
 
     for name in names:
-        # A collection that the settings list by name may be in Elasticsearch.
-        if name in settings.collections or name in DEMO_CORPORA or LocalCollection(name).exists:
+        # A collection that the settings name may be in Elasticsearch.
+        if name in (*settings.collections, settings.index) or name in DEMO_CORPORA or LocalCollection(name).exists:
             continue
         if not write:
             raise BadInput(

@@ -24,6 +24,7 @@ class _Known:
 
     components: Sequence[Any] = ()
     sources: Sequence[RetrievalSource] = ()
+    local: frozenset[str] = frozenset()
     own: Sequence[Any] = ()
     indexes: Sequence[Any] = ()
 
@@ -79,7 +80,8 @@ class SourceRules(Block):
         for source in sources:
             # A gate in a pipeline within another one must ask the indexes of both.
             source.gate.stores = _without_repeats([*source.gate.stores, *stores])
-        self._known = _Known(components, sources, _without_repeats(own), _without_repeats(stores))
+        local = frozenset(part.name for _, part in outside if isinstance(part, RetrievalSource) and not part.external)
+        self._known = _Known(components, sources, local, _without_repeats(own), _without_repeats(stores))
 
     def find_closed(self, external: Iterable[str]) -> tuple[set[str], str]:
         """Find the external sources that the users of the indexes have not allowed, and the reason.
@@ -88,7 +90,7 @@ class SourceRules(Block):
         :returns: The names of the closed sources, and the reason; without closed sources, an empty reason.
         """
         closed = {source.name for source in self._known.sources if source.leaves_machine}
-        closed |= set(external) - {source.name for source in self._known.sources}
+        closed |= set(external) - {source.name for source in self._known.sources} - self._known.local
         if not closed or all_consent(self._known.indexes):
             return set(), ""
         match self._known.indexes:
@@ -103,7 +105,8 @@ class SourceRules(Block):
         :param external: The names of all external sources. One that is no source of the pipeline counts as leaving.
         :returns: Their names.
         """
-        return set(external) - {source.name for source in self._known.sources if not source.leaves_machine}
+        staying = {source.name for source in self._known.sources if not source.leaves_machine}
+        return set(external) - staying - self._known.local
 
     def narrow(self, wanted: Mapping[str, Any], filters: Any = None) -> dict[str, Any]:
         """Make the filter for the folders, kinds and dates that a user wrote.

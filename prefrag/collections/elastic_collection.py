@@ -102,6 +102,7 @@ class ElasticCollection(Collection):
         """Delete the index with its passages and vectors, and the uploaded files."""
         from prefrag.collections.changes.rebuilding import find_rebuilt
 
+        index_path(self.name)
         self._measure()
         with stores.connect_elasticsearch() as client:
             client.indices.delete(index=find_rebuilt(client, self.name) or self.name)
@@ -127,9 +128,9 @@ class ElasticCollection(Collection):
             return entries_of(passages.count_origins())
 
     def _measure(self) -> tuple[int, str | None]:
-        index_path(self.name)
-        if self not in ElasticCollection.all():
-            raise Missing(f"There is no index '{self.name}' that prefrag made. List all with: prefrag indexes list")
         with stores.connect_elasticsearch() as client:
+            mappings = client.indices.get_mapping(index=self.name, ignore_unavailable=True, allow_no_indices=True)
+            if not any(stores.is_own_mapping(one["mappings"].get("properties", {})) for one in mappings.values()):
+                raise Missing(f"There is no index '{self.name}' that prefrag made. List all: prefrag indexes list")
             statistics = client.indices.stats(index=self.name, metric="store")["_all"]
         return int(statistics.get("total", {}).get("store", {}).get("size_in_bytes", 0)), None

@@ -97,7 +97,10 @@ class LocalCollection(Collection):
     @property
     def language(self) -> str | None:
         """The language of the index."""
-        index = open_index(resolve_index(self.name)) if self.exists else None
+        try:
+            index = open_index(resolve_index(self.name))
+        except FileNotFoundError:
+            return None
         return index.language if index else None
 
     @property

@@ -26,6 +26,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from prefrag.components.prompts.quotation import QUOTED, defuse_tokens, quote_line, quote_text, quote_title
+from prefrag.components.state.run_options import CHAT, REST
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.sentences import cut_text
 from prefrag.components.text.unicode_form import is_text
@@ -59,7 +60,8 @@ _DESCRIPTION = (
     "and the sources, with the sentences that matter. Without an answer, it says so and returns the sentences it found."
 )
 # Options that the tools do not offer. A model can write complete questions, so it need not send earlier turns or texts.
-_HIDDEN = frozenset({"history", "documents", "stream"})
+# Nor may it allow a web query in the name of a person who has not seen it.
+_HIDDEN = frozenset(REST) - {"question", *CHAT}
 # How many characters of a passage are shown if no sentence of it was chosen.
 _BEGINNING = 300
 _PROBLEMS = 5

@@ -49,6 +49,24 @@ def test_an_index_that_is_dropped_names_its_keys(tmp_path: Path):
     assert "Keys name this index: eve" in prefrag("indexes", "drop", "maps", "--yes").stderr
 
 
+def test_the_collection_that_is_served_may_be_elsewhere(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_INDEX", "docs")
+
+    assert prefrag("keys", "add", "ada", "--collection", "docs").exit_code == 0
+
+
+def test_unreadable_keys_do_not_keep_an_index_from_being_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "a.txt").write_text("A heron.")
+    prefrag("index", tmp_path / "a.txt", "--index", "maps", "--no-web")
+    (tmp_path / "keys.json").write_text("[{")
+    monkeypatch.setenv("PREFRAG_KEYS_FILE", str(tmp_path / "keys.json"))
+
+    result = prefrag("indexes", "drop", "maps", "--yes")
+
+    assert "The keys cannot be read" in result.stderr
+    assert "is deleted" in result.stdout
+
+
 def test_the_list_shows_what_each_key_allows_and_holds_no_hash_as_json():
     prefrag("keys", "add", "ada", "--collection", "papers", "--collection", "board", "--no-web", "--write")
     secret = prefrag("keys", "add", "ben", "--expires", "2999-12-31").stdout.strip()

@@ -7,6 +7,7 @@ named the files, and one passage that the commit of the index changes, with its 
 import hashlib
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def collection_of(folder: Path) -> str:
     return folder.name.removeprefix(_INCOMING).rpartition("-")[0]
 
 
-def settle_earlier_changes(uploads: Path, index: Path) -> None:
+def settle_earlier_changes(uploads: Path, index: Path, is_receiving: Callable[[Path], bool]) -> None:
     """Finish the changes that are in the index, and undo the others. ``uploads`` is the folder of the collection."""
     for incoming in sorted(uploads.parent.glob(f"{_INCOMING}*")):
         if collection_of(incoming) != uploads.name:
@@ -46,6 +47,9 @@ def settle_earlier_changes(uploads: Path, index: Path) -> None:
                 for file in filter(Path.exists, map(incoming.joinpath, change["added"])):
                     file.replace(uploads / file.name)
             journal.unlink()
+        elif is_receiving(incoming):
+            # A server of the earlier version, which is still running, receives an upload there.
+            continue
         shutil.rmtree(incoming, ignore_errors=True)
 
 

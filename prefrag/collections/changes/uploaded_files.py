@@ -1,9 +1,11 @@
 """Change uploaded documents so that the uploaded files and the index agree, even if the change is interrupted.
 
 The index alone says which files belong to a collection. The files of an upload arrive in a folder of their own, and
-stay there. A single commit of the index adds their passages, and deletes those of the versions that they replace. What
-no passage names belongs to an upload that was interrupted, or to a version that was replaced: it is swept away at the
-end of the change, or after an interruption with the next change or the next start of a server.
+stay there. A single commit of the index adds their passages, and deletes those of the versions that they replace. Two
+kinds of files are then swept away if no passage names them: those of an upload that was interrupted, and those that a
+change has marked, before its commit, as replaced or deleted. The sweep comes at the end of the change, or after an
+interruption with the next change or the next start of a server. Any other file stays, whatever the index says: the
+index may have been lost and made anew, or restored from a backup.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 
 from prefrag.collections.changes.earlier_uploads import collection_of, settle_earlier_changes
-from prefrag.collections.stores import PassageStore, index_lock
+from prefrag.collections.stores import PassageStore, index_lock, origin_of
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import DiskFull, index_exists
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
@@ -34,12 +36,17 @@ from prefrag.indexing.discovery import real_path
 
 logger = logging.getLogger(__name__)
 
+# The last two parts of a path.
+_Place = tuple[str, ...]
+
 # The maximum number of seconds that a change waits for another change of the same collection.
 WAIT_SECONDS = 60.0
 # In the folder of an upload, until it is settled. The process that receives the upload holds a lock on this file.
 _ALIVE = ".alive"
-# In the folder of a collection's uploads: the index that is being made, and the index that is being deleted.
-_MADE, _DROPPED = ".made", ".dropped"
+# Beside an uploaded file that a change replaces or deletes: a file of this name says so, until the change has ended.
+_LEAVING = ".leaving-"
+# Beside the index of a collection: the index that is being made, and the index that is being deleted.
+_MADE, _DROPPED = ".made-", ".dropped-"
 # If the folder of an index has a file with this name, an upload has made the index, and not the command line.
 _MARK = "prefrag-uploaded"
 # No upload takes this many seconds. An older folder was left behind by a process that has stopped.
@@ -72,7 +79,7 @@ def make_incoming(collection: str) -> Iterator[Path]:
 
 def list_arrived(incoming: Path) -> list[Path]:
     """List the files that have arrived in a folder of :func:`make_incoming`."""
-    return [incoming / name for name in sorted(os.listdir(incoming)) if name != _ALIVE]
+    return [incoming / name for name in sorted(os.listdir(incoming)) if not name.startswith(".")]
 
 
 @contextmanager
@@ -82,7 +89,7 @@ def change_collection(collection: str, wait: float | None = None) -> Iterator[Lo
     seconds = WAIT_SECONDS if wait is None else wait
     lock = index_lock(f"uploads-{collection}", seconds, f"changing the documents of {collection}")
     with _explain_full_disk(), lock:
-        settle_earlier_changes(uploads_folder(collection), index_path(collection))
+        settle_earlier_changes(uploads_folder(collection), index_path(collection), _is_receiving)
         try:
             yield LocalChanges(collection)
         finally:
@@ -91,7 +98,9 @@ def change_collection(collection: str, wait: float | None = None) -> Iterator[Lo
 
 def settle_all_changes() -> None:
     """Sweep away what stopped processes have left, in all collections."""
-    for collection in sorted({collection_of(folder) for folder in _uploads().glob("*")}):
+    left = [path.name for mark in (_MADE, _DROPPED) for path in data_directory().glob(f"indexes/{mark}*")]
+    names = {name.removeprefix(_MADE).removeprefix(_DROPPED) for name in left}
+    for collection in sorted(names.union(map(collection_of, _uploads().glob("*")))):
         try:
             settle_changes(collection)
         except (OSError, DocumentStoreError) as error:
@@ -120,7 +129,7 @@ def measure_files(collection: str) -> list[int]:
     sizes = []
     for folder, folders, names in os.walk(uploads_folder(collection)):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in names if _ALIVE not in names else ():
+        for name in (name for name in names if not name.startswith(".")) if _ALIVE not in names else ():
             # A file may be gone by now, because another process has replaced or deleted it.
             with suppress(FileNotFoundError):
                 sizes.append(os.path.getsize(os.path.join(folder, name)))
@@ -151,16 +160,16 @@ class LocalChanges:
         """Make a change, either all of it or nothing.
 
         ``added`` maps the names of new files to their paths, all in one folder from `make_incoming`. ``written`` are
-        passages to write, and ``outdated`` are ids of passages to delete. Files that no passage names after that are
-        deleted, whether or not they are in ``removed``. ``language`` is the language of a new index. With ``drops``,
+        passages to write, and ``outdated`` are ids of passages to delete. The files of the passages that are deleted
+        or replaced are deleted too, if no passage names them after that, whether or not they are in ``removed``.
+        ``language`` is the language of a new index. With ``drops``,
         the index is deleted with its vectors and files. Returns why passages were refused. Only Elasticsearch refuses
         passages, so the mapping is always empty here.
         """
         if drops:
             # The index is moved in one step, so that a search finds either all of it or nothing.
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            shutil.rmtree(self.folder / _DROPPED, ignore_errors=True)
-            self._index.replace(self.folder / _DROPPED)
+            shutil.rmtree(dropped := _aside(self._index, _DROPPED), ignore_errors=True)
+            self._index.replace(dropped)
             _sync(self._index.parent)
             return {}
         for path in added.values():
@@ -171,12 +180,24 @@ class LocalChanges:
         if not index_exists(self._index):
             self._make_index(list(written), language)
         elif written or outdated:
-            TantivyDocumentStore(path=str(self._index)).replace_documents(list(written), sorted(outdated))
+            store = TantivyDocumentStore(path=str(self._index))
+            self._mark_leaving(store, {*outdated, *(passage.id for passage in written)})
+            store.replace_documents(list(written), sorted(outdated))
         return {}
 
+    def _mark_leaving(self, store: TantivyDocumentStore, ids: set[str]) -> None:
+        """Mark the uploaded files of passages that the commit may be the last to know."""
+        origins = {origin_of(passage)[1] for passage in store.documents_by_id(sorted(ids))}
+        for file in {self.folder.joinpath(*_below(path, self.folder)) for path in origins if path}:
+            if file.parent != file and file.is_file() and self.folder in file.parents:
+                (file.parent / f"{_LEAVING}{file.name}").touch()
+                _sync(file.parent)
+
     def _make_index(self, written: list[Document], language: str | None) -> None:
-        made = self.folder / _MADE
-        shutil.rmtree(made, ignore_errors=True)
+        # A folder of its own, because an index that is being made leaves more beside it when it is cut off.
+        made = _aside(self._index, _MADE) / "index"
+        shutil.rmtree(made.parent, ignore_errors=True)
+        made.parent.mkdir(parents=True, mode=0o700)
         store = TantivyDocumentStore(path=str(made), language=language)
         store.replace_documents(written, [])
         store.keep_web_consent(False)
@@ -191,39 +212,75 @@ class LocalChanges:
 
 
 def _sweep(collection: str) -> None:
-    """Delete the uploaded files that no passage of the index names, unless they are still arriving."""
+    """Delete the files that no passage names, of those that an interrupted upload has left or a change has marked."""
     folder, index = uploads_folder(collection), index_path(collection)
-    if not folder.exists():
-        return
+    dropped = _aside(index, _DROPPED)
+    shutil.rmtree(_aside(index, _MADE), ignore_errors=True)
     try:
-        named = {_place(path) for _, path in PassageStore(TantivyDocumentStore(path=str(index))).count_origins()}
+        named = _places_in(index)
     except DocumentStoreError as error:
         logger.error("The uploads of the collection %s stay until its index can be read. %s", collection, error)
         return
     # If somebody else has removed the index, the uploads may be all that is left of the documents.
-    is_lost = not index_exists(index) and not (folder / _DROPPED).exists()
+    is_lost = not index_exists(index) and not dropped.exists()
+    # The files of an index that was dropped leave with it.
+    leaving = _places_in_dropped(dropped)
     with _incoming_lock():
-        for entry in [path for path in folder.iterdir() if path.name != _DROPPED]:
-            if entry.name.startswith("."):
-                # The unfinished index of a new collection.
-                shutil.rmtree(entry, ignore_errors=True)
-            alive = entry / _ALIVE
-            stays = not _is_abandoned(alive) if alive.exists() else is_lost
-            # A link may lead to files that were never uploaded.
-            if stays or entry.is_symlink():
-                continue
+        if folder.exists():
             # An earlier version of the program kept all files in the folder of the collection.
-            for file in [*list_arrived(entry), alive] if entry.is_dir() else [entry]:
-                if _place(file) not in named:
-                    _delete(file)
+            _sweep_folder(folder, named, leaving, is_lost)
+            # A link may lead to files that were never uploaded.
+            for upload in [path for path in folder.glob("*") if path.is_dir() and not path.is_symlink()]:
+                _sweep_folder(upload, named, leaving, is_lost)
+                with suppress(OSError):
+                    upload.rmdir()
             with suppress(OSError):
-                entry.rmdir()
-        shutil.rmtree(folder / _DROPPED, ignore_errors=True)
-        with suppress(OSError):
-            folder.rmdir()
+                folder.rmdir()
+        shutil.rmtree(dropped, ignore_errors=True)
 
 
-def _place(path: object) -> tuple[str, ...]:
+def _aside(index: Path, mark: str) -> Path:
+    return index.with_name(f"{mark}{index.name}")
+
+
+def _places_in_dropped(index: Path) -> set[_Place] | None:
+    """Return the places of the files that a dropped index names; None, for all files, if it cannot be read."""
+    if not index.exists():
+        return set()
+    try:
+        return _places_in(index)
+    except DocumentStoreError:
+        return None
+
+
+def _sweep_folder(folder: Path, named: set[_Place], leaving: set[_Place] | None, is_lost: bool) -> None:
+    alive = folder / _ALIVE
+    is_interrupted = alive.exists()
+    if is_interrupted and not _is_abandoned(alive):
+        return
+    for file in [path for path in list_arrived(folder) if path.is_file() and not path.is_symlink()]:
+        mark = folder / f"{_LEAVING}{file.name}"
+        is_marked = not is_lost and (mark.exists() or leaving is None or _place(file) in leaving)
+        if _place(file) not in named and (is_interrupted or is_marked):
+            _delete(file)
+    for mark in folder.glob(f"{_LEAVING}*"):
+        if not is_lost or not (folder / mark.name.removeprefix(_LEAVING)).exists():
+            _delete(mark)
+    _delete(alive)
+
+
+def _places_in(index: Path) -> set[_Place]:
+    """Return the places of the files that an index names."""
+    return {_place(path) for _, path in PassageStore(TantivyDocumentStore(path=str(index))).count_origins()}
+
+
+def _below(path: str, folder: Path) -> tuple[str, ...]:
+    """Return the parts of a path below the folder of a collection, wherever the data directory was at the time."""
+    *_, above, upload, name = ("", "", *Path(path).parts)
+    return (name,) if upload == folder.name else (upload, name) if above == folder.name else ()
+
+
+def _place(path: object) -> _Place:
     """Return the last two parts of a path, which a data directory that is moved or linked does not change."""
     # Some file systems return a name in another Unicode form than the one in which it was written.
     return tuple(unicodedata.normalize("NFC", str(path)).replace("\\", "/").split("/")[-2:])
@@ -243,6 +300,10 @@ def _is_abandoned(alive: Path) -> bool:
         # If the same lock can be taken twice, the file system has no locks. Then the age of the folder decides.
         is_free, are_free = take_lock(first.fileno()), take_lock(second.fileno())
         return is_free and (not are_free or time.time() - alive.parent.stat().st_mtime > _ABANDONED_SECONDS)
+
+
+def _is_receiving(folder: Path) -> bool:
+    return (alive := folder / _ALIVE).exists() and not _is_abandoned(alive)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from prefrag.collections.changes.uploaded_files import settle_all_changes, uploa
 from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
+from prefrag.file_lock import take_lock
 from prefrag.indexing.file_conversion import FileConverter
 from tests.collections.changes.test_uploaded_files import held, upload
 
@@ -122,3 +123,14 @@ def test_files_that_arrived_without_a_journal_are_deleted(incoming: Path) -> Non
     settle_all_changes()
 
     assert held() == {"keep.txt": OLD}
+
+
+def test_an_upload_that_an_earlier_server_still_receives_stays(incoming: Path) -> None:
+    (incoming / ".journal.json").unlink()
+    with (incoming / ".alive").open("wb") as alive:
+        take_lock(alive.fileno())
+        settle_all_changes()
+        assert (incoming / "keep.txt").exists()
+
+    settle_all_changes()
+    assert not incoming.exists()

@@ -257,6 +257,36 @@ def test_uploads_stay_while_their_index_is_missing() -> None:
     assert held() == BEFORE
 
 
+def test_uploads_stay_beside_an_index_that_was_made_anew_or_restored(tmp_path: Path) -> None:
+    upload({"keep.txt": "The old board."})
+    shutil.copytree(index_path("maps"), tmp_path / "backup")
+    upload({"fresh.txt": "A tower."})
+
+    shutil.rmtree(index_path("maps"))
+    shutil.copytree(tmp_path / "backup", index_path("maps"))
+    settle_all_changes()
+    assert sorted(path.name for path in uploads_folder("maps").glob("*/*")) == ["fresh.txt", "keep.txt"]
+
+    shutil.rmtree(index_path("maps"))
+    upload({"new.txt": "A mole."})
+    assert sorted(path.name for path in uploads_folder("maps").glob("*/*")) == ["fresh.txt", "keep.txt", "new.txt"]
+
+
+@pytest.mark.skipif("sys.platform == 'win32'")
+def test_a_sweep_leaves_other_files_of_a_linked_folder(tmp_path: Path) -> None:
+    (tmp_path / "disk" / "own").mkdir(parents=True)
+    (tmp_path / "disk" / "own" / "plan.txt").write_text("The administrator's.")
+    (tmp_path / "disk" / "note.txt").write_text("The administrator's.")
+    uploads_folder("maps").parent.mkdir(parents=True)
+    uploads_folder("maps").symlink_to(tmp_path / "disk")
+
+    upload(BEFORE)
+    settle_all_changes()
+
+    assert (tmp_path / "disk" / "own" / "plan.txt").exists()
+    assert (tmp_path / "disk" / "note.txt").exists()
+
+
 def test_room_counts_the_files_of_the_index_and_none_that_arrive() -> None:
     upload({"keep.txt": "The old board.", "more.txt": "More."})
     upload({"keep.txt": "Board."})

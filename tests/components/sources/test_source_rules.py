@@ -131,3 +131,13 @@ def test_an_external_source_without_a_component_is_closed(store: TantivyDocument
 
     assert open_sources(pipeline) == ("local",)
     assert rules.find_leaving(["web"]) == {"web"}
+
+
+def test_a_local_source_that_is_named_as_external_stays_open(store: TantivyDocumentStore):
+    store.keep_web_consent(False)
+    pipeline = made(store, rules=SourceRules())
+    start = pipeline.get_component("start")
+    start.external_sources = ["local0", "web"]
+
+    assert open_sources(pipeline) == ("local0",)
+    assert start.rules.find_leaving(["local0", "web", "nowhere"]) == {"web", "nowhere"}

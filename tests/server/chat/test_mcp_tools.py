@@ -65,7 +65,7 @@ class TestTools:
         assert deployed.isError
         offered = "question sources preferred top_k max_steps filters folders kinds since until deadline web index"
         assert set(offered.split()) <= schema["properties"].keys()
-        assert not {"history", "documents", "stream"} & schema["properties"].keys()
+        assert not {"history", "documents", "stream", "web_query"} & schema["properties"].keys()
         assert (schema["required"], schema["additionalProperties"]) == (["question"], False)
         assert "4,000 characters" in schema["properties"]["question"]["description"]
         assert "Own sources: local; external sources: web." in tool.description

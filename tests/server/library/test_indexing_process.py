@@ -208,6 +208,12 @@ def test_a_process_that_reads_files_of_others_has_no_keys(process: IndexingProce
     assert started[2]["PREFRAG_ELASTICSEARCH_API_KEY_FILE"] == "/run/secrets/key"
 
 
+def test_an_upload_beside_the_demo_makes_a_collection(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_INDEX", "demo")
+
+    assert upload("mine", index_files, tower_md="Ada built the tower.")["written"] == 1
+
+
 def test_a_new_index_has_the_language_of_the_one_that_is_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "tower.md").write_text("Die T\u00fcrme.", encoding="utf-8")
     monkeypatch.setenv("PREFRAG_INDEX", "deutsch")
