@@ -185,7 +185,8 @@ class ExtractiveReader(Block):
         """Find possible answers in documents; see :meth:`Reader.read`."""
         documents = [one for one in documents if (one.content or "").strip()]
         if (answer := answer_from_rows(question, documents)) is not None:
-            return [Candidate(answer.text, "span", answer.document, answer.sentence, max(ROW_RIGHT, self.threshold))]
+            probability = ROW_RIGHT if answer.is_sure else min(ROW_RIGHT, self.probable)
+            return [Candidate(answer.text, "span", answer.document, answer.sentence, probability)]
         if not documents or not question_form.looks_english(question) or question_form.asks_beyond_spans(question):
             return []
         return list(_read(_Reading(self, question, documents)))

@@ -5,7 +5,7 @@ the table, so that no value of another row is given. If two rows fit, or a word 
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import pairwise
@@ -22,18 +22,37 @@ from prefrag.components.text.table_rows import Row, read_tables
 _MOST_ROWS = 5_000
 _MOST_SHOWN = 8
 _MOST_LISTED = 20
+_MOST_WORDS = 30
+_MOST_CHECKED = 500_000
 _GROUP = -1  # the number of the column that stands for the group of a row
 _MANY = re.compile(r"\W*how many\s+(\w+)", re.IGNORECASE)
 _LIST = re.compile(r"\W*(?:list|which|what are)\b", re.IGNORECASE)
 _SEVERAL = re.compile(r"\W*(?:list|which|what)\s+(\w+)", re.IGNORECASE)
 _SUM = re.compile(r"\W*(?:what(?: is|'s| was)\s+)?(?:the\s+)?(?:total|sum)\b", re.IGNORECASE)
+# "Whose manager is Bo?" asks for the other end of what a column tells.
+_REVERSED = re.compile(r"\b(?:whose|whom|wessen)\b|\bof\W*$", re.IGNORECASE)
 _OPERATIONS = frozenset(("list", "total", "sum"))
 _COUNTING = frozenset(("number", "amount"))
 _TOTALS = frozenset(("total", "subtotal", "sum"))
+# Labels of rows that tell of other rows.
+_SUMMARIES = _TOTALS | frozenset(
+    (
+        *("all", "overall", "average", "mean", "median", "minimum", "maximum"),
+        *("gesamt", "insgesamt", "gesamtsumme", "zwischensumme", "summe", "alle", "durchschnitt"),
+    )
+)
 # Words behind or before the name of a column that say of which form its values are, as in "phone number".
 _FORMS = {"number": r".*\d", "amount": r".*\d", "date": r".*\d", "time": r".*\d", "name": r"\D*"}
 _AMOUNT = re.compile(r"([^\d\s+-]*)\s*([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s*([^\d]*)")
 # A year or a date is no measure, though it is written with digits.
+# A number that is another in German, and one that is no number in English.
+_GERMAN = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?!\.?\d)|,(?!\d{3}(?!\d))\d")
+_DIGITS = re.compile(r"[^\d\s+-]{0,3}\s*([+-]?\d[\d.,]*)\s*\D*")
+_RATES = frozenset(("percent", "percentage", "rate", "ratio", "share", "average", "prozent", "quote", "anteil", "satz"))
+_TIMES = frozenset(("hour", "hr", "h", "time", "duration", "stunde", "stunden", "std", "zeit", "dauer"))
+_UNITS = frozenset(("currency", "unit", "w\u00e4hrung", "einheit"))
+_CURRENCY = re.compile(r"[A-Z]{3}|[$\u20ac\u00a3\u00a5]")
+_PARTS = re.compile(r"[,;/&\n]|\sand\s|\sund\s", re.IGNORECASE)
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 
 
@@ -79,6 +98,7 @@ class RowAnswer(NamedTuple):
     text: str
     document: Document
     sentence: str  # the rows
+    is_sure: bool = True  # whether no other row, and no newer document, can tell another answer
 
 
 def known_tables(documents: Sequence[Document]) -> list[KnownTable]:
@@ -118,10 +138,16 @@ def answer_from_rows(question: str, documents: Sequence[Document]) -> RowAnswer 
     :param documents: The passages that were found.
     :returns: The answer; None if no row, or more than one, fits the question, or if it asks for something else.
     """
-    if asks_yes_no(question) or asks_how_to(question) or not (words := question_words(question)):
+    words = question_words(question)
+    if asks_yes_no(question) or asks_how_to(question) or not 0 < len(words) <= _MOST_WORDS:
+        return None
+    # A number or a date behind "by" or "from" is the end of a range.
+    if _REVERSED.search(question) or any(word.relation and word.is_number for word in words):
         return None
     tables = [table for table in known_tables(documents) if table.columns]
-    return _answer_with_cell(question, words, tables) or _answer_with_rows(question, words, tables)
+    return _answer_with_cell(question, words, tables, documents) or _answer_with_rows(
+        question, words, tables, documents
+    )
 
 
 def row_limits(question: str, sentences: Sequence[str], documents: Sequence[Document], probable: float) -> list[float]:
@@ -137,6 +163,7 @@ def row_limits(question: str, sentences: Sequence[str], documents: Sequence[Docu
     tables = known_tables(documents)
     lines = [line.text for table in tables for line in table.lines.values()]
     words = question_words(question) if lines else []
+    words = words if len(words) <= _MOST_WORDS else []
     fits = [fit.line.text for table in tables for fit in _fits(words, table)]
     return [
         1.0
@@ -148,7 +175,9 @@ def row_limits(question: str, sentences: Sequence[str], documents: Sequence[Docu
     ]
 
 
-def _answer_with_cell(question: str, words: list[Word], tables: Sequence[KnownTable]) -> RowAnswer | None:
+def _answer_with_cell(
+    question: str, words: list[Word], tables: Sequence[KnownTable], documents: Sequence[Document]
+) -> RowAnswer | None:
     fits = [fit for table in tables for fit in _fits(words, table) if fit.column is not None]
     if any(standing_of(fit.table.document.meta) is None for fit in fits):
         fits = [fit for fit in fits if standing_of(fit.table.document.meta) is None]
@@ -162,7 +191,28 @@ def _answer_with_cell(question: str, words: list[Word], tables: Sequence[KnownTa
     # The other rows of a large table are unknown, and one of them may belong to the list.
     if not fit.table.is_whole and (several := _SEVERAL.match(question)) and stem_of(several[1]) != several[1].lower():
         return None
-    return RowAnswer(value, fit.line.document, fit.line.text) if fit.line.document is not None else None
+    if fit.line.document is None:
+        return None
+    texts = [words_of(text) for _, text in fit.table.cells(fit.line.row)]
+    telling = [word for word in words if any(text.hold(word) for text in texts)]
+    # The same name may stand in a row that is unknown.
+    is_sure = fit.table.is_whole and not _is_outdated(fit.table, telling, documents)
+    return RowAnswer(value, fit.line.document, fit.line.text, is_sure)
+
+
+def _is_outdated(table: KnownTable, words: Sequence[Word], documents: Sequence[Document]) -> bool:
+    """Check whether a table has the label of an old one, or a newer document of its source has all the words."""
+    meta = table.document.meta
+    if standing_of(meta) is not None:
+        return True
+    if not (date := meta.get("date")):
+        return False
+    newer = (
+        words_of(f"{document.meta.get('title') or ''}\n{document.content or ''}")
+        for document in documents
+        if document.meta.get("source") == meta.get("source") and str(document.meta.get("date") or "") > str(date)
+    )
+    return any(all(text.hold(word) for word in words) for text in newer)
 
 
 def _value(fit: Fit) -> str:
@@ -206,9 +256,14 @@ def _bound_columns(words: Sequence[Word], table: KnownTable) -> dict[Word, set[i
     return bound
 
 
-def _may_hold(word: Word, column: int, text: str, bound: Mapping[Word, set[int]]) -> bool:
-    """Check whether a cell may be what a word of the question means: a measure only if its column is named."""
+def _may_hold(word: Word, column: int, text: str, bound: Mapping[Word, set[int]], table: KnownTable) -> bool:
+    """Check whether a cell may be what a word of the question means: a measure only if its column is named.
+
+    What stands behind "from" may only stand in a column of that name.
+    """
     if not words_of(text).hold(word):
+        return False
+    if word.relation and column not in table.names(Word(word.relation, word.relation)):
         return False
     if word in bound:
         return column in bound[word] or not _is_measure(column, text)
@@ -224,7 +279,9 @@ def _fit(
 ) -> Fit | None:
     """Check whether a row holds every word of a question."""
     row = dict(table.cells(line.row))
-    places = {word: {column for column, text in row.items() if _may_hold(word, column, text, bound)} for word in words}
+    places = {
+        word: {column for column, text in row.items() if _may_hold(word, column, text, bound, table)} for word in words
+    }
     rest = [word for word in words if not places[word]]
     # A column that alone holds a word of the question tells the row. An e-mail may also hold a part of a name.
     telling = {column for columns in places.values() for column in columns if len(columns) == 1}
@@ -233,6 +290,8 @@ def _fit(
     if not identified:
         return None
     for word in rest:
+        if word.relation:
+            return None
         named = table.names(word)
         if column in named or named & identified or _tells_form(word, words, table, row, column):
             continue
@@ -305,13 +364,16 @@ class _Choice(NamedTuple):
     names: dict[Word, set[int]]
 
 
-def _answer_with_rows(question: str, words: list[Word], tables: Sequence[KnownTable]) -> RowAnswer | None:
+def _answer_with_rows(
+    question: str, words: list[Word], tables: Sequence[KnownTable], documents: Sequence[Document]
+) -> RowAnswer | None:
     many, is_list, is_sum = _MANY.match(question), _LIST.match(question), _SUM.match(question)
     if not (many or is_list or is_sum):
         return None
     asked = [word for word in words if word.stem not in _OPERATIONS] if not many else words
     if not asked:
         return None
+    tables = [table for table in tables if not _is_outdated(table, asked, documents)]
     answers: dict[str, tuple[RowAnswer, bool]] = {}
     for is_named in (True, False) if is_sum else (True,):
         for table in tables:
@@ -333,7 +395,7 @@ def _answer_with_rows(question: str, words: list[Word], tables: Sequence[KnownTa
 
 def _choose_rows(words: list[Word], table: KnownTable, *, is_sum: bool) -> _Choice | None:
     """Choose the rows that a question means. Returns None if a word is nowhere, or may mean more than one thing."""
-    lines = _without_totals(list(table.lines.values()))
+    lines = _without_totals(list(table.lines.values()), table)
     if lines is None or not lines:
         return None
     rows = [dict(table.cells(line.row)) for line in lines]
@@ -343,7 +405,11 @@ def _choose_rows(words: list[Word], table: KnownTable, *, is_sum: bool) -> _Choi
     wanted: dict[int, list[Word]] = {}
     names: dict[Word, set[int]] = {}
     for place, word in enumerate(words):
-        columns = {column for row in rows for column, text in row.items() if _may_hold(word, column, text, bound)}
+        columns = {
+            column for row in rows for column, text in row.items() if _may_hold(word, column, text, bound, table)
+        }
+        if word.relation and not columns:
+            return None
         # A town in a column of towns is meant rather than one in the name of a customer.
         alone = {column for row in rows for column in columns if words_of(row.get(column, "")).whole == {word.stem}}
         columns = alone or columns
@@ -395,12 +461,24 @@ def _count_rows(choice: _Choice, noun: Word, is_count: bool) -> RowAnswer | None
     is_quantity = named and noun.typed.lower() in table.columns[column].lower().split() and all(map(_amount, values))
     if not all(values) or (is_quantity and noun.typed.lower() != noun.stem):
         return None
-    distinct = list(dict.fromkeys(values))
+    if _may_hold_several(table, column):
+        return None
+    distinct = list({value.casefold(): value for value in reversed(values)}.values())[::-1]
     if is_count:
         return _row_answer(f"{len(distinct)}, counted in {counted(len(lines), 'row')}", choice)
     if len(distinct) > _MOST_LISTED:
         return None
     return _row_answer(", ".join(distinct), choice)
+
+
+def _may_hold_several(table: KnownTable, column: int) -> bool:
+    """Check whether a cell of a column may hold several values: whether a part of it is in another cell too."""
+    cells = {
+        text.casefold() for line in table.lines.values() for number, text in table.cells(line.row) if number == column
+    }
+    parts = [{part.strip() for part in _PARTS.split(cell)} - {""} for cell in cells]
+    several = set[str]().union(*(part for part in parts if len(part) > 1))
+    return sum(len(part & several) for part in parts) > len(several)
 
 
 def _sum_rows(choice: _Choice, words: Sequence[Word], is_named: bool) -> RowAnswer | None:
@@ -421,7 +499,7 @@ def _sum_rows(choice: _Choice, words: Sequence[Word], is_named: bool) -> RowAnsw
     if len(chosen) != 1 or others or (is_named and not by_words):
         return None
     own = amounts[chosen[0]]
-    if own is None or "%" in own[0][0] + own[0][2]:
+    if own is None or not _is_summable(choice, chosen[0]):
         return None
     before, _, after = own[0]
     total = sum((number for _, number, _ in own), Decimal())
@@ -429,9 +507,32 @@ def _sum_rows(choice: _Choice, words: Sequence[Word], is_named: bool) -> RowAnsw
     return _row_answer(f"{text}, the sum of {counted(len(own), 'row')}", choice)
 
 
+def _is_summable(choice: _Choice, column: int) -> bool:
+    """Check whether the numbers of a column can be added: all of one unit, no rates, and read in one way only."""
+    table = choice.table
+    name = table.columns[column]
+    cells = _column(table.lines.values(), column)
+    units = {after.lower() for _, _, after in filter(None, map(_amount, cells))}
+    stems = words_of(name).stems
+    if "%" in name or _RATES & stems or any("%" in cell or _GERMAN.search(cell) for cell in cells):
+        return False
+    # 1.30 may be an hour and a half.
+    if _TIMES & {*stems, *units} and any(re.search(r"\.\d\d(?!\d)", cell) for cell in cells):
+        return False
+    for other, title in enumerate(table.columns):
+        values = set(_column(choice.lines, other))
+        if len(values) > 1 and (_UNITS & words_of(title).stems or any(map(_CURRENCY.fullmatch, values))):
+            return False
+    return True
+
+
+def _column(lines: Iterable[Line], column: int) -> list[str]:
+    return [line.row.cells[column] if column < len(line.row.cells) else "" for line in lines]
+
+
 def _names_records(lines: Sequence[Line], column: int) -> bool:
     """Check whether each row has another text in a column, which then names the rows, as "boats" of a fleet does."""
-    cells = [line.row.cells[column] if column < len(line.row.cells) else "" for line in lines]
+    cells = _column(lines, column)
     return all(cells) and len(set(cells)) == len(cells) and not any(map(_amount, cells))
 
 
@@ -452,21 +553,64 @@ def _amount(text: str) -> tuple[str, Decimal, str] | None:
 
 def _amounts(lines: Sequence[Line], column: int) -> list[tuple[str, Decimal, str]] | None:
     """Read the numbers of a column; None if a cell holds something else, or if their units differ."""
-    cells = [line.row.cells[column] if column < len(line.row.cells) else "" for line in lines]
+    cells = _column(lines, column)
     amounts = [amount for amount in map(_amount, cells) if amount is not None]
     units = {(before, after) for before, _, after in amounts}
     return amounts if amounts and len(amounts) == len(cells) and len(units) == 1 else None
 
 
-def _without_totals(lines: list[Line]) -> list[Line] | None:
+def _without_totals(lines: list[Line], table: KnownTable) -> list[Line] | None:
     """Leave out the last row if it adds up the others, and says so. Returns None if it is unclear what a row is."""
-    *others, last = lines
-    labels = [next((text for text in line.row.cells if text), "") for line in lines]
-    named = [bool(_TOTALS & words_of(label).stems) for label in labels]
-    pairs = [(_amounts(others, column), _amount(text)) for column, text in enumerate(last.row.cells) if column]
-    sums = [sum(number for _, number, _ in own) == amount[1] for own, amount in pairs if own and amount]
-    adds_up = len(others) > 1 and bool(sums) and all(sums)
-    is_total = adds_up and (named[-1] or not last.row.cells[0])
-    if any(named[:-1]) or (named[-1] or adds_up) != is_total:
+    if not lines:
         return None
-    return others if is_total else lines
+    *others, last = lines
+    is_named = bool(_TOTALS & words_of(next((text for text in last.row.cells if text), "")).stems)
+    pairs = [(_amounts(others, column), _amount(text)) for column, text in enumerate(last.row.cells) if column]
+    sums = [own is not None and sum(number for _, number, _ in own) == amount[1] for own, amount in pairs if amount]
+    adds_up = len(others) > 1 and bool(sums) and all(sums)
+    is_total = adds_up and (is_named or not last.row.cells[0])
+    if adds_up and not is_total:
+        return None
+    rows = others if is_total else lines
+    is_unclear = any(map(_is_summary, rows)) or (table.is_whole and _hold_sums(rows))
+    return None if is_unclear else rows
+
+
+def _is_summary(line: Line) -> bool:
+    return any(_SUMMARIES & words_of(text).stems for text in (line.row.group, *line.row.cells))
+
+
+def _hold_sums(lines: Sequence[Line]) -> bool:
+    """Check whether a row adds up two or more rows directly above or below it, as "Vehicles" above "Car" and "Van".
+
+    A table that is too large to check may hold one.
+    """
+    width = max(len(line.row.cells) for line in lines)
+    if len(lines) ** 2 * width > _MOST_CHECKED:
+        return True
+    for column in range(1, width):
+        cells = [_DIGITS.fullmatch(text) for text in _column(lines, column)]
+        has_signs = any(digits and set(digits[1]) & {".", ","} for digits in cells)
+        for is_german in (False, True) if has_signs else (False,):
+            numbers = [_read_number(digits[1], is_german) if digits else None for digits in cells]
+            if any(_adds_up_next(part) for part in (numbers, numbers[::-1])):
+                return True
+    return False
+
+
+def _adds_up_next(numbers: Sequence[Decimal | None]) -> bool:
+    for place, number in enumerate(numbers):
+        total = Decimal()
+        for count, other in enumerate(numbers[place + 1 :], start=1):
+            if number is None or other is None:
+                break
+            total += other
+            if count > 1 and total == number:
+                return True
+    return False
+
+
+def _read_number(digits: str, is_german: bool) -> Decimal | None:
+    thousands, point = (".", ",") if is_german else (",", ".")
+    text = digits.rstrip(".,").replace(thousands, "").replace(point, ".")
+    return Decimal(text) if text.count(".") < 2 else None

@@ -54,6 +54,10 @@ _GRAMMAR = frozenset(
         ),
     )
 )
+# Words that say in which direction or up to which value something is meant, which a row tells only by a column of that
+# name. They hold for the words behind them, up to the next word of grammar.
+_RELATIONS = frozenset(("from", "to", "by", "until", "von", "nach", "bis"))
+_ARTICLES = frozenset(("a", "an", "the"))
 _WORD = re.compile(r"[^\W_]+(?:[-.,:/@'\u2019_][^\W_]+)*")
 # A number with its unit, as in 40mm; not a code such as A4.
 _MEASURE = re.compile(r"(\d+(?:[.,]\d+)*)([^\W\d_]+)")
@@ -67,6 +71,7 @@ class Word:
     stem: str
     typed: str
     days: tuple[date, date] | None = None  # of a date: the first and the last day that it may mean
+    relation: str = ""  # the word before it, in lower case, if that is one such as "from" or "by"
 
     @property
     def is_number(self) -> bool:
@@ -111,21 +116,25 @@ def question_words(question: str) -> list[Word]:
     """Read the words of a question that say which row, which column or which table is meant, in order."""
     words: list[Word] = []
     dates = {found.begin: found for found in find_dates(question)}
-    end = 0
+    end, relation = 0, ""
     for match in _WORD.finditer(question):
         if match.start() < end:
             continue
         if (found := dates.get(match.start())) is not None:
             end = found.end
-            words.append(
-                Word(stem_of(question[found.begin : end]), question[found.begin : end], (found.first, found.last))
-            )
+            typed = question[found.begin : end]
+            words.append(Word(stem_of(typed), typed, (found.first, found.last), relation))
             continue
         for part in _split(match[0]):
             # A single capital letter may be a name, such as a zone; at the beginning it is an article.
             is_letter = len(part) == 1 and part.isupper() and match.start() > 0 and part != "I"
-            if is_letter or part.lower() not in _GRAMMAR:
-                words.append(Word(stem_of(part), part))
+            lower = part.lower()
+            if is_letter or lower not in _GRAMMAR:
+                words.append(Word(stem_of(part), part, relation=relation))
+            if lower in _RELATIONS:
+                relation = lower
+            elif lower in _GRAMMAR - _ARTICLES and not is_letter:
+                relation = ""
     return words
 
 
@@ -135,7 +144,8 @@ def split_dates(words: Sequence[Word]) -> list[Word]:
 
 
 def _parts(word: Word) -> Iterator[Word]:
-    yield from (Word(stem_of(part), part) for found in _WORD.finditer(word.typed) for part in _split(found[0]))
+    parts = (part for found in _WORD.finditer(word.typed) for part in _split(found[0]))
+    yield from (Word(stem_of(part), part, relation=word.relation) for part in parts)
 
 
 def _split(word: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import pytest
 from haystack import Document
 
 from prefrag.components.reader import extractive_reader
-from prefrag.components.reader.extractive_reader import ExtractiveReader, choose_documents, read_card
+from prefrag.components.reader.extractive_reader import ROW_RIGHT, ExtractiveReader, choose_documents, read_card
 from prefrag.components.reader.reader import ReaderMissing
 from prefrag.components.reader.reader_input import load_tokenizer
 from prefrag.components.text.table_rows import Row, Table, write_tables
@@ -308,3 +308,25 @@ def test_a_row_that_lacks_a_word_is_not_even_probable(reader):
 
 def test_a_row_answers_a_question_that_is_not_in_english(reader):
     assert reader.read("Rate: Fitting on site", [RATE_LIST])[0].text == "61"
+
+
+ROOMS = Table(1, "", ("Room", "Seats"), [Row("", ("Hall", "140")), Row("", ("Attic", "20"))])
+SEATS = Document(
+    content="Room: Hall; Seats: 140\nRoom: Attic; Seats: 20",
+    meta={"title": "Rooms", **write_tables([(ROOMS, 0), (ROOMS, 1)])},
+)
+
+
+def test_a_row_is_stated_by_its_share_of_right_answers() -> None:
+    [found] = ExtractiveReader(threshold=0.99).read("How many seats are in the hall?", [SEATS])
+
+    assert (found.text, found.probability) == ("140", ROW_RIGHT)
+
+
+def test_a_row_of_a_draft_is_at_most_probable() -> None:
+    draft = replace(SEATS, meta={**SEATS.meta, "standing": "draft"})
+    reader = ExtractiveReader()
+
+    [found] = reader.read("How many seats are in the hall?", [draft])
+
+    assert (found.text, found.probability) == ("140", reader.probable)

@@ -63,7 +63,7 @@ def test_of_40_counts_lists_and_sums_none_is_wrong(documents: list[Document]) ->
 
     assert len(asked) == 40
     assert {question: texts for question, texts in answers.items() if texts[1] not in (None, texts[0])} == {}
-    assert sum(text is not None for _, text in answers.values()) >= 28
+    assert sum(text is not None for _, text in answers.values()) >= 21
 
 
 def passage(text: str, title: str = "", number: int = 1, *, missing: int = 0, **meta: Any) -> Document:
@@ -171,6 +171,7 @@ def test_the_narrower_column_is_asked_for() -> None:
     ("total number of customers", None),
     ("total number of invoices", None),
     ("What is the total?", None),
+    ("list the customers of " + "invoices and " * 31 + "customers", None),
     # The numbers of a column "Items" are no rows to count.
     ("How many items are there?", None),
 )
@@ -190,7 +191,15 @@ def test_a_row_of_totals_is_not_added_again(last: str, text: str | None) -> None
     assert text_of("total of all invoices", passage(INVOICES + last)) == text
 
 
-@for_each("cells", ("1,5", "2.5 EUR", "3 USD"), ("10%", "20%", "30%"), ("1", "", "3"), ("1", "n/a", "3"))
+@for_each(
+    "cells",
+    ("1,5", "2.5 EUR", "3 USD"),
+    ("10%", "20%", "30%"),
+    ("1", "", "3"),
+    ("1", "n/a", "3"),
+    ("1.500 \u20ac", "300 \u20ac"),
+    ("1,500", "1.500"),
+)
 def test_numbers_that_cannot_be_added_are_not(cells: tuple[str, ...]) -> None:
     table = passage("Item | Fee\n" + "\n".join(f"thing {number} | {cell}" for number, cell in enumerate(cells)))
 
@@ -215,3 +224,107 @@ def test_an_answer_from_another_row_is_not_even_probable() -> None:
 
     assert row_limits("phone of Bob Bell", [own, other, "Some prose."], [table], 0.5) == [0.5, 0.495, 1.0]
     assert row_limits("phone of Bob Bill", [own, other], [table], 0.5) == [0.495, 0.495]
+
+
+def test_a_key_that_unknown_rows_may_repeat_is_not_sure() -> None:
+    large, small = (answer_from_rows("phone of Bob Bell", [passage(STAFF, missing=rows)]) for rows in (200, 0))
+
+    assert large is not None
+    assert not large.is_sure
+    assert small is not None
+    assert small.is_sure
+
+
+FARES = "From | To | Price\nBern | Graz | 12\nLinz | Ulm | 30\nUlm | Linz | 35"
+
+
+@for_each(
+    "question, table, text",
+    ("What is the price from Graz to Bern?", FARES, None),
+    ("What is the price from Bern to Graz?", FARES, "12"),
+    ("price from Linz to Ulm", FARES, "30"),
+    ("Preis von Graz nach Bern", "Von | Nach | Preis\nBern | Graz | 12", None),
+    ("Whose manager is Bo?", "Name | Manager\nBo | Cy\nDee | Bo", None),
+    ("Who is Bo the manager of?", "Name | Manager\nBo | Cy", None),
+    ("How many tasks are due by 5 May 2026?", "Task | Due by\nPaint | 2026-05-05\nRope | 2026-05-01", None),
+    ("How many orders are from Ulm?", "Order | Town\nA1 | Ulm\nA2 | Linz", None),
+)
+def test_what_stands_behind_from_or_by_needs_its_column(question: str, table: str, text: str | None) -> None:
+    assert text_of(question, passage(table, title="Prices")) == text
+
+
+@for_each(
+    "rows",
+    "All teams | 12\nRed | 4\nBlue | 9",
+    "Red | 4\nBlue | 9\nAverage | 6.5",
+    "Alle | 12\nRed | 4\nBlue | 9",
+    "Red | 4\nMedian | 5\nBlue | 9\nTotal | 18",
+    "Vehicles | 30\nCar | 10\nVan | 20\nBoat | 7",
+    "Boat | 7\nCar | 1.500\nVan | 500\nVehicles | 2.000",
+)
+def test_rows_that_tell_of_others_are_not_counted(rows: str) -> None:
+    table = passage(f"Team | Members\n{rows}")
+
+    assert text_of("How many teams are there?", table) is None
+    assert text_of("sum of the members", table) is None
+
+
+@for_each(
+    "table",
+    "Bill | Fee | Currency\nA | 10 | EUR\nB | 25 | USD",
+    "Bill | Fee | Paid in\nA | 10 | EUR\nB | 25 | USD",
+    "Bill | Fee | Unit\nA | 10 | kg\nB | 25 | bags",
+    "Bill | Fee rate\nA | 10\nB | 25",
+    "Bill | Fee %\nA | 10\nB | 25",
+    "Bill | Hours fee\nA | 1.30\nB | 0.45",
+    # The comma of another row shows that the numbers are German.
+    "Bill | Fee\nA | 1,500\nB | 2,500\nC | 2,75",
+)
+def test_units_in_their_own_column_and_rates_are_not_added(table: str) -> None:
+    assert text_of("sum of the fees", passage(table)) is None
+
+
+def test_amounts_of_the_same_unit_in_a_column_are_added() -> None:
+    table = passage("Bill | Fee | Currency\nA | 10 | EUR\nB | 25 | EUR")
+
+    assert text_of("sum of the fees", table) == "35, the sum of 2 rows"
+
+
+@for_each(
+    "standing, date, newer, is_sure",
+    (None, "2026-01-01", "2025-01-01", True),
+    ("draft", "", "", False),
+    (None, "2024-01-01", "2025-01-01", False),
+)
+def test_a_row_of_an_older_document_is_not_sure(standing: str | None, date: str, newer: str, is_sure: bool) -> None:
+    table = passage(STAFF, standing=standing, date=date, source="local")
+    text = "The names: Bob Bell, Ada Stone and Cleo Bell. Bob Bell has a new phone."
+    note = Document(content=text, meta={"date": newer, "source": "local"})
+
+    found = answer_from_rows("phone of Bob Bell", [table, note])
+
+    assert found is not None
+    assert found.is_sure == is_sure
+    assert (text_of("How many names are there?", table, note) is not None) == is_sure
+
+
+@for_each(
+    "cells, text",
+    (("Red", "red", "Blue"), "2, counted in 3 rows"),
+    (("Red, Blue", "Red", "Green"), None),
+    (("Red and Blue", "blue", "Green"), None),
+    (("Red; Blue", "Blue; Green", "White"), None),
+    (("Bell, Stone & Co", "Bell, Stone & Co", "Reed"), "2, counted in 3 rows"),
+)
+def test_a_cell_of_several_values_is_not_counted(cells: tuple[str, ...], text: str | None) -> None:
+    table = passage("Bolt | Colour\n" + "\n".join(f"bolt {number} | {cell}" for number, cell in enumerate(cells)))
+
+    assert text_of("How many colours are there?", table) == text
+
+
+def test_a_long_question_is_not_matched_with_rows() -> None:
+    row = "Name: Bob Bell; Department: Yard; Phone: 12"
+    question = "phone of Bob Bell, " * 20
+
+    assert text_of(question, passage(STAFF)) is None
+    assert row_limits(question, [row, "Some prose."], [passage(STAFF)], 0.5) == [0.495, 1.0]
