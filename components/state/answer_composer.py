@@ -12,7 +12,7 @@ from prefrag.components.block import check_choice
 from prefrag.components.both_ways import as_async
 from prefrag.components.state.citations import citation_marks, cite_plainly, known_marks, read_citations, without_codes
 from prefrag.components.state.evidence import find_evidence, find_sentence, find_whole
-from prefrag.components.state.places import heading_of, place_of, position_of, standing_of
+from prefrag.components.state.places import PAGES, heading_of, place_of, position_of, standing_of
 from prefrag.components.state.state import Action, Evidence, Identity, Label, Search, State, Step, identity, sum_traffic
 from prefrag.components.text.addresses import safe_url
 from prefrag.components.text.controls import strip_all_controls
@@ -179,13 +179,17 @@ def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) ->
     document = evidence.document
     place = find_whole(answer.rstrip(". "), evidence.sentence)
     at = (document.content or "").find(evidence.sentence)
+    place_in_file = place_of(document, max(at, 0))
+    if at < 0 and document.meta.get(PAGES):
+        # A sentence that does not stand in the passage as it is, such as several rows, may be on any of its pages.
+        place_in_file.pop("page", None)
     return {
         "mark": marks[identity(document)],
         "id": document.id,
         "title": str(document.meta.get("title") or ""),
         "source": document.meta.get("source") or "",
         "heading": heading_of(document.meta, at),
-        **place_of(document, max(at, 0)),
+        **place_in_file,
         "sentence": evidence.sentence,
         "answer": None if place is None else {"start": place.start(), "end": place.end()},
         "query": evidence.query,

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, repeat
+from itertools import accumulate, chain, repeat
 from typing import Any, NamedTuple
 
 from prefrag.components.text.unicode_form import normalize_unicode
@@ -12,6 +12,7 @@ from prefrag.components.text.unicode_form import normalize_unicode
 # so that its rows can be counted; of a larger table, each passage has only its own rows.
 TABLES = "tables"
 _MOST_WHOLE = 6_000
+_MOST_OWN = 4 * _MOST_WHOLE
 
 
 class Row(NamedTuple):
@@ -60,8 +61,10 @@ def write_tables(rows: Sequence[tuple[Table, int]]) -> dict[str, str]:
         # The names of hundreds of columns in each passage would be longer than its text.
         if sum(map(len, table.columns)) > _MOST_WHOLE:
             continue
-        is_whole = len(table.rows) <= _MOST_WHOLE // 8 and _count_characters(table) <= _MOST_WHOLE
+        is_whole = len(table.rows) <= _MOST_WHOLE // 8 and _count_characters(table.rows, table) <= _MOST_WHOLE
         first, last = (0, len(table.rows)) if is_whole else (own[0], own[-1] + 1)
+        sizes = accumulate(_count_characters([row]) for row in table.rows[first:last])
+        last = first + sum(size <= _MOST_OWN for size in sizes)
         held = [[normalize_unicode(part) for part in (row.group, *row.cells)] for row in table.rows[first:last]]
         names = [normalize_unicode(name) for name in table.columns]
         size = len(table.rows)
@@ -69,8 +72,9 @@ def write_tables(rows: Sequence[tuple[Table, int]]) -> dict[str, str]:
     return {TABLES: json.dumps(written, ensure_ascii=False)} if written else {}
 
 
-def _count_characters(table: Table) -> int:
-    parts = (table.title, *table.columns, *(part for row in table.rows for part in (row.group, *row.cells)))
+def _count_characters(rows: Sequence[Row], table: Table | None = None) -> int:
+    names = (table.title, *table.columns) if table else ()
+    parts = (*names, *(part for row in rows for part in (row.group, *row.cells)))
     return sum(len(part) + 4 for part in parts)
 
 
@@ -80,12 +84,13 @@ def read_tables(meta: Mapping[str, Any]) -> list[Table]:
     if not isinstance(text, str):
         return []
     try:
-        return [
+        tables = [
             Table(int(number), str(title), _texts(names), [_row(row) for row in rows], int(first), int(size))
             for number, title, names, first, size, rows in json.loads(text)
         ]
-    except (ValueError, TypeError, IndexError, RecursionError):
+    except (ValueError, TypeError, IndexError, RecursionError, OverflowError):
         return []
+    return tables if all(0 <= table.first <= table.size - len(table.rows) for table in tables) else []
 
 
 def _row(cells: Any) -> Row:

@@ -11,10 +11,8 @@ _LEAST_PAGES = 3
 _LEAST_SHARE = 0.4
 _LONGEST = 200
 _NUMBER = re.compile(r"\d{1,5}")
-_WORD = re.compile(r"[^\W\d_]{2,}")
-# A line with the number of the page and more than this many words also says something.
-_FEW_WORDS = 3
-_MOST_BELOW = 20
+# What a line with the number of the page may hold besides; another line with a number, as "Invoice No. 1001", is text.
+_BESIDE = re.compile(r"(?:[\s/|.,()\[\]\u00b7\u2013\u2014-]|\b(?:page|seite|p|s|of|von)\b)*", re.IGNORECASE)
 
 _Key = tuple[str, int | None]
 
@@ -22,9 +20,8 @@ _Key = tuple[str, int | None]
 def take_out_running_lines(pages: Sequence[list[str]]) -> None:
     """Empty the first and last lines of pages that many pages repeat, or repeat but for the number of the page.
 
-    A header of the first page stays there, in a paragraph of its own, and so does the header row of a table that begins
-    there. Another line that at least half of the pages have is put once below the last page: a footer may be the only
-    place of, say, a bank account.
+    Where such a line stands first it stays, in a paragraph of its own: it may be the title of a chapter, the header row
+    of a table, or a footer that is the only place of, say, a bank account. Only a page's number leaves every page.
 
     :param pages: The lines of each page, as they stand on the page. They are changed in place.
     """
@@ -41,25 +38,21 @@ def take_out_running_lines(pages: Sequence[list[str]]) -> None:
         for key, there in pages_of.items()
         if len(there) >= least and len(there) >= _LEAST_SHARE * (there[-1] - there[0] + 1)
     }
-    below: dict[str, None] = {}
+    shown: set[str] = set()
     for number, (lines, places) in enumerate(zip(pages, filled, strict=True)):
-        for is_top, ends in ((True, places[:_MOST_LINES]), (False, places[: -_MOST_LINES - 1 : -1])):
+        done: set[int] = set()
+        for ends in (places[:_MOST_LINES], places[: -_MOST_LINES - 1 : -1]):
             for place in ends:
-                repeated = [key for key in _keys(lines[place], number) if key in running]
+                if place in done:
+                    continue
+                key = next((key for key in _keys(lines[place], number) if key in running), None)
                 # Next to a line that does not repeat stands the text, even if that repeats.
-                if not repeated:
+                if key is None:
                     break
-                key = repeated[0]
-                line, words = lines[place].strip(), len(_WORD.findall(lines[place]))
-                is_kept = is_top and number == 0 and key[1] is None
-                lines[place] = f"{line}\n" if is_kept else ""
-                says_something = words > _FEW_WORDS if key[1] is not None else words
-                if not is_kept and says_something and 2 * running[key] >= most and len(below) < _MOST_BELOW:
-                    below.setdefault(line if key[1] is None else key[0])
-    first = {line.strip() for line in pages[0]} if pages else set()
-    for line in below:
-        if line not in first:
-            pages[-1].extend(("", line))
+                line = lines[place].strip()
+                lines[place] = "" if key[1] is not None or line in shown else f"{line}\n"
+                shown.add(line)
+                done.add(place)
 
 
 def _keys(line: str, number: int) -> Iterator[_Key]:
@@ -68,6 +61,8 @@ def _keys(line: str, number: int) -> Iterator[_Key]:
     if not line or len(line) > _LONGEST:
         return
     yield line, None
+    if not _BESIDE.fullmatch(_NUMBER.sub(" ", line)):
+        return
     numbers = list(_NUMBER.finditer(line))
     # The number of the page is one of the first or of the last numbers of its line.
     for digits in [*numbers[:2], *numbers[2:][-2:]]:

@@ -221,15 +221,31 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[list[str]]:
 
 
 def _continues(block: Sequence[tuple[int, list[str]]], earlier: Table, floors: _Floors) -> bool:
-    """Check whether rows below a blank row belong to the table above it: they must bring no names of their own."""
+    """Check whether rows below a blank row belong to the table above it.
+
+    They must be at least two, of the columns and kinds of the rows above, and bring no names of their own.
+    """
     first, rest = block[0][1], [row for _, row in block[1:]]
-    if not earlier.columns or block[0][0] in floors.marked or len(first) > len(earlier.columns):
+    if not rest or not earlier.columns or block[0][0] in floors.marked or len(first) > len(earlier.columns):
+        return False
+    above, own = _kinds([row.cells for row in earlier.rows]), _kinds([first, *rest])
+    if above.keys() != own.keys() or any(not own[column] <= above[column] for column in own):
         return False
     if set(map(str.lower, filter(None, first))) & set(map(str.lower, earlier.columns)):
         return False
     below = [[row[column] for row in rest if column < len(row) and row[column]] for column in range(len(first))]
     is_text = not any(value and _is_number(value) for value in first)
     return not (is_text and any(values and all(map(_is_number, values)) for values in below))
+
+
+def _kinds(rows: Iterable[Sequence[str]]) -> dict[int, set[bool]]:
+    """Find the columns with text, and for each whether its cells are numbers."""
+    kinds: dict[int, set[bool]] = {}
+    for row in rows:
+        for column, value in enumerate(row):
+            if value:
+                kinds.setdefault(column, set()).add(_is_number(value))
+    return kinds
 
 
 def _grouped(block: Sequence[tuple[int, list[str]]], floors: _Floors) -> Iterator[Row]:
@@ -278,18 +294,21 @@ def _has_floor_below(rows: list[list[str]], depth: int, number: int, floors: _Fl
     if not spans and depth == 1 and len(rows) > 2:
         spans = _spans_by_gaps(upper, lower)
         if spans:
+            upper = upper + [""] * (max(end for _, end in spans) - len(upper))
             for begin, end in spans:
-                upper += [""] * (end - len(upper))
                 upper[begin:end] = [upper[begin]] * (end - begin)
     under = {column for begin, end in spans for column in range(max(begin, 0), end)}
     values = [lower[column] if column < len(lower) else "" for column in sorted(under)]
     if not spans or not all(values) or any(map(_is_plain_number, values)):
         return False
     parts = [set(lower[max(begin, 0) : end]) for begin, end in spans]
-    return all(len(part) > 1 for part in parts) and all(
+    has_names = all(len(part) > 1 for part in parts) and all(
         column in under or not value or column >= len(upper) or upper[column] in ("", value)
         for column, value in enumerate(lower)
     )
+    if has_names:
+        rows[depth - 1][:] = upper
+    return has_names
 
 
 def _spans_by_gaps(upper: Sequence[str], lower: Sequence[str]) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from haystack import Document
 
-from prefrag.components.state.answer_composer import AnswerComposer, compose
+from prefrag.components.state.answer_composer import AnswerComposer, _evidence, compose
 from prefrag.components.state.citations import prompt_marks
 from prefrag.components.state.state import Action, Attempt, Evidence, Label, Search, State, Step, Verdict, identity
 from tests.components.samples import answer_step, document, found, observed_step, search_step, settings, state
@@ -179,6 +179,14 @@ class TestDocuments:
 
         for part in ("documents", "evidence"):
             assert [one[part][0]["page"] for one in results] == [2, 3]
+
+    def test_have_no_page_if_rows_from_several_pages_are_shown(self):
+        text = "Boat: Tern; Seats: 48\nBoat: Skua; Seats: 72"
+        fleet = document("fleet", text, step=1, page_number=2, page_starts="22 3")
+        rows = "Boat: Tern; Seats: 48\nand 1 more row"
+
+        assert "page" not in _evidence(Evidence(fleet, rows, "seats"), {identity(fleet): "A"}, "120")
+        assert _evidence(Evidence(fleet, text, "seats"), {identity(fleet): "A"}, "48")["page"] == 2
 
     def test_hold_the_sentence_that_speaks_to_the_answer_that_cites_them_or_else_to_their_query(self):
         text = "The prize is old. Alpha won the prize in 1974."

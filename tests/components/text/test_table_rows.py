@@ -41,6 +41,14 @@ def test_of_a_large_table_a_passage_has_its_own_rows() -> None:
     assert (read.first, read.size, read.rows) == (4, 500, table.rows[4:6])
 
 
+def test_of_long_rows_a_passage_has_no_more_than_its_share() -> None:
+    table = make_table(9, length=7_000)
+
+    [read] = read_tables(write_tables([(table, number) for number in range(9)]))
+
+    assert (read.first, read.size, read.rows) == (0, 9, table.rows[:3])
+
+
 def test_names_of_too_many_columns_are_left_out_of_metadata() -> None:
     table = Table(1, "", tuple(f"A long name of column {number}" for number in range(500)), [Row("", ("1",))])
 
@@ -64,6 +72,10 @@ def test_rows_come_back_from_metadata_in_composed_form(title: str, columns: tupl
     "value",
     *(None, 7, "", "[", "[1]", "{}", "[[1]]", '[[1,"",[],0,1,[[1]]]]', '[[1,"",[],0,1,[[]]]]', "[" * 100_000),
     json.dumps([[1, "", "Boat", 0, 1, []]]),
+    '[[Infinity,"",[],0,1,[["","a"]]]]',
+    '[[1,"",[],0,-1,[]]]',
+    '[[1,"",[],-1,1,[["","a"]]]]',
+    '[[1,"",[],0,1,[["","a"],["","b"]]]]',
 )
 def test_metadata_of_another_form_has_no_rows(value: Any) -> None:
     assert read_tables({TABLES: value}) == []

@@ -18,25 +18,33 @@ def without(pages: Sequence[Sequence[str]]) -> list[list[str]]:
 
 
 @for_each(
-    "header, footer",
-    ("Port of Sandmere", "Page {} of 4"),
-    ("Port of Sandmere - {}", "- {} -"),
-    ("{}", "Annual report 2025"),
+    "header, footer", ("Port of Sandmere", "Page {} of 4"), ("{}", "- {} -"), ("Seite {} von 12", "Annual report 2025")
 )
-def test_repeated_lines_leave_and_a_first_header_stays(header: str, footer: str):
+def test_repeated_lines_leave_and_the_first_stays(header: str, footer: str):
     pages = [(header.format(n), text, footer.format(n)) for n, text in enumerate(TEXTS, start=9)]
 
     first, *middle, last = without(pages)
 
-    assert first == ([TEXTS[0]] if "{}" in header else [header, TEXTS[0]])
-    assert middle == [[TEXTS[1]], [TEXTS[2]]]
-    assert last == ([TEXTS[3]] if "{}" in footer else [TEXTS[3], footer])
+    assert first == [line for line in (header, TEXTS[0], footer) if "{}" not in line]
+    assert [*middle, last] == [[text] for text in TEXTS[1:]]
 
 
-def test_a_footer_with_words_stands_once_below_the_last_page():
+def test_a_footer_with_words_stays_on_its_first_page():
     pages = [(text, "IBAN DE02 1203 0000 0000 2020 51, bank of Eskdale") for text in TEXTS]
 
-    assert without(pages) == [[text] for text in TEXTS[:3]] + [list(pages[3])]
+    assert without(pages) == [list(pages[0])] + [[text] for text in TEXTS[1:]]
+
+
+def test_the_title_of_a_chapter_stays_on_its_first_page():
+    pages = [("Fees" if number < 3 else "Moorings", text) for number, text in enumerate(TEXTS[:3] + TEXTS[:3])]
+
+    assert [page[0] for page in without(pages) if len(page) > 1] == ["Fees", "Moorings"]
+
+
+def test_a_line_with_another_number_on_each_page_stays():
+    pages = [(f"Invoice No. {number}", text) for number, text in enumerate(TEXTS, start=1001)]
+
+    assert without(pages) == [list(page) for page in pages]
 
 
 @for_each(

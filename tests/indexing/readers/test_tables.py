@@ -97,10 +97,29 @@ def test_tables_beside_and_below_each_other_have_their_own_names() -> None:
 
 
 def test_rows_below_a_blank_row_without_names_go_on_with_the_table() -> None:
-    lines, [table] = read(Grid([["Boat", "Seats"], ["Tern", "48"], [], ["Skua", "72"]]))
+    lines, [table] = read(Grid([["Boat", "Seats"], ["Tern", "48"], [], ["Skua", "72"], ["Knot", "12"]]))
 
-    assert lines == READ
-    assert [row.cells for row in table.rows] == [("Tern", "48"), ("Skua", "72")]
+    assert lines == [*READ, "Boat: Knot; Seats: 12"]
+    assert [row.cells for row in table.rows] == [("Tern", "48"), ("Skua", "72"), ("Knot", "12")]
+
+
+@for_each(
+    "rows",
+    [["Average", "60"]],
+    [["Prepared by", "Anna"]],
+    [["Prepared by", "Anna"], ["Seen by", "Bo"]],
+    [["Paid", "1", "2"], ["Due", "3", "4"]],
+)
+def test_a_block_below_a_blank_row_is_not_part_of_the_table(rows: list[list[str]]) -> None:
+    _, tables = read(Grid([["Boat", "Seats", "Crew"], ["Tern", "48"], ["Skua", "72"], [], *rows]))
+
+    assert [row.cells for row in tables[0].rows] == [("Tern", "48"), ("Skua", "72")]
+
+
+def test_a_row_that_is_no_second_row_of_names_changes_no_name() -> None:
+    text = "Boat | Summer | | Winter |\nTern | open | shut | open | shut\nSkua | shut | open | shut | open"
+
+    assert rows_of(text)[0] == "Boat: Tern; Summer: open; shut; Winter: open; shut"
 
 
 @for_each(
