@@ -45,12 +45,12 @@ def take_out_running_lines(pages: Sequence[list[str]]) -> None:
             for place in ends:
                 if place in done:
                     continue
-                key = next((key for key in _keys(lines[place], number) if key in running), None)
+                repeated = next((key for key in _keys(lines[place], number) if key in running), None)
                 # Next to a line that does not repeat stands the text, even if that repeats.
-                if key is None:
+                if repeated is None:
                     break
                 line = lines[place].strip()
-                lines[place] = "" if key[1] is not None or line in shown else f"{line}\n"
+                lines[place] = "" if repeated[1] is not None or line in shown else f"{line}\n"
                 shown.add(line)
                 done.add(place)
 
