@@ -200,7 +200,7 @@ class ExtractiveReader(Block):
             # If another passage has the date (as of a film's director), show the best sentence of the film's passage.
             begin = choice.begin if choice.dated == choice.place else -1
             sentence = self._find_sentence(question, passages[choice.place][1], begin)
-            probability = self._loaded().card.dated_choice
+            probability = min(self._loaded().card.dated_choice, self._row_limit(question, sentence, documents))
             return [Candidate(choice.name, "span", documents[choice.place], sentence, probability)]
         found = _read_spans(_Reading(self, question, documents))
         if not question_form.asks_how_to(question):
@@ -316,6 +316,10 @@ class ExtractiveReader(Block):
             for one, limit in zip(found, limits, strict=True)
         ]
 
+    def _row_limit(self, question: str, sentence: str, documents: Sequence[Document]) -> float:
+        [limit] = row_limits(question, [sentence], documents, self.probable)
+        return limit
+
     def _find_sentence(self, question: str, text: str, begin: int) -> str:
         # If `begin` is negative, no sentence of the text is known to state the answer: take the text's best sentence.
         return sentence_at(text, begin) if begin >= 0 else _best_sentence(question, [("", text)], self.weight)[1]
@@ -332,6 +336,9 @@ class ExtractiveReader(Block):
             yes = min(max(yes, 1 - limit), limit)
         place, sentence = _best_sentence(question, passages, self.weight)
         document = documents[place]
+        # The trees compare words and not the columns in which they stand.
+        limit = max(0.5, self._row_limit(question, sentence, documents))
+        yes = min(max(yes, 1 - limit), limit)
         both = [Candidate("yes", "yes", document, sentence, yes), Candidate("no", "no", document, sentence, 1 - yes)]
         return sorted(both, key=lambda one: -one.probability)
 

@@ -330,3 +330,15 @@ def test_a_row_of_a_draft_is_at_most_probable() -> None:
     [found] = reader.read("How many seats are in the hall?", [draft])
 
     assert (found.text, found.probability) == ("140", reader.probable)
+
+
+@for_each("question", "Is the price from Graz to Bern 12?", "Was the price from Bern to Graz 12?")
+def test_yes_or_no_from_a_row_is_not_stated(question: str) -> None:
+    fares = Table(1, "", ("From", "To", "Price"), [Row("", ("Bern", "Graz", "12")), Row("", ("Linz", "Ulm", "9"))])
+    rows = "\n".join(map(fares.write, fares.rows))
+    document = Document(content=rows, meta={"title": "file", **write_tables([(fares, 0), (fares, 1)])})
+    reader = ExtractiveReader()
+
+    assert [found.probability for found in reader.read(question, [document])] == [0.5, 0.5]
+    plain = replace(document, meta={"title": "file"})
+    assert reader.read(question, [plain])[0].probability >= reader.threshold
