@@ -39,12 +39,12 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
     "cli": 1_859,
-    "components": 14_320,
+    "components": 14_321,
     "evaluation": 6_089,
     "indexing": 2_708,
     "pipelines": 1_562,
     "prefrag": 2_988,
-    "server": 4_181,
+    "server": 4_182,
     "training": 4_294,
     "tests": 44_262,
 }

@@ -142,8 +142,8 @@ class _Statement:
 
     def asks_most(self, text: str) -> bool:
         """Check whether a part of the sentence has most of the question's words that the sentence has."""
-        held = self.asked & stems_of(self.sentence)
-        return bool(held) and 2 * len(held & stems_of(text)) > len(held)
+        shared = self.asked & stems_of(self.sentence)
+        return bool(shared) and 2 * len(shared & stems_of(text)) > len(shared)
 
     def asks(self, text: str) -> bool:
         """Check whether a text has a word of the question."""

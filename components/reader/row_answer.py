@@ -108,18 +108,20 @@ def known_tables(documents: Sequence[Document]) -> list[KnownTable]:
     for document in documents:
         meta = document.meta
         content = document.content or ""
-        held = set(content.split("\n"))
+        shown = set(content.split("\n"))
         for table in read_tables(meta):
             file = tuple(str(meta.get(name) or "") for name in ("source", "file_path", "mail", "attachment", "title"))
             rows = tuple(table.rows) if table.is_whole else ()
             key = (*file, table.number, table.columns, table.size, rows)
             texts = [table.write(row) for row in table.rows]
-            place = next((content.find(text) for text in texts if text in held), 0)
+            place = next((content.find(text) for text in texts if text in shown), 0)
             above = (table.title, str(meta.get("title") or ""), heading_of(meta, place) or "")
-            known = tables.setdefault(key, KnownTable(table.columns, tuple(map(words_of, above)), document, table.size))
+            gathered = tables.setdefault(
+                key, KnownTable(table.columns, tuple(map(words_of, above)), document, table.size)
+            )
             for number, (row, text) in enumerate(zip(table.rows, texts, strict=True), table.first):
-                if (number not in known.lines or text in held) and (room := room - 1) > 0:
-                    known.lines[number] = Line(row, text, document if text in held else None)
+                if (number not in gathered.lines or text in shown) and (room := room - 1) > 0:
+                    gathered.lines[number] = Line(row, text, document if text in shown else None)
     return list(tables.values())
 
 
@@ -424,9 +426,9 @@ def _choose_rows(words: list[Word], table: KnownTable, *, is_sum: bool) -> _Choi
     chosen = []
     for line, row in zip(lines, rows, strict=True):
         fits = [[words_of(row.get(column, "")).hold(word) for word in own] for column, own in wanted.items()]
-        for (column, own), held in zip(wanted.items(), fits, strict=True):
+        for (column, own), matches in zip(wanted.items(), fits, strict=True):
             # A cell that says more than the question does may be meant or not.
-            if any(held) and not any(word.days for word in own) and not words_of(row[column]).whole <= stems:
+            if any(matches) and not any(word.days for word in own) and not words_of(row[column]).whole <= stems:
                 return None
         if all(map(all, fits)):
             chosen.append(line)
@@ -545,10 +547,10 @@ def _row_answer(text: str, choice: _Choice) -> RowAnswer:
 
 def _amount(text: str) -> tuple[str, Decimal, str] | None:
     """Read a number with its unit; None for other text, and where a comma may divide decimals or thousands."""
-    found = _AMOUNT.fullmatch(text)
-    if found is None or len(found[3].split()) > 1:
+    amount = _AMOUNT.fullmatch(text)
+    if amount is None or len(amount[3].split()) > 1:
         return None
-    return found[1], Decimal(found[2].replace(",", "")), found[3].strip()
+    return amount[1], Decimal(amount[2].replace(",", "")), amount[3].strip()
 
 
 def _amounts(lines: Sequence[Line], column: int) -> list[tuple[str, Decimal, str]] | None:

@@ -104,26 +104,26 @@ class Words:
 @lru_cache(maxsize=8_192)
 def words_of(text: str) -> Words:
     """Read the words and dates of a text."""
-    typed = [part for found in _WORD.finditer(text) for part in _split(found[0])]
+    typed = [part for match in _WORD.finditer(text) for part in _split(match[0])]
     whole = frozenset(stem_of(word) for word in typed)
     joined = (word for word in typed if any(map(str.isalpha, word)))
     parts = {stem_of(part) for word in joined for part in _JOINTS.split(word) if len(part) > 1}
-    days = tuple((found.first, found.last) for found in find_dates(text))
+    days = tuple((day.first, day.last) for day in find_dates(text))
     return Words(whole | parts, days, whole - _GRAMMAR or whole)
 
 
 def question_words(question: str) -> list[Word]:
     """Read the words of a question that say which row, which column or which table is meant, in order."""
     words: list[Word] = []
-    dates = {found.begin: found for found in find_dates(question)}
+    dates = {day.begin: day for day in find_dates(question)}
     end, relation = 0, ""
     for match in _WORD.finditer(question):
         if match.start() < end:
             continue
-        if (found := dates.get(match.start())) is not None:
-            end = found.end
-            typed = question[found.begin : end]
-            words.append(Word(stem_of(typed), typed, (found.first, found.last), relation))
+        if (day := dates.get(match.start())) is not None:
+            end = day.end
+            typed = question[day.begin : end]
+            words.append(Word(stem_of(typed), typed, (day.first, day.last), relation))
             continue
         for part in _split(match[0]):
             # A single capital letter may be a name, such as a zone; at the beginning it is an article.
@@ -144,7 +144,7 @@ def split_dates(words: Sequence[Word]) -> list[Word]:
 
 
 def _parts(word: Word) -> Iterator[Word]:
-    parts = (part for found in _WORD.finditer(word.typed) for part in _split(found[0]))
+    parts = (part for match in _WORD.finditer(word.typed) for part in _split(match[0]))
     yield from (Word(stem_of(part), part, relation=word.relation) for part in parts)
 
 

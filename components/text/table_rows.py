@@ -65,10 +65,10 @@ def write_tables(rows: Sequence[tuple[Table, int]]) -> dict[str, str]:
         first, last = (0, len(table.rows)) if is_whole else (own[0], own[-1] + 1)
         sizes = accumulate(_count_characters([row]) for row in table.rows[first:last])
         last = first + sum(size <= _MOST_OWN for size in sizes)
-        held = [[normalize_unicode(part) for part in (row.group, *row.cells)] for row in table.rows[first:last]]
+        texts = [[normalize_unicode(part) for part in (row.group, *row.cells)] for row in table.rows[first:last]]
         names = [normalize_unicode(name) for name in table.columns]
         size = len(table.rows)
-        written.append([number, normalize_unicode(table.title), names, first, size, held])
+        written.append([number, normalize_unicode(table.title), names, first, size, texts])
     return {TABLES: json.dumps(written, ensure_ascii=False)} if written else {}
 
 

@@ -135,8 +135,8 @@ def _sheet_grid(sheet: Any, xml: bytes) -> Grid:
         rows.append(line)
         numbers.append(number)
     spans = []
-    for found in islice(_MERGED.finditer(xml), _MOST_MERGED):
-        left, top, right, bottom = (number or 0 for number in range_boundaries(found[1].decode()))
+    for span in islice(_MERGED.finditer(xml), _MOST_MERGED):
+        left, top, right, bottom = (number or 0 for number in range_boundaries(span[1].decode()))
         spans.append(Span(top - 1, left - 1, bottom - top + 1, right - left + 1))
     return Grid(rows, spans_of_kept(spans, numbers), frozenset(headers))
 
@@ -337,7 +337,7 @@ def show_cell(value: Any, form: str) -> str:
         minutes, seconds = divmod(abs(round(value.total_seconds())), 60)
         sign = "-" if value < timedelta() else ""
         return f"{sign}{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
-    pattern = _LITERAL.sub(lambda found: "".join(filter(None, found.groups())), shown)
+    pattern = _LITERAL.sub(lambda literal: "".join(filter(None, literal.groups())), shown)
     digits = _DIGITS.search(pattern)
     if digits is None or "E+" in pattern or "/" in pattern or digits[0].endswith(","):
         return f"{value:.15g}" if isinstance(value, float) else str(value)

@@ -36,7 +36,7 @@ def word_notes(document: Any, read_text: Callable[[Any], str]) -> Iterator[str]:
         parts_read.add(relation.target_part.partname)
         root = parse_xml(relation.target_part.blob)
         # A header is one text; notes and comments are elements of their own. Lines between notes have a type.
-        texts = [root] if name.startswith("Page") else [one for one in root if one.get(f"{_WORD}type") is None]
+        texts = [root] if name.startswith("Page") else [note for note in root if note.get(f"{_WORD}type") is None]
         for text in texts:
             words = " ".join(read_text(text).split())
             if words and (note := f"{name}: {words}") not in yielded:

@@ -24,18 +24,19 @@ def describe_documents(collection: Collection, limit: int | None = None, offset:
     listed, metadata, uploads = collection.documents(), collection.metadata(), collection.uploads
     skipped = collection.skipped()
     failed = skipped or {}
-    paths = [each.entry.path or "" for each in listed]
+    paths = [document.entry.path or "" for document in listed]
     # The names from `name_folders` depend on all paths that it gets. Filters pass it only the documents' paths, so the
     # documents' folders are named in the same way here. The call with all paths is only for the failed files.
     folders = {**(name_folders([*paths, *failed], uploads) if failed else {}), **name_folders(paths, uploads)}
     end = len(listed) if limit is None else offset + limit
     documents = []
-    for each, path in zip(listed[offset:end], paths[offset:end], strict=True):
-        one = dict(metadata.get(path, {}))
-        size, kind = one.pop("file_size", None), "corpus" if each.entry.kind == "corpus" else one.pop("kind", None)
-        plain = {"id": each.id, "name": each.entry.title, "folder": folders[path], "size": size}
-        plain |= {"kind": kind or form_of(Path(path)) or "text", "passages": each.entry.passages}
-        documents.append({**plain, "uploaded": each.uploaded, **one})
+    for document, path in zip(listed[offset:end], paths[offset:end], strict=True):
+        fields = dict(metadata.get(path, {}))
+        size = fields.pop("file_size", None)
+        kind = "corpus" if document.entry.kind == "corpus" else fields.pop("kind", None)
+        plain = {"id": document.id, "name": document.entry.title, "folder": folders[path], "size": size}
+        plain |= {"kind": kind or form_of(Path(path)) or "text", "passages": document.entry.passages}
+        documents.append({**plain, "uploaded": document.uploaded, **fields})
     described = [
         {"name": PurePath(path).name, "folder": folders[path], "reason": hide_folders(reason)}
         for path, reason in sorted(failed.items())
