@@ -1,6 +1,7 @@
 """`prefrag serve`."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -65,7 +66,7 @@ def run_server(host: str, port: int, workers: int = 1, folder: Path | None = Non
     """Run the server until it is told to stop."""
     from prefrag.audit_log import check_audit_log
     from prefrag.server.access.keys import Keyring
-    from prefrag.server.access.page_token import offer_tokens
+    from prefrag.server.access.page_token import offer_tokens, page_address
     from prefrag.server.http import supervisor
     from prefrag.server.http.head_limit import HeadLimit
     from prefrag.server.library.collections import listed_collections
@@ -87,6 +88,9 @@ def run_server(host: str, port: int, workers: int = 1, folder: Path | None = Non
             "this service, make a key (prefrag keys add NAME).",
             err=True,
         )
+    if not (opens_page or sys.stdout.isatty()):
+        # Without a terminal no token is shown, because a file would store it.
+        typer.echo(f"The page is at {page_address(host, port)}", err=True)
     try:
         with offer_tokens(host, port, opens_page):
             supervisor.run(

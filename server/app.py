@@ -32,7 +32,7 @@ from prefrag.components.generators.ability_probe import try_models
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
 from prefrag.indexing.report import IndexReport
-from prefrag.server.access.keys import ApiKeys, Keyring, current_access
+from prefrag.server.access.keys import AT_TERMINAL, ApiKeys, Keyring, current_access
 from prefrag.server.access.lifetime import CancelWhenGone, RunLimit
 from prefrag.server.access.page_token import PageToken
 from prefrag.server.access.shares import RequestRate
@@ -193,6 +193,7 @@ def create_app() -> FastAPI:
             "web": not web_is_off(),
             "writes": allowed.writes,
             "needs_key": keyring.is_required,
+            "started": allowed == AT_TERMINAL,
         }
 
     return app

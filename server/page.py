@@ -8,6 +8,9 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from starlette.staticfiles import StaticFiles
 
+from prefrag.components.generators.model_host import find_host, is_local
+from prefrag.components.parts import read_attribute, walk_parts
+from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.state.state_builder import StateBuilder
 
 FOLDER = Path(__file__).parent / "page"
@@ -54,8 +57,10 @@ def page_routes(pipelines: Callable[[], Mapping[str, Any]]) -> APIRouter:
     @router.get("/pipelines", tags=["pipelines"], summary="The pipelines that are served, and what each can search")
     async def list_pipelines() -> dict[str, Any]:
         # In threads, because a pipeline may ask Elasticsearch whether web search is allowed.
-        starts = [(name, _find_start(pipeline)) for name, pipeline in sorted(pipelines().items())]
-        described = [asyncio.to_thread(_describe, name, start) for name, start in starts if start is not None]
+        served = [(name, pipeline, _find_start(pipeline)) for name, pipeline in sorted(pipelines().items())]
+        described = [
+            asyncio.to_thread(_describe, name, pipeline, start) for name, pipeline, start in served if start is not None
+        ]
         return {"pipelines": await asyncio.gather(*described)}
 
     return router
@@ -66,7 +71,7 @@ def _find_start(pipeline: Any) -> StateBuilder | None:
     return next((part for _, part in pipeline.walk() if isinstance(part, StateBuilder)), None)
 
 
-def _describe(name: str, start: StateBuilder) -> dict[str, Any]:
+def _describe(name: str, pipeline: Any, start: StateBuilder) -> dict[str, Any]:
     closed, reason = start.closed_sources()
     return {
         "name": name,
@@ -78,4 +83,15 @@ def _describe(name: str, start: StateBuilder) -> dict[str, Any]:
         "preferred": start.preferred,
         "top_k": start.top_k,
         "max_steps": start.max_steps,
+        "model": _describe_model(pipeline),
     }
+
+
+def _describe_model(pipeline: Any) -> dict[str, Any] | None:
+    """Describe the model that answers, without the name of its machine; None if the extractive reader answers."""
+    reasoners = [part for _, part in walk_parts(pipeline) if isinstance(part, Reasoner) and not part.is_extractive]
+    if not reasoners:
+        return None
+    generator = reasoners[0].chat_generator
+    name = read_attribute(generator, "model_name") or read_attribute(generator, "model") or ""
+    return {"name": str(name), "here": is_local(find_host(generator))}

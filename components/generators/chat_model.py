@@ -2,6 +2,7 @@
 
 import logging
 from inspect import isawaitable
+from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
@@ -109,6 +110,13 @@ class ChatModel:
             return read_host(self._chosen.base_url)
         base_url = self._settings.base_url
         return THIS_MACHINE if self._chosen is not None or not base_url else read_host(base_url)
+
+    @property
+    def model_name(self) -> str:
+        """The name of the model on its server, or the name of its file without the suffix; empty without a model."""
+        if self._settings.base_url:
+            return self._settings.model or ""
+        return Path(self._settings.gguf).stem if self._settings.gguf else ""
 
     @property
     def context_window(self) -> int:

@@ -185,6 +185,14 @@ class Collection(ABC):
         """The folder with which the collection is kept up to date. None if there is no such folder."""
         return None
 
+    @property
+    def changed(self) -> str | None:
+        """The time of the last change, in UTC and ISO 8601. None where this is not kept.
+
+        :raises FileNotFoundError: When there is no such collection.
+        """
+        return None
+
     def would_index_again(self, path: str) -> bool:
         """Check whether a deleted file would be read again, because it is still in the folder that is followed."""
         folder = self.follows

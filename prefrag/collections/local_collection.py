@@ -112,6 +112,12 @@ class LocalCollection(Collection):
     def _store_option(self) -> str:
         return ""
 
+    @property
+    def changed(self) -> str:
+        """The time of the last change of the index."""
+        # Every commit replaces this file, whose time is the version.
+        return datetime.fromtimestamp(self.version / 1e9, UTC).isoformat(timespec="seconds")
+
     def document_store(self) -> TantivyDocumentStore:
         """Make the store of the index."""
         return TantivyDocumentStore(index=self.name)

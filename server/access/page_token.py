@@ -34,11 +34,10 @@ def offer_tokens(host: str, port: int, opens_page: bool = False) -> Iterator[Non
     With `opens_page`, no terminal is needed: the first token is passed to a browser instead.
     """
     os.environ.pop(_VARIABLE, None)
-    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    name, address = _own_name(host), page_address(host, port)
     if not (opens_page or sys.stdout.isatty()) or not is_loopback(name):
         yield
         return
-    address = f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
     with tempfile.TemporaryDirectory(prefix="prefrag-token-", ignore_cleanup_errors=True) as folder:
         Path(folder, _FIRST).touch(mode=0o600)
         os.environ[_VARIABLE] = json.dumps([secrets.token_urlsafe(), folder, address, opens_page])
@@ -46,6 +45,16 @@ def offer_tokens(host: str, port: int, opens_page: bool = False) -> Iterator[Non
             yield
         finally:
             os.environ.pop(_VARIABLE, None)
+
+
+def page_address(host: str, port: int) -> str:
+    """Return the address at which a browser on this machine finds the page of a server that listens on ``host``."""
+    name = _own_name(host)
+    return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
+
+
+def _own_name(host: str) -> str:
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
 
 
 class PageToken:

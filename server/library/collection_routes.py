@@ -15,6 +15,7 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import FileResponse, JSONResponse
 from haystack.document_stores.errors import DocumentStoreError
 from limits import RateLimitItemPerDay
+from pydantic import BaseModel, ConfigDict
 from starlette.types import Scope
 
 from prefrag.collections.changes import uploaded_files
@@ -24,17 +25,18 @@ from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX
 from prefrag.components.document_stores.web_consent import all_consent
 from prefrag.components.parts import find_stores, is_elasticsearch_store
-from prefrag.components.state.web_switch import web_setting
+from prefrag.components.state.web_switch import WEB_SWITCH, web_setting
 from prefrag.errors import BadInput, Missing, error_kind
 from prefrag.indexing.discovery import is_corpus
 from prefrag.indexing.report import IndexReport
-from prefrag.server.access.keys import current_access
+from prefrag.server.access.keys import AT_TERMINAL, current_access
 from prefrag.server.access.shares import Busy, Places, Rate, holder_of
 from prefrag.server.http.security import comes_from_this_machine
 from prefrag.server.library import uploads
 from prefrag.server.library.collections import (
     NoSuchCollection,
     check_collection,
+    is_open_to_new_names,
     searchable_collections,
     served_collection,
 )
@@ -53,6 +55,10 @@ MAY_NOT_WRITE = (
     "Adding and deleting documents needs an API key that may write; the administrator makes one with: "
     "prefrag keys add NAME --write. On the server's own machine you need no key: open the address that the terminal "
     "of `prefrag serve` shows"
+)
+MAY_NOT_OPEN_THE_WEB = (
+    "Only whoever started the server may decide on the page whether questions go to the web: open the address that the "
+    "terminal of `prefrag serve` shows, or use `prefrag index --web`."
 )
 _COMES_BACK = (
     "The file is still in the folder that this collection follows. It is indexed again when it changes or the server "
@@ -87,6 +93,14 @@ _FORM = {
         },
     }
 }
+
+
+class WebDecision(BaseModel):
+    """Whether questions on a collection may go to the web."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    open: bool
 
 
 def make_routes(
@@ -152,7 +166,21 @@ def make_routes(
         for each in described:
             if followed and each["name"] == followed.collection.name:
                 each["folder"] = followed.describe()
-        return {"collections": described}
+        kind = served_kind()
+        return {"collections": described, "takes_new": kind.in_all and is_open_to_new_names()}
+
+    @router.put("/collections/{name}/web", summary="Decide whether questions on a collection may go to the web")
+    async def decide_on_web(name: str, decision: WebDecision, request: Request) -> dict[str, Any]:
+        if current_access.get() != AT_TERMINAL:
+            raise HTTPException(HTTPStatus.FORBIDDEN, MAY_NOT_OPEN_THE_WEB)
+        with _convert_errors():
+            collection = find(name)
+            if web_setting() is not None:
+                raise BadInput(f"{WEB_SWITCH} decides about the web for all collections, so this does not: unset it.")
+            if name == DEMO_INDEX:
+                raise BadInput("The demo has a web of its own, which needs no consent.")
+            await change(request, partial(collection.keep_consent, decision.open))
+        return {"web": decision.open}
 
     @router.get("/collections/{name}/documents", summary="The documents of a collection")
     async def list_documents(
@@ -324,8 +352,13 @@ def _describe_collections(kind: type[Collection]) -> list[dict[str, Any]]:
                 "passages": passages,
                 "web": is_open,
                 "writes": writes and name != DEMO_INDEX,
-                "follows": collection.follows is not None,
+                "follows": (folder := collection.follows) is not None,
+                "changed": collection.changed,
+                "opens_web": current_access.get() == AT_TERMINAL and web_setting() is None and name != DEMO_INDEX,
+                "unread": None if (skipped := collection.skipped()) is None else len(skipped),
             }
+            # The path says something of the machine, so only whoever sits at it is told.
+            | ({"path": folder} if folder is not None and current_access.get().is_owner else {})
         )
     if not kind.has_files and failure is not None and not described:
         # Elasticsearch is down. An empty list would wrongly say that there are no collections.

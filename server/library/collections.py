@@ -63,6 +63,11 @@ def is_listed(name: str, by_name: bool = False) -> bool:
     return not (name in _stand_ins or name == settings.web_index or name.endswith(WEB_SUFFIX))
 
 
+def is_open_to_new_names() -> bool:
+    """Check whether an upload of this request may make a collection under a new name."""
+    return bool(listed_collections() & _ALL) and current_access.get().collections is None
+
+
 def exclude_web_substitutes(files: Iterable[Path]) -> None:
     """Exclude from ``all`` every index that one of these pipelines searches in place of the web."""
     _stand_ins.clear()

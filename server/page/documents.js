@@ -18,18 +18,18 @@ const MOST_FAILED = 200;
 let status = null;
 let collections = [];
 let chosen = "";
-let mayWrite = false;
+let may = { writes: false, takesNew: false, hasKey: false };
 let onChange = () => {};
 
 /**
  * Show the documents.
  * @param {object[]} listed The collections from `GET /collections`.
- * @param {boolean} writes Whether the user may add and delete documents.
+ * @param {{writes: boolean, takesNew: boolean, hasKey: boolean}} allowed Whether the user may add and delete documents and make collections, and whether the service has keys.
  * @param {() => Promise<object[]>} changed Is called after a change, to fetch the collections again.
  */
-export async function showDocuments(listed, writes, changed) {
+export async function showDocuments(listed, allowed, changed) {
   collections = listed;
-  mayWrite = writes;
+  may = allowed;
   onChange = changed;
   if (!collections.some((one) => one.name === chosen)) chosen = (collections.find((one) => one.default) ?? collections[0])?.name ?? "";
   await draw();
@@ -37,13 +37,13 @@ export async function showDocuments(listed, writes, changed) {
 
 async function draw(said = null) {
   const collection = collections.find((one) => one.name === chosen);
-  const writes = mayWrite && (collection?.writes ?? true);
+  const writes = may.writes && (collection?.writes ?? true);
   const list = make("div", { class: "document-list" }, make("p", { class: "hint" }, "Loading …"));
   status = make("div", { role: "status", class: "upload-status" }, said);
   view.replaceChildren(
     make("div", { class: "documents-head" }, make("h1", {}, "Documents"), collectionChoice()),
-    collection && make("p", { class: "hint" }, summaryOf(collection)),
-    writes ? dropZone() : make("p", { class: "notice" }, "With your access key you can ask, but not add or delete files. If you run this service yourself, open the address that its terminal shows."),
+    ...(collection ? [make("p", { class: "hint" }, summaryOf(collection), webButton(collection))] : []),
+    writes ? dropZone() : make("p", { class: "notice" }, refusalOf(collection)),
     status, list);
   if (!collection) {
     list.replaceChildren(make("p", { class: "empty" }, "There are no documents yet."));
@@ -70,13 +70,25 @@ function summaryOf({ files = 0, passages = 0, web }) {
   return `${held}.${web ? " Questions on it may go to the web." : ""}`;
 }
 
+function refusalOf(collection) {
+  if (may.writes) return `The files of ${collection.name} cannot be changed here.`;
+  return `${may.hasKey ? "With your access key you" : "You"} can ask, but not add or delete files. If you run this service yourself, open the address that its terminal shows.`;
+}
+
+function webButton({ name, web, opens_web: mayDecide }) {
+  if (!mayDecide) return null;
+  const button = make("button", { type: "button", class: "text-button" }, web ? "Close the web …" : "Open the web …");
+  button.addEventListener("click", () => document.dispatchEvent(new CustomEvent("decide-on-web", { detail: { name, open: !web } })));
+  return [" ", button];
+}
+
 function collectionChoice() {
   const names = collections.map((one) => one.name);
   const select = make("select", { id: "collection" }, names.map((name) => make("option", { value: name, selected: name === chosen }, name)),
     chosen && !names.includes(chosen) && make("option", { value: chosen, selected: true }, chosen));
   select.addEventListener("change", () => { chosen = select.value; draw(); });
   const field = make("input", { type: "text", maxlength: 64, autocomplete: "off", spellcheck: "false", "aria-label": "Name of the new collection", placeholder: "New collection" });
-  const form = mayWrite && make("form", { class: "new-collection" }, field, make("button", { type: "submit", class: "quiet-button" }, icon("plus"), "Add"));
+  const form = may.writes && may.takesNew && make("form", { class: "new-collection" }, field, make("button", { type: "submit", class: "quiet-button" }, icon("plus"), "Add"));
   if (form) form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (!NAME.test(field.value)) {

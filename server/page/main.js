@@ -1,8 +1,9 @@
 /** Connects the parts of the page: its views, its conversations, the key and the colours. */
 
+import { showAbout } from "./about.js";
 import { call, callIfThere } from "./api.js";
 import { connectConversations, drawConversations } from "./conversations.js";
-import { byId } from "./dom.js";
+import { announce, byId } from "./dom.js";
 import { attachAsIn, attachDocument, attachedFiles, connectAttachments, detachAll, onlyFiles, showAttaching, whenRead } from "./attach.js";
 import { add, confirm, showDocuments, shownCollection } from "./documents.js";
 import { describe } from "./failures.js";
@@ -10,7 +11,7 @@ import { showFolder } from "./folder.js";
 import { clearConversations, historyOf, isForgotten, keepTurn, newConversation, newId, onOtherTab, readConversations } from "./history.js";
 import { isRemembered, keepKey, readKey } from "./key.js";
 import { narrowAsIn, narrowing } from "./narrow.js";
-import { chooseAsIn, chosenCollection, chosenPipeline, closeWeb, onlyOwn, runOptions, showOptions, withoutClosed } from "./options.js";
+import { chooseAsIn, chosenCollection, chosenModel, chosenPipeline, closeWeb, onlyOwn, runOptions, showOptions, withoutClosed } from "./options.js";
 import { TurnView } from "./run.js";
 import { writeStored } from "./storage.js";
 import { showSuggestions } from "./suggestions.js";
@@ -23,6 +24,7 @@ let running = null;
 let waiting = null;
 let access = null;
 let collections = null;
+let takesNew = false;
 
 async function start() {
   const refused = await useToken();
@@ -51,8 +53,15 @@ async function start() {
 async function listCollections() {
   const listed = await callIfThere("collections");
   collections = listed?.collections ?? null;
+  takesNew = Boolean(listed?.takes_new);
   showFolder(collections ?? [], listCollections);
+  about();
   return collections ?? [];
+}
+
+function about() {
+  const collection = collections?.find((one) => one.name === chosenCollection());
+  showAbout(collection, chosenModel(), { isOwner: Boolean(access?.started), showDocuments: () => openDocuments(true) });
 }
 
 function notice(text) {
@@ -252,10 +261,32 @@ byId("show-ask").addEventListener("click", () => {
   showView("ask");
   question.focus();
 });
-byId("show-documents").addEventListener("click", async () => {
+byId("show-documents").addEventListener("click", () => openDocuments());
+
+async function openDocuments(showsFailed = false) {
   showView("documents");
   showSidebar(false);
-  await showDocuments(collections ?? [], Boolean(access?.writes), listAnew);
+  await showDocuments(collections ?? [], { writes: Boolean(access?.writes), takesNew, hasKey: Boolean(access?.needs_key) }, listAnew);
+  const failed = showsFailed && document.querySelector("#documents-view .failed-files");
+  if (!failed) return;
+  failed.open = true;
+  failed.scrollIntoView({ block: "center" });
+}
+
+// Whether questions may go to the web is asked about each collection, as in the terminal.
+document.addEventListener("decide-on-web", async ({ detail: { name, open } }) => {
+  const title = open ? "May questions go to the web?" : "Close the web?";
+  const text = open ? `If ${name} does not suffice, words of your question are sent to a search engine. You are shown every query.`
+    : `Questions on ${name} no longer go to the web.`;
+  if (!(await confirm(title, text, open ? "Open the web" : "Close the web"))) return;
+  try {
+    await call(`collections/${encodeURIComponent(name)}/web`, { method: "PUT", json: { open } });
+    await listAnew();
+    if (!byId("documents-view").hidden) await openDocuments();
+    announce(open ? `The web is open for ${name}.` : `The web is closed for ${name}.`);
+  } catch (failure) {
+    say(`${describe(failure).title}. ${describe(failure).text}`);
+  }
 });
 
 async function listAnew() {
@@ -283,6 +314,7 @@ function suggest() {
 document.addEventListener("options", () => {
   showAttaching();
   suggest();
+  about();
 });
 
 function showSidebar(open) {

@@ -32,6 +32,11 @@ export function chosenCollection() {
   return chosen.index;
 }
 
+/** @returns {{name: string, here: boolean}|null|undefined} The model of the chosen method; null if there is none. */
+export function chosenModel() {
+  return current()?.model;
+}
+
 /** @param {string} name The collection to choose. */
 export function chooseCollection(name) {
   chosen.index = name;
@@ -123,6 +128,8 @@ function draw() {
   const closed = sources.find((source) => !isOpen(source));
   byId("closed").hidden = !closed;
   if (closed) {
+    const open = webButton();
+    if (open) return byId("closed").replaceChildren("The web is closed for this collection. ", open);
     // The reason may name the pipeline's own index. If another collection is chosen, name that instead.
     const reason = closed.reason?.replace(/(?<=--index )[^\s`]+/, (name) => chosen.index || name) ?? "the web is closed for this collection";
     // Commands in the reason are between backticks.
@@ -130,6 +137,15 @@ function draw() {
       (part, at) => (at % 2 ? make("code", {}, part) : part)));
     byId("closed").title = byId("closed").textContent;
   }
+}
+
+// Whoever started the service may open the web here, unless a setting decides.
+function webButton() {
+  const collection = collections?.find((one) => one.name === chosen.index);
+  if (!collection?.opens_web) return null;
+  const open = make("button", { type: "button", class: "text-button" }, "Open the web …");
+  open.addEventListener("click", () => document.dispatchEvent(new CustomEvent("decide-on-web", { detail: { name: collection.name, open: true } })));
+  return open;
 }
 
 function externalSources() {

@@ -106,3 +106,56 @@ def test_the_page_tells_how_far_the_folder_is_read_and_that_it_is_gone(
         folder.rename(tmp_path / "unplugged")
 
         page.get_by_text("Documents is not there, or cannot be read.").wait_for(timeout=60_000)
+
+
+def test_the_page_says_what_it_knows_and_whoever_started_it_opens_the_web(
+    service: httpx.Client, folder: Path, tmp_path: Path
+):
+    (folder / "empty.md").touch()
+    until(lambda: service.get("/collections").json()["collections"][0]["unread"] == 1)
+    until((tmp_path / "address").exists)
+    with open_browser() as browser:
+        page = browser.new_page()
+        page.goto((tmp_path / "address").read_text().strip())
+        page.wait_for_selector("[data-source]")
+
+        about = page.locator("#about").inner_text()
+        assert f"Searched first: {folder}, 1 file, last read " in about
+        assert "There is no language model: answers are sentences from your files." in about
+        page.get_by_role("button", name="1 file could not be read").click()
+        page.get_by_text("empty.md").first.wait_for()
+        page.get_by_role("button", name="Ask", exact=True).first.click()
+
+        assert page.get_by_label("Web", exact=True).is_disabled()
+        page.get_by_role("button", name="Open the web").last.click()
+        assert "You are shown every query." in page.locator("#confirm-dialog").inner_text()
+        page.locator("#confirm-no").click()
+        assert page.get_by_label("Web", exact=True).is_disabled()
+        page.get_by_role("button", name="Open the web").last.click()
+        page.locator("#confirm-yes").click()
+        page.locator("[data-source=web]:enabled").wait_for()
+        assert state(service)["web"] is True
+
+        page.get_by_role("button", name="Documents", exact=True).click()
+        page.get_by_role("button", name="Close the web").click()
+        page.locator("#confirm-yes").click()
+        page.get_by_role("button", name="Open the web").first.wait_for()
+        assert state(service)["web"] is False
+        # This server takes no new collection, so the page offers none.
+        assert page.get_by_placeholder("New collection").count() == 0
+
+
+def test_without_the_token_the_page_offers_no_decision_on_the_web(service: httpx.Client, folder: Path):
+    until(lambda: names(service) == ["board.txt"])
+    with open_browser() as browser:
+        page = browser.new_page()
+        page.goto(str(service.base_url))
+        page.wait_for_selector("[data-source]")
+
+        # Whoever sits at this machine sees which folder it is.
+        assert str(folder) in page.locator("#about").inner_text()
+        assert page.get_by_role("button", name="Open the web").count() == 0
+        assert "prefrag index --web" in page.locator("#closed").inner_text()
+        page.get_by_role("button", name="Documents", exact=True).click()
+        told = page.locator("#documents-view .notice").inner_text()
+        assert told.startswith("You can ask, but not add or delete files.")

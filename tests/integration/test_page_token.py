@@ -62,7 +62,7 @@ def test_a_token_works_once_its_cookie_in_all_workers_and_both_are_in_no_log(ter
     add_key("ada")
     # Each request uses a new connection, so that both workers answer.
     answers = [httpx.get(f"{client.base_url}/access", headers=own, cookies=cookies).json() for _ in range(20)]
-    assert answers == [{"key": "page:token", "web": False, "writes": True, "needs_key": True}] * 20
+    assert answers == [{"key": "page:token", "web": False, "writes": True, "needs_key": True, "started": True}] * 20
     log = (tmp_path / "server.log").read_text()
     assert "/access" in log
     assert not [secret for secret in [*tokens, *cookies.values()] if secret in log]

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from haystack import Pipeline
 from starlette.testclient import TestClient
 
+from prefrag import pipelines
 from prefrag.server.page import FOLDER, page_routes
 from tests.for_each import for_each
 
@@ -111,9 +112,35 @@ class TestPipelines:
                     "preferred": "local",
                     "top_k": 5,
                     "max_steps": 3,
+                    "model": {"name": "", "here": True},
                 }
             ]
         }
+
+    @for_each(
+        "variables, model",
+        ({}, None),
+        (
+            {"PREFRAG_LLM_BASE_URL": "http://127.0.0.1:9/v1", "PREFRAG_LLM_MODEL": "small"},
+            {"name": "small", "here": True},
+        ),
+        (
+            {"PREFRAG_LLM_BASE_URL": "https://models.example/v1", "PREFRAG_LLM_MODEL": "large"},
+            {"name": "large", "here": False},
+        ),
+        ({"PREFRAG_LLM_BASE_URL": "", "PREFRAG_LLM_GGUF": "/models/tiny-q4.gguf"}, {"name": "tiny-q4", "here": True}),
+    )
+    def test_the_model_that_answers_is_named_without_its_machine(
+        self, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], model: dict[str, object] | None
+    ):
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        app = FastAPI()
+        app.include_router(page_routes(lambda: {"prefrag": pipelines.load("prefrag")}))
+
+        [listed] = TestClient(app).get("/pipelines").json()["pipelines"]
+
+        assert listed["model"] == model
 
     def test_a_pipeline_of_another_kind_is_left_out(self):
         app = FastAPI()

@@ -24,6 +24,7 @@ ROUTES = {
         ("GET", "read", 404, "/collections/no/documents /collections/no/documents/no /collections/no/passages/no"),
         ("GET", "read", 404, "/collections/no/documents/no/original /collections/no/documents/no/pages/1"),
         ("GET", "read", 404, "/collections/no/questions"),
+        ("PUT", "read", 422, "/collections/no/web"),
         # A pipeline could have that name.
         ("POST", "read", 405, "/page/run"),
         ("POST", "read", 422, f"/prefrag/run /feedback {CHATS}"),

@@ -313,12 +313,12 @@ class TestARunningServer:
 
     def test_takes_a_new_key_and_refuses_a_revoked_one(self, client: TestClient):
         access = client.get("/access", headers={"Host": "localhost"}).json()
-        assert access == {"key": None, "web": True, "writes": False, "needs_key": False}
+        assert access == {"key": None, "web": True, "writes": False, "needs_key": False, "started": False}
 
         secret = add_key("ada", writes=True)
         assert client.get("/access", headers={"Host": "localhost"}).status_code == 401
         access = client.get("/access", headers=bearer(secret)).json()
-        assert access == {"key": "ada", "web": True, "writes": True, "needs_key": True}
+        assert access == {"key": "ada", "web": True, "writes": True, "needs_key": True, "started": False}
         assert client.post("/prefrag/run", json=QUESTION, headers=bearer(secret)).status_code == 200
 
         revoke_key("ada")

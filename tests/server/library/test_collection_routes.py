@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock, patch
@@ -27,7 +28,7 @@ from prefrag.collections.local_collection import LocalCollection
 from prefrag.collections.stores import index_lock
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
-from prefrag.server.access.keys import ANYONE, Access, add_key
+from prefrag.server.access.keys import ANYONE, AT_TERMINAL, OWNER, Access, add_key
 from prefrag.server.library import collection_routes, opened_document, uploads
 from prefrag.server.library.indexing_process import IndexingFailed, IndexingProcesses
 from tests.components.document_stores.tantivy.passages import damage
@@ -108,18 +109,70 @@ def wait_until(condition: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
+class TestWeb:
+    @for_each("answer", True, False)
+    def test_whoever_started_the_server_decides_on_the_page(self, client: Client, answer: bool):
+        LocalCollection("default").keep_consent(not answer)
+        client.access = AT_TERMINAL
+
+        reply = client.put("/collections/default/web", json={"open": answer})
+
+        assert (reply.status_code, reply.json()) == (200, {"web": answer})
+        [listed] = client.get("/collections").json()["collections"]
+        assert (listed["web"], listed["opens_web"]) == (answer, True)
+
+    @for_each("access", ANYONE, OWNER, WRITER, Access("page:token", writes=True), Access("page", is_owner=True))
+    def test_nobody_else_decides(self, client: Client, access: Access):
+        client.access = access
+
+        reply = client.put("/collections/default/web", json={"open": True})
+
+        assert reply.status_code == 403
+        assert "Only whoever started the server" in reply.json()["detail"]
+        assert not any(each["web"] or each["opens_web"] for each in client.get("/collections").json()["collections"])
+
+    @for_each("setting", "on", "off", "ask")
+    def test_a_setting_decides_for_all_collections(self, client: Client, monkeypatch: pytest.MonkeyPatch, setting: str):
+        client.access = AT_TERMINAL
+        monkeypatch.setenv("PREFRAG_WEB", setting)
+
+        reply = client.put("/collections/default/web", json={"open": True})
+
+        assert (reply.status_code, LocalCollection("default").read_consent()) == (422, None)
+        assert "PREFRAG_WEB decides" in reply.json()["detail"]
+        [listed] = client.get("/collections").json()["collections"]
+        assert listed["opens_web"] is False
+
+    @for_each("body", {}, {"open": "yes"}, {"open": 1}, {"open": True, "all": True}, [True])
+    def test_a_decision_is_true_or_false(self, client: Client, body: object):
+        client.access = AT_TERMINAL
+
+        assert client.put("/collections/default/web", json=body).status_code == 422
+        assert LocalCollection("default").read_consent() is None
+
+    @for_each("name, status", ("absent", 404), ("demo", 404))
+    def test_there_is_none_for_a_missing_collection(self, client: Client, name: str, status: int):
+        client.access = AT_TERMINAL
+
+        assert client.put(f"/collections/{name}/web", json={"open": True}).status_code == status
+
+
 class TestList:
     def test_names_the_collections_that_can_be_read_and_whether_the_key_may_write(self, client: Client):
         make_index("maps", "One.", "Two.")
         make_index("broken", "One.")
         damage(index_path("broken"), "store")
 
-        same = {"web": False, "writes": True, "follows": False}
-        assert client.get("/collections").json() == {
+        same = {"web": False, "writes": True, "follows": False, "opens_web": False, "unread": 0}
+        listed = client.get("/collections").json()
+
+        assert [datetime.fromisoformat(each.pop("changed")).tzinfo for each in listed["collections"]] == [UTC, UTC]
+        assert listed == {
+            "takes_new": True,
             "collections": [
                 {"name": "default", "default": True, "files": 1, "passages": 1, **same},
                 {"name": "maps", "default": False, "files": 0, "passages": 2, **same},
-            ]
+            ],
         }
         client.access = Access("ada")
         assert [each["writes"] for each in client.get("/collections").json()["collections"]] == [False, False]
@@ -132,6 +185,35 @@ class TestList:
         monkeypatch.setenv("PREFRAG_WEB", setting)
 
         assert [each["web"] for each in client.get("/collections").json()["collections"]] == [web]
+
+    def test_names_the_followed_folder_only_to_whoever_sits_at_the_machine(self, client: Client, tmp_path: Path):
+        LocalCollection.of_folder(tmp_path)
+
+        told = {}
+        for access in (WRITER, ANYONE, OWNER, AT_TERMINAL):
+            client.access = access
+            [listed] = [one for one in client.get("/collections").json()["collections"] if one["follows"]]
+            told[access] = listed.get("path")
+
+        assert told == {WRITER: None, ANYONE: None, OWNER: str(tmp_path), AT_TERMINAL: str(tmp_path)}
+
+    @for_each("setting, writes, takes", ("all", True, True), ("maps", True, False), ("", True, False))
+    def test_offers_new_collections_only_where_it_takes_them(
+        self, client: Client, monkeypatch: pytest.MonkeyPatch, setting: str, writes: bool, takes: bool
+    ):
+        monkeypatch.setenv("PREFRAG_COLLECTIONS", setting)
+        client.access = Access("ada", writes=writes)
+
+        offered = client.get("/collections").json()["takes_new"]
+
+        assert offered is takes
+        assert (client.upload("brand-new", tower_md=TOWER).status_code == 200) is offered
+
+    def test_a_key_for_some_collections_makes_no_new_one(self, client: Client):
+        client.access = Access("ada", frozenset({"default"}), writes=True)
+
+        assert client.get("/collections").json()["takes_new"] is False
+        assert client.upload("brand-new", tower_md=TOWER).status_code == 404
 
     def test_names_the_documents_but_not_where_they_lie(self, client: Client):
         client.upload("default", tower_md=TOWER)
