@@ -2,6 +2,8 @@
 
 import re
 
+from prefrag.components.text.title_mentions import normalize_words
+
 _ORDINALS = re.findall(r"\w+", "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
 # Words that distinguish things with the same name, as in "the old bridge". Words with the same value count as equal.
 _STAGES = {
@@ -28,6 +30,8 @@ _NOT = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 # A condition or a reason. A "not" in it does not count: "What helps if it does not start?" denies nothing.
 _CONDITION = re.compile(r"\s(?:if|when|because|although|though)\s.*", re.DOTALL)
 ANY_NEGATION = re.compile(rf"{_NOT.pattern}|\b(?:no|none|nobody|nothing|neither|nor|without)\b", re.IGNORECASE)
+_FIGURE = re.compile(r"\d")
+_NAME = re.compile(r"\b[A-Z][^\W\d_][\w'\u2019-]*(?: [A-Z][\w'\u2019-]+)*")
 _CLAUSE_ENDS = re.compile(r"[,;](?!\d)|[()]|\s(?:but|while|whereas|and (?:in|on))\s")
 # Brackets in a question say which thing is meant, as in "(1932 film)", so a year in them is not compared.
 _ASIDE = re.compile(r"\([^)]*\)")
@@ -40,14 +44,45 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
     none in common, the clause is about another time, unless the answer (``sentence[begin:end]``) itself has a year.
     "Who is the chair?" asks for the present chair, so a clause about a former or the first chair is about another time.
     """
-    ends = [0, *(match.end() for match in _CLAUSE_ENDS.finditer(sentence)), len(sentence)]
-    clause = sentence[max(one for one in ends if one <= begin) : min(one for one in ends if one >= end)]
+    start, stop = _clause_around(sentence, begin, end)
+    clause = sentence[start:stop]
     for pattern in _TIMES:
         asked, said = _values(pattern, _ASIDE.sub(" ", question)), _values(pattern, clause)
         if asked and said and not asked & said and not pattern.search(sentence[begin:end]):
             return True
     is_open = bool(_IS.search(question)) and not _values(_DISTINGUISHING_WORD, question)
     return is_open and not set(_EARLIER.findall(clause)).isdisjoint(re.findall(r"\w+", question.lower()))
+
+
+def is_of_another_name(question: str, sentence: str, begin: int, end: int) -> bool:
+    """Check whether a figure stands in a clause about another name than the question, which has a clause of its own.
+
+    In "The offer of Brook is 40 pounds, the offer of Quill 30 pounds", 40 pounds is no answer to a question on Quill.
+
+    :param question: The question.
+    :param sentence: The sentence with the answer.
+    :param begin: Where the answer begins in the sentence.
+    :param end: Where it ends.
+    :returns: Whether the answer has a figure, its clause has a name but none of the question, and a clause with a name
+        of the question has a figure too.
+    """
+    if not _FIGURE.search(sentence[begin:end]):
+        return False
+    start, stop = _clause_around(sentence, begin, end)
+    asked, names = f" {normalize_words(question)} ", list(_NAME.finditer(sentence))
+    # The first word of a sentence has a capital, whatever it is.
+    inside = [name for name in names if start <= name.start() < stop and name.start() > 0]
+    outside = [name for name in names if not start <= name.start() < stop]
+    named = [name for name in outside if f" {normalize_words(name.group())} " in asked]
+    is_other = bool(inside) and not any(f" {normalize_words(name.group())} " in asked for name in inside)
+    return is_other and any(
+        _FIGURE.search(sentence[slice(*_clause_around(sentence, name.start(), name.end()))]) for name in named
+    )
+
+
+def _clause_around(sentence: str, begin: int, end: int) -> tuple[int, int]:
+    ends = [0, *(match.end() for match in _CLAUSE_ENDS.finditer(sentence)), len(sentence)]
+    return max(place for place in ends if place <= begin), min(place for place in ends if place >= end)
 
 
 def ignores_negation(question: str, said: str) -> bool:

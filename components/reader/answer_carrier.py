@@ -26,6 +26,13 @@ _UNSPACED = re.compile(f"[{UNSPACED_SCRIPTS}]")
 _MAX_READ = 60_000  # characters of a passage
 # So few words may be a name alone: its language does not show, and it is no sentence that begins with a capital.
 _FEW_WORDS = 3
+# A model writes "5 years" where a passage has "five years". "One" is left out, because it mostly is no number.
+_FIGURES = {
+    word: str(number)
+    for number, word in enumerate(
+        ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], start=2
+    )
+}
 # How many further sentences a chain has: the answer to "who founded the school that trained the designer of X?" stands
 # two passages away from X.
 _LINKS = 2
@@ -187,7 +194,7 @@ def _stands(word: str, text: str, whole: bool = False) -> bool:
 
 
 class _Forms(NamedTuple):
-    words: frozenset[str]  # in lower case, numbers without separators of thousands
+    words: frozenset[str]  # in lower case, numbers without separators of thousands, small ones also as figures
     stems: frozenset[str]  # and the parts of joined words
 
 
@@ -199,7 +206,10 @@ def _forms(text: str) -> _Forms:
     parts = {part for word in words for part in re.split(r"[/:-]", word) if not part.isdigit()} - {""}
     long = (word for word in plain | parts if word.isalpha() and len(word) > 3)
     names = {word.removesuffix("'s") for word in words}
-    return _Forms(frozenset(plain | words | names), frozenset(parts | {stem(word).rstrip("s") for word in long}))
+    figures = {_FIGURES[word] for word in words & _FIGURES.keys()}
+    return _Forms(
+        frozenset(plain | words | names | figures), frozenset(parts | {stem(word).rstrip("s") for word in long})
+    )
 
 
 def _text(document: Document) -> str:

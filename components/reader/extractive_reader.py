@@ -19,6 +19,7 @@ from prefrag.components.both_ways import in_thread_async
 from prefrag.components.pair_classifier.pair_classifier import all_pairs, by_best_pair
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.reader import choice_features, question_form, span_features, sure_features, yes_no_features
+from prefrag.components.reader.another_question import is_of_another_name, is_of_another_time
 from prefrag.components.reader.answer_carrier import Carrier, find_carrier, measure_chain
 from prefrag.components.reader.choice_features import answer_shares, rank_answers
 from prefrag.components.reader.dated_choice import choose_by_date, find_alternatives
@@ -235,7 +236,7 @@ class ExtractiveReader(Block):
         if (carrier := find_carrier(question, answer, documents)) is None:
             return Judgement()
         cover, linked = measure_chain(question, carrier, documents, self.weight)
-        is_doubtful = _is_doubtful(question, answer, carrier)
+        is_doubtful, is_of_another = _is_doubtful(question, answer, carrier), _is_of_another(question, answer, carrier)
         documents = choose_documents(question, documents, _MOST_DOCUMENTS)
         choice = self._choose_spans(question, documents)
         wanted = f" {span_features.answer_key(answer)} "
@@ -243,12 +244,13 @@ class ExtractiveReader(Block):
         alike = [number for number, key in enumerate(keys) if key == wanted]
         alike += [number for number, key in enumerate(keys) if key in wanted or wanted in key]
         if choice is None or not alike:
-            return Judgement(cover=cover, linked=linked, is_doubtful=is_doubtful)
+            return Judgement(0.0, cover, linked, is_of_another, is_doubtful)
         choice.chosen.insert(0, choice.chosen.pop(alike[0]))
         best = [(place, score) for place, score, _ in choice.chosen]
         is_outdated, newer = find_newer_answer(question, best, choice.spans, documents, choice.look)
         is_doubtful = is_doubtful or has_rival(question, best, choice.spans, documents, choice.look)
-        return Judgement(self._estimate(question, choice), cover, linked, is_outdated or newer > 0, is_doubtful)
+        is_outdated = is_outdated or newer > 0 or is_of_another
+        return Judgement(self._estimate(question, choice), cover, linked, is_outdated, is_doubtful)
 
     judge_async = in_thread_async(judge)
 
@@ -388,6 +390,15 @@ def _is_doubtful(question: str, answer: str, carrier: Carrier) -> bool:
         return False
     title = str(carrier.document.meta.get("title") or "")
     return bool(find_doubt(question, title, text, begin + match.start(), begin + match.end()))
+
+
+def _is_of_another(question: str, answer: str, carrier: Carrier) -> bool:
+    """Check whether the clause that has a proposed answer is about another time or another name than the question."""
+    match = find_whole(answer.strip().rstrip("."), carrier.sentence)
+    if match is None or not question_form.looks_english(question):
+        return False
+    place = question, carrier.sentence, match.start(), match.end()
+    return is_of_another_time(*place) or is_of_another_name(*place)
 
 
 def answers_another_question(place: int, spans: span_features.Spans, look: SecondLook) -> bool:

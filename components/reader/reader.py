@@ -36,7 +36,8 @@ class Judgement:
     :param cover: The share of the question, by weight, that the answer's sentence covers, from 0 to 1; 0 if no sentence
         carries the answer.
     :param linked: The share that sentences which are linked to it add, as in a chain of facts.
-    :param is_outdated: Whether a newer document gives another answer.
+    :param is_outdated: Whether a newer document gives another answer, or the answer's clause is about another time or
+        another name than the question.
     :param is_doubtful: Whether the answer's sentence only has its words, as one that denies it, or another document
         without a date says otherwise.
     """

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from prefrag.components.reader.another_question import ignores_negation, is_of_another_time
+from prefrag.components.reader.another_question import ignores_negation, is_of_another_name, is_of_another_time
 from prefrag.components.reader.encoder_scores import EncoderScores
 from prefrag.components.reader.question_form import question_head
 from prefrag.components.reader.reader_input import passage_text
@@ -82,7 +82,8 @@ class SecondLook:
         begin, end = candidate.begin - shift - first, candidate.end - shift - first
         sentence = text[first : max(last, first + end)]
         is_affirmation = ignores_negation(self._question, f"{title} {sentence}")
-        return is_affirmation or is_of_another_time(self._question, sentence, begin, end)
+        place = self._question, sentence, begin, end
+        return is_affirmation or is_of_another_time(*place) or is_of_another_name(*place)
 
     def covers_of(self, candidate: SpanCandidate) -> tuple[float, float, float]:
         """Measure how much of the question, and of its `question_head`, a candidate's sentence and title cover.

@@ -1,6 +1,6 @@
 """An answer that the text states for another time than the question asks about."""
 
-from prefrag.components.reader.another_question import ignores_negation, is_of_another_time
+from prefrag.components.reader.another_question import ignores_negation, is_of_another_name, is_of_another_time
 from tests.for_each import for_each
 
 KITTENS = "In the first week feed every two hours, in the second every three, from the fourth week every six."
@@ -65,3 +65,33 @@ def test_a_sentence_affirms_what_the_question_denies(question: str, said: str):
 )
 def test_a_sentence_with_a_denial_or_for_a_question_without_one_does_not(question: str, said: str):
     assert not ignores_negation(question, said)
+
+
+def named(question: str, sentence: str, answer: str) -> bool:
+    return is_of_another_name(question, sentence, begin := sentence.index(answer), begin + len(answer))
+
+
+OFFERS = "The hull from Brook Marine costs 4,120 pounds, the one from Quill Boats 3,890 pounds without paint."
+
+
+@for_each(
+    "question, sentence, answer",
+    ("What does the hull from Quill Boats cost?", OFFERS, "4,120 pounds"),
+    ("hull from quill boats", OFFERS, "4,120"),
+    ("How many members has Ostermoor?", "Ostermoor has 31 members, while Pellhaven has 54.", "54"),
+)
+def test_a_figure_is_of_another_name_that_its_clause_has(question: str, sentence: str, answer: str):
+    assert named(question, sentence, answer)
+
+
+@for_each(
+    "question, sentence, answer",
+    ("What does the hull from Quill Boats cost?", OFFERS, "3,890 pounds"),
+    ("What does the hull from Brook Marine cost?", OFFERS, "4,120 pounds"),
+    ("What does the hull cost?", OFFERS, "4,120 pounds"),
+    ("Who sold the hull for 4,120 pounds?", OFFERS, "Brook Marine"),
+    ("How old is Ada Quill?", "Ada Quill, who led Pellhaven for years, is 31.", "31"),
+    ("When did Quill Boats open?", "It opened in Pellhaven in 1966, and Quill Boats bought it.", "1966"),
+)
+def test_a_figure_is_of_the_name_that_is_asked_or_of_none(question: str, sentence: str, answer: str):
+    assert not named(question, sentence, answer)

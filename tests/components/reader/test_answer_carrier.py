@@ -46,6 +46,13 @@ def test_no_sentence_carries_another_number_or_name_or_words_that_stand_nowhere(
     assert find_carrier(question, answer, PASSAGES) is None
 
 
+@for_each("answer, text", ("5 years", "five years"), ("five years", "5 years"), ("after 12 days", "after Twelve days"))
+def test_small_numbers_are_equal_as_words_and_as_figures(answer, text):
+    passage = Document(content=f"The register is kept for some time, {text}.")
+
+    assert find_carrier("how long is the register kept", answer, [passage]) is not None
+
+
 def test_of_two_sentences_the_one_nearer_to_the_question_carries_the_answer():
     passages = [Document(content="The hall seats 640. The club sold 640 day tickets in June.", meta={"title": "Club"})]
 

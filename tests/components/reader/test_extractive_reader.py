@@ -232,6 +232,22 @@ def test_the_answer_of_a_model_is_doubtful_for_the_same_forms(reader):
     assert not reader.judge("Wer hat die Fähre verkauft?", [denied], answer).is_doubtful
 
 
+@for_each(
+    "question, answer, is_of_another",
+    ("How many visitors came in 2024?", "6,140", True),
+    ("How many visitors came in 2025?", "6,140", False),
+    ("What does the hull from Quill Boats cost?", "4,120 pounds", True),
+    ("What does the hull from Brook Marine cost?", "4,120 pounds", False),
+)
+def test_a_models_answer_of_another_time_or_name_counts_as_outdated(reader, question, answer, is_of_another):
+    passage = Document(
+        content="In 2025 6,140 visitors came, more than in 2024. The hull from Brook Marine costs 4,120 pounds, the "
+        "hull from Quill Boats 3,890 pounds."
+    )
+
+    assert reader.judge(question, [passage], answer).is_outdated is is_of_another
+
+
 @for_each("card", "", "[]", '{"threshold": 0.5}', '{"threshold": "high"}')
 def test_a_reader_that_is_absent_or_a_card_that_is_none_says_what_to_do(tmp_path: Path, card: str):
     with pytest.raises(ReaderMissing, match="prefrag train reader"):
