@@ -1,21 +1,28 @@
 """The rules that the indexes and the sources of a pipeline set for each run."""
 
 import json
+import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from prefrag.components.block import Block
 from prefrag.components.document_stores.index_name import name_index
 from prefrag.components.document_stores.narrowing import narrow_filters
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import data_directory
 from prefrag.components.document_stores.web_consent import all_consent
-from prefrag.components.parts import is_elasticsearch_store, is_store, walk_parts
+from prefrag.components.parts import is_elasticsearch_store, is_store, is_tantivy_store, walk_parts
 from prefrag.components.retrievers.provider import searches_web
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.web_switch import explain_closed
+from prefrag.components.text.counted import counted
 from prefrag.components.web.web_retriever import WebRetriever
 from prefrag.errors import BadInput
+
+_MOST_NAMED = 5  # kinds of files, or folders, in a sentence about the documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +126,38 @@ class SourceRules(Block):
         if not self._known.own:
             raise BadInput(f"This pipeline cannot select files by {', '.join(wanted)}: leave these options out.")
         return narrow_filters(self._known.own, wanted, filters)
+
+    def describe_documents(self) -> str:
+        """Say how many files the local indexes have, of which kinds, in which folders, and from when.
+
+        :returns: A sentence; empty where there are no files, or where the index is not on this machine.
+        """
+        stores = [store for store in self._known.own if is_tantivy_store(store)]
+        paths = {path for store in stores for path in store.count_values("file_path")}
+        if not paths:
+            return ""
+        dates = sorted(date for store in stores for date in store.count_values("date"))
+        period = f", with dates from {dates[0]} to {dates[-1]}" if dates else ""
+        return f"Searched are {_describe_paths(paths)}{period}."
+
+
+def _describe_paths(paths: Iterable[str]) -> str:
+    files = [PurePath(path) for path in sorted(paths)]
+    kinds = Counter(file.suffix.lower() or "without a suffix" for file in files)
+    named = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common(_MOST_NAMED))
+    folders = ", ".join(_find_folders(files))
+    return f"{counted(len(files), 'file')} ({named})" + (f", among them the folders {folders}" if folders else "")
+
+
+def _find_folders(files: Iterable[PurePath]) -> list[str]:
+    """Find the folders with the most files, below the folder that holds them all. Uploaded files are in none."""
+    uploads = data_directory()
+    own = [file.parent for file in files if not file.is_relative_to(uploads)]
+    if len({folder.anchor for folder in own}) != 1:
+        return []
+    common = os.path.commonpath(own)
+    names = Counter(folder.relative_to(common).parts[0] for folder in own if folder != PurePath(common))
+    return [name for name, _ in names.most_common(_MOST_NAMED)]
 
 
 def _without_repeats(stores: Iterable[Any]) -> list[Any]:

@@ -16,10 +16,15 @@ from prefrag.components.state.places import PAGES, heading_of, place_of, positio
 from prefrag.components.state.state import Action, Evidence, Identity, Label, Search, State, Step, identity, sum_traffic
 from prefrag.components.text.addresses import safe_url
 from prefrag.components.text.controls import strip_all_controls
+from prefrag.components.text.question_topic import fits_nothing
 from prefrag.tracing import sent_to_tracing
 
 WhenUnsure = Literal["answer", "say_so"]
 
+ASK_A_QUESTION = (
+    "Nothing that was found fits this. Ask a question about your documents, such as when something opens, what it "
+    "costs, or who wrote it."
+)
 # The keys of the result whose texts are those of passages, and the trace, whose events hold no control characters.
 _AS_IS = ("documents", "citations", "evidence", "trace")
 
@@ -48,6 +53,8 @@ def compose(
     failed = [search for search in searches if search.error]
     errors = [f"{one.source}{'' if one.provider else ' could not be searched'}: {one.error}" for one in failed]
     asks = next((str(event.data["text"]) for event in state.events if event.kind == "asked_back"), None)
+    if not error and _is_no_question(state, last):
+        asks = ASK_A_QUESTION
     if error:
         errors.append(error)
     elif not answer and not last.withheld and not asks:
@@ -74,7 +81,7 @@ def compose(
     label = None if last.label is Label.CORRECT and last.certainty and not last.evidence else last.label
     # The evidence for an answer is the sentence that carries it. An answer that was not checked has only citations.
     carrying = last.evidence if last.reply else read
-    shown = list(carrying if last.certainty else ()) if answered else find_evidence(state)
+    shown = list(carrying if last.certainty else ()) if answered else [] if asks else find_evidence(state)
     if last.certainty == "probably" and not answered:
         shown = [*read, *(one for one in shown if one.sentence != read[0].sentence)]
     result = {
@@ -127,6 +134,12 @@ def compose(
     }
     # What a model writes may hold characters that a terminal obeys. In passages they stay, because places are counted.
     return {name: value if name in _AS_IS else strip_all_controls(value) for name, value in result.items()}
+
+
+def _is_no_question(state: State, last: Step) -> bool:
+    """Check whether the message, such as a greeting, was no question, and nothing that was found fits it."""
+    is_open = state.settings.prompts == "product" and not state.history and last.certainty == "not_found"
+    return is_open and fits_nothing(state.question, (document.content or "" for document in state.observed))
 
 
 def _cut_off(state: State) -> list[str]:

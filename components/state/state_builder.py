@@ -13,12 +13,17 @@ from prefrag.components.prompts.prompt_folder import check_prompts
 from prefrag.components.state import request_limits
 from prefrag.components.state.attached import attach
 from prefrag.components.state.run_options import OWN_FILES, STATE, AnswerType, RunOptions, read_options
-from prefrag.components.state.state import RunSettings, State
+from prefrag.components.state.state import AskBack, RunSettings, State
 from prefrag.components.state.web_switch import explain_closed, web_setting
+from prefrag.components.text.question_topic import names_nothing
 from prefrag.components.text.sentences import cut_text
 from prefrag.errors import BadInput
 from prefrag.settings import settings as of_environment
 
+ASK_ABOUT_DOCUMENTS = (
+    "Ask what your documents say, such as when something opens, what it costs, or who wrote it; the answer shows the "
+    "sentence."
+)
 # More documents, steps or supplements than this are a slip, and would fill the prompts of a run.
 _MOST = 50
 
@@ -41,6 +46,9 @@ class Rules(Protocol):
 
     def narrow(self, wanted: Mapping[str, Any], filters: Any) -> dict[str, Any]:
         """Make the filter for the folders, kinds and dates that a user wrote."""
+
+    def describe_documents(self) -> str:
+        """Say how many files the indexes have, of which kinds, and from when."""
 
 
 @component
@@ -126,6 +134,7 @@ class StateBuilder:
         :param options: Any of :data:`prefrag.components.state.run_options.STATE`. Each is an input of the component.
         :returns: ``state``, which has no steps yet.
         :raises ValueError: When the question is empty, too long or not text, or when an option is not allowed.
+        :raises AskBack: When the question names nothing, as "What is in here?". The message says what can be asked.
         """
         self.bind()
         question = request_limits.check_question(question)
@@ -150,13 +159,21 @@ class StateBuilder:
         if len(instructions) > request_limits.MAX_INSTRUCTIONS_CHARACTERS:
             kept = request_limits.MAX_INSTRUCTIONS_CHARACTERS
             state = state.with_event("instructions_cut", characters=len(instructions), kept=kept)
+        is_alone = not (turns or attached or own) and self.prompts == "product"
+        if self.rules is not None and is_alone and names_nothing(question):
+            asks = f"{ASK_ABOUT_DOCUMENTS} {self.rules.describe_documents()}".strip()
+            raise AskBack(asks, state.with_event("asked_back", text=asks))
         if shut := [name for name in wanted.get("sources", self.sources) if name in closed]:
             state = state.with_event("closed", sources=shut, reason=reason)
         return {"state": state}
 
     # Runs in a thread if `run` will read an index, because the index may be on a server.
     run_async = in_thread_async(
-        run, when=lambda self, *_, **given: (self.rules and web_setting() is None) or any(map(given.get, OWN_FILES))
+        run,
+        when=lambda self, *_, **given: (
+            (self.rules and (web_setting() is None or names_nothing(str(given.get("question")))))
+            or any(map(given.get, OWN_FILES))
+        ),
     )
 
     def bind(self, pipeline: Any = None) -> None:

@@ -12,6 +12,7 @@ from prefrag.components.mspr.answer_reviewer import NOT_REVIEWED
 from prefrag.components.reasoner.reader_step import FROM_MEMORY, NOT_READ
 from prefrag.components.reasoner.reasoner import SOURCE_NOT_CHOSEN
 from prefrag.components.self_rag.passage_critic import NOT_CRITICISED
+from prefrag.components.state.answer_composer import ASK_A_QUESTION
 from prefrag.components.state.state import RunSettings, State
 from tests.fakes import CALLS
 from tests.indexes import index_of
@@ -171,6 +172,20 @@ class TestAMethodOfOneStep:
 
         assert (result["answered"], result["guess"], result["evidence"]) == (False, None, [])
         assert (result["without_model"], result["errors"]) == ([FROM_MEMORY], [])
+
+
+class TestWhatIsNoQuestion:
+    async def test_a_greeting_gets_a_hint_and_no_sentences(self):
+        result = await run([UNSURE], question="hello")
+
+        assert result["asked_back"] == ASK_A_QUESTION
+        assert (result["answered"], result["evidence"], result["errors"]) == (False, [], [])
+
+    async def test_a_question_gets_sentences(self):
+        result = await run([UNSURE])
+
+        assert result["asked_back"] is None
+        assert result["evidence"]
 
 
 class TestWhatNeedsAModel:

@@ -11,6 +11,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.source_rules import SourceRules
+from prefrag.components.state.state import AskBack
 from prefrag.components.state.state_builder import StateBuilder
 from prefrag.errors import BadInput
 from tests.fakes import ScriptedRetriever
@@ -141,3 +142,43 @@ def test_a_local_source_that_is_named_as_external_stays_open(store: TantivyDocum
 
     assert open_sources(pipeline) == ("local0",)
     assert start.rules.find_leaving(["local0", "web", "nowhere"]) == {"web", "nowhere"}
+
+
+class TestDescription:
+    def test_names_kinds_folders_and_dates(self, tmp_path: Path):
+        files = {"letters/a.txt": "2019-03-01", "letters/b.txt": "2024-05", "bills/2023/c.xlsx": "2023", "d.pdf": None}
+        passages = [
+            Document(
+                id=f"{path}-{part}",
+                content="Text.",
+                meta={"file_path": f"/home/ada/{path}", "split_id": part} | ({"date": date} if date else {}),
+            )
+            for path, date in files.items()
+            for part in (0, 1)
+        ]
+        store = index_of(passages, tmp_path / "files")
+        rules = SourceRules()
+        rules.bind(made(store, rules=rules))
+
+        assert rules.describe_documents() == (
+            "Searched are 4 files (2 .txt, 1 .xlsx, 1 .pdf), among them the folders letters, bills, with dates from "
+            "2019-03-01 to 2024-05."
+        )
+
+    def test_says_nothing_of_passages_without_files(self, store: TantivyDocumentStore):
+        rules = SourceRules()
+        rules.bind(made(store, rules=rules))
+
+        assert rules.describe_documents() == ""
+
+    @pytest.mark.parametrize("question", ["What is in here?", "What can you do?"])
+    def test_answers_a_question_that_names_nothing(self, tmp_path: Path, question: str):
+        meta = {"file_path": "/home/ada/letters/a.txt"}
+        store = index_of([Document(id="a", content="Text.", meta=meta)], tmp_path / "files")
+        start = made(store, rules=SourceRules()).get_component("start")
+
+        with pytest.raises(AskBack, match=r"Ask what your documents say.* Searched are 1 file \(1 \.txt\)\."):
+            start.run(question)
+        assert start.run("What is in the letter?")["state"].question == "What is in the letter?"
+        # A follow-up is for the component that reads the earlier turns.
+        assert start.run(question, history=[{"role": "user", "content": "Who is Ada?"}])["state"].history

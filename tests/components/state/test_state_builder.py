@@ -92,7 +92,7 @@ class TestTheAdministratorsSwitch:
 
         assert start.run("Who?")["state"].settings.sources == ("local", "archive"), "no pipeline was loaded"
         start.rules = SourceRules()
-        assert start.run("Who?")["state"].settings.sources == ("local", "archive"), "the rules know no pipeline"
+        assert start.run("Who left?")["state"].settings.sources == ("local", "archive"), "the rules know no pipeline"
 
     def test_closes_a_source_for_whoever_prefers_it_and_the_trace_says_why(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "off")
