@@ -38,6 +38,10 @@ _LEADS = re.compile(r"\W*(?:(?:and|but|or|so|what about|how about)\b\W*)+", re.I
 # The function words that can begin a fragment, such as "in Vienna?". Any other function word begins a full question.
 _BEGIN = "a an at between by during for from in my of on our since the to until with your"
 _BEGINS = frozenset(_BEGIN.split())
+_YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
+_IN_A_YEAR = re.compile(rf"\W*(?:(?:in|for|of|from|since|until) )?({_YEAR.pattern})\W*", re.I)
+# "The older one" stands for a thing that no rule can name.
+_STANDS_FOR_NOUN = re.compile(r"\bones?\b", re.I)
 _ASKED_WHO = re.compile(r"\W*(?:\w+ )?who(?:m|se)?\b", re.I)
 _ASKED_WHICH = re.compile(r"\W*(?:\w+ )?(?:which|what)\b", re.I)
 _DEMONSTRATIVES = ("this", "that", "these", "those")
@@ -56,6 +60,8 @@ def find_reference(question: str) -> str:
     lead = _LEADS.match(question)
     rest = question[lead.end() :] if lead else question
     words = re.findall(r"\w+", rest.casefold())
+    if _IN_A_YEAR.fullmatch(rest):
+        return rest.strip(" ?.!")
     if lead and 0 < len(words) <= _MAX_FRAGMENT_WORDS and words[0] in _BEGINS | (set(words) - _GRAMMAR_WORDS):
         return rest.strip(" ?.!")
     if words and set(words) <= _GRAMMAR_WORDS and not _PERSON.search(question) and not _THING.search(question):
@@ -187,6 +193,10 @@ def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
 
 def _complete_fragment(rest: str, turns: Turns) -> str | None:
     """Repeat the previous question, with the fragment's name in place of the name that comes last in the question."""
+    if year := _IN_A_YEAR.fullmatch(rest):
+        return _ask_of_year(turns[-1][0], year[1])
+    if _STANDS_FOR_NOUN.search(rest):
+        return None
     asked = f"- {turns[-1][0]}"
     # Without such names, do the same with phrases such as "the harbour".
     for find, find_places in ((_names, _name_places), (_phrases, _phrase_places)):
@@ -199,3 +209,13 @@ def _complete_fragment(rest: str, turns: Turns) -> str | None:
                     asked = asked[: place.start] + new + asked[place.stop :]
             return asked.removeprefix("- ")
     return None
+
+
+def _ask_of_year(asked: str, year: str) -> str | None:
+    """Ask the previous question of another year. Return None if it names several, of which one may be meant."""
+    years = list(_YEAR.finditer(asked))
+    if len(years) > 1:
+        return None
+    if years:
+        return asked[: years[0].start()] + year + asked[years[0].end() :]
+    return f"{asked.rstrip(' ?.!')} in {year}?"

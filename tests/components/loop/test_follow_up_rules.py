@@ -27,7 +27,12 @@ LONG = ("Which ship sails?", "It was decided in May that of all ships only the M
     (TRAILER, "how old is he", "how old is the trailer"),
     (("how much?", "Found, not answered."), "when was it built?", None),
     (ADA, "Why?", None),
-    (SHIP, "And in 2019?", None),
+    (SHIP, "And in 2019?", "On which ship is the pump tried in 2019?"),
+    (("How many came in 2024?", "31"), "and in 2019?", "How many came in 2019?"),
+    (("How many came in 2024?", "31"), "For 2019?", "How many came in 2019?"),
+    (("How many more came in 2024 than in 2023?", "3"), "and in 2019?", None),
+    (("Who is the witness of Ada Quill's will?", "Ben Marsh"), "And in the older one?", None),
+    (("Who is the witness of Ada Quill's will?", "Ben Marsh"), "and the newer ones?", None),
     (SHIP, "what does this word mean", None),
     # A township is no ship, but one of several ships is.
     (("How large is the township of Halyard?", "4 km"), "who built this ship?", None),
