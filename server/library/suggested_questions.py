@@ -18,10 +18,11 @@ from prefrag.components.parts import walk_parts
 from prefrag.components.reader.extractive_reader import ExtractiveReader
 from prefrag.components.state.places import heading_of
 from prefrag.components.text.sentences import cut_text, shown_sentences
+from prefrag.components.text.table_rows import read_tables
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
 MOST = 4  # questions that are suggested
-_MOST_TRIED, _MOST_SECONDS = 24, 30.0  # trying stops after so many questions, or so many seconds
+_MOST_TRIED, _MOST_SECONDS = 60, 30.0  # trying stops after so many questions, or so many seconds
 _MOST_FILES, _FIRST_PASSAGES, _MOST_PASSAGES = 500, 6, 3_000  # to read: files, first passages of each, passages in all
 _MOST_SENTENCE, _MOST_QUESTION, _MOST_NAME = 250, 100, 80  # lengths in characters
 _READ = 5  # how many passages the extractive reader reads for a question
@@ -59,12 +60,21 @@ _FORMS = [
     (rf"{_THING} (?P<verb>takes|lasts) {_NUMBER}", "How long does {thing} {base}?"),
     (rf"{_PERSON}\S* (?P<verb>{_DOES}) (?P<thing>(?:the )?{_WORD}{_OF})(?=[.,;]| since| from)", "Who {verb} {thing}?"),
 ]
+_MOST_ROWS = 3  # rows of a table from which questions are made
+# Codes such as "V1" are no names that a person would ask for.
+_ROW_NAME = re.compile(rf"[^\W\d_]{{3,30}}(?: {_WORD}){{0,4}}")
+_COLUMN = re.compile(_WORD)
+_AMOUNT = re.compile(r"[$\u20ac\u00a3]?\s?\d+(?:[.,]\d+)*\s?(?:[^\W\d]{1,10}|[%$\u20ac\u00a3])?")
 _VAGUE = {*FUNCTION_WORDS, "same", "first", "second", "last", "next", "following", "only", "default", "number"}
 _PREFIX = re.compile(r"^(?:(?:(?:chapter|section|part|slide)\s+)?[\d.]+[.:)]*|the|an?)\s+", re.IGNORECASE)
 
 
 def make_questions(passage: Document) -> Iterator[str]:
-    """Make questions from sentences about the title, a heading, or a named thing. `find_questions` drops bad ones."""
+    """Make questions from rows of tables, and from sentences about the title, a heading or a named thing.
+
+    `find_questions` drops bad ones.
+    """
+    yield from _make_row_questions(passage)
     names = [str(passage.meta.get("title") or ""), (heading_of(passage.meta) or "").rpartition(" > ")[2]]
     names = [_PREFIX.sub("", name.strip()) for name in names]
     for sentence in shown_sentences(cut_text(passage.content or "", 5_000)):
@@ -77,6 +87,18 @@ def make_questions(passage: Document) -> Iterator[str]:
                 if len(question) <= _MOST_QUESTION:
                     yield question
             break
+
+
+def _make_row_questions(passage: Document) -> Iterator[str]:
+    """Make questions for cells with an amount, from the name of the column and the first cell of the row."""
+    for table in read_tables(passage.meta):
+        for row in table.rows[:_MOST_ROWS]:
+            cells = [(column, cell) for column, cell in zip(table.columns, row.cells, strict=False) if cell]
+            names = [cell for _, cell in cells if _ROW_NAME.fullmatch(cell)]
+            asked = [column for column, cell in cells if _AMOUNT.fullmatch(cell) and _COLUMN.fullmatch(column)]
+            if names and asked:
+                column = asked[0] if asked[0].isupper() else asked[0].lower()
+                yield f"What is the {column} of {names[0]}?"
 
 
 def _name(thing: str, names: list[str]) -> str:

@@ -8,9 +8,11 @@ import pytest
 from haystack import Document
 
 from prefrag import pipelines
+from prefrag.collections import indexing
 from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.reader.extractive_reader import Candidate, ExtractiveReader
+from prefrag.components.text.table_rows import Row, Table, write_tables
 from prefrag.server.library import suggested_questions
 from prefrag.server.library.suggested_questions import MOST, SuggestedQuestions, find_questions, make_questions
 from tests.for_each import for_each
@@ -35,6 +37,33 @@ from tests.indexes import index_of
 )
 def test_a_sentence_that_says_what_it_is_about_becomes_a_question(sentence: str, title: str, question: str):
     assert list(make_questions(Document(content=sentence, meta={"title": title}))) == [question] * bool(question)
+
+
+def test_an_amount_is_asked_for_by_its_row_and_column():
+    table = Table(1, "Fees", ("Code", "Service", "Fee", "<b>x</b>"))
+    table.rows = [
+        Row("", ("V1", "Cat vaccination", "58.00", "7")),
+        Row("", ("V2", "<i>evil</i>", "5", "")),
+        Row("", ("V3", "Consultation", "free", "1")),
+    ]
+    table.size = len(table.rows)
+    passage = Document(content="", meta=write_tables([(table, number) for number in range(3)]))
+
+    assert list(make_questions(passage)) == ["What is the fee of Cat vaccination?"]
+
+
+def test_a_persons_spreadsheet_gets_questions_that_its_rows_answer(tmp_path: Path):
+    (tmp_path / "files").mkdir()
+    rows = "item,price,stock\nOak board,18.40,12\nAsh board,21.10,4\nLime slat,3.20,90\n"
+    (tmp_path / "files" / "timber.csv").write_text(rows, encoding="utf-8")
+    indexing.index([tmp_path / "files"], LocalCollection("timber"))
+    reader = ExtractiveReader()
+    reader.warm_up()
+
+    found = find_questions(TantivyDocumentStore(index="timber"), reader)
+
+    assert [question["name"] for question in found] == ["timber.csv"]
+    assert found[0]["question"] in {f"What is the price of {name}?" for name in ("Oak board", "Ash board", "Lime slat")}
 
 
 def test_what_another_document_answers_or_is_not_current_is_not_suggested(tmp_path: Path):
