@@ -224,7 +224,11 @@ async def begin(pipeline: Any, question: str, **options: Any) -> State:
     """
     inputs, context = _prepare(pipeline, question, options)
     building = pipeline.get_component("start").run_async(**inputs)
-    started = await asyncio.get_running_loop().create_task(building, context=context)
+    try:
+        started = await asyncio.get_running_loop().create_task(building, context=context)
+    except AskBack as asked:
+        # The question is valid: the run will ask the user back.
+        return asked.state
     state: State = started["state"]
     return state
 

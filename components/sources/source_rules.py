@@ -137,7 +137,7 @@ class SourceRules(Block):
         if not paths:
             return ""
         dates = sorted(date for store in stores for date in store.count_values("date"))
-        period = f", with dates from {dates[0]} to {dates[-1]}" if dates else ""
+        period = f", with dates from {dates[0]} to {dates[-1]}" if len(dates) > 1 else ""
         return f"Searched are {_describe_paths(paths)}{period}."
 
 

@@ -17,7 +17,8 @@ export function showAbout(collection, model, { isOwner, showDocuments }) {
 }
 
 function aboutDocuments({ name, path, files, passages, changed, unread }, showDocuments) {
-  const size = files ? count(files, "file") : count(passages ?? 0, "passage");
+  if (!passages) return make("li", {}, icon("own"), make("span", {}, "Searched first: ", strange("strong", path ?? name), ", of which nothing has been read yet."));
+  const size = files ? count(files, "file") : count(passages, "passage");
   const read = changed && make("time", { datetime: changed }, new Date(changed).toLocaleString("en", WHEN));
   return make("li", {}, icon("own"), make("span", {},
     "Searched first: ", strange("strong", path ?? name), `, ${size}`, read && [", last read ", read], ".",

@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 from prefrag import pipelines
 from prefrag.components.loop.follow_up_rewriter import ASKS_BACK
 from prefrag.components.reader import extractive_reader
+from prefrag.components.state.state_builder import ASK_ABOUT_DOCUMENTS
 from prefrag.components.text.sentences import shown_sentences
 from prefrag.pipelines.loading import find
 from prefrag.server.chat.chat_text import strip_notes, write_content
@@ -37,6 +38,23 @@ def reading(served: Served) -> Served:
         return served(readings=readings, verdicts=(), documents={"local": local, "web": {}}, **settings)
 
     return read
+
+
+class TestWhatNamesNothing:
+    QUESTION = "What is in here?"
+
+    def test_is_answered_over_rest_in_one_piece_and_as_a_stream(self, reading: Served):
+        client = reading(UNSURE)
+
+        whole = client.post("/prefrag/run", json={"question": self.QUESTION}).json()["result"]
+        stream = client.post("/prefrag/run", json={"question": self.QUESTION, "stream": True})
+
+        assert whole["asked_back"] == ASK_ABOUT_DOCUMENTS
+        assert stream.status_code == 200
+        assert ASK_ABOUT_DOCUMENTS in stream.text
+
+    def test_is_answered_in_a_chat(self, reading: Served):
+        assert content(reading(UNSURE), ("user", self.QUESTION)) == ASK_ABOUT_DOCUMENTS
 
 
 class TestChat:
