@@ -5,8 +5,8 @@
     python -m benchmarks.small_model                       # only the table of what was measured so far
 
 The sets: `demo` (its questions 21 to 60; `demo-train` are the first 20), `own` (40 questions over the files of invented
-offices that these answer, 20 that they do not; `own-train` are those for fitting) and `hotpotqa` (50 of dev, the corpus
-divided between the sources). The pipeline `reader` is `prefrag` without a model.
+offices that these answer, 20 that they do not; `own-train` are those for fitting), and `hotpotqa`, `2wiki`, `musique`
+and `bioasq` (50 of dev, the corpus divided between the sources). The pipeline `reader` is `prefrag` without a model.
 
 A question that was asked is not asked again: the same command continues where it was stopped, and asks once more only
 the question in progress. `predictions.jsonl` in a cell's folder has a line per question with the result, the trace and
@@ -52,10 +52,12 @@ from prefrag.pipelines.loading import build
 from prefrag.pipelines.replacing import replace_parts
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-HOTPOTQA = CHECKOUT.parent / "shared" / "data" / "multihop" / "hotpotqa"
+MULTIHOP = CHECKOUT.parent / "shared" / "data" / "multihop"
 OUTPUT = CHECKOUT / "runs" / "small_model"
-SETS = ("demo", "demo-train", "own", "own-train", "hotpotqa")
-ANSWERABLE, UNANSWERABLE, FROM_HOTPOTQA = 40, 20, 50
+# The sets of which the corpus is divided between the sources, and their folders.
+DIVIDED = {"hotpotqa": "hotpotqa", "2wiki": "2wikimultihopqa", "musique": "musique", "bioasq": "bioasq"}
+SETS = ("demo", "demo-train", "own", "own-train", *DIVIDED)
+ANSWERABLE, UNANSWERABLE, FROM_DIVIDED = 40, 20, 50
 RIVALS = ("reader", "vanilla_mix", "dr_rag_linked")
 
 # What is asked of `prefrag` with a small model. Shares are in percent.
@@ -83,9 +85,10 @@ def read_set(name: str, output: Path) -> tuple[list[Question], dict[str, Any], d
         asked = load_questions(CHECKOUT / "demo" / "questions.jsonl")
         corpora = {"corpus": CHECKOUT / "demo" / "local.jsonl", "web_corpus": CHECKOUT / "demo" / "web.jsonl"}
         return (asked[:20] if name == "demo-train" else asked[20:]), corpora, {}
-    if name == "hotpotqa":
-        asked = load_questions(HOTPOTQA / "dev.jsonl", limit=FROM_HOTPOTQA)
-        return asked, {"corpus": HOTPOTQA / "corpus.jsonl", "split": True}, {}
+    if name in DIVIDED:
+        folder = MULTIHOP / DIVIDED[name]
+        asked = load_questions(folder / "dev.jsonl", limit=FROM_DIVIDED)
+        return asked, {"corpus": folder / "corpus.jsonl", "split": True}, {}
     train = name == "own-train"
     files = output / "documents" / name
     if not files.is_dir():

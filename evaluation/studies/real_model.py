@@ -1,0 +1,313 @@
+"""Lay out what pipelines did with a real language model, from compressed records, for `evaluation/RESULTS.md`.
+
+    python -m benchmarks.small_model hotpotqa --pipeline prefrag --url URL --output FOLDER
+    python -m prefrag.evaluation.studies.real_model --add FOLDER/hotpotqa-prefrag
+    python -m prefrag.evaluation.studies.real_model --into evaluation/RESULTS.md
+
+A record has the settings of a cell, and per question what its score and its costs are computed from: question, gold,
+answer, searches, passages shown (ids), and each call of the model with the digest of its prompt and the reply. The
+table is computed from the records alone, and a record is read only if it has the digest that `SHA256SUMS` states.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import mean
+from typing import Annotated, Any
+
+import typer
+
+from prefrag.errors import BadInput, Missing
+from prefrag.evaluation.metrics.counts import count_unparsable
+from prefrag.evaluation.question import Question
+from prefrag.evaluation.report.comparison import Comparison, compare, paired_ids, score_intervals
+from prefrag.evaluation.report.measures import ACC, CALLS, DASH, EM, F1, TOTAL, TOTAL_WEB
+from prefrag.evaluation.report.runs import Run, read_runs
+from prefrag.evaluation.runs.run_folder import CONFIG, PREDICTIONS
+from prefrag.evaluation.studies.tables import make_table, write_into
+
+RECORDS = Path(__file__).parents[1] / "records"
+SUMS = "SHA256SUMS"
+SUFFIX = ".jsonl.gz"
+REFERENCE = "`prefrag`"
+# The datasets in the order of the document; others follow.
+TITLES = {"hotpotqa": "HotpotQA", "2wiki": "2Wiki", "musique": "MuSiQue", "bioasq": "BioASQ"}
+METHODS = (
+    *("no_retrieval", "vanilla_local", "vanilla_mix", "react_mix", "prefrag", "prefrag_without_preference"),
+    *("prefrag_without_reflection", "mspr", "dr_rag_linked", "dr_rag_cfs", "crag"),
+)
+COMPARED = (ACC, EM, F1, TOTAL, TOTAL_WEB, CALLS)
+# The prompts of most rows, so the only ones that a row does not name.
+PROMPTS = "product"
+_RESULT = (
+    *("answer", "answered", "certainty", "not_found", "guess", "label", "forced", "probability"),
+    *("counts", "usage", "queries_sent_out"),
+)
+_STEP = ("step", "action", "query", "searched", "source")
+_EVENT = (
+    *("kind", "step", "source", "query", "sent_out", "error", "parsed", "caller", "status", "judged_by"),
+    *("label", "certainty", "question"),
+)
+_REPLY = ("text", "tool_calls", "finish_reason", "usage")
+# A reply out of a recording takes less: a question with such a reply says nothing about time.
+_PLAYED_BACK = 0.02
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one pipeline did on one dataset."""
+
+    run: Run
+    predictions: Sequence[Mapping[str, Any]]
+    digest: str  # the SHA-256 of the record, in hexadecimal digits
+
+    @property
+    def row(self) -> str:
+        """The pipeline as the table names it, with changed settings and other prompts."""
+        prompts = str(self.run.config.get("prompts"))
+        return f"`{self.run.method}`" + ("" if prompts == PROMPTS else f", {prompts}")
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """The sort key of the row."""
+        place = METHODS.index(self.run.pipeline) if self.run.pipeline in METHODS else len(METHODS)
+        return place, self.row != f"`{self.run.pipeline}`", self.row
+
+
+def pack(folder: Path, records: Path) -> Path:
+    """Write the record of a cell, and its digest into the list of digests.
+
+    :param folder: A cell of `benchmarks.small_model`, with `config.json` and `predictions.jsonl`.
+    :param records: The folder of all records.
+    :returns: The file of the record.
+    :raises Missing: The folder is no cell.
+    """
+    if not (folder / CONFIG).is_file() or not (folder / PREDICTIONS).is_file():
+        raise Missing(f"{folder} has no {CONFIG} and {PREDICTIONS}: name the folder of a cell of the benchmark.")
+    config = json.loads((folder / CONFIG).read_text("utf-8"))
+    # A line that a stopped run left unfinished is no prediction.
+    lines = [line for line in (folder / PREDICTIONS).read_text("utf-8").split("\n") if line.endswith("}")]
+    head, kept = shorten_config(config), [shorten_prediction(json.loads(line)) for line in lines]
+    text = "".join(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n" for line in (head, *kept))
+    records.mkdir(parents=True, exist_ok=True)
+    file = records / f"{folder.resolve().name}{SUFFIX}"
+    # Without a time and a name inside, the same cell has the same digest whenever it is packed.
+    file.write_bytes(gzip.compress(text.encode("utf-8"), mtime=0))
+    digests = {**_read_digests(records), file.name: hashlib.sha256(file.read_bytes()).hexdigest()}
+    listed = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
+    (records / SUMS).write_text(listed, encoding="utf-8")
+    return file
+
+
+def shorten_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a run without the paths and addresses of the machine on which it ran."""
+    llm, corpus = config.get("llm"), config.get("corpus")
+    kept = {key: value for key, value in config.items() if key not in ("replayed", "environment", "started", "ray")}
+    if isinstance(llm, Mapping):
+        kept["llm"] = {key: value for key, value in llm.items() if key != "base_url"}
+    if corpus:
+        kept["corpus"] = "/".join(Path(str(corpus)).parts[-2:])
+    return kept
+
+
+def shorten_prediction(prediction: Mapping[str, Any]) -> dict[str, Any]:
+    """Return of a prediction what scores and costs are computed from, and each call with the digest of its prompt."""
+    result = prediction.get("result") or {}
+    asked = Question.of_prediction(prediction).to_prediction()
+    # Gold sentences are compared with texts of passages, which a record does not hold.
+    asked.pop("sentences", None)
+    return {
+        **asked,
+        "seconds": prediction.get("seconds"),
+        "error": prediction.get("error"),
+        "result": {
+            **_pick(result, _RESULT),
+            "documents": [_pick(document, ("id", "source")) for document in result.get("documents") or ()],
+            "steps": [_pick(step, _STEP) for step in result.get("steps") or ()],
+            "trace": [_pick(event, _EVENT) for event in result.get("trace") or ()],
+        },
+        "calls": [
+            {
+                "prompt_sha256": digest_prompt(call),
+                "seconds": call.get("seconds"),
+                **({"error": call["error"]} if call.get("error") else {}),
+                **({"reply": _pick(call["reply"], _REPLY)} if call.get("reply") else {}),
+            }
+            for call in prediction.get("calls") or ()
+        ],
+    }
+
+
+def digest_prompt(call: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of all that a call said to the model: messages, parameters and tools."""
+    said = [call.get("messages"), call.get("parameters"), call.get("tools")]
+    return hashlib.sha256(json.dumps(said, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _pick(values: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    return {key: values[key] for key in keys if key in values}
+
+
+def _read_digests(records: Path) -> dict[str, str]:
+    listed = (records / SUMS).read_text("utf-8").splitlines() if (records / SUMS).is_file() else []
+    return {name: digest for digest, name in map(str.split, listed)}
+
+
+def read_cells(records: Path) -> list[Cell]:
+    """Read all records of a folder.
+
+    :raises Missing: There is no record.
+    :raises BadInput: A record is not the one whose digest is listed, or two are of one row.
+    """
+    stated, cells = _read_digests(records), []
+    for file in sorted(records.glob(f"*{SUFFIX}")):
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        if stated.get(file.name) != digest:
+            raise BadInput(
+                f"{file} is not the record that {SUMS} lists: fetch it again, or pack its cell anew (--add)."
+            )
+        cells.append(_read_cell(file, digest))
+    if not cells:
+        raise Missing(f"{records} has no records: pack a cell with --add FOLDER.")
+    rows = [(cell.run.dataset, cell.row) for cell in cells]
+    if twice := {row for row in rows if rows.count(row) > 1}:
+        raise BadInput(f"Two records are of one row, {sorted(twice)[0]}: delete one, and its line in {SUMS}.")
+    return sorted(cells, key=lambda cell: cell.order)
+
+
+def _read_cell(file: Path, digest: str) -> Cell:
+    head, *lines = gzip.decompress(file.read_bytes()).decode("utf-8").splitlines()
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / CONFIG).write_text(head, encoding="utf-8")
+        (Path(folder) / PREDICTIONS).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        [run] = read_runs([Path(folder)])
+    return Cell(replace(run, name=file.name), [json.loads(line) for line in lines], digest)
+
+
+def lay_out(cells: Sequence[Cell]) -> dict[str, str]:
+    """Return two Markdown tables per dataset by name: what each row reached, and how it differs from `prefrag`."""
+    tables = {}
+    datasets = list(dict.fromkeys([*TITLES, *(cell.run.dataset for cell in cells)]))
+    for dataset in datasets:
+        here = [cell for cell in cells if cell.run.dataset == dataset]
+        if here:
+            title = TITLES.get(dataset, dataset)
+            tables[f"real model, {dataset}"] = _lay_out_figures(title, here)
+            if rows := _list_differences(here):
+                head = [f"{title}, over {REFERENCE}", "n", "Acc", "EM", "F1", "retrievals", "web", "calls"]
+                tables[f"real model, {dataset}, paired"] = make_table(head, rows)
+    return tables
+
+
+def _lay_out_figures(title: str, cells: Sequence[Cell]) -> str:
+    intervals = score_intervals([cell.run for cell in cells])
+    head = [
+        title,
+        "n",
+        "Acc",
+        "EM",
+        "F1",
+        "local + web",
+        "calls",
+        "new tokens",
+        "seconds",
+        "left",
+        "malformed",
+        "record",
+    ]
+    rows = {}
+    for cell in cells:
+        scores = [intervals.get((cell.run.name, measure.key)) for measure in (ACC, EM, F1)]
+        shown = [f"{one.mean:.1f} ({one.low:.0f} to {one.high:.0f})" if one else DASH for one in scores]
+        counted = [_means(cell, key) for key in ("total_local", "total_web", "llm_calls")]
+        rows[cell.row] = [
+            str(len(cell.predictions)),
+            *shown,
+            f"{counted[0]:.2f} + {counted[1]:.2f}",
+            f"{counted[2]:.2f}",
+            *_show_costs(cell),
+            cell.digest[:12],
+        ]
+    return make_table(head, rows)
+
+
+def _means(cell: Cell, key: str) -> float:
+    return mean(prediction.values[key] for prediction in cell.run.predictions.values())
+
+
+def _show_costs(cell: Cell) -> Iterator[str]:
+    yield f"{mean(map(count_new_tokens, cell.predictions)):.0f}"
+    timed = [float(one["seconds"]) for one in cell.predictions if is_timed(one)]
+    yield f"{mean(timed):.0f}" if timed else DASH
+    left = [list_left(one, cell.run.config.get("sources") or ()) for one in cell.predictions]
+    words = mean(sum(len(query.split()) for query in queries) for queries in left)
+    yield f"{sum(map(bool, left))} of {len(left)} · {words:.1f}"
+    calls = sum(len(one["calls"]) for one in cell.predictions)
+    yield f"{sum(count_unparsable(one['result']) for one in cell.predictions)} of {calls}"
+
+
+def count_new_tokens(prediction: Mapping[str, Any]) -> int:
+    """Count the tokens read and written for a question, without those out of the server's cache."""
+    usage = prediction["result"].get("usage") or {}
+    counted = [int(usage.get(key) or 0) for key in ("prompt_tokens", "completion_tokens", "cached_tokens")]
+    return counted[0] + counted[1] - counted[2]
+
+
+def is_timed(prediction: Mapping[str, Any]) -> bool:
+    """Check whether a question's seconds are those of the model: none of its replies is out of a recording."""
+    return all((call.get("seconds") or 0) > _PLAYED_BACK for call in prediction["calls"])
+
+
+def list_left(prediction: Mapping[str, Any], sources: Sequence[str]) -> list[str]:
+    """List the queries that were sent to any source but the first, the preferred one."""
+    trace = prediction["result"].get("trace") or ()
+    return [
+        str(event.get("query")) for event in trace if event.get("kind") == "found" and event["source"] in sources[1:]
+    ]
+
+
+def _list_differences(cells: Sequence[Cell]) -> dict[str, list[str]]:
+    """Return a row for each cell that has questions in common with the reference, over these questions."""
+    reference = next((cell for cell in cells if cell.row == REFERENCE), None)
+    if reference is None:
+        return {}
+    paired = [cell for cell in cells if cell is not reference and paired_ids(cell.run, reference.run)]
+    found = compare([(cell.run, reference.run) for cell in paired])
+    return {cell.row: _show_differences(one) for cell, one in zip(paired, found, strict=True)}
+
+
+def _show_differences(compared: Comparison) -> list[str]:
+    shown = [compared.differences.get(measure.key) for measure in COMPARED]
+    return [str(compared.n), *(f"{one.mean_text} ({one.interval_text})" if one else DASH for one in shown)]
+
+
+def main(
+    added: Annotated[
+        list[Path] | None, typer.Option("--add", metavar="FOLDER", help="Pack this cell of the benchmark.")
+    ] = None,
+    records: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder of the records.")] = RECORDS,
+    into: Annotated[Path | None, typer.Option(metavar="FILE.md", help="Write the tables into a document.")] = None,
+) -> None:
+    """Pack cells, and print the tables of all records."""
+    try:
+        for folder in added or ():
+            file = pack(folder, records)
+            typer.echo(f"{file}: {file.stat().st_size / 1000:.0f} kB")
+        tables = lay_out(read_cells(records))
+    except (BadInput, Missing) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(error.exit_code) from error
+    if into is not None:
+        write_into(into, tables)
+    for name, text in tables.items():
+        typer.echo(f"{name}\n\n{text}\n")
+
+
+if __name__ == "__main__":
+    typer.run(main)
