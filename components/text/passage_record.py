@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -15,6 +15,9 @@ from prefrag.errors import BadInput
 
 MAX_LINE_BYTES = 10_000_000
 MAX_ID_BYTES = 512  # Elasticsearch refuses ids with more bytes
+# The keys that may hold the text; the first that a record has counts. MedRAG's corpora have `content`, and `contents`,
+# which repeats title and text for Pyserini.
+_TEXT_KEYS = ("text", "content", "contents")
 # Names that a document already uses: its fields, and metadata that indexing adds. A key with such a name is renamed.
 _RESERVED = frozenset(
     {*Document.__dataclass_fields__, "corpus", "file_path", "file_hash", "split_count", TITLE_KEY_FIELD}
@@ -65,6 +68,7 @@ class PassageRecord:
 def read_passage_line(line: bytes, number: int) -> PassageRecord:
     """Read a line of a corpus: a JSON object with `id` and `text`, optionally `title` and `source`, and further keys.
 
+    Without `text`, the text is in `content`, or else in `contents`, as in the chunks of MedRAG.
     An id may be a whole number. Other keys become metadata. If `meta` is an object, its keys become metadata too. A
     key gets an underscore if its name already means something else in Haystack's documents or the index: `score`
     becomes `score_`. Raises :class:`PassageError`, which contains ``number``, when the line is not a passage.
@@ -73,6 +77,11 @@ def read_passage_line(line: bytes, number: int) -> PassageRecord:
         return _record(_parse(line))
     except PassageError as error:
         raise PassageError(error.reason, number) from error
+
+
+def find_text_key(record: Mapping[str, Any]) -> str:
+    """Return the key that holds the text of a record: `text` unless only another name for it is there."""
+    return next((key for key in _TEXT_KEYS if key in record), "text")
 
 
 def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
@@ -115,7 +124,7 @@ def _parse(line: bytes) -> dict[str, Any]:
         raise PassageError(f"it is not UTF-8 ({error})") from error
     except (ValueError, RecursionError) as error:
         raise PassageError(f"it is not JSON ({error})") from error
-    if not isinstance(value, dict) or not {"id", "text"} <= value.keys():
+    if not isinstance(value, dict) or not {"id", find_text_key(value)} <= value.keys():
         raise PassageError("expected a JSON object with 'id' and 'text'")
     if "\\ud" in text.lower():
         _check_unicode(json.dumps(value, ensure_ascii=False))
@@ -126,11 +135,14 @@ def _record(value: dict[str, Any]) -> PassageRecord:
     passage_id = value["id"]
     if isinstance(passage_id, int) and not isinstance(passage_id, bool):
         passage_id = str(passage_id)
-    more = {key: value[key] for key in value if key not in ("id", "title", "text", "source")}
+    text = find_text_key(value)
+    # With `text`, other keys of these names are metadata. Without it, `contents` only repeats the text.
+    names = ("text",) if text == "text" else _TEXT_KEYS
+    more = {key: value[key] for key in value if key not in ("id", "title", "source", *names)}
     if isinstance(nested := more.get("meta"), dict):
         more = {**nested, **{key: more[key] for key in more if key != "meta"}}
     meta = {f"{key}_" if key in _RESERVED else key: content for key, content in more.items()}
-    return PassageRecord(passage_id, value["text"], value.get("title"), value.get("source"), meta)
+    return PassageRecord(passage_id, value[text], value.get("title"), value.get("source"), meta)
 
 
 def _finite(number: str) -> float:

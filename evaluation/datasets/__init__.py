@@ -10,7 +10,18 @@ from typing import Any
 
 from haystack import Document
 
-from prefrag.evaluation.datasets import beir, bioasq, dpr, hotpotqa, ircot, jsonl, musique, two_wiki, wiki_paragraphs
+from prefrag.evaluation.datasets import (
+    beir,
+    bioasq,
+    dpr,
+    hotpotqa,
+    ircot,
+    jsonl,
+    musique,
+    prefrag_authors,
+    two_wiki,
+    wiki_paragraphs,
+)
 from prefrag.evaluation.datasets.dataset_file import DatasetFile
 from prefrag.evaluation.datasets.jsonl import write_jsonl
 from prefrag.evaluation.question import Question
@@ -33,6 +44,7 @@ FORMATS = {
     "2wikimultihopqa": _Format(two_wiki.questions, two_wiki.passages, two_wiki.recognises),
     "musique": _Format(musique.questions, musique.passages, musique.recognises),
     "ircot": _Format(ircot.questions, ircot.passages, ircot.recognises),
+    "prefrag": _Format(prefrag_authors.questions, None, prefrag_authors.recognises),
     "bioasq": _Format(bioasq.questions, bioasq.passages),
     "wiki-paragraphs": _Format(None, wiki_paragraphs.passages, wiki_paragraphs.recognises),
     "beir": _Format(None, beir.passages, beir.recognises),

@@ -5,6 +5,7 @@ A question has ``id``, ``question`` and ``answers``. Optional are ``type``, ``su
 (false if no answer is right; ``answers`` is then empty), ``sentences`` (gold sentences from documents) and ``history``
 (earlier turns, each with ``role`` and ``content``).
 A passage has ``id``, ``title``, ``text`` and, in a corpus that can be split, ``source`` (``local``, ``web``, ``both``).
+The chunks of MedRAG's corpora, such as PubMed, have ``content`` (and again with the title, ``contents``) for ``text``.
 """
 
 import json
@@ -16,7 +17,7 @@ from typing import Any
 
 from haystack import Document
 
-from prefrag.components.text.passage_record import PassageError, read_passage_line
+from prefrag.components.text.passage_record import PassageError, find_text_key, read_passage_line
 from prefrag.evaluation.datasets.dataset_file import DatasetFile, check_unicode, text_of
 from prefrag.evaluation.datasets.dataset_name import dataset_name
 from prefrag.evaluation.question import Hop, Question
@@ -27,7 +28,8 @@ SPLIT = "source_split"
 
 def recognises(record: dict[str, Any]) -> bool:
     """Check whether the first record of a file has this format."""
-    return {"id", "question", "answers"} <= record.keys() or ("id" in record and isinstance(record.get("text"), str))
+    key = find_text_key(record)
+    return {"id", "question", "answers"} <= record.keys() or ("id" in record and isinstance(record.get(key), str))
 
 
 def questions(file: DatasetFile) -> Iterator[Question]:

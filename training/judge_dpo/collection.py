@@ -74,8 +74,11 @@ class Plan:
             raise ValueError(f"trajectory is '{self.trajectory}': set it to gold or own.")
         if self.top_k is not None and not 1 <= self.top_k[0] <= self.top_k[1]:
             raise ValueError(f"top_k is {self.top_k}: give the minimum and the maximum of documents, such as 2-5.")
-        if not 0 <= self.held_out < 1 or self.most_true < 1 or self.most_false < 1:
-            raise ValueError("held_out must be at least 0 and below 1, most_true and most_false at least 1.")
+        # One verdict alone may be wanted, where the data has no other.
+        if not 0 <= self.held_out < 1 or min(self.most_true, self.most_false) < 0:
+            raise ValueError("held_out must be at least 0 and below 1, most_true and most_false at least 0.")
+        if not self.most_true and not self.most_false:
+            raise ValueError("most_true and most_false are both 0, so no pair would be kept: raise one of them.")
 
 
 def collect(

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 import shutil
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -19,10 +20,11 @@ from prefrag.evaluation.pipeline_under_test.experiment import Experiment
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.settings_file import make_settings, read_fields
 from prefrag.pipelines import ask
-from prefrag.training.judge_dpo.candidates import GRID
+from prefrag.training.judge_dpo.candidates import GRID, JudgedStep
 from prefrag.training.judge_dpo.collection import HELD_OUT, PAIRS, REPORT, STEPS, Plan, collect
 from prefrag.training.judge_dpo.commands import make_gold_model
-from prefrag.training.judge_dpo.report import print_report
+from prefrag.training.judge_dpo.pairs import Pair, SampledStep, balance
+from prefrag.training.judge_dpo.report import Collected, print_report, write_report
 from tests.components.generators.fake_model_server import FakeModelServer, completion
 from tests.for_each import for_each
 from tests.training.judge_dpo.samples import Model, by_point, read_lines, reply, write_dataset
@@ -207,6 +209,24 @@ def test_a_balance_that_leaves_most_pairs_of_a_verdict_out_is_warned_of(tmp_path
     assert f"warning: {warning}" in print_report(report)
     advised = replace(PLAN, most_true=made["True"], most_false=made["False"])
     assert gather(folder, advised)["kept"]["by_status"] == made
+
+
+def test_the_advice_for_pairs_of_one_verdict_alone_can_be_typed_as_printed():
+    sampled = SampledStep("data", "q", "q", 5, JudgedStep(2, [], [], None))
+    pairs = [Pair(sampled, "a", "b", False)] * 11
+    collected = Collected(11, 0, 0, [], 0, {}, pairs, balance(pairs, 3_000, 1_000, 7), [])
+    [warning] = write_report(collected, 3_000, 1_000)["warnings"]
+    advised = read_fields(Plan, None, re.findall(r"--set (\S+)", warning))
+
+    plan = make_settings(Plan, advised)
+
+    assert (plan.most_true, plan.most_false) == (0, 11)
+    assert len(balance(pairs, plan.most_true, plan.most_false, plan.seed)) == 11
+
+
+def test_a_balance_without_any_pair_is_refused():
+    with pytest.raises(ValueError, match="both 0, so no pair would be kept"):
+        replace(PLAN, most_true=0, most_false=0)
 
 
 @pytest.mark.slow

@@ -41,6 +41,11 @@ def test_at_most_the_given_numbers_are_kept_and_in_proportion_where_a_verdict_is
     assert statuses(balance(pairs(True, {2: 90}) + pairs(False, {2: false}), 60, 20, 7)) == kept
 
 
+@for_each("most_true, most_false, kept", (0, 20, {False: 11}), (20, 0, {}))
+def test_pairs_of_one_verdict_alone_can_be_kept(most_true: int, most_false: int, kept: dict):
+    assert statuses(balance(pairs(False, {2: 11}), most_true, most_false, 7)) == kept
+
+
 def test_later_iterations_are_covered_though_they_are_rare():
     sample = balance(pairs(True, {2: 90, 3: 12, 4: 5}) + pairs(False, {2: 90}), 30, 30, 7)
 
