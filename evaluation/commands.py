@@ -27,7 +27,11 @@ def evaluate(
     ] = None,
     experiment: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.yaml", help="A file of settings, such as experiment.yaml in a run's folder."),
+        typer.Option(
+            metavar="FILE.yaml|published",
+            help="A file of settings, such as experiment.yaml in a run's folder; or `published`, which runs prefrag or "
+            "mspr as the published code or its other reading does.",
+        ),
     ] = None,
     changes: Annotated[
         list[str] | None,
@@ -72,6 +76,7 @@ def evaluate(
     The same command continues an interrupted run. docs/evaluation.md explains all settings.
     """
     from prefrag.evaluation.pipeline_under_test.experiment import Evaluation
+    from prefrag.evaluation.pipeline_under_test.variants import PUBLISHED, find_published
     from prefrag.evaluation.runs.runner import run
     from prefrag.evaluation.settings_file import make_settings, read_fields, split_changes
     from prefrag.pipelines import search_failures
@@ -92,7 +97,10 @@ def evaluate(
         "format": format,
     }
     given = {name: value for name, value in options.items() if value is not None}
-    kept = read_fields(Evaluation, experiment, single)
+    is_published = experiment == Path(PUBLISHED)
+    kept = read_fields(Evaluation, None if is_published else experiment, single)
+    if is_published:
+        given["pipeline"] = find_published(pipeline or Evaluation.pipeline)
     plan = make_settings(Evaluation, {**kept, **given, "changes": [*kept.get("changes", ()), *of_pipeline]})
     if plan.questions is None:
         raise BadInput("There are no questions to run: name a file of questions with --questions.")

@@ -1,10 +1,12 @@
 """The component that decides where a step goes next: to a source, to the end, or back to the model."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from haystack import component
 
+from prefrag.components.block import check_whole_number
 from prefrag.components.both_ways import as_async
 from prefrag.components.state.state import Action, State
 
@@ -24,22 +26,37 @@ class PreferenceRouter:
     ```
     """
 
-    def __init__(self, sources: Sequence[str], follow_model: bool = False, ask_all: bool = False):
+    def __init__(
+        self,
+        sources: Sequence[str],
+        follow_model: bool = False,
+        ask_all: bool = False,
+        run_last_search: bool = False,
+        replies_per_supplement: int = 1,
+    ):
         """Set up the component.
 
         :param sources: The names of the sources. Each has an output ``search_<source>``.
         :param follow_model: Search the source that the model names, even if it is not the preferred source. This is the
             ablation without preference-driven retrieval (table 2).
         :param ask_all: Send each search to every source at the same time (ReAct-Mix, table 1).
-        :raises ValueError: When there is no source, or both ``follow_model`` and ``ask_all`` are true.
+        :param run_last_search: Run a search that the last reply requests, and force the answer after it, as the code of
+            PrefRAG's authors does. Otherwise, that search is not run.
+        :param replies_per_supplement: How many further replies a run gets for a search after an answer that was not
+            accepted; 2 in the authors' code.
+        :raises ValueError: When there is no source, both ``follow_model`` and ``ask_all`` are true, or
+            ``replies_per_supplement`` is less than 1.
         """
         if not sources:
             raise ValueError("`sources` is empty: name at least one source.")
         if follow_model and ask_all:
             raise ValueError("follow_model and ask_all contradict each other: set only one of them to true.")
+        check_whole_number(1, replies_per_supplement=replies_per_supplement)
         self.sources = list(sources)
         self.follow_model = follow_model
         self.ask_all = ask_all
+        self.run_last_search = run_last_search
+        self.replies_per_supplement = replies_per_supplement
         outputs: dict[str, Any] = {f"search_{name}": State for name in (["all"] if ask_all else self.sources)}
         component.set_output_types(self, **outputs, answered=State, retry=State, exhausted=State)
 
@@ -54,9 +71,11 @@ class PreferenceRouter:
             return {"answered": state}
         if step.action is Action.NONE:
             return {"exhausted": state.with_event("no_further_search", replies=state.replies)}
-        # Each further search after an answer that was not accepted allows the model one more reply.
-        if state.replies >= settings.max_steps + 1 + state.supplements:
-            return {"exhausted": state.with_event("exhausted", replies=state.replies)}
+        # Each further search after an answer that was not accepted allows the model further replies.
+        if state.replies >= settings.max_steps + 1 + self.replies_per_supplement * state.supplements:
+            if not self.run_last_search or state.last_search or step.action is not Action.SEARCH:
+                return {"exhausted": state.with_event("exhausted", replies=state.replies)}
+            state = replace(state, last_search=True)
         if step.action is Action.SEARCH:
             return self._search(state)
         return {"retry": self._ask_to_correct(state)}

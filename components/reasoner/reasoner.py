@@ -67,7 +67,7 @@ class Reasoner:
         self,
         chat_generator: ChatGenerator,
         reader: Reader | None = None,
-        reply_format: Literal["auto", "text", "json", "steps", "tools", "cot"] = "auto",
+        reply_format: Literal["auto", "text", "json", "steps", "tools", "cot", "published"] = "auto",
         tools: Sequence[Tool | dict[str, Any]] | None = None,
         answer_format: str | AnswerFormat | dict[str, Any] | None = None,
         must_answer: bool = False,
@@ -82,7 +82,8 @@ class Reasoner:
         :param reader: The extractive reader. It takes the steps if no model is set up, and goes on if the model fails.
             In a run with the prompts ``product``, code and the reader also decide how sure a model's answer is, and
             replace a query that was already asked. Without a reader, the model's steps are taken as they are.
-        :param reply_format: ``text`` is the papers' format. ``json`` is constrained by a schema, for small models.
+        :param reply_format: ``text`` is the papers' format, which ``published`` reads as PrefRAG's authors do.
+            ``json`` is constrained by a schema, for small models.
             ``steps`` asks a small model one narrow question per call.
             ``tools`` uses the function calling of the chat API. ``cot`` is a chain of thought (IRCoT): each reply
             is a sentence, and the next query. ``auto`` goes by what the model can do, and is ``json`` where a file
@@ -142,9 +143,11 @@ class Reasoner:
         """Take the next step.
 
         :param state: The state so far.
-        :returns: ``state`` with the new step.
+        :returns: ``state`` with the new step, or unchanged after the run's last search.
         :raises RunError: When the model fails; the error holds the state.
         """
+        if state.last_search and not self.must_answer:
+            return {"state": state}
         if self._reader is not None or (self.reader is not None and state.model_failed):
             return {"state": await self._read_on(state)}
         # Chosen once for a run: what is known of the model may change while the run goes on.

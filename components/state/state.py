@@ -349,6 +349,7 @@ class State(_Value):
     :param attached: Documents that the user gave with the question. No query is made from them.
     :param steps: The steps so far.
     :param supplements: How often the run has searched once more after a negative label.
+    :param last_search: Whether no reply may follow the search that is being made, so that the answer is forced next.
     :param usage: The model calls and tokens so far.
     :param events: The trace.
     :param started: ``time.perf_counter()`` at the start, in seconds.
@@ -366,6 +367,7 @@ class State(_Value):
     attached: tuple[Document, ...] = ()
     steps: tuple[Step, ...] = ()
     supplements: int = 0
+    last_search: bool = False
     usage: Usage = field(default_factory=Usage)
     events: tuple[Event, ...] = ()
     started: float = 0.0

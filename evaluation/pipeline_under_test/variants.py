@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from prefrag.errors import BadInput
 from prefrag.pipelines.blocks import Block, is_block, parameters_of
 from prefrag.pipelines.loading import find, read_block
 from prefrag.pipelines.replacing import replace_parts
@@ -22,7 +23,29 @@ VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "mspr_without_ors": ("mspr", ("refiner.enabled=false",)),
     "mspr_without_prs": ("mspr", ("selector.enabled=false", "judge.enabled=false")),
     "mspr_without_car": ("mspr", ("reviewer.enabled=false",)),
+    # Where the published code of PrefRAG's authors differs from the paper, and MSPR's other reading of its AWI of 5
+    # (pipelines/METHODS.md).
+    "prefrag_published": (
+        "prefrag",
+        (
+            "router.run_last_search=true",
+            "router.replies_per_supplement=2",
+            "reasoner.reply_format=published",
+            "judge.judge.model_judge.on_doubt=switch",
+        ),
+    ),
+    "mspr_published": ("mspr", ("start.max_steps=5",)),
 }
+PUBLISHED = "published"
+
+
+def find_published(pipeline: str) -> str:
+    """Find the variant of a pipeline that follows the published code, for `--experiment published`."""
+    name = f"{pipeline}_{PUBLISHED}"
+    if name not in VARIANTS:
+        known = [one.removesuffix(f"_{PUBLISHED}") for one in VARIANTS if one.endswith(f"_{PUBLISHED}")]
+        raise BadInput(f"Of {pipeline} no other reading is known: choose from {', '.join(known)}, or name a YAML file.")
+    return name
 
 
 def read_pipeline(pipeline: Any, changes: Sequence[str] = ()) -> Block:

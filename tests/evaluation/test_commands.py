@@ -163,6 +163,7 @@ class TestEvaluate:
             (("--set", "seed"), 2, "'seed' sets nothing: write NAME=VALUE"),
             (("--set", "seed=many"), 2, "seed is 'many'"),
             (("--experiment", "nothing.yaml"), 3, "no file nothing.yaml"),
+            (("--experiment", "published", "--pipeline", "crag"), 2, "choose from prefrag, mspr"),
         ],
     )
     def test_reports_what_is_wrong(self, file: Path, output: Path, arguments: tuple[str, ...], code: int, message: str):

@@ -70,6 +70,16 @@ async def test_used_up_steps_end_in_one_forced_answer_that_keeps_the_last_reply_
     assert (len(result["steps"]), result["label"], "reflection" in kinds(result)) == (5, "INCORRECT", False)
 
 
+async def test_as_published_the_fourth_reply_searches_too_and_the_forced_answer_reads_what_it_found():
+    searches = [search(f"alpha {number}") for number in range(3)]
+    changes = {"router.run_last_search": True, "reasoner.reply_format": "published"}
+    result = await run(scripted(*searches, search("beta"), "1974", replace=changes), sources=["local"])
+
+    assert (result["forced"], result["answer"]) == (True, "1974")
+    assert (result["counts"]["total"], result["usage"]["calls"]) == (4, {"reasoner": 5})
+    assert "Beta is a yard in Gamma." in CALLS["model"][-1]["prompt"]
+
+
 @pytest.mark.parametrize("label", ["INCORRECT", "PARTIALLY CORRECT"])
 async def test_a_negative_label_searches_every_source_with_the_question_and_tries_once_more(label: str):
     question = "Who built alpha and what of delta?"

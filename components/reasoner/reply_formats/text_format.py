@@ -106,7 +106,10 @@ class TextFormat(ReplyFormat):
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """Read the first step of a reply. Later steps are ignored, because the model invents their observations."""
-        parts = _split_answer_in_thought(_fields(text[:MAX_REPLY_CHARACTERS]))
+        return self.read_fields(_split_answer_in_thought(_fields(text[:MAX_REPLY_CHARACTERS])), tools, must_answer)
+
+    def read_fields(self, parts: list[tuple[str, str]], tools: Sequence[Tool], must_answer: bool) -> Step:
+        """Read the first step of a reply from its fields, each a name and a text, in order."""
         for index, (name, value) in enumerate(parts):
             if name == "Observation":
                 # The model invented this observation, so nothing after it counts.
@@ -114,10 +117,10 @@ class TextFormat(ReplyFormat):
                 break
             if name == "Action" and not must_answer:
                 if (answered := self._find_answer(parts, index, tools)) is not None:
-                    return self._answer(parts, answered)
+                    return self.read_answer(parts, answered)
                 return self._search(parts, index, tools)
             if name == "Final Answer" and value:
-                return self._answer(parts, index)
+                return self.read_answer(parts, index)
         if must_answer:
             return self._read_forced_answer(parts)
         return Step(Action.UNREADABLE, reply=_transcript(parts) or "Thought:", thought=_first_thought(parts))
@@ -151,7 +154,7 @@ class TextFormat(ReplyFormat):
             name, query = call["name"], call["input"]
         thought = _first_thought(kept)
         if FINISH.fullmatch(name) and plain(shorten(query)):
-            return self._answer([*parts[:index], ("Final Answer", query), *parts[len(kept) :]], index)
+            return self.read_answer([*parts[:index], ("Final Answer", query), *parts[len(kept) :]], index)
         query = plain_query(query.split("\n\n")[0])
         tool = find_tool(name, tools)
         reply = _transcript(kept)
@@ -162,7 +165,8 @@ class TextFormat(ReplyFormat):
             return Step(Action.UNREADABLE, reply=reply, thought=thought, tool=tool.name)
         return Step(Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source)
 
-    def _answer(self, parts: list[tuple[str, str]], index: int) -> Step:
+    def read_answer(self, parts: list[tuple[str, str]], index: int) -> Step:
+        """Read the answer in the field at ``index``, with the evaluation that follows it."""
         end = index + 1
         while end < len(parts) and parts[end][0] in _TRAILER:
             end += 1
@@ -186,7 +190,7 @@ class TextFormat(ReplyFormat):
             # A thought is not the answer if a search follows it, or if it only announces a search.
             is_answer = name == "" or (name == "Thought" and not searches)
             if value and is_answer and not announces_search(value):
-                return self._answer([*parts[:index], ("Final Answer", value), *parts[index + 1 :]], index)
+                return self.read_answer([*parts[:index], ("Final Answer", value), *parts[index + 1 :]], index)
         return Step(Action.UNREADABLE, reply=_transcript(parts), thought=_first_thought(parts))
 
 

@@ -79,3 +79,23 @@ class TestCounting:
 
         assert after(4) == "search_local"
         assert after(5) == "exhausted"
+
+
+class TestAsPublished:
+    def test_the_search_of_the_last_reply_is_run_once_and_the_answer_is_then_forced(self):
+        output, reached = routed(state(*[search_step()] * 4), run_last_search=True)
+
+        assert (output, reached.last_search) == ("search_local", True)
+        assert routed(reached.with_last(observed=True), run_last_search=True)[0] == "exhausted"
+
+    @for_each("step", UNREADABLE, UNKNOWN)
+    def test_any_other_last_reply_ends_the_run(self, step: Step):
+        assert routed(state(*[search_step()] * 3, step), run_last_search=True)[0] == "exhausted"
+
+    def test_a_supplement_grants_two_more_replies(self):
+        def after(replies: int) -> str:
+            reached = State("Who?", settings(), steps=(search_step(),) * replies, supplements=1)
+            return routed(reached, replies_per_supplement=2)[0]
+
+        assert after(5) == "search_local"
+        assert after(6) == "exhausted"

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from prefrag import evaluation
-from prefrag.evaluation.pipeline_under_test.variants import VARIANTS, read_pipeline
+from prefrag.errors import BadInput
+from prefrag.evaluation.pipeline_under_test.variants import VARIANTS, find_published, read_pipeline
 from prefrag.pipelines.loading import build, load, names
 from tests.evaluation.pipeline_under_test.lighthouse import setup
 from tests.for_each import for_each
@@ -15,6 +16,16 @@ from tests.for_each import for_each
 def parameters(pipeline: dict[str, Any], component: str) -> dict[str, Any]:
     found: dict[str, Any] = pipeline["components"][component]["init_parameters"]
     return found
+
+
+@for_each("pipeline", "prefrag", "mspr")
+def test_a_published_reading_is_a_variant_of_its_own(pipeline: str):
+    assert VARIANTS[find_published(pipeline)][0] == pipeline
+
+
+def test_a_pipeline_without_a_published_reading_names_those_that_have_one():
+    with pytest.raises(BadInput, match="Of crag no other reading is known: choose from prefrag, mspr"):
+        find_published("crag")
 
 
 class TestChanges:
