@@ -7,7 +7,7 @@ from typing import Any
 from jinja2 import TemplateSyntaxError, nodes
 from jinja2.meta import find_undeclared_variables
 
-from prefrag.components.prompts.render_prompt import CANNOT_BE_FILLED, ENVIRONMENT, MODES, PASSAGE, PROMPTS
+from prefrag.components.prompts.render_prompt import CANNOT_BE_FILLED, ENVIRONMENT, MODES, PASSAGE, PROMPTS, TEXTS
 
 # The prompts that a folder cannot replace. The first is used only with `product`, the second adds `instructions`.
 _NOT_REPLACEABLE = {"source_switch_question", "instructions"}
@@ -38,13 +38,15 @@ def check_prompts(prompts: Any) -> None:
 
 def own_names() -> list[str]:
     """List the names of the prompts that a folder may contain."""
-    return sorted({PASSAGE, *(file.stem for file in PROMPTS.glob("*.jinja"))} - _NOT_REPLACEABLE)
+    return sorted({PASSAGE, *TEXTS, *(file.stem for file in PROMPTS.glob("*.jinja"))} - _NOT_REPLACEABLE)
 
 
 def variables_of(prompt: str) -> frozenset[str]:
     """List the variables that a prompt may use: all variables in the shipped prompts of the same component."""
     if prompt == PASSAGE:
         return frozenset({"number", "title", "content"})
+    if prompt in TEXTS:
+        return frozenset(TEXTS[prompt])
     of_reasoner = {*(file.stem for file in PROMPTS.glob("reasoner_*.jinja")), "answer_once", "answer_with_analysis"}
     return frozenset().union(*map(_variables_in, of_reasoner if prompt in of_reasoner else {prompt}))
 

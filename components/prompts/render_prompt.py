@@ -15,6 +15,9 @@ MODES = ("product", "plain")
 CANNOT_BE_FILLED = (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError)
 # The template of a single passage. No such file is shipped, but a user's folder can contain one.
 PASSAGE = "passage"
+# Texts that stand in prompts, of which a user's folder can contain others, and the variables that each may use: what a
+# tool says of itself, and what an answer has to look like (table 19 of PrefRAG). No such files are shipped.
+TEXTS = {"tool_description": ("name", "description"), "answer_format": ("answer_type", "answer_format")}
 # `finalize` breaks control tokens in every value: a question, an earlier turn or a reply may repeat an untrusted text.
 ENVIRONMENT = SandboxedEnvironment(
     undefined=StrictUndefined,
@@ -66,6 +69,17 @@ def render_prompt(prompt: str, prompts: str = "product", /, **values: Any) -> st
         raise ValueError(
             f"The prompt {path.name} cannot be filled: {error}. It may use: {', '.join(values)}."
         ) from error
+
+
+def own_text(text: str, prompts: str, **values: str) -> str | None:
+    """Return a text of :data:`TEXTS` from the user's folder, or None; raises ValueError if it cannot be filled."""
+    path = user_file(text, prompts)
+    if path is None:
+        return None
+    try:
+        return _compile(path, path.stat().st_mtime_ns).render(**values).strip()
+    except CANNOT_BE_FILLED as error:
+        raise ValueError(f"{path} cannot be filled: {error}. It may use: {', '.join(values)}.") from error
 
 
 def put_instructions(prompt: str, instructions: str) -> str:

@@ -12,7 +12,7 @@ from prefrag.components.generators.model_call import ChatGenerator, ModelCall, P
 from prefrag.components.generators.token_budget import Observations
 from prefrag.components.generators.token_probabilities import mean_logprob
 from prefrag.components.prompts.quotation import defuse_tokens
-from prefrag.components.prompts.render_prompt import prompt_path, put_instructions
+from prefrag.components.prompts.render_prompt import own_text, prompt_path, put_instructions
 from prefrag.components.reader.answer_carrier import is_refusal, is_verdict
 from prefrag.components.reader.extractive_reader import choose_documents
 from prefrag.components.reader.reader import Candidate, Reader
@@ -344,10 +344,13 @@ class Reasoner:
 
     def _converse(self, state: State, further: str = "") -> dict[str, Any]:
         """Write the conversation so far. A question in ``further`` replaces the request for the next step."""
-        form, tools, settings = self._choose_format(state), self._choose_tools(state), state.settings
+        form, settings = self._choose_format(state), state.settings
+        tools = [self._describe_as(tool, settings.prompts) for tool in self._choose_tools(state)]
         marks = prompt_marks(state) if self.asks_to_cite else {}
         cites = self.asks_to_cite and settings.prompts == "product" and (marks or not self.must_answer)
         answer_format = self._answer.words or ANSWER_FORMATS[settings.answer_type]
+        own = {"answer_type": settings.answer_type, "answer_format": answer_format}
+        answer_format = own_text("answer_format", settings.prompts, **own) or answer_format
         narrow = form.asks_narrowly
         shown = self._choose_shown(state) if narrow else ()
         chosen = [document for document in shown if document not in state.attached]
@@ -423,6 +426,12 @@ class Reasoner:
         """List the tools whose sources this run may search. If there is none, offer all tools."""
         allowed = [tool for tool in self._tools if tool.source is None or tool.source in state.settings.sources]
         return allowed or self._tools
+
+    @staticmethod
+    def _describe_as(tool: Tool, prompts: str) -> Tool:
+        """Let a user's own prompts say what a tool is."""
+        own = own_text("tool_description", prompts, name=tool.name, description=tool.description)
+        return tool if own is None else replace(tool, description=own)
 
     def _find_tool(self, state: State) -> Tool:
         """Find the tool of the preferred source; by default the first tool."""

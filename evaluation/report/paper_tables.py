@@ -54,6 +54,7 @@ class _Rows:
     columns: Callable[[str], list[Column]]  # returns the columns for a dataset
     needed: tuple[str, ...]  # the table is made only if the name of a run's method begins with one of these
     note: str = ""
+    is_timed: bool = False  # whether the last column is the time relative to single-step RAG
 
     def place(self, run: Run) -> int | None:
         """Return the position of a run's line in the table; None if the table has no line for the run."""
@@ -135,7 +136,10 @@ def _table_of_paper(rows: _Rows, settings: Settings, intervals: Intervals) -> Ta
         shown = [run for _, _, run in placed]
         if any(run.family.startswith(rows.needed) for run in shown) and len({run.method for run in shown}) > 1:
             kept[setting] = shown
-    return _table_by_setting(rows.id, rows.title, rows.note, kept, intervals, rows.columns)
+    time = [_relative_time([run for held in kept.values() for run in held])] if rows.is_timed else []
+    return _table_by_setting(
+        rows.id, rows.title, rows.note, kept, intervals, lambda dataset: [*rows.columns(dataset), *time]
+    )
 
 
 def _counts(settings: Settings, intervals: Intervals) -> Table | None:
@@ -169,17 +173,7 @@ def _cost(settings: Settings, intervals: Intervals) -> Table | None:
     runs = [run for held in settings.values() for run in held]
     if not any(run.method in SINGLE_STEP for run in runs):
         return None
-    seconds = Measure("time", "Time", "count", 2)
-    multiples: dict[str, float | None] = {}
-
-    def relative(run: Run) -> float | None:
-        if run.name not in multiples:
-            own, single = run.value(SECONDS), find_single_step(run, runs)
-            # Seconds include waiting for concurrent questions, so the concurrency of both runs must be equal.
-            base = single.value(SECONDS) if single and single.concurrency == run.concurrency else None
-            multiples[run.name] = own / base if own is not None and base else None
-        return multiples[run.name]
-
+    time = _relative_time(runs)
     note = (
         "Model calls per question, and seconds per question as a multiple of the seconds of single-step RAG "
         "(vanilla_local, or else another vanilla pipeline). Seconds include waiting for concurrent questions, so there "
@@ -196,9 +190,24 @@ def _cost(settings: Settings, intervals: Intervals) -> Table | None:
         lambda dataset: [
             *(column for column in _scores(dataset) if column.measure != AVERAGE),
             _plain(CALLS, ranked=False),
-            Column(seconds, relative, ranked=False),
+            time,
         ],
     )
+
+
+def _relative_time(runs: Sequence[Run]) -> Column:
+    """Make the column of seconds as a multiple of those of single-step RAG."""
+    multiples: dict[str, float | None] = {}
+
+    def relative(run: Run) -> float | None:
+        if run.name not in multiples:
+            own, single = run.value(SECONDS), find_single_step(run, runs)
+            # Seconds include waiting for concurrent questions, so the concurrency of both runs must be equal.
+            base = single.value(SECONDS) if single and single.concurrency == run.concurrency else None
+            multiples[run.name] = own / base if own is not None and base else None
+        return multiples[run.name]
+
+    return Column(Measure("time", "Time", "count", 2), relative, ranked=False)
 
 
 def find_single_step(run: Run, runs: Sequence[Run]) -> Run | None:
@@ -276,6 +285,9 @@ _PAPERS = (
         ),
         lambda dataset: [_plain(EM), _plain(F1), _plain(ACC), _plain(CALLS, ranked=False)],
         ("dr_rag_",),
+        "Calls are the paper's Step. Time: seconds per question as a multiple of those of single-step RAG, if both ran "
+        "as many questions at once.",
+        is_timed=True,
     ),
     _Rows(
         "dr-rag-4",

@@ -16,7 +16,18 @@ from matplotlib.figure import Figure
 
 from prefrag.evaluation.report.comparison import Intervals
 from prefrag.evaluation.report.grouping import Settings, vary
-from prefrag.evaluation.report.measures import ACC, DOCUMENTS, RECALL, SECONDS, TOTAL, Measure
+from prefrag.evaluation.report.measures import (
+    ACC,
+    DOCUMENTS,
+    EM,
+    F1,
+    RECALL,
+    SECONDS,
+    TOTAL,
+    TOTAL_LOCAL,
+    TOTAL_WEB,
+    Measure,
+)
 from prefrag.evaluation.report.runs import TOP_K, Run
 from prefrag.evaluation.report.settings import Setting
 
@@ -30,6 +41,9 @@ _COLOURS = {
 }
 # The methods of a family share one colour.
 _FAMILIES = ("prefrag", "vanilla", "react", "mspr", "dr_rag")
+# What PrefRAG's figures 3 and 5 compare.
+_REACT_MIX_AND_PREFRAG = {"react_mix", "prefrag"}
+_STRATEGIES = ("vanilla_mix", "prefrag_direct", "prefrag")
 _STROKES = ("solid", "dashed", "dashdot", "dotted")
 _MARKS = ("o", "s", "^", "D", "v", "P")
 _WIDTH = 5.6
@@ -53,6 +67,8 @@ def draw_all(settings: Settings, intervals: Intervals, task: str = "") -> list[t
     with matplotlib.rc_context({"text.parse_math": False, "font.size": _SIZE - 1, "text.color": _TEXT}):
         sections = [
             ("Accuracy against retrievals", list(_scatter_of_methods(settings, intervals, task))),
+            ("Retrievals from each source, and accuracy (PrefRAG, figure 3)", list(_sources(settings, task))),
+            ("Strategies of preference (PrefRAG, figure 5)", list(_strategies(settings, intervals, task))),
             ("Recall against documents given", list(_recall(settings, intervals, task))),
             ("Seconds per question", list(_seconds(settings, intervals, task))),
             ("Accuracy against errors of the simulated judge", list(_judge_error(settings, intervals, task))),
@@ -88,6 +104,50 @@ def _scatter_of_methods(settings: Settings, intervals: Intervals, task: str) -> 
             name = f"{task}-{dataset}"
             svg = _scatter(points, TOTAL, ACC, intervals, "Retrievals per question", "Accuracy (%)", name)
             yield Plot(dataset, setting.text, svg)
+
+
+def _sources(settings: Settings, task: str) -> Iterator[Plot]:
+    """Draw what both sources were asked, if a method with a preference and ReAct-Mix, which has none, were run."""
+    for dataset, setting, held in _runs_to_draw(settings):
+        shown = [run for run in held if run.value(TOTAL_LOCAL) is not None and run.value(TOTAL_WEB) is not None]
+        if not {run.method for run in shown} >= _REACT_MIX_AND_PREFRAG:
+            continue
+        figure, axes = _new_figure(1.1 + 0.27 * len(shown))
+        for place, run in enumerate(shown):
+            home, away = run.value(TOTAL_LOCAL) or 0.0, run.value(TOTAL_WEB) or 0.0
+            axes.barh(place, home, height=0.6, color=_colour(run), linewidth=0)
+            axes.barh(place, away, left=home, height=0.6, color=_colour(run), alpha=0.4, linewidth=0)
+            words = f"{ACC.title} {ACC.text(run.value(ACC))}"
+            axes.annotate(words, (home + away, place), xytext=(4, 0), textcoords="offset points", va="center")
+        axes.set_yticks(range(len(shown)), _labels(shown))
+        axes.margins(x=0.2, y=0.02)
+        axes.set_xlim(left=0)
+        axes.grid(visible=False, axis="y")
+        axes.set_xlabel("Retrievals per question: local, then (pale) web")
+        words = ". ".join([_describe(shown, TOTAL_LOCAL), _describe(shown, TOTAL_WEB), _describe(shown, ACC)])
+        yield Plot(dataset, setting.text, _svg(figure, f"sources-{task}-{dataset}", words))
+
+
+def _strategies(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
+    """Draw the scores of two retrievals at once, of a preference in the tools' words only, and of PrefRAG."""
+    for dataset, setting, held in _runs_to_draw(settings):
+        shown = [run for name in _STRATEGIES for run in held if run.method == name]
+        if {run.method for run in shown} != set(_STRATEGIES):
+            continue
+        figure, axes = _new_figure(3.0)
+        for number, run in enumerate(shown):
+            for place, measure in enumerate((ACC, F1, EM)):
+                x, interval = place + 0.27 * (number - 1), intervals.get((run.name, measure.key))
+                look: dict[str, Any] = {"color": _SERIES[number], "label": run.method if place == 0 else None}
+                axes.bar(x, run.value(measure) or 0.0, width=0.24, linewidth=0, **look)
+                if interval is not None:
+                    axes.plot([x, x], [interval.low, interval.high], color=_TEXT, linewidth=1)
+        axes.set_xticks(range(3), [ACC.title, F1.title, EM.title])
+        axes.grid(visible=False, axis="x")
+        axes.set_ylabel("%")
+        _add_legend(figure)
+        words = ". ".join(_describe(shown, measure) for measure in (ACC, F1, EM))
+        yield Plot(dataset, setting.text, _svg(figure, f"strategies-{task}-{dataset}", words))
 
 
 def _recall(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:

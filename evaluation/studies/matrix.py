@@ -1,4 +1,4 @@
-"""Evaluate many pipelines on many datasets under many settings with the simulated reader, for `evaluation/RESULTS.md`.
+"""Evaluate many pipelines on many datasets under many settings, or run a paper's table, for `evaluation/RESULTS.md`.
 
     python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs
     python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs \
@@ -8,6 +8,8 @@
     python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs --judges --set top_k=5 \
         --set distraction=0
     prefrag report runs --output report
+    python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs --table prefrag-1 --limit 5 \
+        --llm http://127.0.0.1:8000/v1 --set prompts=my_prompts
 
 A dataset is a folder with `corpus.jsonl` and `dev.jsonl`. Each evaluation has its own folder, and finished evaluations
 are not repeated. `--pipeline` also takes the names of ablations and controls (`VARIANTS` in
@@ -15,6 +17,9 @@ pipeline_under_test/variants.py), and `--set` makes other variants. A value is t
 For example, judge errors are tried only if a model judges. With `--judges`, PrefRAG runs once with each judge (`JUDGES`
 below). Its model judge is the simulated reader, which makes no mistakes at a judge error of 0. At the end, a Markdown
 table with one line per evaluation is printed.
+
+Without `--llm`, the simulated reader answers. With `--table ID`, the methods, datasets and k of a paper's table run
+(paper_tables.yaml), and this table is printed; `--set` changes what it sets.
 """
 
 import csv
@@ -37,7 +42,9 @@ from prefrag.evaluation.datasets import load_questions
 from prefrag.evaluation.pipeline_under_test.description import varies_with
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.variants import read_pipeline
+from prefrag.evaluation.report import write_report
 from prefrag.evaluation.settings_file import make_settings, read_fields, split_changes
+from prefrag.evaluation.studies.paper_table import PAPER_TABLES, PaperTable
 from prefrag.pipelines.loading import find, names, read_block
 from prefrag.pipelines.replacing import replace_parts
 from prefrag.pipelines.runners import make_runner
@@ -45,6 +52,8 @@ from prefrag.pipelines.runners import make_runner
 # Pipelines with these words in the name are left out by default. They need a server, an embedding model, a third source
 # or log probabilities, or differ from another pipeline only in the text of prompts. `--pipeline` runs them anyway.
 _LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources", "flare", "analysis")
+# These need log probabilities, which the simulated reader does not have.
+_NOT_SIMULATED = ("flare",)
 _COLUMNS = (
     *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
     *("total_local", "total_web", "total", "used_local", "used", "lookups", "forced", "seconds_per_question"),
@@ -121,6 +130,7 @@ class Cell:
         further = [name for name in _VARIED if name not in first and getattr(one, name) != _DEFAULTS[name]]
         settings = f"k{one.top_k}-judge{one.judge_error:g}-distraction{one.distraction:g}-seed{one.seed}{sources}"
         named = "".join(f"-{name.replace('_', '')}{getattr(one, name)}" for name in further)
+        named += "" if one.llm == SIMULATED else f"-{one.model or 'model'}".replace("/", "_")
         return f"{self.dataset.name}-{self.questions}/{self.name.replace('/', '_')}/{settings}{named}"
 
 
@@ -177,13 +187,15 @@ def write_judge_pipelines(folder: Path) -> dict[str, str]:
 
 
 @contextmanager
-def open_evaluation(output: Path, concurrency: int) -> Iterator[Callable[[Cell], dict[str, Any] | str]]:
+def open_evaluation(
+    output: Path, concurrency: int, limit: int | None = None
+) -> Iterator[Callable[[Cell], dict[str, Any] | str]]:
     """Yield a function that runs an evaluation unless it is finished, and returns its metrics or an error message."""
     from prefrag.evaluation.runs.runner import run
 
     def evaluate(cell: Cell) -> dict[str, Any] | str:
         questions, folder = cell.dataset / f"{cell.questions}.jsonl", output / cell.folder
-        settings = {"output": folder, "concurrency": concurrency, "contents": False, "progress": False}
+        settings = {"output": folder, "concurrency": concurrency, "contents": False, "progress": False, "limit": limit}
         try:
             return run(cell.pipeline, questions, cell.experiment, **settings).metrics  # type: ignore[arg-type]
         except Exception as error:
@@ -206,12 +218,18 @@ def find_dataset_folders(given: list[Path], questions: str) -> list[Path]:
 
 
 def evaluate_all(
-    wanted: list[Cell], output: Path, *, processes: int = 2, concurrency: int = 4, ray: str | None = None
+    wanted: list[Cell],
+    output: Path,
+    *,
+    processes: int = 2,
+    concurrency: int = 4,
+    ray: str | None = None,
+    limit: int | None = None,
 ) -> dict[Cell, dict[str, Any]]:
     """Run all evaluations in several processes. If some failed, raise RuntimeError after the last one has ended."""
     done: dict[Cell, dict[str, Any]] = {}
     failed: list[str] = []
-    made = make_runner(1, processes, ray).map(partial(open_evaluation, output.resolve(), concurrency), wanted)
+    made = make_runner(1, processes, ray).map(partial(open_evaluation, output.resolve(), concurrency, limit), wanted)
     with closing(made):
         for cell, ended in track(made, total=len(wanted), description="Evaluating", console=Console(stderr=True)):
             if isinstance(ended, str):
@@ -231,7 +249,7 @@ def list_rows(done: dict[Cell, dict[str, Any]]) -> list[list[str]]:
         block = read_pipeline(cell.pipeline, cell.experiment.changes)
         useless = _NOT_EVERYWHERE - {"judge_error", *varies_with(block, {"kind": SIMULATED}, cell.experiment.prompts)}
         settings = (
-            "simulated",
+            "simulated" if cell.experiment.llm == SIMULATED else cell.experiment.model or "model",
             cell.dataset.name,
             cell.questions,
             cell.name,
@@ -253,11 +271,15 @@ def write_table(done: dict[Cell, dict[str, Any]], file: Path) -> None:
 
 def print_table(done: dict[Cell, dict[str, Any]]) -> None:
     """Print the evaluations as a Markdown table, and name evaluations with failed questions on stderr."""
-    print("SIMULATED: these numbers compare ways of retrieving; no language model answered.\n")
     head, *rows = list_rows(done)
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
     for row in rows:
         print("| " + " | ".join(row) + " |")
+    name_failed(done)
+
+
+def name_failed(done: dict[Cell, dict[str, Any]]) -> None:
+    """Name evaluations with failed questions on stderr."""
     for cell, metrics in done.items():
         if metrics["errors"]:
             counted = f"{metrics['errors']} of {metrics['n']} questions failed (score 0)"
@@ -299,23 +321,65 @@ def main(
     ray: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run on this Ray cluster. Needs the package extra `ray`.")
     ] = None,
-    table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Also write the table here.")] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID|FILE.csv", help=f"A paper's table ({', '.join(PAPER_TABLES)}), or a file for the lines."
+        ),
+    ] = None,
+    llm: Annotated[
+        str | None,
+        typer.Option(metavar="URL|FILE.gguf", help="The model that answers; by default the simulated reader."),
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The model's name on its server.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions of each dataset.")] = None,
 ) -> None:
     """Evaluate every combination and print a table."""
+    file = Path(table) if table and table.endswith(".csv") else None
+    paper = PaperTable.find(table) if table and file is None else None
+    if paper is not None and (judges or pipeline):
+        raise typer.BadParameter("A paper's table has pipelines of its own: leave --pipeline and --judges out.")
     if judges:
         if pipeline:
             raise typer.BadParameter("Give either --pipeline or --judges, not both.")
         pipeline = list(write_judge_pipelines(output / "pipelines").values())
     pipelines = pipeline or [name for name in names() if not any(word in name for word in _LEFT_OUT)]
     single, of_pipeline = split_changes(changes or ())
-    given = _TRIED | read_fields(Experiment, experiment) | _read_lists(single)
-    given["changes"] = [[*given.get("changes", ()), *of_pipeline]]
+    folders, tried = find_dataset_folders(datasets, questions), dict(_TRIED)
+    if llm is not None or paper is not None:
+        # Only the simulated reader can be made to err, and no paper has such a row.
+        tried |= {"judge_error": [0.0], "distraction": [0.0]}
+    if llm is not None:
+        tried |= {"llm": [llm], "model": [model]}
+    if paper is not None:
+        folders, absent = paper.choose(folders)
+        if absent:
+            print(f"Table {paper.id} also has {', '.join(absent)}, of which there is no folder.", file=sys.stderr)
+        pipelines = [name for name in paper.pipelines if llm is not None or name not in _NOT_SIMULATED]
+        if left_out := set(paper.pipelines) - set(pipelines):
+            print(f"Without a model, {', '.join(left_out)} cannot be run.", file=sys.stderr)
+        tried |= {"top_k": list(paper.top_k), "split": [paper.split]}
+    given = tried | read_fields(Experiment, experiment) | _read_lists(single)
+    of_all = [*given.get("changes", ()), *of_pipeline]
     settings = {name: value if isinstance(value, list) else [value] for name, value in given.items()}
-    wanted = list(combine_cells(find_dataset_folders(datasets, questions), pipelines, questions, settings))
-    done = evaluate_all(wanted, output, processes=processes, concurrency=concurrency, ray=ray)
-    print_table(done)
-    if table is not None:
-        write_table(done, table)
+    wanted = [
+        cell
+        for name, *changed in (map(str.split, pipelines) if paper is not None else ([one] for one in pipelines))
+        for cell in combine_cells(folders, [name], questions, {**settings, "changes": [[*changed, *of_all]]})
+    ]
+    done = evaluate_all(wanted, output, processes=processes, concurrency=concurrency, ray=ray, limit=limit)
+    if any(cell.experiment.llm == SIMULATED for cell in done):
+        print("SIMULATED: these numbers compare ways of retrieving; no language model answered.\n")
+    if paper is None:
+        print_table(done)
+    else:
+        name_failed(done)
+        runs = [output / cell.folder for cell in done]
+        print(paper.lay_out(runs))
+        if paper.is_figure:
+            print(f"\nThe picture is in {write_report(runs, output / paper.id)}")
+    if file is not None:
+        write_table(done, file)
 
 
 if __name__ == "__main__":

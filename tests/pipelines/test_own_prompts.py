@@ -38,6 +38,19 @@ async def test_are_what_the_model_reads_from_the_first_step_to_the_forced_answer
     assert result["answer"] == "Beta"
 
 
+async def test_say_what_a_tool_is_and_how_an_answer_looks_also_where_the_answer_is_forced(tmp_path: Path):
+    form = '{% if answer_type == "yes_no" %}only yes or no{% else %}as short as can be{% endif %}'
+    own = write_prompts(tmp_path / "own", tool_description="{{ name }} looks things up.", answer_format=form)
+    replaced = {"start.prompts": own, "start.max_steps": 1, "start.answer_type": "yes_no"}
+
+    await run(scripted(search("alpha"), search("beta"), "yes", verdicts=(verdict(True),), replace=replaced))
+
+    first, _, forced = (call["prompt"] for call in CALLS["model"])
+    assert '"description": "Search_Engine looks things up."' in first
+    assert "Final Answer: only yes or no" in first
+    assert "Final Answer: only yes or no" in forced
+
+
 async def test_are_what_the_judge_reads(own: str):
     await run(
         scripted(search("alpha"), search("beta"), answer(), verdicts=(verdict(True),), replace={"start.prompts": own})

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from prefrag.components.prompts.prompt_folder import check_prompts, own_names, variables_of
-from prefrag.components.prompts.render_prompt import PROMPTS, prompt_path, render_prompt
+from prefrag.components.prompts.render_prompt import PROMPTS, own_text, prompt_path, render_prompt
 from tests.docs.markdown import CHECKOUT
 from tests.for_each import for_each
 from tests.own_prompts import write_prompts
@@ -48,12 +48,23 @@ class TestFolder:
         (tmp_path / "passage.jinja").unlink()
         assert render_prompt("closest_analysis", own).startswith("Titles, and the lines that begin with |")
 
+    def test_has_texts_that_stand_in_prompts_only_if_it_has_their_files(self, tmp_path: Path):
+        own = write_prompts(tmp_path, tool_description="{{ name }} finds.")
+        check_prompts(own)
+
+        assert own_text("tool_description", own, name="Search", description="ours") == "Search finds."
+        assert own_text("answer_format", own, answer_type="short", answer_format="ours") is None
+        assert own_text("answer_format", "plain", answer_type="short", answer_format="ours") is None
+        (tmp_path / "tool_description.jinja").write_text("{{ name / 2 }}")
+        with pytest.raises(ValueError, match="tool_description.jinja cannot be filled"):
+            own_text("tool_description", own, name="Search", description="ours")
+
     @for_each("name", "reasoner.jinja", "reasoner_text.txt", "source_switch_question.jinja", "instructions.jinja")
     def test_with_a_file_that_no_prompt_has_is_refused_with_the_names(self, tmp_path: Path, name: str):
         file = tmp_path / name
         file.write_text("Hello")
 
-        with pytest.raises(ValueError, match=f"{name} is not a prompt: .* one of answer_once.jinja, .*passage.jinja"):
+        with pytest.raises(ValueError, match=f"{name} is not a prompt: .* one of answer_format.jinja, .*passage.jinja"):
             check_prompts(str(tmp_path))
         file.unlink()
 

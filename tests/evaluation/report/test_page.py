@@ -157,6 +157,17 @@ def test_plots_take_the_colours_of_the_page(report: tuple[str, str]) -> None:
         assert 'role="img" aria-label="' in plot
 
 
+def test_the_figures_of_prefrag_are_drawn_if_their_methods_were_run(tmp_path: Path) -> None:
+    for number, name in enumerate(("vanilla_mix", "prefrag_direct", "prefrag", "react_mix")):
+        write_run(tmp_path / "runs" / name, predictions(10 + number, web=1), pipeline=name)
+
+    page = write_report([tmp_path / "runs"], tmp_path / "report").read_text()
+
+    assert "Retrievals from each source, and accuracy (PrefRAG, figure 3)" in page
+    assert "Strategies of preference (PrefRAG, figure 5)" in page
+    assert "react_mix: Total web 1.00" in page
+
+
 @pytest.mark.usefixtures("_without_plots")
 def test_unpaired_questions_are_named(tmp_path: Path) -> None:
     lines = predictions(20)

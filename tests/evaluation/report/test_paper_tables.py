@@ -243,6 +243,16 @@ def test_time_is_relative_to_single_step_rag_with_as_many_questions_at_once(
     assert "both runs had the same number of concurrent" in table.note
 
 
+def test_the_table_of_dr_rag_has_calls_and_relative_time(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(20, seconds=2.0), pipeline="vanilla_local", split=False)
+    write_run(tmp_path / "b", predictions(30, seconds=3.0), pipeline="dr_rag_qdc", split=False)
+
+    table = tables(tmp_path)["dr-rag-2"]
+
+    assert table.columns == ("EM", "F1", "Acc", "Calls", "Time")
+    assert {line[0]: line[5] for line in lines(table)[1:]} == {"vanilla_local": "1.00", "dr_rag_qdc": "1.50"}
+
+
 def test_time_is_relative_to_a_run_over_the_same_dataset(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(30, seconds=3.0))
     write_run(tmp_path / "b", predictions(20, seconds=2.0), pipeline="vanilla_local")

@@ -6,12 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from prefrag.evaluation.metrics import summarise
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
+from prefrag.evaluation.pipeline_under_test.variants import read_pipeline
 from prefrag.evaluation.studies import matrix
 from prefrag.evaluation.studies.matrix import Cell, combine_cells, print_table, write_judge_pipelines
-from tests.evaluation.report.run_folders import prediction
+from prefrag.evaluation.studies.paper_table import PAPER_TABLES, PaperTable
+from tests.evaluation.report.run_folders import prediction, predictions, write_run
+from tests.for_each import for_each
 
 
 def judge_errors(pipeline: str) -> list[float]:
@@ -147,11 +151,97 @@ def test_ablations_and_controls_run_by_name():
     assert judge_errors("mspr_without_car") == [0.0, 0.1]
 
 
+def put_dataset(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("corpus.jsonl", "dev.jsonl"):
+        (folder / name).write_text('{"id": "a", "question": "What?", "answers": ["b"], "supporting_ids": []}')
+    return folder
+
+
+class TestPaperTable:
+    @pytest.fixture
+    def made(self, monkeypatch: pytest.MonkeyPatch) -> list[Cell]:
+        """The evaluations that are made; nothing runs."""
+        made: list[Cell] = []
+        monkeypatch.setattr(matrix, "evaluate_all", lambda wanted, *_, **__: made.extend(wanted) or {})
+        monkeypatch.setattr(PaperTable, "lay_out", lambda *_: "laid out")
+        return made
+
+    def test_runs_its_methods_datasets_and_k_in_order_with_the_given_model(self, tmp_path: Path, made: list[Cell]):
+        for name in ("musique", "hotpotqa", "own"):
+            put_dataset(tmp_path / name)
+
+        matrix.main([tmp_path], tmp_path / "runs", changes=["seed=3"], table="prefrag-16", llm="http://localhost:1/v1")
+
+        tried = [(cell.pipeline, cell.dataset.name, cell.experiment.top_k) for cell in made]
+        assert tried == [
+            (pipeline, dataset, k)
+            for pipeline in ("vanilla_mix", "prefrag")
+            for dataset in ("hotpotqa", "musique")
+            for k in (3, 5, 7)
+        ]
+        assert {(cell.experiment.llm, cell.experiment.split, cell.experiment.seed) for cell in made} == {
+            ("http://localhost:1/v1", True, 3)
+        }
+        assert made[0].folder.endswith("-split-model")
+
+    def test_has_pipelines_with_changed_settings(self, tmp_path: Path, made: list[Cell]):
+        put_dataset(tmp_path / "hotpotqa")
+
+        matrix.main([tmp_path], tmp_path / "runs", table="dr-rag-4")
+
+        assert [cell.name for cell in made][:3] == [
+            "dr_rag_cis QueryDocConcat.parts=[]",
+            "dr_rag_cfs QueryDocConcat.parts=[]",
+            "dr_rag_qdc",
+        ]
+        assert all(cell.experiment.split is False for cell in made)
+
+    def test_says_what_cannot_be_run(self, tmp_path: Path, made: list[Cell], capsys: pytest.CaptureFixture[str]):
+        put_dataset(tmp_path / "hotpotqa")
+
+        matrix.main([tmp_path], tmp_path / "runs", table="prefrag-1")
+
+        told = capsys.readouterr().err
+        assert "also has 2wikimultihopqa, musique, bioasq, of which there is no folder" in told
+        assert "Without a model, flare cannot be run." in told
+        assert "flare" not in {cell.pipeline for cell in made}
+
+    @for_each(
+        "options, message",
+        ({"table": "prefrag-99"}, "no table 'prefrag-99': choose from prefrag-1"),
+        ({"table": "prefrag-1", "pipeline": ["react"]}, "leave --pipeline and --judges out"),
+        ({"table": "prefrag-1"}, "is over hotpotqa, 2wikimultihopqa, musique, bioasq"),
+    )
+    def test_that_cannot_be_made_is_refused(self, tmp_path: Path, options: dict[str, Any], message: str):
+        put_dataset(tmp_path / "own")
+
+        with pytest.raises(typer.BadParameter, match=message):
+            matrix.main([tmp_path], tmp_path / "runs", **options)
+
+    @for_each("id", *PAPER_TABLES)
+    def test_names_pipelines_that_exist(self, id: str):
+        table = PaperTable.find(id)
+
+        assert all(read_pipeline(name, changed) for name, *changed in map(str.split, table.pipelines))
+        assert set(table.datasets) <= {"hotpotqa", "2wikimultihopqa", "musique", "bioasq"}
+
+    def test_is_laid_out_as_the_report_lays_it_out(self, tmp_path: Path):
+        for name in ("react_mix", "prefrag"):
+            write_run(tmp_path / name, predictions(20), pipeline=name)
+
+        text = PaperTable.find("prefrag-7").lay_out([tmp_path])
+
+        assert text.startswith("Retrievals per question (PrefRAG, A.6). ")
+        assert "| Method | musique Acc |" in text
+        assert "| prefrag | 50.0 (" in text
+        assert "have nothing to compare" in PaperTable.find("mspr-1").lay_out([tmp_path])
+
+
 def test_the_command_tries_each_of_several_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     made: list[Cell] = []
     monkeypatch.setattr(matrix, "evaluate_all", lambda wanted, *_, **__: made.extend(wanted) or {})
-    for name in ("corpus.jsonl", "dev.jsonl"):
-        (tmp_path / name).write_text('{"id": "a", "question": "What?", "answers": ["b"], "supporting_ids": []}')
+    put_dataset(tmp_path)
     kept = tmp_path / "experiment.yaml"
     kept.write_text("top_k: [5, 7]\ndistraction: 0\nmemory: 0.1\n")
 
