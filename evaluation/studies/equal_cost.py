@@ -118,10 +118,16 @@ class Difference:
 
     @property
     def text(self) -> str:
-        """The difference in digits, with a star if it is significant and has the same sign at every budget."""
+        """The difference in digits, with a star if it is significant and has the same sign at every budget.
+
+        If one loop always costs less than the other, they have no budget in common: the cheaper one spends at most the
+        lowest cost of the other. Such a difference has no star, because cost may explain it.
+        """
         mean, low, high = (format(one, ".2f" if self.is_share else "+z.1f") for one in (self.mean, self.low, self.high))
-        alone = f" at {self.budgets[0]:.2f}" if self.budgets[0] == self.budgets[1] else ""
-        star = "*" if self.is_everywhere and self.p <= 1 - CONFIDENCE / 100 else ""
+        is_alone = self.budgets[0] == self.budgets[1]
+        alone = f" at {'' if self.is_share else 'most '}{self.budgets[0]:.2f}" if is_alone else ""
+        is_certain = self.is_everywhere and self.p <= 1 - CONFIDENCE / 100
+        star = "*" if is_certain and (self.is_share or not is_alone) else ""
         return f"{mean} ({low} to {high}){star}{alone}"
 
 
