@@ -2,7 +2,7 @@
 
     python -m benchmarks.small_model hotpotqa --pipeline prefrag --url URL --output FOLDER
     python -m prefrag.evaluation.studies.real_model --add FOLDER/hotpotqa-prefrag
-    python -m prefrag.evaluation.studies.real_model --into evaluation/RESULTS.md
+    python -m prefrag.evaluation.studies.real_model --into evaluation/RESULTS.md --into evaluation/DETAILS.md
 
 A record has the settings of a cell, and per question what its score and its costs are computed from: question, gold,
 answer, searches, passages shown (ids), and each call of the model with the digest of its prompt and the reply. The
@@ -287,12 +287,27 @@ def _show_differences(compared: Comparison) -> list[str]:
     return [str(compared.n), *(f"{one.mean_text} ({one.interval_text})" if one else DASH for one in shown)]
 
 
+def publish(tables: Mapping[str, str], documents: Sequence[Path]) -> None:
+    """Write each table into the document that has the comment with its name.
+
+    :raises BadInput: No document has a place for a table; nothing is then written.
+    """
+    places = {name: [file for file in documents if f"<!-- {name} -->\n" in file.read_text("utf-8")] for name in tables}
+    if lost := [name for name, files in places.items() if not files]:
+        raise BadInput(f"No document has a place for {lost[0]}: add a line <!-- {lost[0]} -->.")
+    for file in documents:
+        if own := {name: text for name, text in tables.items() if file in places[name]}:
+            write_into(file, own)
+
+
 def main(
     added: Annotated[
         list[Path] | None, typer.Option("--add", metavar="FOLDER", help="Pack this cell of the benchmark.")
     ] = None,
     records: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder of the records.")] = RECORDS,
-    into: Annotated[Path | None, typer.Option(metavar="FILE.md", help="Write the tables into a document.")] = None,
+    into: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE.md", help="Write the tables into a document. Can be repeated.")
+    ] = None,
 ) -> None:
     """Pack cells, and print the tables of all records."""
     try:
@@ -300,11 +315,11 @@ def main(
             file = pack(folder, records)
             typer.echo(f"{file}: {file.stat().st_size / 1000:.0f} kB")
         tables = lay_out(read_cells(records))
+        if into:
+            publish(tables, into)
     except (BadInput, Missing) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(error.exit_code) from error
-    if into is not None:
-        write_into(into, tables)
     for name, text in tables.items():
         typer.echo(f"{name}\n\n{text}\n")
 

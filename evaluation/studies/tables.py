@@ -1,8 +1,8 @@
-"""Write the tables of `evaluation/RESULTS.md` from `evaluation/results.csv`, as `tables.yaml` describes them.
+"""Write the tables of `RESULTS.md` and `DETAILS.md` from `results.csv`, as `tables.yaml` describes them.
 
     python -m prefrag.evaluation.studies.tables [--add FILE.csv]
 
-Each table is written into the document after a comment with its name. With `--add`, the lines of a table that `matrix`
+Each table is written into a document after a comment with its name. With `--add`, the lines of a table that `matrix`
 wrote are first added to `results.csv`. They replace lines with the same settings.
 """
 
@@ -18,6 +18,7 @@ import yaml
 
 RESULTS = Path(__file__).parents[1] / "results.csv"
 DOCUMENT = RESULTS.with_name("RESULTS.md")
+DETAILS = RESULTS.with_name("DETAILS.md")
 LAYOUT: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text(encoding="utf-8"))
 _DECIMALS = {"llm_calls": 2, "total": 2, "total_local": 2, "total_web": 2, "used_local": 2, "used": 2, "forced": 0}
 _SHARES = ("acc", "recall_all")
@@ -120,7 +121,8 @@ def main(added: Annotated[list[Path] | None, typer.Option("--add", help="A table
     """Write the tables."""
     if added:
         add_lines(RESULTS, [line for file in added for line in read_lines(file)])
-    write_into(DOCUMENT, lay_out(read_lines(RESULTS), LAYOUT))
+    for document in (DOCUMENT, DETAILS):
+        write_into(document, lay_out(read_lines(RESULTS), LAYOUT))
 
 
 if __name__ == "__main__":

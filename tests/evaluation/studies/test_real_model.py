@@ -23,7 +23,7 @@ from prefrag.evaluation.studies.real_model import (
     read_cells,
     shorten_config,
 )
-from prefrag.evaluation.studies.tables import DOCUMENT
+from prefrag.evaluation.studies.tables import DETAILS, DOCUMENT
 from tests.evaluation.report.run_folders import predictions
 from tests.for_each import for_each
 
@@ -94,9 +94,9 @@ def test_the_table_has_scores_costs_and_paired_differences(tmp_path: Path):
     assert "| `prefrag`, plain | 40 | 0.0 (" in paired[3]
 
 
-@pytest.mark.skipif(not RECORDS.is_dir(), reason="no records are published yet")
+@pytest.mark.skipif(not (RECORDS / SUMS).is_file(), reason="no records are published yet")
 def test_the_published_tables_are_what_the_records_give():
-    text = DOCUMENT.read_text(encoding="utf-8")
+    text = "".join(document.read_text(encoding="utf-8") for document in (DOCUMENT, DETAILS))
 
     assert [name for name, table in lay_out(read_cells(RECORDS)).items() if f"{name} -->\n{table}\n" not in text] == []
 
@@ -167,9 +167,14 @@ def test_the_command_packs_and_writes_the_tables_into_a_document(tmp_path: Path)
     document.write_text("<!-- real model, hotpotqa -->\n", encoding="utf-8")
     app = typer.Typer()
     app.command()(real_model.main)
-    records = str(tmp_path / "records")
-    told = CliRunner().invoke(app, ["--add", str(cell), "--records", records, "--into", str(document)])
+    records, other = str(tmp_path / "records"), tmp_path / "other.md"
+    other.write_text("nothing", encoding="utf-8")
+    told = CliRunner().invoke(
+        app, ["--add", str(cell), "--records", records, "--into", str(other), "--into", str(document)]
+    )
     refused = CliRunner().invoke(app, ["--records", str(tmp_path / "none")])
+    homeless = CliRunner().invoke(app, ["--records", records, "--into", str(other)])
 
-    assert (told.exit_code, refused.exit_code) == (0, 3)
+    assert (told.exit_code, refused.exit_code, homeless.exit_code) == (0, 3, 2)
+    assert "No document has a place for real model, hotpotqa" in homeless.stderr
     assert "| `prefrag` | 40 | 75.0" in document.read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prefrag.evaluation.studies import tables
-from prefrag.evaluation.studies.tables import DOCUMENT, RESULTS, add_lines, lay_out, read_lines, write_into
+from prefrag.evaluation.studies.tables import DETAILS, DOCUMENT, RESULTS, add_lines, lay_out, read_lines, write_into
 
 SETTINGS = {"dataset": "own", "pipeline": "prefrag", "seed": "0", "judge error": "-"}
 LAYOUT = {
@@ -20,7 +20,7 @@ def line(seed: int, acc: str, **others: str) -> dict[str, str]:
 
 
 def test_the_published_tables_are_what_the_command_writes():
-    text = DOCUMENT.read_text(encoding="utf-8")
+    text = "".join(document.read_text(encoding="utf-8") for document in (DOCUMENT, DETAILS))
     laid_out = lay_out(read_lines(RESULTS), tables.LAYOUT)
 
     assert [name for name, table in laid_out.items() if f"<!-- {name} -->\n{table}\n" not in text] == []
