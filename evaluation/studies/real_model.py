@@ -107,12 +107,13 @@ def pack(folder: Path, records: Path) -> Path:
 
 def shorten_config(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a run without the paths and addresses of the machine on which it ran."""
-    llm, corpus = config.get("llm"), config.get("corpus")
+    llm = config.get("llm")
     kept = {key: value for key, value in config.items() if key not in ("replayed", "environment", "started", "ray")}
     if isinstance(llm, Mapping):
         kept["llm"] = {key: value for key, value in llm.items() if key != "base_url"}
-    if corpus:
-        kept["corpus"] = "/".join(Path(str(corpus)).parts[-2:])
+    for key in ("corpus", "web", "pipeline"):
+        if kept.get(key):
+            kept[key] = "/".join(Path(str(kept[key])).parts[-2:])
     return kept
 
 
@@ -210,6 +211,7 @@ def _lay_out_figures(title: str, cells: Sequence[Cell]) -> str:
     head = [
         title,
         "n",
+        "given",
         "Acc",
         "EM",
         "F1",
@@ -228,6 +230,7 @@ def _lay_out_figures(title: str, cells: Sequence[Cell]) -> str:
         counted = [_means(cell, key) for key in ("total_local", "total_web", "llm_calls")]
         rows[cell.row] = [
             str(len(cell.predictions)),
+            str(sum(bool(one["result"].get("answered")) for one in cell.predictions)),
             *shown,
             f"{counted[0]:.2f} + {counted[1]:.2f}",
             f"{counted[2]:.2f}",

@@ -30,6 +30,7 @@ from tests.for_each import for_each
 CONFIG = {
     **{"pipeline": "prefrag", "set": [], "prompts": "product", "dataset": "hotpotqa", "sources": ["local", "web"]},
     **{"split": True, "top_k": 5, "corpus": "/home/somebody/data/hotpotqa/corpus.jsonl", "simulated": False},
+    "web": "/home/somebody/data/hotpotqa/corpus.jsonl",
     "llm": {"kind": "server", "base_url": "http://127.0.0.1:1/v1", "model": "small"},
 }
 CALL = {
@@ -45,6 +46,7 @@ def write_cell(folder: Path, right: int, *, n: int = 40, web: int = 0, **setting
     lines = predictions(right, n, web=web)
     for line in lines:
         line["calls"] = [CALL]
+        line["result"]["answered"] = True
         line["result"]["trace"] = [
             {"kind": "found", "step": 1, "source": "local", "query": "builder", "titles": ["Gold"], "error": None},
             *[{"kind": "found", "step": 1, "source": "web", "query": "who built it", "error": None}] * web,
@@ -85,9 +87,9 @@ def test_the_table_has_scores_costs_and_paired_differences(tmp_path: Path):
     tables = lay_out(read_cells(records))
     figures, paired = (tables[f"real model, hotpotqa{name}"].splitlines() for name in ("", ", paired"))
 
-    assert figures[0].startswith("| HotpotQA | n | Acc | EM | F1 | local + web | calls |")
+    assert figures[0].startswith("| HotpotQA | n | given | Acc | EM | F1 | local + web | calls |")
     assert [line.split(" | ")[0] for line in figures[2:]] == ["| `vanilla_mix`", "| `prefrag`", "| `prefrag`, plain"]
-    assert "| 40 | 25.0 (12 to 38) |" in figures[2]
+    assert "| 40 | 40 | 25.0 (12 to 38) |" in figures[2]
     assert "| 1.00 + 1.00 | 2.00 | 24 | 1 | 40 of 40 · 3.0 | 0 of 40 |" in figures[2]
     assert "| 0 of 40 · 0.0 |" in figures[3]
     assert paired[2].startswith("| `vanilla_mix` | 40 | \N{MINUS SIGN}50.0 (")
@@ -177,4 +179,4 @@ def test_the_command_packs_and_writes_the_tables_into_a_document(tmp_path: Path)
 
     assert (told.exit_code, refused.exit_code, homeless.exit_code) == (0, 3, 2)
     assert "No document has a place for real model, hotpotqa" in homeless.stderr
-    assert "| `prefrag` | 40 | 75.0" in document.read_text(encoding="utf-8")
+    assert "| `prefrag` | 40 | 40 | 75.0" in document.read_text(encoding="utf-8")
