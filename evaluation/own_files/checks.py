@@ -14,12 +14,12 @@ from prefrag.indexing.readers.pdf_files import read_pdf
 
 # Between words there may be a hyphen and a line break, the gap between two columns or, in some PDFs, nothing.
 _BLANKS = re.compile(r"[\s\u00ad\u2010-]+")
-_OFFICE = (".docx", ".xlsx", ".pptx")
+_OFFICE = (".docx", ".xlsx", ".pptx", ".odt", ".ods")
 
 
 def read_questions(name: str) -> list[dict[str, Any]]:
-    """Read the questions of `dev`, `test`, `train` or `languages`; README.md describes their fields."""
-    with Path(__file__).with_name(f"{name}.jsonl").open(encoding="utf-8") as lines:
+    """Read the questions of `dev`, `test`, `train`, `languages` or `person/questions`; README.md has their fields."""
+    with Path(__file__).parent.joinpath(f"{name}.jsonl").open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
@@ -30,7 +30,9 @@ def read_text(path: Path) -> str:
         return read_pdf(data, Outline())[1]
     if path.suffix in _OFFICE:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = [name for name in archive.namelist() if re.search(r"document|slides/s|sheet\d|sharedS", name)]
+            names = [
+                name for name in archive.namelist() if re.search(r"document|slides/s|sheet\d|sharedS|content.xml", name)
+            ]
             data = b"\n".join(archive.read(name) for name in names)
     try:
         text = data.decode()

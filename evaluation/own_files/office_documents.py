@@ -1,4 +1,4 @@
-"""Write the files of the invented organisations. Every call writes the same bytes."""
+"""Write the files of the invented organisations and of an invented person. Every call writes the same bytes."""
 
 import io
 import re
@@ -6,6 +6,7 @@ import zipfile
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
 
 import yaml
 
@@ -20,7 +21,22 @@ def read_organisations(train: bool = False) -> list[dict[str, Any]]:
 
 def write_organisations(folder: Path, train: bool = False) -> int:
     """Write the files of the organisations (of dev and test, or of train), and return the number of files."""
-    files = read_organisations(train)
+    return _write_files(read_organisations(train), folder)
+
+
+def read_person() -> list[dict[str, Any]]:
+    """Read the files (path and content) of the invented person."""
+    source = Path(__file__).with_name("person") / "files.yaml"
+    files: list[dict[str, Any]] = yaml.safe_load(source.read_text("utf-8"))
+    return files
+
+
+def write_person(folder: Path) -> int:
+    """Write the files of the invented person, and return the number of files."""
+    return _write_files(read_person(), folder)
+
+
+def _write_files(files: list[dict[str, Any]], folder: Path) -> int:
     for file in files:
         path = folder / file["path"]
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,6 +54,10 @@ def make_file(file: dict[str, Any]) -> bytes:
         return _at_a_fixed_time(_make_pptx(file["slides"]))
     if file["path"].endswith(".pdf"):
         return _make_pdf(file["pages"])
+    if file["path"].endswith(".ods"):
+        return _make_ods(file["sheets"])
+    if file["path"].endswith(".odt"):
+        return _make_odt(file["blocks"])
     encoded: bytes = file["text"].encode(file.get("encoding", "utf-8"))
     return encoded
 
@@ -81,6 +101,42 @@ def _make_pptx(slides: list[list[str]]) -> bytes:
         shapes = show.slides.add_slide(show.slide_layouts[1]).shapes
         shapes.title.text, shapes.placeholders[1].text = title, "\n".join(points)
     show.save(file := io.BytesIO())
+    return file.getvalue()
+
+
+def _make_ods(sheets: dict[str, list[list[Any]]]) -> bytes:
+    tables = []
+    for name, rows in sheets.items():
+        texts = ((f"<text:p>{escape(str(value))}</text:p>" for value in row) for row in rows)
+        cells = ("".join(f"<table:table-cell>{text}</table:table-cell>" for text in row) for row in texts)
+        written = "".join(f"<table:table-row>{row}</table:table-row>" for row in cells)
+        tables.append(f'<table:table table:name="{escape(name)}">{written}</table:table>')
+    return _make_open_document("spreadsheet", "".join(tables))
+
+
+def _make_odt(blocks: list[str]) -> bytes:
+    written = (
+        f'<text:h text:outline-level="1">{escape(block.removeprefix("# "))}</text:h>'
+        if block.startswith("# ")
+        else f"<text:p>{escape(block)}</text:p>"
+        for block in blocks
+    )
+    return _make_open_document("text", "".join(written))
+
+
+def _make_open_document(kind: str, body: str) -> bytes:
+    spaces = "".join(
+        f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "text", "table")
+    )
+    content = f"<office:document-content{spaces}><office:body><office:{kind}>{body}</office:{kind}></office:body>"
+    parts = {
+        "mimetype": f"application/vnd.oasis.opendocument.{kind}",
+        "content.xml": f'<?xml version="1.0" encoding="UTF-8"?>{content}</office:document-content>',
+    }
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(zipfile.ZipInfo(name), text)
     return file.getvalue()
 
 

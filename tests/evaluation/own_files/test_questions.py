@@ -16,7 +16,13 @@ from prefrag.evaluation.datasets import load_questions
 from prefrag.evaluation.own_files import checks
 from prefrag.evaluation.own_files.checks import find_faults, read_questions
 from prefrag.evaluation.own_files.make_documents import find_package, read_packages, write_package
-from prefrag.evaluation.own_files.office_documents import make_file, read_organisations, write_organisations
+from prefrag.evaluation.own_files.office_documents import (
+    make_file,
+    read_organisations,
+    read_person,
+    write_organisations,
+    write_person,
+)
 from tests.for_each import for_each
 
 HALVES = {half: read_questions(half) for half in ("dev", "test")}
@@ -103,6 +109,28 @@ def test_the_invented_files_are_the_same_each_time_and_hold_the_sentences(tmp_pa
         assert make_file(file) == (tmp_path / "reported" / "office" / file["path"]).read_bytes()
     for questions, folder in ((QUESTIONS, tmp_path / "reported"), (TRAIN, tmp_path / "train")):
         assert find_faults([q for q in questions if q["subject"].startswith("office/")], folder) == []
+
+
+def test_the_person_has_sixty_questions_of_which_each_half_has_as_many_rows():
+    for rest in (0, 1):
+        half = [one for one in read_questions("person/questions") if int(one["id"].split("-")[1]) % 2 == rest]
+        answerable = [question for question in half if question["answerable"]]
+
+        assert (len(half), len(answerable)) == (30, 20)
+        assert sum(question["type"] == "row" for question in answerable) == 5
+
+
+@pytest.mark.slow
+def test_the_files_of_the_person_are_the_same_each_time_and_hold_the_sentences(tmp_path: Path):
+    pytest.importorskip("pptx", reason="Office files need the extra `files`")
+    count = write_person(tmp_path)
+    by_suffix = {Path(file["path"]).suffix: file for file in read_person()}
+
+    assert count == 48
+    assert set(by_suffix) > {".docx", ".odt", ".ods", ".xlsx", ".pptx", ".pdf", ".eml", ".mbox", ".html", ".tsv"}
+    for file in by_suffix.values():
+        assert make_file(file) == (tmp_path / file["path"]).read_bytes()
+    assert find_faults(read_questions("person/questions"), tmp_path) == []
 
 
 def test_what_is_wrong_with_a_question_is_found(tmp_path: Path):
