@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -236,7 +237,13 @@ class ExtractiveReader(Block):
         if (carrier := find_carrier(question, answer, documents)) is None:
             return Judgement()
         cover, linked = measure_chain(question, carrier, documents, self.weight)
-        is_doubtful, is_of_another = _is_doubtful(question, answer, carrier), _is_of_another(question, answer, carrier)
+        row = answer_from_rows(question, documents)
+        if row is not None and _is_cell(answer, row.text):
+            return Judgement(ROW_RIGHT, cover, linked, is_doubtful=not row.is_sure)
+        is_of_another = _is_of_another(question, answer, carrier)
+        is_doubtful = (
+            _is_doubtful(question, answer, carrier) or self._row_limit(question, carrier.sentence, documents) < 1
+        )
         documents = choose_documents(question, documents, _MOST_DOCUMENTS)
         choice = self._choose_spans(question, documents)
         wanted = f" {span_features.answer_key(answer)} "
@@ -399,6 +406,14 @@ def _is_of_another(question: str, answer: str, carrier: Carrier) -> bool:
         return False
     place = question, carrier.sentence, match.start(), match.end()
     return is_of_another_time(*place) or is_of_another_name(*place)
+
+
+def _is_cell(answer: str, text: str) -> bool:
+    """Check whether a proposed answer is the text of a cell, with or without its unit."""
+    answer, text = (part.strip().rstrip(".").casefold() for part in (answer, text))
+    return answer == text or (
+        answer[-1:].isdigit() and re.fullmatch(re.escape(answer) + r"\s?[^\d\s]+", text) is not None
+    )
 
 
 def answers_another_question(place: int, spans: span_features.Spans, look: SecondLook) -> bool:

@@ -1,7 +1,8 @@
 """Check whether another document of the same source gives a different answer than the best-ranked answer."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from haystack import Document
 
@@ -9,6 +10,7 @@ from prefrag.components.reader.second_look import SecondLook
 from prefrag.components.reader.span_candidates import YEAR
 from prefrag.components.reader.span_features import Spans
 from prefrag.components.state.evidence import find_whole
+from prefrag.components.state.newness import date_of, is_newer
 from prefrag.components.state.places import standing_of
 
 # A question with one of these words may ask about the past: no newer answer is then preferred. The list is incomplete.
@@ -33,7 +35,8 @@ def find_newer_answer(
     """Find out whether a newer document covers what is asked, and which answer to use.
 
     Documents with the label "superseded", "draft" or "old" count as older than all current documents of their source.
-    Between current documents the dates decide. A document without a date is neither newer nor older than another.
+    Between current documents the dates decide, and between versions of a file without dates the versions. Any other
+    document without a date is neither newer nor older than another.
 
     :param chosen: The best answers, best first, each as the index of its span and its score.
     :param look: Measures how much of the question a passage or a candidate's sentence covers.
@@ -52,27 +55,27 @@ def find_newer_answer(
         return False, 0
     source = documents[spans.candidates[stating].passage].meta.get("source")
     current = {
-        place: _date(one)
+        place: one.meta
         for place, one in enumerate(documents)
         if standing_of(one.meta) is None and one.meta.get("source") == source
     }
     numbers = set(_NUMBER.findall(question))
     speaking = {
-        place: date
-        for place, date in current.items()
+        place: meta
+        for place, meta in current.items()
         if look.most_of(place) >= _SHARE * least
         and numbers <= set(_NUMBER.findall(f"{documents[place].meta.get('title')} {documents[place].content}"))
     }
     of_best = [spans.candidates[place].passage for place in places[0] if held(place) >= least]
     # `best` is empty if only documents of this source with the label "superseded", "draft" or "old" state the answer.
     best, found = [current[passage] for passage in of_best if passage in current], 0
-    if not any(_is_newer(date, best) for date in speaking.values()):
+    if not any(_is_newest(meta, best) for meta in speaking.values()):
         return False, 0
     if not (YEAR.search(question) or _BEFORE.search(question)):
         for number, (_, score) in enumerate(chosen):
             others = [spans.candidates[place] for place in places[number] if held(place) >= least]
-            dates = [speaking[one.passage] for one in others if one.passage in speaking and one.kind != "title"]
-            newer = [date for date in dates if _is_newer(date, best)]
+            metas = [speaking[one.passage] for one in others if one.passage in speaking and one.kind != "title"]
+            newer = [meta for meta in metas if _is_newest(meta, best)]
             if score >= chosen[0][1] - _MARGIN and newer:
                 best, found = newer, number
     return True, found
@@ -93,12 +96,14 @@ def has_rival(
     key = spans.keys[chosen[0][0]]
     best = max((one for one, own in zip(spans.candidates, spans.keys, strict=True) if own == key), key=look.holds_of)
     least, form, document = look.holds_of(best), look.form_of(best), documents[best.passage]
-    if least < _LEAST or _date(document):
+    if least < _LEAST or date_of(document.meta):
         return False
     for place, _ in chosen[1:]:
         rival, other = spans.candidates[place], documents[spans.candidates[place].passage]
         is_alike = f" {spans.keys[place]} " in f" {key} " or f" {key} " in f" {spans.keys[place]} "
-        is_apart = rival.passage != best.passage and not _date(other) and not find_whole(best.text, other.content or "")
+        is_apart = (
+            rival.passage != best.passage and not date_of(other.meta) and not find_whole(best.text, other.content or "")
+        )
         if is_alike or not is_apart or other.meta.get("source") != document.meta.get("source"):
             continue
         if not set(_NAMING.findall(question)) & _namings_of(document) <= _namings_of(other):
@@ -113,11 +118,5 @@ def _namings_of(document: Document) -> set[str]:
     return set(_NAMING.findall(f"{document.meta.get('title')} {document.content}"))
 
 
-def _date(document: Document) -> str:
-    date = re.match("[0-9]{4}(?:[^0-9]?[0-9]{2}){0,2}", str(document.meta.get("date") or ""))
-    return re.sub("[^0-9]", "", date[0]) if date else ""
-
-
-def _is_newer(date: str, others: Sequence[str]) -> bool:
-    # Compare only the part that both dates give: 2024 is neither before nor after 2024-05-03.
-    return all(date[:common] > other[:common] for other in others for common in [min(len(date), len(other))])
+def _is_newest(meta: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> bool:
+    return all(is_newer(meta, other) for other in others)

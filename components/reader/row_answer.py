@@ -15,6 +15,7 @@ from haystack import Document
 
 from prefrag.components.reader.question_form import asks_how_to, asks_yes_no
 from prefrag.components.reader.table_words import Word, Words, question_words, split_dates, stem_of, words_of
+from prefrag.components.state.newness import is_edition, is_newer
 from prefrag.components.state.places import heading_of, standing_of
 from prefrag.components.text.counted import counted
 from prefrag.components.text.table_rows import Row, read_tables
@@ -84,8 +85,10 @@ class KnownTable:
         yield from ((number, text) for number, text in enumerate((row.group, *row.cells), start=_GROUP) if text)
 
     def names(self, word: Word) -> set[int]:
-        """Find the columns whose names hold a word."""
-        return {number for number, name in enumerate(self.columns) if words_of(name).hold(word)}
+        """Find the columns whose names hold a word; if there are none, the only one whose name has a longer word."""
+        columns = {number for number, name in enumerate(self.columns) if words_of(name).hold(word)}
+        longer = {number for number, name in enumerate(self.columns) if words_of(name).hold_longer(word)}
+        return columns or (longer if len(longer) == 1 else columns)
 
     def is_context(self, word: Word) -> bool:
         """Check whether a word stands above the table."""
@@ -183,6 +186,7 @@ def _answer_with_cell(
     fits = [fit for table in tables for fit in _fits(words, table) if fit.column is not None]
     if any(standing_of(fit.table.document.meta) is None for fit in fits):
         fits = [fit for fit in fits if standing_of(fit.table.document.meta) is None]
+    fits = [fit for fit in fits if not any(_replaces(other.table, fit.table) for other in fits)]
     values = {_value(fit).lower() for fit in fits}
     if len(values) != 1 or len({id(fit.table) for fit in fits}) < len(fits):
         return None
@@ -202,17 +206,21 @@ def _answer_with_cell(
     return RowAnswer(value, fit.line.document, fit.line.text, is_sure)
 
 
+def _replaces(table: KnownTable, other: KnownTable) -> bool:
+    """Check whether a table is a newer edition of the same columns, as a price list of the next year is."""
+    meta, before = table.document.meta, other.document.meta
+    return table.columns == other.columns and is_edition(meta, before) and is_newer(meta, before)
+
+
 def _is_outdated(table: KnownTable, words: Sequence[Word], documents: Sequence[Document]) -> bool:
     """Check whether a table has the label of an old one, or a newer document of its source has all the words."""
     meta = table.document.meta
     if standing_of(meta) is not None:
         return True
-    if not (date := meta.get("date")):
-        return False
     newer = (
         words_of(f"{document.meta.get('title') or ''}\n{document.content or ''}")
         for document in documents
-        if document.meta.get("source") == meta.get("source") and str(document.meta.get("date") or "") > str(date)
+        if document.meta.get("source") == meta.get("source") and is_newer(document.meta, meta)
     )
     return any(all(text.hold(word) for word in words) for text in newer)
 

@@ -61,6 +61,8 @@ _ARTICLES = frozenset(("a", "an", "the"))
 _WORD = re.compile(r"[^\W_]+(?:[-.,:/@'\u2019_][^\W_]+)*")
 # A number with its unit, as in 40mm; not a code such as A4.
 _MEASURE = re.compile(r"(\d+(?:[.,]\d+)*)([^\W\d_]+)")
+_SHORT = re.compile(r"([^\W\d_]+)\.(?!\w)")
+_LEAST_COMPOUND, _LEAST_SHORT = 5, 3
 _JOINTS = re.compile(r"[-.,:/@'\u2019_]")
 
 
@@ -92,6 +94,20 @@ class Words:
     days: tuple[tuple[date, date], ...]
     # What has to be asked for if the whole cell is meant: the words, without those of grammar.
     whole: frozenset[str]
+    # The words before a dot.
+    short: frozenset[str] = frozenset()
+
+    def hold_longer(self, word: Word) -> bool:
+        """Check whether they hold a word of which a word is the end or, before a dot, the beginning.
+
+        "Telephone" is a longer word for "phone", "Rechnungsbetrag" for "Betrag", and "Tel." is short for "telephone".
+        """
+        is_long = len(word.stem) >= _LEAST_COMPOUND and word.stem.isalpha()
+        return is_long and any(
+            stem.endswith(word.stem)
+            or (len(stem) >= _LEAST_SHORT and word.stem.startswith(stem) and stem in self.short)
+            for stem in self.stems
+        )
 
     def hold(self, word: Word) -> bool:
         """Check whether they hold a word or, of a date, a date that lies in it."""
@@ -109,7 +125,8 @@ def words_of(text: str) -> Words:
     joined = (word for word in typed if any(map(str.isalpha, word)))
     parts = {stem_of(part) for word in joined for part in _JOINTS.split(word) if len(part) > 1}
     days = tuple((day.first, day.last) for day in find_dates(text))
-    return Words(whole | parts, days, whole - _GRAMMAR or whole)
+    short = frozenset(stem_of(match[1]) for match in _SHORT.finditer(text))
+    return Words(whole | parts, days, whole - _GRAMMAR or whole, short)
 
 
 def question_words(question: str) -> list[Word]:
@@ -120,7 +137,8 @@ def question_words(question: str) -> list[Word]:
     for match in _WORD.finditer(question):
         if match.start() < end:
             continue
-        if (day := dates.get(match.start())) is not None:
+        # In a code such as 2026-03 or 2025-B, the year is no date.
+        if (day := dates.get(match.start())) is not None and day.end >= match.end():
             end = day.end
             typed = question[day.begin : end]
             words.append(Word(stem_of(typed), typed, (day.first, day.last), relation))

@@ -322,6 +322,24 @@ def test_a_row_that_lacks_a_word_is_not_even_probable(reader):
     assert reader.read("What is the rate for painting in the workshop?", [plain])[0].probability > 0
 
 
+@for_each("answer, is_row", ("61", True), ("61.", True), ("54", False))
+def test_an_answer_of_a_model_is_judged_by_the_row_that_states_it(reader, answer: str, is_row: bool) -> None:
+    judged = reader.judge("What is the rate for fitting on site?", [HALL, RATE_LIST], answer)
+
+    assert (judged.probability == ROW_RIGHT) is is_row
+    assert judged.is_doubtful is not is_row
+
+
+def test_an_answer_from_a_row_that_lacks_a_word_is_doubtful(reader) -> None:
+    assert reader.judge("What is the rate for painting in the workshop?", [RATE_LIST], "54").is_doubtful
+
+
+def test_a_row_of_a_draft_makes_an_answer_doubtful(reader) -> None:
+    draft = replace(RATE_LIST, meta={**RATE_LIST.meta, "standing": "draft"})
+
+    assert reader.judge("What is the rate for fitting on site?", [draft], "61").is_doubtful
+
+
 def test_a_row_answers_a_question_that_is_not_in_english(reader):
     assert reader.read("Rate: Fitting on site", [RATE_LIST])[0].text == "61"
 

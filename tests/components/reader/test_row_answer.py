@@ -135,6 +135,38 @@ def test_two_tables_with_other_values_are_no_answer_unless_one_is_outdated() -> 
     assert text_of("price of oak", old, new) == "61"
 
 
+@for_each(
+    "path, date, columns, text",
+    ("/fares 2026.csv", "2026", "Item | Price", "61"),
+    ("/fares 2026.csv", None, "Item | Price", None),
+    # A list with another name, or with other columns, may be about other prices.
+    ("/wholesale 2026.csv", "2026", "Item | Price", None),
+    ("/fares 2026.csv", "2026", "Item | Price | Unit", None),
+)
+def test_a_newer_edition_of_a_table_replaces_an_older_one(path: str, date: str | None, columns: str, text: str) -> None:
+    old = passage("Item | Price\nOak | 48", file_path="/fares 2025.csv", date="2025")
+    new = passage(f"{columns}\nOak | 61", file_path=path, date=date)
+
+    assert text_of("price of oak", old, new) == text
+
+
+@for_each(
+    "column, question, text",
+    ("Telephone", "phone number of Ada Stone", "17"),
+    ("Tel.", "telephone number of Ada Stone", "17"),
+    ("Rechnungsbetrag", "Betrag Ada Stone", "17"),
+    ("Tel", "telephone of Ada Stone", None),
+    ("Telephone; Microphone", "phone of Ada Stone", None),
+    ("Telephone; Phone", "phone of Ada Stone", "18"),
+    ("Mileage", "age of Ada Stone", None),
+)
+def test_a_longer_word_or_a_short_form_names_the_only_column(column: str, question: str, text: str | None) -> None:
+    columns = column.split("; ")
+    table = f"Name | {' | '.join(columns)}\nAda Stone | {' | '.join(('17', '18')[: len(columns)])}"
+
+    assert text_of(question, passage(table)) == text
+
+
 def test_the_heading_above_a_table_tells_it_from_another_of_its_passage() -> None:
     summer, winter = (
         Table(number, "", ("Zone", "Fee"), [Row("", ("C", fee))]) for number, fee in ((1, "17"), (2, "9"))

@@ -14,6 +14,7 @@ from tests.for_each import for_each
     ("customer of ORD-107123", ["customer", "ord-107123"]),
     ("Ada's phone", ["ada", "phone"]),
     ("boats that are not in Norwick", ["boat", "that", "not", "norwick"]),
+    ("amount of order 2026-17", ["amount", "order", "2026-17"]),
 )
 def test_a_question_has_the_words_that_choose(question: str, stems: list[str]) -> None:
     assert [word.stem for word in question_words(question)] == stems
