@@ -43,6 +43,14 @@ _IN_FILE_NAMES = (
 )
 # A year alone in a file name. Beside other digits, as in "2010-11", it may be a part of a span or of a number.
 _YEAR_IN_NAME = re.compile(rf"(?<![^\W_])(?<!\d[-_.]){_YEAR}(?![^\W_]|[-_.]\d)")
+# Such a year is that of an event, as in "flood of 1995", unless it is that of the report or of the minutes.
+_EVENT_BEFORE = re.compile(
+    r"(?<![^\W_])(?:of|in|from|since|von|im|aus|seit|de|du|en|depuis)(?:[\W_]+the)?[\W_]+$", re.IGNORECASE
+)
+_WRITING_BEFORE = re.compile(
+    r"(?:version|edition|ausgabe|fassung|minutes|protokoll|report|bericht|proc\u00e8s-verbal|rapport)[\W_]+\w+[\W_]+$",
+    re.IGNORECASE,
+)
 _EARLIEST = date(1900, 1, 1)
 _FIRST_LINES, _LONGEST, _LONGEST_TITLE = 12, 80, 120
 IN_DOCUMENT, IN_NAME = "document", "name"
@@ -66,8 +74,14 @@ def find_date(meta: Mapping[str, Any], text: str, name: str, title: str = "") ->
         for match in pattern.finditer(name):
             if found := _to_iso(match):
                 return {"date": found, "date_in": IN_NAME}
-    years = _YEAR_IN_NAME.findall(name)
-    return {"date": years[0], "date_in": IN_NAME} if len(years) == 1 and int(years[0]) <= date.today().year else {}
+    years = list(_YEAR_IN_NAME.finditer(name))
+    if len(years) != 1 or int(years[0]["y"]) > date.today().year or _is_of_event(name[: years[0].start()]):
+        return {}
+    return {"date": years[0]["y"], "date_in": IN_NAME}
+
+
+def _is_of_event(before: str) -> bool:
+    return _EVENT_BEFORE.search(before) is not None and _WRITING_BEFORE.search(before) is None
 
 
 def _read_line(line: str) -> str:

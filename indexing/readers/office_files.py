@@ -107,7 +107,7 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
             name = f"{sheet.title} (hidden sheet)" if sheet.sheet_state != "visible" else sheet.title
             if lines := list(write_grid(_sheet_grid(sheet, xml), outline)):
                 sheets.append("\n".join([outline.mark(1, name) + name, *lines]))
-        if comments := "\n".join(sheet_comments(data)):
+        if comments := "\n".join(sheet_comments(data, {sheet._worksheet_path: sheet.title for sheet in worksheets})):
             sheets.append(f"{outline.mark(1, 'Comments')}Comments\n{comments}")
         if uncomputed:
             say = f"{counted(uncomputed, 'formula')} without a stored value: open the file in its program, and save it"

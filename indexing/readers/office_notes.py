@@ -3,7 +3,7 @@
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -44,13 +44,26 @@ def word_notes(document: Any, read_text: Callable[[Any], str]) -> Iterator[str]:
                 yield note
 
 
-def sheet_comments(data: bytes) -> Iterator[str]:
-    """Yield the comments on the cells of an Excel file, each with its cell. The caller has checked the archive."""
+def sheet_comments(data: bytes, sheets: Mapping[str, str]) -> Iterator[str]:
+    """Yield the comments on the cells of an Excel file, each with its cell and, of several sheets, the sheet.
+
+    :param data: The file, whose archive the caller has checked.
+    :param sheets: The name of each sheet by the path of its part in the archive.
+    """
+    from openpyxl.packaging.relationship import get_dependents, get_rels_path
     from openpyxl.xml.functions import fromstring
 
     with zipfile.ZipFile(io.BytesIO(data)) as package:
-        for name in filter(_COMMENTS.fullmatch, package.namelist()):
-            for comment in fromstring(package.read(name)).iter(f"{_SHEET}comment"):
+        parts = package.namelist()
+        related = {get_rels_path(path): name for path, name in sheets.items()} if len(sheets) > 1 else {}
+        sheet_of = {
+            relation.target: f" of the sheet {name}"
+            for path, name in related.items()
+            if path in parts
+            for relation in get_dependents(package, path)
+        }
+        for part in filter(_COMMENTS.fullmatch, parts):
+            for comment in fromstring(package.read(part)).iter(f"{_SHEET}comment"):
                 words = " ".join(" ".join(text.text or "" for text in comment.iter(f"{_SHEET}t")).split())
                 if words:
-                    yield f"Comment on cell {comment.get('ref')}: {words}"
+                    yield f"Comment on cell {comment.get('ref')}{sheet_of.get(part, '')}: {words}"

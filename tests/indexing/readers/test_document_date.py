@@ -123,6 +123,13 @@ def test_a_title_with_another_date_does_not_date_it(title: str):
     ("model x2019.txt", None),
     ("2019-7 plan.txt", None),
     ("v2019.1 notes.txt", None),
+    # The year of an event, and that of a report.
+    ("fire of 1998.txt", None),
+    ("Hochwasser von 2002.pdf", None),
+    ("f\u00eate de 1989.odt", None),
+    ("club_since_1926.md", None),
+    ("report of 2019.txt", "2019"),
+    ("Winter 2019.txt", "2019"),
 )
 def test_a_name_dates_it_only_if_its_digits_are_one_date(name: str, date: str | None):
     assert find_date({}, "", name).get("date") == date

@@ -402,5 +402,16 @@ def test_comments_on_cells_are_read_and_hidden_sheets_named(converter: FileConve
 
     passages = converter.passages(Path("/fees.xlsx"), saved.getvalue())
 
-    assert "Comment on cell B2: Raised in May." in _whole(passages)
+    assert "Comment on cell B2 of the sheet Fees: Raised in May." in _whole(passages)
     assert "Old (hidden sheet)" in _whole(passages)
+
+
+def test_a_comment_in_a_file_of_one_sheet_needs_no_name(converter: FileConverter) -> None:
+    import openpyxl
+    from openpyxl.comments import Comment
+
+    book = openpyxl.load_workbook(io.BytesIO(make_xlsx({"Fees": ROWS})))
+    book["Fees"]["A2"].comment = Comment("Not yet agreed.", "Ada")
+    book.save(saved := io.BytesIO())
+
+    assert "Comment on cell A2: Not yet agreed." in _whole(converter.passages(Path("/fees.xlsx"), saved.getvalue()))
