@@ -3,15 +3,16 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from math import log
 from typing import Any
 
 from haystack import Document
 
+from prefrag.components.state.newness import date_of, version_of
 from prefrag.components.state.places import SECTIONS, standing_of
 from prefrag.components.state.state import Evidence, Identity, State, identity
-from prefrag.components.text.sentences import cut_text, sentence_spans, shown_sentences
+from prefrag.components.text.sentences import cut_text, ends_with_stop, sentence_spans, shown_sentences
 from prefrag.components.text.term_statistics import PLAIN_WORDS, sum_of_weights, words
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
 
@@ -21,9 +22,15 @@ _MAX_READ = 6_000  # to find one sentence
 _MAX_RANKED = 60_000  # to rank all sentences
 _WORD = re.compile(r"\w+")
 _UNSPACED, _SPACED = re.compile(f"[{UNSPACED_SCRIPTS}]"), rf"[^\W{UNSPACED_SCRIPTS}]"
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NEAREST = 3
 # A sentence scores up to 1 for words of the question, plus up to this much if the extractive reader answers from it.
 _READ_WEIGHT = 0.25
+# It scores this share of what the sentence before it, or its own words rather than the title's, have of the question.
+_BEFORE_WEIGHT, _OWN_WEIGHT = 0.5, 0.1
+# It scores this for a number where one is asked for, and loses this if it is only a line, such as a letterhead.
+_NUMBER_WEIGHT, _LINE_WEIGHT = 0.2, 0.5
+_ASKS_NUMBER = re.compile(r"\b(?:when|how (?:much|many)|wann|wie ?viele?|quand|combien)\b", re.IGNORECASE)
 # Answers that are not copied from a document. A text that contains the word "no" does not support the answer "no".
 _NOT_IN_TEXTS = frozenset(("", "yes", "no"))
 
@@ -52,34 +59,67 @@ def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]
     for one in read:
         shares[identity(one.document), one.sentence] += one.share
     top = max(shares.values(), default=0.0) or 1.0
-    sentences = [
-        Evidence(one, sentence, state.question, shares.get((identity(one), sentence), 0.0) / top)
-        for one in documents
-        for sentence in shown_sentences(cut_text(one.content or "", _MAX_RANKED))
-        if (asked & _stems(sentence) or (identity(one), sentence) in shares) and not is_heading(sentence, one.meta)
-    ]
-    held = [_stems(f"{one.document.meta.get('title') or ''} {one.sentence}") for one in sentences]
+    sentences: list[Evidence] = []
+    before: list[str] = []
+    for one in documents:
+        own = shown_sentences(cut_text(one.content or "", _MAX_RANKED))
+        for previous, sentence in pairwise(["", *own]):
+            is_read = (identity(one), sentence) in shares
+            if (asked & _stems(sentence) or is_read) and not is_heading(sentence, one.meta):
+                share = shares.get((identity(one), sentence), 0.0) / top
+                sentences.append(Evidence(one, sentence, state.question, share))
+                before.append(previous)
+    stems = [_stems(one.sentence) for one in sentences]
+    held = [own | _stems(str(one.document.meta.get("title") or "")) for one, own in zip(sentences, stems, strict=True)]
     weights = _weights(held, asked)
     covers = [sum_of_weights(weights, own) for own in held]
     total = max(covers, default=0.0) or 1.0
     current = [standing_of(one.document.meta) is None for one in sentences]
-    # What the reader reads in a draft, or in an old document, does not put it before a current one.
-    scores = [
-        round(own / total + _READ_WEIGHT * one.share * is_current, 9)
-        for one, own, is_current in zip(sentences, covers, current, strict=True)
-    ]
+    asks_number = _ASKS_NUMBER.search(state.question) is not None
+    scores: list[float] = []
+    for place, one in enumerate(sentences):
+        around = sum_of_weights(weights, held[place] | _stems(before[place]))
+        score = covers[place] + _BEFORE_WEIGHT * (around - covers[place])
+        score = (score + _OWN_WEIGHT * sum_of_weights(weights, stems[place])) / total
+        # What the reader reads in a draft, or in an old document, does not put it before a current one.
+        score += _READ_WEIGHT * one.share * current[place]
+        score += _NUMBER_WEIGHT * (asks_number and any(map(str.isdigit, one.sentence)))
+        scores.append(round(score - _LINE_WEIGHT * _is_line(one.sentence), 9))
     ranked = sorted(range(len(scores)), key=lambda place: (-scores[place], not current[place]))
     groups = groupby(ranked, key=lambda place: (scores[place], current[place]))
-    return [one for _, group in groups for one in _newest_first([sentences[place] for place in group])]
+    ordered = [one for _, group in groups for one in _newest_first([sentences[place] for place in group])]
+    # What differs in numbers only says the same of another time.
+    alike: dict[tuple[str, bool], list[int]] = {}
+    for place, one in enumerate(ordered):
+        form = (_NUMBER.sub("0", one.sentence), standing_of(one.document.meta) is None)
+        alike.setdefault(form, []).append(place)
+    for own in alike.values():
+        for place, one in zip(own, _newest_first([ordered[place] for place in own]), strict=True):
+            ordered[place] = one
+    return ordered
+
+
+def _is_line(sentence: str) -> bool:
+    """Check whether a text is a line such as a letterhead: no sentence, and no name with a value as in a table."""
+    return not ends_with_stop(sentence) and ": " not in sentence
 
 
 def _newest_first(equal: Sequence[Evidence]) -> list[Evidence]:
-    """Put the newer of two sentences first. Sentences without a date keep their positions."""
+    """Put the newer of two sentences first, by date or by the versions of a file. Others keep their positions."""
     dates = [str(one.document.meta.get("date") or "") for one in equal]
     dated = [place for place, date in enumerate(dates) if date[:4].isdigit()]
     newest = sorted(dated, key=dates.__getitem__, reverse=True)
     order = dict(zip(dated, newest, strict=True))
-    return [equal[order.get(place, place)] for place in range(len(equal))]
+    ordered = [equal[order.get(place, place)] for place in range(len(equal))]
+    families: dict[object, list[int]] = {}
+    for place, one in enumerate(ordered):
+        if not date_of(one.document.meta):
+            families.setdefault(version_of(one.document.meta).family, []).append(place)
+    for own in families.values():
+        latest = sorted(own, key=lambda place: version_of(ordered[place].document.meta).rank, reverse=True)
+        for place, one in zip(own, [ordered[place] for place in latest], strict=True):
+            ordered[place] = one
+    return ordered
 
 
 def _stems(text: str) -> set[str]:

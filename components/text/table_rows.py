@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, repeat
 from typing import Any, NamedTuple
 
 from prefrag.components.text.unicode_form import normalize_unicode
@@ -40,9 +40,12 @@ class Table:
 
     def write(self, row: Row) -> str:
         """Write a row as `title; group; column: value; column: value`, without what is empty."""
-        named = zip(chain(self.columns, repeat("")), row.cells, strict=False)
-        cells = (f"{name}: {cell}" if name else cell for name, cell in named if cell)
-        return "; ".join(filter(None, (self.title, row.group, *cells)))
+        columns = self.columns
+        if len(columns) < len(row.cells):
+            columns = (*columns, *repeat("", len(row.cells) - len(columns)))
+        # Lists, since a table may have a million rows.
+        cells = [f"{name}: {cell}" if name else cell for name, cell in zip(columns, row.cells, strict=False) if cell]
+        return "; ".join([part for part in (self.title, row.group) if part] + cells)
 
 
 def write_tables(rows: Sequence[tuple[Table, int]]) -> dict[str, str]:
@@ -63,7 +66,7 @@ def write_tables(rows: Sequence[tuple[Table, int]]) -> dict[str, str]:
             continue
         is_whole = len(table.rows) <= _MOST_WHOLE // 8 and _count_characters(table.rows, table) <= _MOST_WHOLE
         first, last = (0, len(table.rows)) if is_whole else (own[0], own[-1] + 1)
-        sizes = accumulate(_count_characters([row]) for row in table.rows[first:last])
+        sizes = accumulate(map(_count_row, table.rows[first:last]))
         last = first + sum(size <= _MOST_OWN for size in sizes)
         texts = [[normalize_unicode(part) for part in (row.group, *row.cells)] for row in table.rows[first:last]]
         names = [normalize_unicode(name) for name in table.columns]
@@ -72,10 +75,12 @@ def write_tables(rows: Sequence[tuple[Table, int]]) -> dict[str, str]:
     return {TABLES: json.dumps(written, ensure_ascii=False)} if written else {}
 
 
-def _count_characters(rows: Sequence[Row], table: Table | None = None) -> int:
-    names = (table.title, *table.columns) if table else ()
-    parts = (*names, *(part for row in rows for part in (row.group, *row.cells)))
-    return sum(len(part) + 4 for part in parts)
+def _count_characters(rows: Sequence[Row], table: Table) -> int:
+    return sum(len(part) + 4 for part in (table.title, *table.columns)) + sum(map(_count_row, rows))
+
+
+def _count_row(row: Row) -> int:
+    return len(row.group) + sum(map(len, row.cells)) + 4 * (1 + len(row.cells))
 
 
 def read_tables(meta: Mapping[str, Any]) -> list[Table]:

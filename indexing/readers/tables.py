@@ -170,7 +170,9 @@ def _filled(rows: Sequence[tuple[int, list[str]]]) -> Iterator[list[tuple[int, l
 
 def _runs_of_columns(rows: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
     """Divide a block at blank columns, if at least two columns with text stand on either side."""
-    used = sorted({column for row in rows for column, value in enumerate(row) if value})
+    width = max(map(len, rows), default=0)
+    # Most columns have text in one of the first rows.
+    used = [column for column in range(width) if any(len(row) > column and row[column] for row in rows)]
     runs: list[list[int]] = []
     for column in used:
         if runs and column == runs[-1][-1] + 1:
@@ -253,7 +255,7 @@ def _grouped(block: Sequence[tuple[int, list[str]]], floors: _Floors) -> Iterato
     group, waiting = "", list[str]()
     has_groups = max(len(row) for _, row in block) >= _FEWEST_GROUPED and _names_group(block[0][1])
     for number, row in block:
-        if _names_group(row) and (has_groups or floors.wide.get(number) == []):
+        if (has_groups or floors.wide.get(number) == []) and _names_group(row):
             # A name without rows is a row itself.
             yield from (Row("", (name,)) for name in waiting)
             group, waiting = row[0], [row[0]]

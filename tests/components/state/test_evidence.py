@@ -52,6 +52,40 @@ def test_equal_sentences_follow_standing_and_date():
     assert [one.sentence.split()[3] for one in find_evidence(run)] == ["980", "900", "940", "1,020"]
 
 
+def test_of_versions_of_a_file_the_latest_comes_first():
+    leases = [
+        Document(content=f"The rent is {rent} pounds.", meta={"title": "Lease", "file_path": f"/lease {version}.txt"})
+        for rent, version in (("900", "v1"), ("940", "final"), ("920", "v2"))
+    ]
+    read_first = read((leases[0], str(leases[0].content)))
+    run = replace(state(search("rent", *leases), read_first), question="What is the rent?")
+
+    assert [one.sentence.split()[3] for one in find_evidence(run)] == ["940", "920", "900"]
+
+
+def test_the_sentence_after_the_one_with_the_name_comes_before_a_sentence_with_fewer_words():
+    letter = Document(content="The ferry Alcyon is new. The fare is low for children.")
+    other = Document(content="The fare is free.")
+    run = replace(state(search("fare", other, letter)), question="What is the fare of the Alcyon?")
+
+    assert [one.sentence for one in find_evidence(run)] == [
+        "The fare is low for children.",
+        "The ferry Alcyon is new.",
+        "The fare is free.",
+    ]
+
+
+def test_a_sentence_comes_before_a_letterhead_and_one_with_a_number_where_one_is_asked_for():
+    text = "Alcyon Ferries, Lisbon\n\nSome go free.\n\nThe fare is low for children.\n\nThe fare is 12 crowns."
+    run = replace(state(search("fare", Document(content=text))), question="How much is the fare with Alcyon?")
+
+    assert [one.sentence for one in find_evidence(run)] == [
+        "The fare is 12 crowns.",
+        "The fare is low for children.",
+        "Alcyon Ferries, Lisbon",
+    ]
+
+
 def test_a_sentence_with_an_answer_comes_before_one_with_as_many_words_a_heading_is_none_and_five_are_most():
     text = "Petrel lamp\nLighting\nThe lamps shone.\nA lamp burnt oil.\nOn lighting a lamp."
     lit = Document(content=text, meta={"title": "Petrel lamp", "heading": "Use > Lighting"})
