@@ -27,7 +27,7 @@ _NEAREST = 3
 # A sentence scores up to 1 for words of the question, plus up to this much if the extractive reader answers from it.
 _READ_WEIGHT = 0.25
 # It scores this share of what the sentence before it, or its own words rather than the title's, have of the question.
-_BEFORE_WEIGHT, _OWN_WEIGHT = 0.5, 0.1
+_BEFORE_WEIGHT, _OWN_WEIGHT = 0.4, 0.1
 # It scores this for a number where one is asked for, and loses this if it is only a line, such as a letterhead.
 _NUMBER_WEIGHT, _LINE_WEIGHT = 0.2, 0.5
 _ASKS_NUMBER = re.compile(r"\b(?:when|how (?:much|many)|wann|wie ?viele?|quand|combien)\b", re.IGNORECASE)
@@ -61,13 +61,13 @@ def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]
     top = max(shares.values(), default=0.0) or 1.0
     sentences: list[Evidence] = []
     before: list[str] = []
-    for one in documents:
-        own = shown_sentences(cut_text(one.content or "", _MAX_RANKED))
-        for previous, sentence in pairwise(["", *own]):
-            is_read = (identity(one), sentence) in shares
-            if (asked & _stems(sentence) or is_read) and not is_heading(sentence, one.meta):
-                share = shares.get((identity(one), sentence), 0.0) / top
-                sentences.append(Evidence(one, sentence, state.question, share))
+    for document in documents:
+        said = shown_sentences(cut_text(document.content or "", _MAX_RANKED))
+        for previous, sentence in pairwise(["", *said]):
+            is_read = (identity(document), sentence) in shares
+            if (asked & _stems(sentence) or is_read) and not is_heading(sentence, document.meta):
+                share = shares.get((identity(document), sentence), 0.0) / top
+                sentences.append(Evidence(document, sentence, state.question, share))
                 before.append(previous)
     stems = [_stems(one.sentence) for one in sentences]
     held = [own | _stems(str(one.document.meta.get("title") or "")) for one, own in zip(sentences, stems, strict=True)]
@@ -93,8 +93,8 @@ def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]
     for place, one in enumerate(ordered):
         form = (_NUMBER.sub("0", one.sentence), standing_of(one.document.meta) is None)
         alike.setdefault(form, []).append(place)
-    for own in alike.values():
-        for place, one in zip(own, _newest_first([ordered[place] for place in own]), strict=True):
+    for places in alike.values():
+        for place, one in zip(places, _newest_first([ordered[place] for place in places]), strict=True):
             ordered[place] = one
     return ordered
 
