@@ -85,10 +85,16 @@ class KnownTable:
         yield from ((number, text) for number, text in enumerate((row.group, *row.cells), start=_GROUP) if text)
 
     def names(self, word: Word) -> set[int]:
-        """Find the columns whose names hold a word; if there are none, the only one whose name has a longer word."""
-        columns = {number for number, name in enumerate(self.columns) if words_of(name).hold(word)}
+        """Find the columns whose names hold a word."""
+        return {number for number, name in enumerate(self.columns) if words_of(name).hold(word)}
+
+    def asked(self, word: Word) -> set[int]:
+        """Find the columns that a question for a cell names: if no name holds the word, the only one with a longer one.
+
+        Counts and sums are about the word itself: a warehouse is no house.
+        """
         longer = {number for number, name in enumerate(self.columns) if words_of(name).hold_longer(word)}
-        return columns or (longer if len(longer) == 1 else columns)
+        return self.names(word) or (longer if len(longer) == 1 else set())
 
     def is_context(self, word: Word) -> bool:
         """Check whether a word stands above the table."""
@@ -302,7 +308,7 @@ def _fit(
     for word in rest:
         if word.relation:
             return None
-        named = table.names(word)
+        named = table.asked(word)
         if column in named or named & identified or _tells_form(word, words, table, row, column):
             continue
         # A word that stands in another row must not count as the title's.
@@ -311,7 +317,7 @@ def _fit(
     # Two capitalised words beside each other are one name, of which a row may not hold half.
     for first, second in pairwise(words):
         is_name = first.is_name and second.is_name and not (first.is_number or second.is_number)
-        if is_name and bool(places[first]) != bool(places[second]) and not {*table.names(first), *table.names(second)}:
+        if is_name and bool(places[first]) != bool(places[second]) and not {*table.asked(first), *table.asked(second)}:
             return None
     return Fit(table, line, column) if table.is_whole or _asks_for_cell(words, row, identified) else None
 
@@ -321,8 +327,8 @@ def _asked_column(words: Sequence[Word], rest: Sequence[Word], table: KnownTable
     stems = _stems(words)
     scores = {
         number: (
-            sum(number in table.names(word) for word in rest),
-            sum(number in table.names(word) for word in words),
+            sum(number in table.asked(word) for word in rest),
+            sum(number in table.asked(word) for word in words),
             # "price" means a column "Price" rather than "Price of 2023".
             words_of(name).whole <= stems,
         )
@@ -343,7 +349,7 @@ def _tells_form(
         return False
     place = words.index(word)
     beside = [*words[max(0, place - 1) : place], *words[place + 1 : place + 2]]
-    return any(column in table.names(other) for other in beside)
+    return any(column in table.asked(other) for other in beside)
 
 
 def _asks_for_cell(words: Sequence[Word], row: Mapping[int, str], identified: set[int]) -> bool:

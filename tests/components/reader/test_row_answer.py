@@ -167,6 +167,23 @@ def test_a_longer_word_or_a_short_form_names_the_only_column(column: str, questi
     assert text_of(question, passage(table)) == text
 
 
+def test_a_longer_word_is_not_counted_or_added() -> None:
+    table = passage("Warehouse | Workmonth\nNorth | 3\nSouth | 4", title="Stores")
+
+    assert text_of("How many houses are there?", table) is None
+    assert text_of("sum of the months", table) is None
+
+
+def test_an_older_edition_answers_for_its_own_year() -> None:
+    fares = [
+        passage(f"Item | Price\nOak | {price}", title=f"Fares {year}", file_path=f"/fares {year}.csv", date=str(year))
+        for year, price in ((2025, 48), (2026, 61))
+    ]
+
+    assert text_of("price of oak in 2025", *fares) == "48"
+    assert text_of("price of oak", *fares) == "61"
+
+
 def test_the_heading_above_a_table_tells_it_from_another_of_its_passage() -> None:
     summer, winter = (
         Table(number, "", ("Zone", "Fee"), [Row("", ("C", fee))]) for number, fee in ((1, "17"), (2, "9"))
