@@ -102,3 +102,25 @@ def tango(better: int, worse: int, n: int) -> Interval:
             inside, outside = (middle, outside) if is_possible(middle) else (inside, middle)
         bounds.append(round(100 * inside, _DECIMALS))
     return Interval(100 * (better - worse) / n, bounds[0], bounds[1], n)
+
+
+def clopper_pearson(events: int, n: int) -> float:
+    """Compute the upper bound of a proportion, one-sided and exact (C. J. Clopper, E. S. Pearson, 1934).
+
+    :param events: How often it happened.
+    :param n: In how many independent trials.
+    :returns: The largest proportion, from 0 to 1, with which so few events still have a probability of 5%; 1 without
+        trials.
+    :raises ValueError: When there are more events than trials, or fewer than none.
+    """
+    if not 0 <= events <= n:
+        raise ValueError(f"{events} events in {n} trials: there must be at least 0, and at most one in each trial.")
+    if events == n:
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        probability = sum(math.comb(n, k) * middle**k * (1 - middle) ** (n - k) for k in range(events + 1))
+        low, high = (middle, high) if probability > 1 - CONFIDENCE / 100 else (low, middle)
+    # The bound itself is still possible, so round it up.
+    return high

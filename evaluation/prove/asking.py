@@ -1,0 +1,179 @@
+"""Asks each question in each of its worlds, through the pipeline that `prefrag ask` runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from prefrag.evaluation.prove.questions import Question, make_questions
+from prefrag.evaluation.prove.sentences import Sentences
+from prefrag.evaluation.prove.shadow import load_on, make_shadow, shadow_folder
+from prefrag.evaluation.prove.verdict import judge_answer
+from prefrag.evaluation.prove.worlds import AS_IS, CHANGED, DENIED, SECOND, WITHOUT, change_value, deny, edit_passages
+from prefrag.file_lock import append_line
+
+OnProgress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be measured.
+
+    :param index: The folder of the index.
+    :param answers: The file to which each answered question is appended.
+    :param pipeline: The name of a pipeline, or a YAML file.
+    :param number: The maximum number of questions.
+    :param minutes: After this time no further question is begun.
+    :param seed: The seed of the choice of questions.
+    :param replace: Replacements in the pipeline, as :func:`prefrag.pipelines.load` takes them.
+    :param key: What must be the same for earlier answers to count, such as the version of the index and the model.
+    """
+
+    index: Path
+    answers: Path
+    pipeline: str = "prefrag"
+    number: int = 200
+    minutes: float = 10.0
+    seed: int = 7
+    replace: Mapping[str, Any] = field(default_factory=dict)
+    key: Mapping[str, Any] = field(default_factory=dict)
+
+
+async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | None = None) -> dict[str, Any]:
+    """Ask the questions that were not asked yet, until the time is up.
+
+    :param plan: What is to be measured.
+    :param sentences: The sentences of the index.
+    :param on_progress: Called with the number of answered questions and of all.
+    :returns: ``cases``, a record for each answered question, and ``dropped``, how many were dropped for each reason.
+    """
+    deadline = time.monotonic() + plan.minutes * 60
+    questions, dropped = make_questions(sentences, plan.number, plan.seed)
+    changed = [change_value(question, sentences) for question in questions]
+    known = _read_answers(plan)
+    waiting = [place for place, question in enumerate(questions) if _name(question) not in known]
+    if waiting and time.monotonic() < deadline:
+        with ExitStack() as stack:
+            worlds = _make_worlds(plan, questions, changed, sentences, stack.enter_context(shadow_folder()))
+            for place in waiting:
+                if time.monotonic() >= deadline:
+                    break
+                record = await _ask(questions, place, changed[place], worlds)
+                append_line(plan.answers, json.dumps(record))
+                known[record["id"]] = record
+                if on_progress is not None:
+                    on_progress(len(known), len(questions))
+    cases = [known[name] for name in map(_name, questions) if name in known]
+    return {"cases": cases, "dropped": dict(dropped), "questions": len(questions)}
+
+
+def _name(question: Question) -> str:
+    return f"{question.form}:{question.sentence.passage.id}:{question.sentence.begin}:{question.at}"
+
+
+def _read_answers(plan: Plan) -> dict[str, dict[str, Any]]:
+    """Read the answers of an earlier call. If it measured something else, its file begins anew."""
+    plan.answers.parent.mkdir(parents=True, exist_ok=True)
+    key = json.dumps({**plan.key, "seed": plan.seed, "pipeline": plan.pipeline}, sort_keys=True)
+    lines = plan.answers.read_text(encoding="utf-8").splitlines() if plan.answers.is_file() else []
+    if not lines or lines[0] != key:
+        plan.answers.write_text(f"{key}\n", encoding="utf-8")
+        return {}
+    read = {}
+    for line in lines[1:]:
+        try:
+            record = json.loads(line)
+            read[record["id"]] = record
+        except (ValueError, KeyError, TypeError):
+            # The last line of a call that was killed may be cut off.
+            continue
+    return read
+
+
+def _make_worlds(
+    plan: Plan, questions: list[Question], changed: list[str], sentences: Sentences, folder: Path
+) -> dict[str, Any]:
+    """Make a shadow for each world, in which the sentences of all questions are changed together."""
+    removed: list[str | None] = [""] * len(questions)
+    follow = [_put(question, value) if value else None for question, value in zip(questions, changed, strict=True)]
+    denied = [deny(question) or None for question in questions]
+    worlds = {}
+    for world, texts in ((AS_IS, None), (WITHOUT, removed), (CHANGED, follow), (DENIED, denied)):
+        edited = edit_passages(questions, texts, sentences) if texts is not None else ((), ())
+        make_shadow(plan.index, folder / world, *edited)
+        worlds[world] = load_on(plan.pipeline, folder / world, plan.replace)
+    return worlds
+
+
+def _put(question: Question, value: str) -> str:
+    text = question.sentence.text
+    return f"{text[: question.at]}{value}{text[question.at + len(question.value) :]}"
+
+
+async def _ask(questions: list[Question], place: int, changed: str, worlds: Mapping[str, Any]) -> dict[str, Any]:
+    question, other = questions[place], questions[place - 1]
+    history = [{"role": "user", "content": other.text}, {"role": "assistant", "content": other.value}]
+    wanted: dict[str, tuple[str, Any]] = {AS_IS: (AS_IS, None), WITHOUT: (WITHOUT, None)}
+    if changed:
+        wanted[CHANGED] = (CHANGED, None)
+    if deny(question):
+        wanted[DENIED] = (DENIED, None)
+    if other is not question:
+        wanted[SECOND] = (WITHOUT, history)
+    began = time.perf_counter()
+    results = await asyncio.gather(
+        *(_ask_in(worlds[shadow], question.text, turns) for shadow, turns in wanted.values())
+    )
+    meta = question.sentence.passage.meta
+    return {
+        "id": _name(question),
+        "form": question.form,
+        "question": question.text,
+        "value": question.value,
+        "changed": changed,
+        "sentence": question.sentence.text,
+        "denied": deny(question),
+        "title": str(meta.get("title") or ""),
+        "document": question.sentence.file,
+        "kind": str(meta.get("kind") or "passage"),
+        "shared": round(question.shared, 3),
+        "copies": len(question.copies),
+        "seconds": round(time.perf_counter() - began, 2),
+        "worlds": {
+            world: _record(question, world, changed, result) for world, result in zip(wanted, results, strict=True)
+        },
+    }
+
+
+async def _ask_in(pipeline: Any, question: str, history: Any) -> dict[str, Any]:
+    from prefrag import pipelines
+
+    try:
+        # Nothing leaves: the index may allow the web to questions, but these are made of its sentences.
+        return await pipelines.ask_async(pipeline, question, history=history, web=False)
+    except pipelines.RunFailed as error:
+        return {"failed": str(error)}
+
+
+def _record(question: Question, world: str, changed: str, result: dict[str, Any]) -> dict[str, Any]:
+    evidence = result.get("evidence") or [{}]
+    return {
+        "verdict": "failed" if "failed" in result else judge_answer(question, world, changed, result),
+        "certainty": result.get("certainty"),
+        "answer": result.get("answer") or result.get("guess") or "",
+        "probability": result.get("probability"),
+        "evidence": str(evidence[0].get("sentence") or ""),
+        "by": result.get("answered_by"),
+    }
+
+
+def count_verdicts(cases: list[dict[str, Any]], world: str) -> Counter[str]:
+    """Count the verdicts of a world."""
+    return Counter(case["worlds"][world]["verdict"] for case in cases if world in case["worlds"])

@@ -1,0 +1,176 @@
+"""What the answers to the questions say about *Stated*, and how much they cannot say."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from prefrag.components.text.counted import counted
+from prefrag.evaluation.prove.worlds import AS_IS, CHANGED, DENIED, SECOND, WITHOUT, WORLDS
+from prefrag.evaluation.report.intervals import clopper_pearson
+
+Case = dict[str, Any]
+# The share of documents with a wrong answer that a threshold is chosen for.
+_AIM = 0.05
+_FEWEST = 20  # documents in each half, to choose a threshold by one and measure it by the other
+
+
+@dataclass(frozen=True)
+class Bound:
+    """In how many documents a stated answer was wrong, and how many it may be at most.
+
+    The documents are independent of each other, the answers in the worlds of one question are not. So a document counts
+    once, and as wrong if any of its answers is. The bound holds for the average share of wrong answers of a document,
+    too, because that is never larger.
+
+    :param wrong: The documents with a wrong answer that was given as stated.
+    :param documents: The documents with any answer that was given as stated.
+    :param answers: The answers that were given as stated.
+    """
+
+    wrong: int
+    documents: int
+    answers: int
+
+    @property
+    def most(self) -> float:
+        """The upper bound of the share of such documents, from 0 to 1, one-sided (95%)."""
+        return clopper_pearson(self.wrong, self.documents)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as plain values."""
+        return {"wrong": self.wrong, "documents": self.documents, "answers": self.answers, "most": round(self.most, 4)}
+
+
+def bound(cases: Sequence[Case], threshold: float = 0.0, strict: bool = False) -> Bound:
+    """Count the documents in which a stated answer was wrong.
+
+    :param cases: The records of the questions.
+    :param threshold: Answers with a lower probability count as not stated.
+    :param strict: Whether an answer counts as wrong that has the value that was taken out, from another sentence.
+    """
+    counts_as_wrong = ("wrong", "unseen") if strict else ("wrong",)
+    verdicts: defaultdict[str, list[str]] = defaultdict(list)
+    for case in cases:
+        for answer in case["worlds"].values():
+            is_given = answer["probability"] is None or answer["probability"] >= threshold
+            if is_given and answer["verdict"] in ("right", *counts_as_wrong):
+                verdicts[case["document"]].append(answer["verdict"])
+    wrong = sum(any(verdict in counts_as_wrong for verdict in own) for own in verdicts.values())
+    return Bound(wrong, len(verdicts), sum(map(len, verdicts.values())))
+
+
+def hardest(cases: Sequence[Case]) -> list[Case]:
+    """Return the third of the cases whose questions have the fewest words of their sentence."""
+    return sorted(cases, key=lambda case: (case["shared"], case["id"]))[: -(-len(cases) // 3)]
+
+
+def say_sentence(of: Bound, answerer: str) -> str:
+    """Write the sentence that can be checked.
+
+    :param of: What was counted.
+    :param answerer: What answered, such as the name of a model.
+    """
+    if not of.documents:
+        return (
+            f"No answer was given as Stated on this folder with {answerer}: nothing is known of how often it is wrong."
+        )
+    were = "was wrong" if of.wrong == 1 else "were wrong"
+    return (
+        f"Of {counted(of.documents, 'document')} with answers given as Stated on this folder with {answerer} "
+        f"{of.wrong} {were} at least once: at most {_round_up(of.most)}% (95%; {counted(of.answers, 'answer')})."
+    )
+
+
+def _round_up(share: float) -> str:
+    # Up, so that no bound is written smaller than it is.
+    tenths = -int(-share * 1000 // 1)
+    return f"{tenths / 10:g}"
+
+
+def measure(cases: Sequence[Case], answerer: str) -> dict[str, Any]:
+    """Compute everything that the report shows.
+
+    :param cases: The records of the questions.
+    :param answerer: What answered.
+    """
+    whole, low = bound(cases), bound(hardest(cases))
+    kinds = sorted({case["kind"] for case in cases})
+    return {
+        "sentence": say_sentence(whole, answerer),
+        "bound": whole.to_dict(),
+        "bound_if_unseen_were_wrong": bound(cases, strict=True).to_dict(),
+        "hardest_third": low.to_dict(),
+        "shared_words": round(sum(case["shared"] for case in cases) / len(cases), 3) if cases else None,
+        "rates": _rates(cases),
+        "by_kind": {kind: _rates([case for case in cases if case["kind"] == kind]) for kind in kinds},
+        "threshold": choose_threshold(cases),
+    }
+
+
+def _rates(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
+    def count(world: str, *verdicts: str) -> dict[str, int]:
+        counts = Counter(case["worlds"][world]["verdict"] for case in cases if world in case["worlds"])
+        return {"events": sum(counts[verdict] for verdict in verdicts), "n": counts.total()}
+
+    return {
+        "stated and right as it is": count(AS_IS, "right"),
+        "withheld though its sentence is there": count(AS_IS, "withheld"),
+        "followed the changed value": count(CHANGED, "right"),
+        "gave way without the sentence": count(WITHOUT, "withheld"),
+        "gave way to the denial": count(DENIED, "withheld"),
+        "gave way in a second turn": count(SECOND, "withheld"),
+        **{f"stated and wrong, {world}": count(world, "wrong") for world in WORLDS},
+        **{f"dropped after the answer, {world}": count(world, "unseen", "part", "failed") for world in WORLDS},
+    }
+
+
+def choose_threshold(cases: Sequence[Case]) -> dict[str, Any] | None:
+    """Choose the certainty from which *Stated* is said: by one half of the documents, measured by the other.
+
+    :param cases: The records of the questions.
+    :returns: ``from``, the probability; ``measured``, the bound on the half that did not choose it; ``lost``, how many
+        of the right answers there are no longer stated. None if it cannot be chosen: too few documents, no
+        probabilities, or none in which the share of documents with a wrong answer is small enough.
+    """
+    choosing, measuring = cases[::2], cases[1::2]
+    stated = [
+        answer["probability"]
+        for case in choosing
+        for answer in case["worlds"].values()
+        if answer["verdict"] in ("right", "wrong") and answer["probability"] is not None
+    ]
+    if not stated or min(bound(choosing).documents, bound(measuring).documents) < _FEWEST:
+        return None
+    for threshold in (0.0, *sorted({round(value + 0.001, 3) for value in stated})):
+        own = bound(choosing, threshold)
+        if own.documents and own.wrong <= _AIM * own.documents:
+            measured = bound(measuring, threshold)
+            lost = bound(measuring).answers - measured.answers
+            return {"from": threshold, "measured": measured.to_dict(), "lost": lost}
+    return None
+
+
+def worst(cases: Sequence[Case], number: int = 10) -> list[tuple[Case, str]]:
+    """Find the worst answers: wrong ones first, the surest first.
+
+    :param cases: The records of the questions.
+    :param number: How many.
+    :returns: Each case with its world.
+    """
+    found = [
+        (case, world)
+        for case in cases
+        for world, answer in case["worlds"].items()
+        if answer["verdict"] in ("wrong", "unseen")
+    ]
+    return sorted(
+        found,
+        key=lambda one: (
+            one[0]["worlds"][one[1]]["verdict"] != "wrong",
+            -(one[0]["worlds"][one[1]]["probability"] or 1.0),
+            one[0]["id"],
+        ),
+    )[:number]

@@ -1,0 +1,82 @@
+"""Shadows of an index: copies in which sentences are changed, deleted afterwards, also after a kill."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from haystack import Document
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import data_directory, make_data_directory
+from prefrag.file_lock import hold_lock, take_lock
+
+_LOCK = "in-use.lock"
+_WAIT_SECONDS = 60.0
+
+
+def shadows_folder() -> Path:
+    """Return the folder in which shadows are. It is private, and on the disk of the indexes."""
+    return data_directory() / "shadows"
+
+
+@contextmanager
+def shadow_folder() -> Iterator[Path]:
+    """Make a folder for shadows, which is deleted at the end. Folders of processes that were killed are deleted first.
+
+    :raises OSError: When the data folder cannot be written.
+    """
+    make_data_directory()
+    shadows_folder().mkdir(parents=True, exist_ok=True, mode=0o700)
+    with ExitStack() as stack:
+        with hold_lock(shadows_folder() / ".lock", _WAIT_SECONDS, "making shadows of an index"):
+            sweep_shadows()
+            folder = Path(tempfile.mkdtemp(prefix="prove-", dir=shadows_folder()))
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            take_lock(stack.enter_context((folder / _LOCK).open("ab")).fileno())
+        yield folder
+
+
+def sweep_shadows() -> None:
+    """Delete the shadows whose process no longer runs: nobody holds the lock in them."""
+    for folder in sorted(shadows_folder().glob("prove-*")):
+        try:
+            with (folder / _LOCK).open("rb+") as lock:
+                is_left = take_lock(lock.fileno())
+        except FileNotFoundError:
+            # Its process was killed before it made the lock.
+            is_left = True
+        if is_left:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def make_shadow(index: Path, folder: Path, written: Sequence[Document] = (), outdated: Sequence[str] = ()) -> None:
+    """Copy an index without its vectors, and change passages in the copy.
+
+    :param index: The folder of the index.
+    :param folder: The folder of the copy, which does not exist yet.
+    :param written: The passages that replace those with the same ids.
+    :param outdated: The ids of passages to delete.
+    """
+    shutil.copytree(index, folder, ignore=shutil.ignore_patterns("vectors", "prefrag-folder", "*.lock"))
+    if written or outdated:
+        TantivyDocumentStore(path=str(folder)).replace_documents(list(written), list(outdated))
+
+
+def load_on(pipeline: str, folder: Path, replace: Mapping[str, Any] | None = None) -> Any:
+    """Load a pipeline that searches a shadow instead of its index.
+
+    :param pipeline: The name of a pipeline, or a YAML file.
+    :param folder: The folder of the shadow.
+    :param replace: Further replacements, as :func:`prefrag.pipelines.load` takes them.
+    """
+    from prefrag import pipelines
+
+    store = {"TantivyDocumentStore.index": None, "TantivyDocumentStore.path": str(folder)}
+    loaded = pipelines.load(pipeline, replace={**store, **(replace or {})})
+    loaded.warm_up()
+    return loaded

@@ -1,0 +1,76 @@
+"""Whether an answer that was given as stated is right in the world in which it was given."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+from prefrag.components.text.sentences import shown_sentences
+from prefrag.evaluation.prove.questions import Question
+from prefrag.evaluation.prove.wording import NUMBER_WORDS
+from prefrag.evaluation.prove.worlds import AS_IS, CHANGED
+
+Verdict = Literal["right", "wrong", "withheld", "unseen", "part"]
+_WORD = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+")
+_NO_VALUE = {"the", "a", "an", "of", "in", "on", "at", "by", "about", "around", "was", "is", "are"}
+
+
+def judge_answer(question: Question, world: str, changed: str, result: dict[str, Any]) -> Verdict:
+    """Judge one answer.
+
+    ``withheld``: it was not given as stated. ``unseen``: it has the value that was taken out, from a sentence that was
+    left, so that the case is dropped. ``part``: it has too little of the value to tell.
+
+    :param question: The question.
+    :param world: The world in which it was asked.
+    :param changed: The changed value.
+    :param result: The result of the run.
+    """
+    if result.get("certainty") != "stated" or not result.get("answered"):
+        return "withheld"
+    answer = result["answer"]
+    if question.form == "step":
+        is_there = world == AS_IS and _has_step(question, result)
+        return "right" if is_there else "wrong"
+    expected = {AS_IS: question.value, CHANGED: changed}.get(world, "")
+    if expected and (fit := _fits(answer, expected, question)) != "wrong":
+        return fit
+    if world != AS_IS and _fits(answer, question.value, question) != "wrong":
+        # The sentence itself, denied or planned, was taken for a statement; else there is another one.
+        evidence = " ".join(one["sentence"] for one in result.get("evidence", ()))
+        return "wrong" if world == "denied" and _is_edited(question, evidence) else "unseen"
+    return "wrong"
+
+
+def _has_step(question: Question, result: dict[str, Any]) -> bool:
+    told = " ".join([result["answer"], *(one["sentence"] for one in result.get("evidence", ()))])
+    return question.value in told
+
+
+def _is_edited(question: Question, evidence: str) -> bool:
+    words = set(_WORD.findall(question.sentence.text.lower()))
+    return any(
+        len(words & set(_WORD.findall(one.lower()))) >= 0.8 * len(words)
+        for one in shown_sentences(evidence) or [evidence]
+    )
+
+
+def _tokens(text: str) -> list[str]:
+    found = (word.lower().replace(",", "") for word in _WORD.findall(text))
+    return [NUMBER_WORDS.get(word, word) for word in found if word not in _NO_VALUE]
+
+
+def _fits(answer: str, value: str, question: Question) -> Literal["right", "wrong", "part"]:
+    """Compare an answer with a value: the same, a part of it that tells it, or a phrase with it and no other value."""
+    given, wanted = _tokens(answer), _tokens(value)
+    if not given:
+        return "wrong"
+    if set(wanted) <= set(given):
+        others = {word for word in given if word[0].isdigit()} - set(wanted)
+        asked = {*_tokens(question.text), *_tokens(question.sentence.text), *_tokens(question.sentence.context)}
+        return "right" if others <= asked else "wrong"
+    if set(given) < set(wanted):
+        has_number = any(word[0].isdigit() for word in wanted)
+        tells = any(word[0].isdigit() for word in given) if has_number else given[-1] in (wanted[0], wanted[-1])
+        return "right" if tells else "part"
+    return "wrong"

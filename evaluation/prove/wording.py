@@ -1,0 +1,68 @@
+"""Words: their roots, by which two sentences are compared, and other words that say the same."""
+
+import re
+
+from prefrag.components.text.term_statistics import PLAIN_WORDS, QUESTION_WORDS
+
+_WORD = re.compile(r"[^\W_]+(?:['\u2019][a-z]+)?")
+# Pairs of words that may stand for each other in most sentences. The form of both is the same.
+_PAIRS = """
+built constructed|build construct|founded established|begins starts|began started|bought purchased|ends finishes
+ended finished|company business|firm business|error mistake|errors mistakes|image picture|images pictures|shop store
+shops stores|removed deleted|remove delete|allowed permitted|needed required|needs requires|maximum largest
+minimum smallest|yearly annual|located situated|repaired fixed|repair fix|repairs fixes|large big|larger bigger
+author writer|authors writers|wrote penned|leads heads|led headed|created made|answer reply|answers replies|film movie
+chairman head|chosen selected|selects chooses|used employed|shown displayed|shows displays|employs hires|rapid fast
+holds contains|staff employees|workers employees|doctor physician|lorry truck|gift present|photograph photo
+received got|receives gets|designed drawn|entire whole|rebuilt reconstructed|renamed rechristened|closed shut
+assembled gathered|fee charge|wage pay|lessons classes|garden grounds|keeper guardian|visitors guests|meal dinner
+ship vessel|ships vessels|usually normally
+"""
+OTHER_WORDS: dict[str, str] = {}
+for _pair in _PAIRS.replace("\n", "|").strip("|").split("|"):
+    _left, _right = _pair.split()
+    OTHER_WORDS.setdefault(_left, _right)
+    OTHER_WORDS.setdefault(_right, _left)
+_NUMBERS = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+nineteen twenty
+"""
+NUMBER_WORDS = {word: str(number) for number, word in enumerate(_NUMBERS.split())}
+# Words that a question leaves out besides those that are plain.
+_SMALL_WORDS = """
+about after all also any are because before being but can could during each every few here if just made make more most
+no only or other our out over own per shall so some still such under until up used using very was we will would you
+your since ago approximately around
+"""
+_SMALL = frozenset(_SMALL_WORDS.split())
+
+
+def words(text: str) -> list[str]:
+    """List the words of a text that say something, in lower case and in order."""
+    found = (word.lower() for word in _WORD.findall(text))
+    return [word for word in found if is_telling(word)]
+
+
+def is_telling(word: str) -> bool:
+    """Check whether a word, in lower case, says what a sentence is about."""
+    return word not in PLAIN_WORDS and word not in QUESTION_WORDS and word not in _SMALL and (len(word) > 1)
+
+
+def root(word: str) -> str:
+    """Return what two words have in common if one may stand for the other, or is a form of it."""
+    word = NUMBER_WORDS.get(word, word)
+    other = OTHER_WORDS.get(word)
+    word = min(word, other) if other else word
+    return word if word[0].isdigit() else word[:5].rstrip("s")
+
+
+def roots(text: str) -> frozenset[str]:
+    """List the roots of a text's words."""
+    return frozenset(map(root, words(text)))
+
+
+def shared(question: str, sentence: str) -> float:
+    """Compute the share of a question's words that its sentence has too, whatever their endings, from 0 to 1."""
+    own = {word[:4] for word in words(sentence)}
+    asked = words(question)
+    return sum(word[:4] in own for word in asked) / len(asked) if asked else 0.0

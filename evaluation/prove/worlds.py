@@ -1,0 +1,170 @@
+"""The worlds of a question: without its sentence, with another value in it, and with its sentence denied or planned."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from haystack import Document
+
+from prefrag.components.text.dates import find_dates
+from prefrag.components.text.table_rows import TABLES, read_tables
+from prefrag.evaluation.prove.questions import Question
+from prefrag.evaluation.prove.sentences import Sentence, Sentences, numbers_in
+from prefrag.evaluation.prove.wording import NUMBER_WORDS
+
+AS_IS, WITHOUT, CHANGED, DENIED, SECOND = WORLDS = ("as it is", "without", "changed", "denied", "second turn")
+_BE = re.compile(r"\b(?:is|are|was|were|(?:has|had|have) been)\b")
+_PAST_PASSIVE = re.compile(r"\b(?:was|were) (?=\w{2,}ed\b)")
+_BREAK = re.compile(r"[,;:()]|\b(?:that|which|who|and|while|but|or|so|where|when|because|although|though)\b")
+_PEOPLE = ("Ottilie Brandreth", "Cassius Wendover", "Marigold Thackeray", "Lambert Quillfeather", "Rosalind Ockenden")
+_PLACES = ("Brandvik", "Ostermoor", "Kelderby", "Wexcombe", "Thornhaven")
+_WORDS = tuple(NUMBER_WORDS)[2:]
+
+
+def change_value(question: Question, sentences: Sentences) -> str:
+    """Choose another value of the same form, which neither the question nor the passage has; empty if there is none.
+
+    :param question: The question.
+    :param sentences: The sentences of the folder.
+    """
+    near = sentences.all[max(0, question.sentence.number - 40) : question.sentence.number + 41]
+    taken = " ".join([question.text, question.sentence.context, *(one.text for one in near)]).lower()
+    options: Iterable[str] = ()
+    if question.form == "date" or (question.form == "cell" and find_dates(question.value)):
+        options = (_other_date(question.value, step) for step in range(3, 40))
+    elif question.form in ("number", "cell") and numbers_in(question.value):
+        options = (_other_number(question.value, step) for step in range(3, 60))
+    elif question.form == "name" or (
+        question.form == "cell" and re.fullmatch(r"[A-Z][a-z]+ [A-Z][a-z]+", question.value)
+    ):
+        options = _PEOPLE
+    elif question.form == "place":
+        options = _PLACES
+    told = set(re.findall(r"\d[\d,]*\.\d+|\d[\d,]*\d|\w+", taken))
+    return next((one for one in options if one and not told & set(_telling(one)) and one != question.value), "")
+
+
+def _telling(value: str) -> list[str]:
+    # Of "14 July 1931" only the numbers have to be new.
+    return re.findall(r"\d[\d.,]*\d|\d", value) or re.findall(r"\w+", value.lower())[:1]
+
+
+def _other_date(value: str, step: int) -> str:
+    def change(match: re.Match[str]) -> str:
+        number = int(match[0])
+        if len(match[0]) == 4:
+            return str(number - step)
+        # The month of 2026-05-03 stays: the last number is the day.
+        is_day = not re.match(r"-\d", value[match.end() :])
+        return f"{(number + step) % 28 + 1:0{len(match[0])}}" if is_day else match[0]
+
+    return re.sub(r"\d+", change, value)
+
+
+def _other_number(value: str, step: int) -> str:
+    begin, end, _ = numbers_in(value)[0]
+    written = value[begin:end]
+    if written.lower() in NUMBER_WORDS:
+        other = _WORDS[(_WORDS.index(written.lower()) + step) % len(_WORDS)] if written.lower() in _WORDS else ""
+        other = other.capitalize() if written[0].isupper() else other
+    elif "." in written:
+        other = f"{float(written.replace(',', '')) + step:.{len(written.rpartition('.')[2])}f}"
+    else:
+        number = int(written.replace(",", ""))
+        other = (
+            f"{number + step * max(1, number // 20):,}" if "," in written else str(number + step * max(1, number // 20))
+        )
+    return f"{value[:begin]}{other}{value[end:]}" if other else ""
+
+
+def deny(question: Question) -> str:
+    """Write the sentence so that it no longer states the answer: denied, or in every second question only planned.
+
+    :param question: The question.
+    :returns: The sentence; empty for a cell or a step.
+    """
+    text = question.sentence.text
+    if question.form in ("cell", "step"):
+        return ""
+    end = question.at + len(question.value)
+    if question.sentence.number % 2 == 0:
+        for verb in _PAST_PASSIVE.finditer(text):
+            if _are_together(text, verb.span(), (question.at, end)):
+                return f"{text[: verb.end()]}to be {text[verb.end() :]}"
+    verbs = [verb for verb in _BE.finditer(text) if _are_together(text, verb.span(), (question.at, end))]
+    if len(verbs) == 1:
+        first = verbs[0].start() + len(verbs[0][0].split()[0])
+        return f"{text[:first]} not{text[first:]}"
+    first_word = text.split()[0]
+    starts_plain = first_word in ("The", "A", "An", "In", "On") and not text.startswith(question.value)
+    return f"It is not true that {text[0].lower() if starts_plain else text[0]}{text[1:]}"
+
+
+def _are_together(text: str, one: tuple[int, int], other: tuple[int, int]) -> bool:
+    left, right = sorted((one, other))
+    return left[1] <= right[0] and _BREAK.search(text[left[1] : right[0]]) is None
+
+
+def edit_passages(
+    questions: Sequence[Question], new: Sequence[str | None], sentences: Sentences
+) -> tuple[list[Document], list[str]]:
+    """Write the passages anew in which the sentences of questions are replaced.
+
+    :param questions: The questions.
+    :param new: For each the new text of its sentence; empty to take the sentence out, None to leave all as it is.
+        Sentences that state the same are taken out, except if they are word for word the same.
+    :param sentences: The sentences of the folder.
+    :returns: The changed passages, and the ids of those of which nothing is left.
+    """
+    changes: defaultdict[str, list[tuple[Sentence, str]]] = defaultdict(list)
+    rows: defaultdict[str, dict[str, tuple[str, str] | None]] = defaultdict(dict)
+    for question, text in zip(questions, new, strict=True):
+        if text is None:
+            continue
+        for sentence in (question.sentence, *question.copies):
+            is_same = sentence.text == question.sentence.text
+            changes[sentence.passage.id].append((sentence, text if is_same else ""))
+            value = text[question.at : question.at + len(text) - len(sentence.text) + len(question.value)]
+            rows[sentence.file][sentence.text] = (question.value, value) if text and is_same else None
+    passages = {one.passage.id: one.passage for one in sentences.all}
+    written, outdated = [], []
+    for passage in passages.values():
+        own = rows.get(str(passage.meta.get("file_path") or passage.id), {})
+        tables = _change_tables(passage.meta, own) if own else None
+        if passage.id not in changes and tables is None:
+            continue
+        content = passage.content or ""
+        for sentence, text in sorted(changes.get(passage.id, ()), key=lambda one: -one[0].begin):
+            end = sentence.begin + len(sentence.text)
+            after = content[end:] if text else content[end:].lstrip(" ")
+            content = f"{content[: sentence.begin]}{text}{after}"
+        meta = passage.meta if tables is None else {**passage.meta, TABLES: tables}
+        if content.strip():
+            written.append(replace(passage, content=content, meta=meta))
+        else:
+            outdated.append(passage.id)
+    return written, outdated
+
+
+def _change_tables(meta: dict, rows: dict[str, tuple[str, str] | None]) -> str | None:
+    """Change the rows in a passage's metadata; None if it holds none of them."""
+    tables = read_tables(meta)
+    written = {table.number: [table.write(row) for row in table.rows] for table in tables}
+    if not any(text in rows for texts in written.values() for text in texts):
+        return None
+    changed = []
+    for table in tables:
+        kept = []
+        for row, text in zip(table.rows, written[table.number], strict=True):
+            if text not in rows:
+                kept.append([row.group, *row.cells])
+            elif (change := rows[text]) is not None:
+                kept.append([row.group, *(change[1] if cell == change[0] else cell for cell in row.cells)])
+        size = table.size - len(table.rows) + len(kept)
+        if kept:
+            changed.append([table.number, table.title, list(table.columns), table.first, size, kept])
+    return json.dumps(changed, ensure_ascii=False)

@@ -1,0 +1,54 @@
+"""Whether an answer given as stated is right in the world in which it was given."""
+
+from typing import Any
+
+from prefrag.evaluation.prove.questions import Question, propose
+from prefrag.evaluation.prove.sentences import Sentences
+from prefrag.evaluation.prove.verdict import judge_answer
+from tests.evaluation.prove.folder import passages
+from tests.for_each import for_each
+
+TEXT = "Series production starts on 1 June 2026 in Ellerby."
+NAME = "The Pellhaven Hall was opened by Henrike Vold."
+
+
+def question_of(text: str) -> Question:
+    return next(propose(Sentences(passages(Notes=text)).all[0]))
+
+
+def stated(answer: str, sentence: str = "") -> dict[str, Any]:
+    return {"certainty": "stated", "answered": True, "answer": answer, "evidence": [{"sentence": sentence}]}
+
+
+@for_each(
+    "text, world, answer, verdict",
+    (TEXT, "as it is", "1 June 2026", "right"),
+    (TEXT, "as it is", "June 2026", "right"),
+    (TEXT, "as it is", "It starts on 1 June 2026.", "right"),
+    (TEXT, "as it is", "June", "part"),
+    (TEXT, "as it is", "2 June 2026", "wrong"),
+    (TEXT, "as it is", "1 June 2025", "wrong"),
+    (TEXT, "changed", "5 June 2023", "right"),
+    (TEXT, "changed", "1 June 2026", "unseen"),
+    (TEXT, "changed", "9 May 2020", "wrong"),
+    (TEXT, "without", "9 May 2020", "wrong"),
+    (TEXT, "second turn", "9 May 2020", "wrong"),
+    (TEXT, "without", "1 June 2026", "unseen"),
+    (NAME, "as it is", "Vold", "right"),
+    (NAME, "as it is", "Henrike Vold's brother Sven Oake", "right"),
+    (NAME, "as it is", "Sven Oake", "wrong"),
+)
+def test_an_answer_is_compared_with_the_value_of_its_world(text: str, world: str, answer: str, verdict: str):
+    assert judge_answer(question_of(text), world, "5 June 2023", stated(answer)) == verdict
+
+
+def test_a_denied_sentence_that_is_taken_for_a_statement_is_wrong():
+    denied = "Series production does not start on 1 June 2026 in Ellerby."
+
+    assert judge_answer(question_of(TEXT), "denied", "", stated("1 June 2026", denied)) == "wrong"
+    assert judge_answer(question_of(TEXT), "denied", "", stated("1 June 2026", "The fair of 1 June 2026.")) == "unseen"
+
+
+def test_an_answer_that_is_not_stated_is_withheld_whatever_it_says():
+    for result in ({"certainty": "probably", "answered": True, "answer": "2020"}, {"certainty": "not_found"}):
+        assert judge_answer(question_of(TEXT), "without", "", result) == "withheld"
