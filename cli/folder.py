@@ -26,7 +26,7 @@ def follow_folder(
     """Ask about a folder: index it, follow its changes, and open a web page. Replace FOLDER by its path."""
     # Heavy modules are imported where they are used, so that --help is instant.
     load_env_file()
-    _check_folder(folder)
+    check_folder(folder)
     from prefrag.collections.local_collection import LocalCollection
 
     collection = LocalCollection.of_folder(folder)
@@ -45,7 +45,8 @@ def follow_folder(
     run_server(_HOST, port, folder=Path(os.path.realpath(folder.expanduser())), opens_page=browser)
 
 
-def _check_folder(folder: Path) -> None:
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be read, or that contains the indexes."""
     from prefrag.components.document_stores.tantivy.index_location import data_directory
 
     real = Path(os.path.realpath(folder.expanduser()))

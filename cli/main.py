@@ -23,6 +23,7 @@ from prefrag.cli.feedback import export_feedback, list_feedback
 from prefrag.cli.folder import follow_folder
 from prefrag.cli.keys import add, list_keys, revoke
 from prefrag.cli.mcp import serve_tools
+from prefrag.cli.prove import prove_folder
 from prefrag.cli.serve import serve
 from prefrag.evaluation.commands import evaluate, report
 from prefrag.training.commands import judge, pairs, questions, reader
@@ -106,6 +107,7 @@ app = _make_group(
         "serve": serve,
         "mcp": serve_tools,
         "doctor": examine_installation,
+        "prove": prove_folder,
         "evaluate": evaluate,
         "report": report,
     },

@@ -11,6 +11,7 @@ from typing import Any
 from prefrag.components.block import Block
 from prefrag.components.document_stores.index_name import name_index
 from prefrag.components.document_stores.narrowing import narrow_filters
+from prefrag.components.document_stores.proof import find_stated_from
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory
 from prefrag.components.document_stores.web_consent import all_consent
@@ -114,6 +115,10 @@ class SourceRules(Block):
         """
         staying = {source.name for source in self._known.sources if not source.leaves_machine}
         return set(external) - staying - self._known.local
+
+    def find_stated_from(self) -> dict[str, float]:
+        """Find the least probability of a stated answer that `prefrag prove` has chosen for the own indexes."""
+        return find_stated_from(self._known.own)
 
     def narrow(self, wanted: Mapping[str, Any], filters: Any = None) -> dict[str, Any]:
         """Make the filter for the folders, kinds and dates that a user wrote.

@@ -46,6 +46,9 @@ def compose(
         worded = (step for step in reversed(state.steps) if read_citations(step.answer, known)[0])
         last = next((replace(step, forced=True) for step in worded), last)
         answer, marks_cited = read_citations(last.answer, known)
+    chosen = dict(state.settings.stated_from).get("model" if last.reply else "reader", 0.0)
+    if last.certainty == "stated" and last.probability is not None and last.probability < chosen:
+        last = replace(last, certainty="probably")
     searches = [search for search in state.searches if not search.skipped]
     # The state of a run that broke off lacks the searches that had not ended.
     made = state.attempts if error else [attempt for search in searches for attempt in search.attempts]

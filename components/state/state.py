@@ -295,6 +295,8 @@ class RunSettings(_Value):
     :param answer_type: The kind of answer that the question calls for: a few words, yes or no, or one of its options.
     :param instructions: How an operator wants the answers to be: their language, tone and form. Shown only to models
         that write an answer.
+    :param stated_from: The least probability of an answer that is called stated, by what answers (``reader`` or
+        ``model``), as it was chosen for the indexes that are searched. Without it, the usual limits alone decide.
     """
 
     sources: tuple[str, ...]
@@ -308,6 +310,7 @@ class RunSettings(_Value):
     prompts: str = "product"
     answer_type: AnswerType = "short"
     instructions: str = ""
+    stated_from: tuple[tuple[str, float], ...] = ()
     first_query: Literal["question", "model"] = "model"
 
 

@@ -44,6 +44,9 @@ class Rules(Protocol):
     def find_leaving(self, external: Iterable[str]) -> set[str]:
         """Find the external sources whose queries leave this machine."""
 
+    def find_stated_from(self) -> Mapping[str, float]:
+        """Find the least probability of a stated answer, by what answers: ``reader`` or ``model``."""
+
     def narrow(self, wanted: Mapping[str, Any], filters: Any) -> dict[str, Any]:
         """Make the filter for the folders, kinds and dates that a user wrote."""
 
@@ -152,6 +155,7 @@ class StateBuilder:
             wanted["filters"] = self.rules.narrow(own, wanted.get("filters"))
         settings = replace(
             self._narrow(wanted, closed, reason),
+            stated_from=tuple(sorted(self.rules.find_stated_from().items())) if self.rules else (),
             instructions=cut_text(instructions, request_limits.MAX_INSTRUCTIONS_CHARACTERS),
         )
         turns = tuple((turn["role"], turn["content"]) for turn in history)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 from prefrag.components.text.counted import counted
@@ -41,7 +42,7 @@ class Bound:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain values."""
-        return {"wrong": self.wrong, "documents": self.documents, "answers": self.answers, "most": round(self.most, 4)}
+        return {"wrong": self.wrong, "documents": self.documents, "answers": self.answers, "most": self.most}
 
 
 def bound(cases: Sequence[Case], threshold: float = 0.0, strict: bool = False) -> Bound:
@@ -80,14 +81,13 @@ def say_sentence(of: Bound, answerer: str) -> str:
     were = "was wrong" if of.wrong == 1 else "were wrong"
     return (
         f"Of {counted(of.documents, 'document')} with answers given as Stated on this folder with {answerer} "
-        f"{of.wrong} {were} at least once: at most {_round_up(of.most)}% (95%; {counted(of.answers, 'answer')})."
+        f"{of.wrong} {were} at least once: at most {say_percent(of.most)} (95%; {counted(of.answers, 'answer')})."
     )
 
 
-def _round_up(share: float) -> str:
-    # Up, so that no bound is written smaller than it is.
-    tenths = -int(-share * 1000 // 1)
-    return f"{tenths / 10:g}"
+def say_percent(share: float) -> str:
+    """Write the share of a bound in percent, rounded up, so that no bound is written smaller than it is."""
+    return f"{ceil(round(share * 1000, 6)) / 10:g}%"
 
 
 def measure(cases: Sequence[Case], answerer: str) -> dict[str, Any]:

@@ -1,0 +1,120 @@
+"""`prefrag prove`: how often a stated answer is wrong on a person's own folder, with their own model."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prefrag.cli.console import console, print_json
+from prefrag.cli.env_file import report_unknown_settings
+from prefrag.cli.folder import check_folder
+from prefrag.cli.kept_model import apply_chosen_model
+from prefrag.components.text.counted import counted
+from prefrag.errors import BadInput
+
+# Heavy modules are imported where they are used, so that --help is instant.
+if TYPE_CHECKING:
+    from prefrag.collections.local_collection import LocalCollection
+
+
+def prove_folder(
+    folder: Annotated[Path | None, typer.Argument(metavar="FOLDER", help="The folder, which is indexed first.")] = None,
+    index: Annotated[
+        str | None, typer.Option("--index", metavar="NAME", help="An index that exists already, instead of a folder.")
+    ] = None,
+    pipeline: Annotated[
+        str, typer.Option(metavar="NAME|FILE.yaml", help="The pipeline that answers: a name or a YAML file.")
+    ] = "prefrag",
+    questions: Annotated[int, typer.Option(min=1, help="The maximum number of questions.")] = 200,
+    minutes: Annotated[float, typer.Option(min=0, help="After this time no further question is begun.")] = 10.0,
+    seed: Annotated[int, typer.Option(help="The same seed asks the same questions.")] = 7,
+    output: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The folder of the report; by default one in the data folder.")
+    ] = None,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="From now on, say Stated only from the certainty that was measured.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Measure on your own folder how often an answer given as Stated is wrong, without labels.
+
+    Takes sentences out of a copy of the index, changes their values, denies them, and asks for them. Your files stay
+    as they are, and no question goes to the web. The same command continues where it was stopped.
+    """
+    if (folder is None) == (index is None):
+        raise BadInput("Give a folder, or --index NAME.")
+    report_unknown_settings(pipeline)
+    apply_chosen_model()
+    from prefrag.collections.local_collection import LocalCollection
+    from prefrag.components.document_stores.tantivy.index_location import data_directory
+    from prefrag.evaluation.prove.proof import prove
+    from prefrag.evaluation.prove.report_page import say_beside
+
+    terminal = console(stderr=True)
+    collection = _index(folder) if folder is not None else LocalCollection(index or "")
+    os.environ["PREFRAG_INDEX"] = collection.name
+    place = output or data_directory() / "proofs" / collection.name
+    with terminal.status("reading the sentences") as status:
+        proof = prove(
+            collection,
+            place,
+            pipeline=pipeline,
+            number=questions,
+            minutes=minutes,
+            seed=seed,
+            applies=apply,
+            feedback=_say_feedback(collection.name),
+            on_progress=lambda done, of: status.update(f"{done} of {of} questions asked"),
+        )
+    if as_json:
+        print_json(proof)
+        return
+    lines = [proof["sentence"], *say_beside(proof)]
+    for name, rate in proof["rates"].items():
+        if rate["n"] and (rate["events"] or not name.startswith(("dropped", "stated and wrong"))):
+            lines.append(f"  {name}: {rate['events']} of {rate['n']}")
+    if proof["asked"] < proof["questions"]:
+        lines.append(
+            f"The time was up after {proof['asked']} of {proof['questions']} questions: run it again to go on."
+        )
+    if apply:
+        chosen = proof["threshold"]
+        lines.append(
+            f"Stated is said from {chosen['from']:.3f} on, on this index with {proof['answerer']}."
+            if chosen
+            else "No certainty could be chosen, so nothing was changed: too few documents have stated answers."
+        )
+    lines.append(f"The report is {place / 'proof.html'}.")
+    for line in lines:
+        console().print(line, markup=False, soft_wrap=True, highlight=False)
+
+
+def _index(folder: Path) -> LocalCollection:
+    from prefrag.collections.indexing import index
+    from prefrag.collections.local_collection import LocalCollection
+
+    check_folder(folder)
+    collection = LocalCollection.of_folder(folder)
+    with console(stderr=True).status("indexing the folder"):
+        report = index([folder], collection, prune=True)
+    if report.skipped:
+        files = counted(len(report.skipped), "file")
+        console(stderr=True).print(f"{files} could not be read: prefrag index {folder} says why.", markup=False)
+    with closing(collection.passages()) as passages:
+        if next(iter(passages.all()), None) is None:
+            raise BadInput(f"{folder} holds no file that can be read.")
+    return collection
+
+
+def _say_feedback(index: str) -> str:
+    from prefrag.server.library.feedback import read_feedback
+
+    given = [one.rating for one in read_feedback() if one is not None and one.collection == index]
+    if not given:
+        return ""
+    wrong = given.count("down")
+    return f"Your own verdicts: of {counted(len(given), 'rated answer')} on this index {wrong} were marked wrong."

@@ -1,0 +1,66 @@
+"""What was measured of the answers from an index (`prefrag prove`), and the certainty that was chosen by it."""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from prefrag.components.parts import is_tantivy_store
+from prefrag.settings import models
+
+READER = "the reader"
+_FILE = "prefrag-proof.json"
+
+
+def name_answerer() -> str:
+    """Return the name of the language model that is set up, or that of the reader that answers without one."""
+    model = models["llm"]
+    return model.model or (Path(model.gguf).name if model.gguf else READER)
+
+
+def read_proofs(index: Path) -> dict[str, dict[str, Any]]:
+    """Read the measurements of an index, by what answered; empty if there are none or they are damaged.
+
+    :param index: The folder of the index.
+    """
+    try:
+        proofs = json.loads((index / _FILE).read_text(encoding="utf-8"))
+        return {str(name): dict(proof) for name, proof in proofs.items()}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}
+
+
+def keep_proof(index: Path, answerer: str, proof: dict[str, Any]) -> None:
+    """Store a measurement with its index. It replaces the earlier one of the same model.
+
+    :param index: The folder of the index.
+    :param answerer: What answered.
+    :param proof: The measurement: plain values. ``stated_from`` is the probability from which an answer is stated.
+    :raises OSError: When the folder cannot be written.
+    """
+    written = index / f".{_FILE}.{os.getpid()}"
+    kept = {**read_proofs(index), answerer: proof}
+    written.write_text(json.dumps(kept, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    written.replace(index / _FILE)
+
+
+def find_stated_from(stores: Sequence[Any]) -> dict[str, float]:
+    """Find the least probability of an answer that is called stated, as it was chosen for some indexes.
+
+    :param stores: The stores that a run searches. The strictest choice counts.
+    :returns: By what answers, ``reader`` or ``model``; without a choice nothing, so that the usual limits alone decide.
+    """
+    names = {READER: "reader", **({} if (answerer := name_answerer()) == READER else {answerer: "model"})}
+    found: dict[str, float] = {}
+    for store in filter(is_tantivy_store, stores):
+        try:
+            proofs = read_proofs(store._path())
+        except (OSError, ValueError):
+            # A search of the index will report this.
+            continue
+        for name, part in names.items():
+            chosen = proofs.get(name, {}).get("stated_from")
+            if isinstance(chosen, int | float) and not isinstance(chosen, bool):
+                found[part] = max(found.get(part, 0.0), float(chosen))
+    return found

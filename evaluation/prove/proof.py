@@ -1,0 +1,129 @@
+"""A proof: the measurement of one collection with what answers there, kept with the collection until much changes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import zlib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from prefrag.collections.local_collection import LocalCollection
+from prefrag.components.document_stores.proof import keep_proof, name_answerer, read_proofs
+from prefrag.components.document_stores.tantivy.index_location import resolve_index
+from prefrag.components.reader.extractive_reader import CARD, SHIPPED_READER
+from prefrag.evaluation.prove.asking import OnProgress, Plan, ask_all
+from prefrag.evaluation.prove.figures import measure
+from prefrag.evaluation.prove.report_page import write_page
+from prefrag.evaluation.prove.sentences import Sentences
+
+# From this share of changed files on, a figure is one of before.
+_MOST_CHANGED = 0.1
+
+
+def prove(
+    collection: LocalCollection,
+    output: Path,
+    *,
+    pipeline: str = "prefrag",
+    number: int = 200,
+    minutes: float = 10.0,
+    seed: int = 7,
+    applies: bool = False,
+    feedback: str = "",
+    on_progress: OnProgress | None = None,
+) -> dict[str, Any]:
+    """Measure how often an answer that is given as stated is wrong on a collection, and keep the figure with it.
+
+    The same call continues a measurement that was interrupted or whose time was up.
+
+    :param collection: The collection. Neither its index nor its files are changed.
+    :param output: The folder of ``proof.json``, ``proof.html`` and the answers.
+    :param pipeline: The name of a pipeline, or a YAML file.
+    :param number: The maximum number of questions.
+    :param minutes: After this time no further question is begun.
+    :param seed: The seed of the choice of questions.
+    :param applies: Whether the certainty that was chosen is used from now on.
+    :param feedback: What the person's own verdicts say, a sentence for the report.
+    :param on_progress: Called with the number of answered questions and of all.
+    :returns: What `proof.json` has.
+    :raises FileNotFoundError: When there is no such collection.
+    """
+    index, answerer = resolve_index(collection.name), name_answerer()
+    key = {"version": index_version(index), "answerer": answerer, "reader": reader_version(), "number": number}
+    plan = Plan(index, output / "answers.jsonl", pipeline, number, minutes, seed, key=key)
+    asked = asyncio.run(ask_all(plan, Sentences(collection.passages().all()), on_progress))
+    cases = asked["cases"]
+    who = answerer if answerer.startswith("the ") else f"the model {answerer}"
+    proof = measure(cases, who) | {
+        "collection": collection.name,
+        "answerer": answerer,
+        "pipeline": pipeline,
+        "date": datetime.now(UTC).date().isoformat(),
+        "seed": seed,
+        "asked": len(cases),
+        "questions": asked["questions"],
+        "dropped": asked["dropped"],
+        "seconds": round(sum(case["seconds"] for case in cases), 1),
+        "feedback": feedback,
+    }
+    (output / "proof.json").write_text(json.dumps(proof | {"cases": cases}, ensure_ascii=False, indent=1), "utf-8")
+    (output / "proof.html").write_text(write_page(proof, cases), "utf-8")
+    earlier = read_proofs(index).get(answerer, {}).get("stated_from")
+    chosen = proof["threshold"]["from"] if applies and proof["threshold"] else earlier
+    keep_proof(
+        index,
+        answerer,
+        {
+            **{name: proof[name] for name in ("sentence", "date", "bound", "threshold", "pipeline")},
+            "stated_from": chosen,
+            "reader": reader_version(),
+            "files": file_marks(collection),
+        },
+    )
+    return proof
+
+
+def index_version(index: Path) -> str:
+    """Return what changes with the passages of an index."""
+    return f"{zlib.crc32((index / 'meta.json').read_bytes()):08x}"
+
+
+def reader_version() -> str:
+    """Return what changes with the shipped reader."""
+    return f"{zlib.crc32((SHIPPED_READER / CARD).read_bytes()):08x}"
+
+
+def file_marks(collection: LocalCollection) -> list[str]:
+    """Return a short mark of each file, which changes with its content."""
+    known = collection.metadata()
+    return sorted(
+        f"{zlib.crc32(repr((path, one.get('modified'), one.get('file_size'))).encode()):08x}"
+        for path, one in known.items()
+    )
+
+
+def say_kept(collection: LocalCollection) -> str:
+    """Say what was measured on a collection, with its date, or that it was measured before something changed.
+
+    :param collection: The collection.
+    :returns: A sentence or two; empty if nothing was measured.
+    """
+    try:
+        proofs = read_proofs(resolve_index(collection.name))
+    except (OSError, ValueError):
+        return ""
+    answerer = name_answerer()
+    again = f"again: prefrag prove --index {collection.name}"
+    if answerer not in proofs:
+        others = ", ".join(sorted(proofs))
+        return f"Measured only with {others}, not with {answerer}; {again}" if others else ""
+    proof = proofs[answerer]
+    said = f"{proof.get('sentence', '')} Measured on {proof.get('date', '')}"
+    if proof.get("reader") != reader_version():
+        return f"{said}, before the reader changed; {again}"
+    before, now = set(proof.get("files") or ()), set(file_marks(collection))
+    if len(before ^ now) > _MOST_CHANGED * max(1, len(before)):
+        return f"{said}, before more than a tenth of the files changed; {again}"
+    return f"{said}."

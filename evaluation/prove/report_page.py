@@ -1,0 +1,98 @@
+"""The report of a proof as one HTML page, which loads nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from prefrag.evaluation.prove.figures import Case, say_percent, worst
+
+_STYLE = """
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.4rem; }
+td { padding: .2rem .8rem .2rem 0; }
+article { border-top: 1px solid #8888; padding: .6rem 0; }
+.open { border: 1px solid; border-radius: .3rem; padding: 0 .5rem; }
+@media (prefers-color-scheme: dark) { body { background: #111; color: #eee; } a { color: #9cf; } }
+"""
+
+
+def write_page(proof: dict[str, Any], cases: Sequence[Case]) -> str:
+    """Write the report.
+
+    :param proof: What was measured.
+    :param cases: The records of the questions.
+    :returns: The page.
+    """
+    parts = [f"<h1>{escape(proof['sentence'])}</h1>", "".join(f"<p>{escape(line)}</p>" for line in say_beside(proof))]
+    parts.append(_table("All", proof["rates"]))
+    parts += [_table(f"Kind of file: {kind}", rates) for kind, rates in proof["by_kind"].items()]
+    parts.append("<h2>The worst answers</h2>")
+    shown = worst(cases)
+    parts += [_show(case, world) for case, world in shown] or ["<p>None was wrong.</p>"]
+    body = "\n".join(parts)
+    return (
+        f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Proof of {escape(proof["collection"])}</title>'
+        f"<style>{_STYLE}</style>\n<body>\n{body}\n</body></html>\n"
+    )
+
+
+def say_beside(proof: dict[str, Any]) -> list[str]:
+    """Write the lines that stand beside the sentence.
+
+    :param proof: What was measured.
+    """
+    strict, hard, chosen = proof["bound_if_unseen_were_wrong"], proof["hardest_third"], proof["threshold"]
+    lines = [
+        f"Measured on {proof['date']}: {proof['asked']} of {proof['questions']} questions, at most one of a document, "
+        "made from its own sentences. A document counts as wrong if any answer given as Stated was wrong: with its "
+        "sentence, without it, with another value in it, denied, or in a second turn.",
+        f"If each answer that was dropped because another sentence may have said the same were wrong: {_say(strict)}.",
+        f"In the third of the questions that shares the fewest words with its sentence: {_say(hard)}.",
+    ]
+    if proof["shared_words"] is not None:
+        lines.append(f"On average a question shares {proof['shared_words']:.0%} of its words with its sentence.")
+    if proof["dropped"]:
+        reasons = "; ".join(f"{number:,} because {reason}" for reason, number in sorted(proof["dropped"].items()))
+        lines.append(f"Dropped before anything was asked: {reasons}.")
+    if chosen and chosen["from"]:
+        lines.append(
+            f"If Stated is said only from a certainty of {chosen['from']:.3f}, chosen by one half of the documents, "
+            f"then on the other half: {_say(chosen['measured'])}; {chosen['lost']} answers are no longer stated there. "
+            "prefrag prove with --apply uses it."
+        )
+    if proof.get("feedback"):
+        lines.append(proof["feedback"])
+    return lines
+
+
+def _say(bound: dict[str, Any]) -> str:
+    return f"{bound['wrong']} wrong of {bound['documents']} documents, at most {say_percent(bound['most'])}"
+
+
+def _table(title: str, rates: dict[str, dict[str, int]]) -> str:
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td><td>{rate['events']} of {rate['n']}</td></tr>"
+        for name, rate in rates.items()
+        if rate["n"]
+    )
+    return f"<h2>{escape(title)}</h2><table>{rows}</table>"
+
+
+def _show(case: Case, world: str) -> str:
+    answer = case["worlds"][world]
+    path = Path(case["document"])
+    button = (
+        f'<a class="open" href="{escape(path.as_uri())}">Open {escape(path.name)}</a>' if path.is_absolute() else ""
+    )
+    lines = {
+        "Question": case["question"],
+        "Answer": f"{answer['answer']} ({answer['verdict']}, {world})",
+        "Read in": answer["evidence"],
+        "Its sentence": case["sentence"],
+        "In this world": {"changed": f"with {case['changed']}", "denied": case["denied"]}.get(world, world),
+    }
+    shown = "<br>".join(f"<b>{name}:</b> {escape(text)}" for name, text in lines.items())
+    return f"<article>{shown}<br>{button}</article>"
