@@ -1,0 +1,118 @@
+"""The questions are asked in all worlds through the real pipeline, can be resumed, and a fault makes the figure worse."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefrag.collections.local_collection import LocalCollection
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import resolve_index
+from prefrag.components.reader import extractive_reader
+from prefrag.components.reader.extractive_reader import ExtractiveReader
+from prefrag.evaluation.prove.asking import Plan, ask_all, count_verdicts
+from prefrag.evaluation.prove.figures import Bound, bound
+from prefrag.evaluation.prove.sentences import Sentences
+from prefrag.evaluation.prove.shadow import make_shadow, shadows_folder
+from tests.evaluation.prove.folder import passages
+from tests.indexes import index_of
+
+
+@pytest.fixture
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plan]:
+    monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))
+    index_of(passages(), tmp_path / "index")
+    yield Plan(tmp_path / "index", tmp_path / "answers.jsonl", number=2, minutes=5.0)
+    assert not list(shadows_folder().glob("prove-*"))
+
+
+def ask(plan: Plan, *sentences: Sentences) -> dict[str, Any]:
+    return asyncio.run(ask_all(plan, *sentences or [Sentences(passages())]))
+
+
+def test_each_question_is_asked_in_each_world_and_the_answers_follow(plan: Plan):
+    asked = ask(plan)
+
+    assert len(asked["cases"]) == 2
+    assert all({"as it is", "without", "changed", "second turn"} <= set(case["worlds"]) for case in asked["cases"])
+    assert count_verdicts(asked["cases"], "as it is")["wrong"] == 0
+    assert {case["worlds"]["without"]["verdict"] for case in asked["cases"]} == {"withheld"}
+
+
+def test_a_second_call_asks_only_what_is_missing(plan: Plan, monkeypatch: pytest.MonkeyPatch):
+    asked = ask(plan)["cases"]
+    lines = plan.answers.read_text().splitlines()
+    plan.answers.write_text("\n".join([*lines[:2], lines[2][:20]]))
+    again = ask(plan)["cases"]
+
+    assert [case["worlds"] for case in again] == [case["worlds"] for case in asked]
+    assert [json.loads(line)["id"] for line in plan.answers.read_text().splitlines()[3:]] == [asked[1]["id"]]
+
+
+def test_the_time_is_up_before_a_question_is_begun(plan: Plan):
+    late = Plan(plan.index, plan.answers, number=2, minutes=0.0)
+
+    assert ask(late)["cases"] == []
+
+
+def test_another_index_or_model_begins_anew(plan: Plan):
+    ask(plan)
+    other = Plan(plan.index, plan.answers, number=2, minutes=0.0, key={"answerer": "other"})
+
+    assert ask(other)["cases"] == []
+
+
+@pytest.mark.slow
+class TestAFaultMakesTheFigureWorse:
+    """On the demo, with the shipped reader. A worse share of wrong documents lies above the bound of the sound one."""
+
+    @pytest.fixture(scope="class")
+    def demo(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PREFRAG_DATA_DIR", str(tmp_path_factory.mktemp("data")))
+            patch.setenv("PREFRAG_INDEX", "demo")
+            yield resolve_index("demo")
+
+    @pytest.fixture(scope="class")
+    def sentences(self, demo: Path) -> Sentences:
+        return Sentences(LocalCollection("demo").passages().all())
+
+    @pytest.fixture(scope="class")
+    def sound(self, demo: Path, sentences: Sentences, tmp_path_factory: pytest.TempPathFactory) -> Bound:
+        return self.measure(demo, sentences, tmp_path_factory.mktemp("sound"))
+
+    @staticmethod
+    def measure(index: Path, sentences: Sentences, folder: Path, **replace: Any) -> Bound:
+        plan = Plan(index, folder / "answers.jsonl", minutes=20.0, replace=replace)
+        return bound(ask(plan, sentences)["cases"])
+
+    @staticmethod
+    def is_worse(faulty: Bound, sound: Bound) -> bool:
+        return faulty.documents > 0 and faulty.wrong / faulty.documents > sound.most
+
+    def test_a_threshold_of_half(self, demo: Path, sentences: Sentences, sound: Bound, tmp_path: Path):
+        halved = {"ExtractiveReader.threshold": ExtractiveReader().threshold / 2}
+
+        assert self.is_worse(self.measure(demo, sentences, tmp_path, **halved), sound)
+
+    def test_no_gate_by_form(
+        self, demo: Path, sentences: Sentences, sound: Bound, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setattr(extractive_reader, "find_doubt", lambda *_: "")
+        # What was read with the gate is cached.
+        extractive_reader._read.cache_clear()
+        extractive_reader._read_spans.cache_clear()
+
+        assert self.is_worse(self.measure(demo, sentences, tmp_path), sound)
+
+    def test_passages_of_a_twin_folder(self, demo: Path, sentences: Sentences, sound: Bound, tmp_path: Path):
+        twins = []
+        for passage in TantivyDocumentStore(path=str(demo)).filter_documents():
+            content = (passage.content or "").replace("19", "17").replace("20", "16")
+            twins.append(type(passage)(id=passage.id, content=content, meta=passage.meta))
+        make_shadow(demo, tmp_path / "twin", twins)
+
+        assert self.is_worse(self.measure(tmp_path / "twin", sentences, tmp_path), sound)

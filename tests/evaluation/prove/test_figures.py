@@ -1,0 +1,116 @@
+"""The sentence and what stands beside it: what is counted once, and that no bound says more than is known."""
+
+from typing import Any
+
+import pytest
+
+from prefrag.evaluation.prove.figures import bound, choose_threshold, hardest, measure, say_percent, worst
+from prefrag.evaluation.report.intervals import clopper_pearson
+from tests.for_each import for_each
+
+
+def case(number: int, shared: float = 0.5, probability: float = 0.9, **verdicts: str) -> dict[str, Any]:
+    worlds = {world.replace("_", " "): verdict for world, verdict in verdicts.items()}
+    return {
+        "id": f"{number:03}",
+        "document": f"file-{number}",
+        "kind": "text",
+        "shared": shared,
+        "worlds": {
+            world: {"verdict": verdict, "probability": probability, "answer": "x", "certainty": "stated"}
+            for world, verdict in worlds.items()
+        },
+    }
+
+
+def cases(right: int, wrong: int = 0) -> list[dict[str, Any]]:
+    made = [case(number, as_it_is="right", without="withheld") for number in range(right)]
+    return made + [case(right + number, as_it_is="right", without="wrong") for number in range(wrong)]
+
+
+@for_each("events, n, percent", (3, 16, 41.7), (0, 59, 4.95), (1, 71, 6.5), (0, 1, 95.0), (5, 5, 100.0), (0, 0, 100.0))
+def test_the_bound_is_exact_and_one_sided(events: int, n: int, percent: float):
+    assert 100 * clopper_pearson(events, n) == pytest.approx(percent, abs=0.06)
+
+
+@for_each("events, n", (2, 1), (-1, 3))
+def test_more_events_than_trials_are_refused(events: int, n: int):
+    with pytest.raises(ValueError, match="trials"):
+        clopper_pearson(events, n)
+
+
+def test_the_bound_agrees_with_the_beta_distribution():
+    stats = pytest.importorskip("scipy.stats")
+
+    for events, n in ((0, 7), (2, 30), (11, 40), (1, 400)):
+        assert clopper_pearson(events, n) == pytest.approx(stats.beta.ppf(0.95, events + 1, n - events), abs=1e-9)
+
+
+def test_a_document_counts_once_and_as_wrong_if_any_of_its_answers_is():
+    found = bound([case(1, as_it_is="right", without="wrong", denied="wrong"), case(2, as_it_is="right")])
+
+    assert (found.wrong, found.documents, found.answers) == (1, 2, 4)
+
+
+def test_what_was_withheld_or_dropped_is_no_trial():
+    found = bound([case(1, as_it_is="withheld", without="unseen"), case(2, as_it_is="part", changed="failed")])
+
+    assert (found.wrong, found.documents, found.most) == (0, 0, 1.0)
+
+
+def test_the_strict_bound_counts_what_was_dropped_after_its_answer_as_wrong():
+    assert bound([case(1, as_it_is="right", without="unseen")], strict=True).wrong == 1
+
+
+def test_the_sentence_tells_the_documents_the_wrong_ones_and_the_bound():
+    told = measure(cases(70, 1), "the model qwen-4b")["sentence"]
+
+    assert told == (
+        "Of 71 documents with answers given as Stated on this folder with the model qwen-4b 1 was wrong at least once: "
+        "at most 6.6% (95%; 72 answers)."
+    )
+
+
+def test_without_a_stated_answer_the_sentence_claims_nothing():
+    told = measure([case(1, as_it_is="withheld")], "the reader")["sentence"]
+
+    assert told.startswith("No answer was given as Stated")
+
+
+@for_each("share, text", (0.0651, "6.6%"), (0.065, "6.5%"), (0.0, "0%"), (1.0, "100%"))
+def test_a_bound_is_rounded_up(share: float, text: str):
+    assert say_percent(share) == text
+
+
+def test_the_hardest_third_has_the_fewest_common_words():
+    own = [case(number, shared=share, as_it_is="right") for number, share in enumerate((0.9, 0.1, 0.5, 0.2))]
+
+    assert [one["shared"] for one in hardest(own)] == [0.1, 0.2]
+
+
+def test_a_certainty_is_chosen_by_one_half_and_measured_by_the_other():
+    sure = [case(number, probability=0.95, as_it_is="right") for number in range(50)]
+    unsure = [case(50 + number, probability=0.7, without="wrong") for number in range(20)]
+    chosen = choose_threshold(sure + unsure)
+
+    assert chosen is not None
+    assert 0.7 < chosen["from"] <= 0.951
+    assert chosen["measured"] == {"wrong": 0, "documents": 25, "answers": 25, "most": pytest.approx(0.1129, abs=1e-3)}
+    assert chosen["lost"] == 10
+
+
+def test_no_certainty_is_chosen_from_too_few_documents_or_without_probabilities():
+    assert choose_threshold(cases(30)) is None
+    able = cases(60)
+    for one in able:
+        for answer in one["worlds"].values():
+            answer["probability"] = None
+
+    assert choose_threshold(able) is None
+
+
+def test_the_worst_answers_are_the_surest_wrong_ones():
+    own = [case(1, probability=0.8, without="wrong"), case(2, probability=0.99, without="wrong")]
+    own.append(case(3, probability=1.0, without="unseen"))
+
+    assert [one["id"] for one, _ in worst(own)] == ["002", "001", "003"]

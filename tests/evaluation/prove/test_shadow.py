@@ -1,0 +1,59 @@
+"""Shadows of an index: the index stays as it is, and no shadow is left, also after a kill."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.evaluation.prove.shadow import make_shadow, shadow_folder, shadows_folder, sweep_shadows
+from tests.evaluation.prove.folder import passages
+from tests.indexes import index_of
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))
+
+
+def test_a_change_in_a_shadow_leaves_the_index_as_it_is(tmp_path: Path):
+    store = index_of(passages(First="The hall.", Second="The mill."), tmp_path / "index")
+    [changed] = passages(First="The tower.")
+    with shadow_folder() as folder:
+        make_shadow(tmp_path / "index", folder / "without", [changed], ["Second"])
+        shadow = TantivyDocumentStore(path=str(folder / "without"))
+
+        assert [one.content for one in shadow.filter_documents()] == ["The tower."]
+    assert sorted(one.content or "" for one in store.filter_documents()) == ["The hall.", "The mill."]
+
+
+def test_shadows_are_deleted_at_the_end_also_after_an_error():
+    with pytest.raises(FileNotFoundError), shadow_folder() as folder:
+        make_shadow(folder / "missing", folder / "without")
+
+    assert not list(shadows_folder().glob("prove-*"))
+
+
+def test_shadows_that_are_in_use_are_not_swept():
+    with shadow_folder() as folder:
+        sweep_shadows()
+
+        assert folder.exists()
+
+
+@pytest.mark.slow
+def test_the_shadows_of_a_killed_process_are_swept_at_the_next_start():
+    code = (
+        "from prefrag.evaluation.prove.shadow import shadow_folder\n"
+        "with shadow_folder() as folder:\n    (folder / 'without').mkdir()\n    print(folder, flush=True)\n    input()\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        left = Path(process.stdout.readline().decode().strip())
+        process.send_signal(signal.SIGKILL)
+    assert (left / "without").is_dir()
+
+    with shadow_folder():
+        assert not left.exists()
