@@ -24,6 +24,7 @@ from prefrag.cli.env_file import find_unknown_settings
 from prefrag.cli.errors import find_exit_code
 from prefrag.cli.kept_model import choice_file, read_choice
 from prefrag.cli.local_servers import find_local_servers, list_models
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.index_name import name_index
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
@@ -45,6 +46,7 @@ from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.web_switch import web_setting
 from prefrag.components.text.counted import counted
 from prefrag.errors import Missing
+from prefrag.evaluation.prove.proof import say_kept
 from prefrag.pipelines.wiring import find_empty_stores
 from prefrag.settings import models, settings
 from prefrag.tracing import sent_to_tracing
@@ -104,6 +106,7 @@ async def examine(name: str, port: int, online: bool) -> list[Finding]:
         stores = find_stores(pipeline)
         embedded = {(one.path, one.index): one for one in stores if is_tantivy_store(one)}
         findings += await asyncio.gather(*(asyncio.to_thread(_check_index, store) for store in embedded.values()))
+        findings += await asyncio.to_thread(_check_proofs, list(embedded.values()))
         findings.append(await asyncio.to_thread(_warm_up, name, pipeline))
         empty = await asyncio.to_thread(find_empty_stores, pipeline)
         findings += [Finding("pipeline", "problem", text, exit_code=Missing.exit_code) for text in empty]
@@ -179,6 +182,12 @@ def _check_index(store: Any) -> Finding:
     if not count:
         return Finding("index", "note", text, f"Fill it with: {way}")
     return Finding("index", "ok", text)
+
+
+def _check_proofs(stores: Sequence[Any]) -> list[Finding]:
+    """Say how often stated answers were wrong when that was measured."""
+    said = [say_kept(LocalCollection(name_index(store))) for store in stores if store.path is None]
+    return [Finding("proof", "note" if "; again: " in text else "ok", text) for text in said if text]
 
 
 def _warm_up(name: str, pipeline: Any) -> Finding:

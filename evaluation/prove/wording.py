@@ -13,7 +13,7 @@ shops stores|removed deleted|remove delete|allowed permitted|needed required|nee
 minimum smallest|yearly annual|located situated|repaired fixed|repair fix|repairs fixes|large big|larger bigger
 author writer|authors writers|wrote penned|leads heads|led headed|created made|answer reply|answers replies|film movie
 chairman head|chosen selected|selects chooses|used employed|shown displayed|shows displays|employs hires|rapid fast
-holds contains|staff employees|workers employees|doctor physician|lorry truck|gift present|photograph photo
+staff employees|workers employees|doctor physician|lorry truck|gift present|photograph photo
 received got|receives gets|designed drawn|entire whole|rebuilt reconstructed|renamed rechristened|closed shut
 assembled gathered|fee charge|wage pay|lessons classes|garden grounds|keeper guardian|visitors guests|meal dinner
 ship vessel|ships vessels|usually normally

@@ -14,7 +14,7 @@ from prefrag.settings import settings
 # The paths that are served. If a later version of Hayhooks adds routes, they get 404 until they are added here.
 _SERVED_PATHS = re.compile(
     r"/(|page/[\w-]+\.\w+|pipelines|ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
-    r"|collections|collections/[\w.-]+(/documents(/[\w-]+(/original|/pages/\d+)?)?|/passages/.+|/questions|/web)?"
+    r"|collections|collections/[\w.-]+(/documents(/[\w-]+(/original|/pages/\d+)?)?|/passages/.+|/questions|/proof|/web)?"
     r"|access|feedback|mcp|metrics|openapi\.json)"
 )
 # Headers of proxies and tunnels: X-Forwarded-For, Forwarded, Via, X-Real-IP, True-Client-IP, CF-Connecting-IP, CF-Ray.

@@ -27,6 +27,7 @@ from prefrag.components.document_stores.web_consent import all_consent
 from prefrag.components.parts import find_stores, is_elasticsearch_store
 from prefrag.components.state.web_switch import WEB_SWITCH, web_setting
 from prefrag.errors import BadInput, Missing, error_kind
+from prefrag.evaluation.prove.proof import say_kept
 from prefrag.indexing.discovery import is_corpus
 from prefrag.indexing.report import IndexReport
 from prefrag.server.access.keys import AT_TERMINAL, current_access
@@ -199,6 +200,13 @@ def make_routes(
             if not isinstance(collection := find(name), LocalCollection):
                 return {"questions": [], "pending": False}
             return await read(request, partial(suggested.find, collection))
+
+    @router.get("/collections/{name}/proof", summary="How often stated answers were wrong when it was last measured")
+    async def read_proof(name: str, request: Request) -> dict[str, str]:
+        with _convert_errors():
+            collection = find(name)
+            is_local = isinstance(collection, LocalCollection)
+            return {"sentence": await read(request, partial(say_kept, collection)) if is_local else ""}
 
     @router.get("/collections/{name}/documents/{document}", summary="The text that was read from a document")
     async def read_document(name: str, document: str, request: Request) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import { narrowAsIn, narrowing } from "./narrow.js";
 import { chooseAsIn, chosenCollection, chosenModel, chosenPipeline, closeWeb, onlyOwn, runOptions, showOptions, withoutClosed } from "./options.js";
 import { TurnView } from "./run.js";
 import { writeStored } from "./storage.js";
-import { showSuggestions } from "./suggestions.js";
+import { showProof, showSuggestions } from "./suggestions.js";
 import { useToken } from "./token.js";
 
 const question = byId("question");
@@ -309,6 +309,7 @@ document.addEventListener("ask-about", ({ detail }) => {
 function suggest() {
   const isDemo = !byId("examples").hidden;
   showSuggestions(isDemo || byId("welcome").hidden ? "" : chosenCollection(), (text) => ask(text, true));
+  showProof(byId("welcome").hidden ? "" : chosenCollection());
 }
 
 document.addEventListener("options", () => {

@@ -9,6 +9,22 @@ let timer = 0;
 let shown = "";
 
 /**
+ * Show how often stated answers were wrong, if that was measured on a collection.
+ * @param {string} collection The collection; empty for none.
+ */
+export async function showProof(collection) {
+  const line = byId("proof");
+  let sentence = "";
+  try {
+    if (collection) ({ sentence } = await call(`collections/${encodeURIComponent(collection)}/proof`));
+  } catch {
+    // No error is shown, because nobody asked for it.
+  }
+  line.hidden = !sentence;
+  line.replaceChildren(strange("span", sentence));
+}
+
+/**
  * Show the questions of a collection, as soon as the service has found some.
  * @param {string} collection The collection; empty for none.
  * @param {(question: string) => void} ask Asks a question.

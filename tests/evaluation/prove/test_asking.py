@@ -86,7 +86,7 @@ class TestAFaultMakesTheFigureWorse:
 
     @staticmethod
     def measure(index: Path, sentences: Sentences, folder: Path, **replace: Any) -> Bound:
-        plan = Plan(index, folder / "answers.jsonl", minutes=20.0, replace=replace)
+        plan = Plan(index, folder / "answers.jsonl", number=14, minutes=20.0, replace=replace)
         return bound(ask(plan, sentences)["cases"])
 
     @staticmethod

@@ -26,8 +26,10 @@ from prefrag.collections.changes.uploads import add_uploads
 from prefrag.collections.collection import Collection
 from prefrag.collections.local_collection import LocalCollection
 from prefrag.collections.stores import index_lock
+from prefrag.components.document_stores.proof import READER, keep_proof
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
+from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path, resolve_index
+from prefrag.evaluation.prove.proof import file_marks, reader_version
 from prefrag.server.access.keys import ANYONE, AT_TERMINAL, OWNER, Access, add_key
 from prefrag.server.library import collection_routes, opened_document, uploads
 from prefrag.server.library.indexing_process import IndexingFailed, IndexingProcesses
@@ -306,6 +308,16 @@ class TestList:
         with patch("prefrag.server.library.suggested_questions.find_questions", side_effect=AssertionError):
             assert client.get(route).json() == made
         assert client.get("/collections/absent/questions").status_code == 404
+
+    def test_what_was_measured_of_a_collection_is_shown_with_its_date(self, client: Client):
+        client.upload("halls", hall_md="# North Hall\n\nThe North Hall was built in 1966 by the harbour.\n")
+        assert client.get("/collections/halls/proof").json() == {"sentence": ""}
+        marks = file_marks(LocalCollection("halls"))
+        measured = {"sentence": "Of 3.", "date": "2026-11-29", "reader": reader_version(), "files": marks}
+        keep_proof(resolve_index("halls"), READER, measured)
+
+        assert client.get("/collections/halls/proof").json() == {"sentence": "Of 3. Measured on 2026-11-29."}
+        assert client.get("/collections/absent/proof").status_code == 404
 
     def test_is_in_the_description_of_the_service(self, client: Client):
         paths = client.get("/openapi.json").json()["paths"]

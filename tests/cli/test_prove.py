@@ -1,0 +1,79 @@
+"""`prefrag prove`: a folder is measured, the sentence printed and kept, and shown until much changes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from prefrag.collections.local_collection import LocalCollection
+from prefrag.components.document_stores.proof import READER, keep_proof, read_proofs
+from prefrag.components.document_stores.tantivy.index_location import resolve_index
+from prefrag.evaluation.prove.proof import file_marks, reader_version, say_kept
+from tests.cli.running import prefrag
+from tests.evaluation.prove.folder import TEXTS
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))
+    made = tmp_path / "papers"
+    made.mkdir()
+    for title, text in TEXTS.items():
+        (made / f"{title}.txt").write_text(text)
+    return made
+
+
+def test_a_folder_is_measured_and_its_files_stay_as_they_are(folder: Path, tmp_path: Path):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    result = prefrag("prove", folder, "--questions", 2, "--output", tmp_path / "report")
+
+    assert result.exit_code == 0, result.output
+    assert "with answers given as Stated on this folder with the reader" in " ".join(result.stdout.split())
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    report = json.loads((tmp_path / "report" / "proof.json").read_text())
+    assert (report["asked"], len(report["cases"])) == (2, 2)
+    page = (tmp_path / "report" / "proof.html").read_text()
+    assert "<script" not in page
+    assert "http" not in page
+    kept = read_proofs(resolve_index("papers"))[READER]
+    assert kept["sentence"] == report["sentence"]
+    assert say_kept(LocalCollection("papers")) == f"{kept['sentence']} Measured on {kept['date']}."
+
+
+def test_neither_or_both_of_folder_and_index_are_refused(folder: Path):
+    for arguments in ((), (folder, "--index", "papers")):
+        result = prefrag("prove", *arguments)
+
+        assert result.exit_code == 2
+        assert "Give a folder, or --index NAME" in result.stderr
+
+
+class TestWhatWasMeasuredBefore:
+    @pytest.fixture
+    def papers(self, folder: Path) -> LocalCollection:
+        prefrag("index", folder, "--index", "papers", "--no-web")
+        return LocalCollection("papers")
+
+    def keep(self, papers: LocalCollection, **changes: object) -> None:
+        proof = {"sentence": "Of 3.", "date": "2026-11-29", "reader": reader_version(), "files": file_marks(papers)}
+        keep_proof(resolve_index("papers"), READER, {**proof, **changes})
+
+    def test_nothing_measured_says_nothing(self, papers: LocalCollection):
+        assert say_kept(papers) == ""
+
+    def test_another_reader_or_other_files_ask_for_another_measurement(self, papers: LocalCollection):
+        self.keep(papers, reader="other")
+        assert "before the reader changed; again: prefrag prove --index papers" in say_kept(papers)
+        self.keep(papers, files=["00000000", *file_marks(papers)[2:]])
+        assert "before more than a tenth of the files changed" in say_kept(papers)
+
+    def test_another_model_is_named(self, papers: LocalCollection, monkeypatch: pytest.MonkeyPatch):
+        self.keep(papers)
+        monkeypatch.setenv("PREFRAG_LLM_MODEL", "qwen")
+
+        assert say_kept(papers).startswith("Measured only with the reader, not with qwen")
+
+    def test_doctor_shows_it(self, papers: LocalCollection):
+        self.keep(papers)
+
+        assert "Of 3. Measured on 2026-11-29" in prefrag("doctor", "--index", "papers", "--port", 1).stdout
