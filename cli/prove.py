@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -82,15 +82,21 @@ def prove_folder(
             f"The time was up after {proof['asked']} of {proof['questions']} questions: run it again to go on."
         )
     if apply:
-        chosen = proof["threshold"]
-        lines.append(
-            f"Stated is said from {chosen['from']:.3f} on, on this index with {proof['answerer']}."
-            if chosen
-            else "No certainty could be chosen, so nothing was changed: too few documents have stated answers."
-        )
+        lines.append(_say_applied(proof))
     lines.append(f"The report is {place / 'proof.html'}.")
     for line in lines:
         console().print(line, markup=False, soft_wrap=True, highlight=False)
+
+
+def _say_applied(proof: dict[str, Any]) -> str:
+    chosen = proof["threshold"]
+    if chosen is None:
+        return (
+            "No certainty could be chosen, so nothing was changed: there are too few stated answers, or too many wrong."
+        )
+    if not chosen["from"]:
+        return "The usual certainty suffices on this index, so Stated is said as before."
+    return f"From now on Stated is said from a certainty of {chosen['from']:.3f} on this index, by {proof['answerer']}."
 
 
 def _index(folder: Path) -> LocalCollection:

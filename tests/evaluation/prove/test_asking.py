@@ -17,6 +17,7 @@ from prefrag.evaluation.prove.asking import Plan, ask_all, count_verdicts
 from prefrag.evaluation.prove.figures import Bound, bound
 from prefrag.evaluation.prove.sentences import Sentences
 from prefrag.evaluation.prove.shadow import make_shadow, shadows_folder
+from tests.components.generators.fake_model_server import FakeModelServer, completion
 from tests.evaluation.prove.folder import passages
 from tests.indexes import index_of
 
@@ -65,6 +66,18 @@ def test_another_index_or_model_begins_anew(plan: Plan):
     assert ask(other)["cases"] == []
 
 
+def test_a_model_that_always_says_yes_is_bounded_by_nothing(plan: Plan, monkeypatch: pytest.MonkeyPatch):
+    model = FakeModelServer()
+    model.answers = [(200, completion("Thought: I know.\nFinal Answer: Yes"))]
+    monkeypatch.setenv("PREFRAG_LLM_BASE_URL", model.url)
+    monkeypatch.setenv("PREFRAG_LLM_MODEL", "yes")
+    cases = ask(plan)["cases"]
+    model.close()
+
+    assert len(model.requests) >= 10
+    assert (bound(cases).documents, bound(cases).most) == (0, 1.0)
+
+
 @pytest.mark.slow
 class TestAFaultMakesTheFigureWorse:
     """On the demo, with the shipped reader. A worse share of wrong documents lies above the bound of the sound one."""
@@ -86,7 +99,7 @@ class TestAFaultMakesTheFigureWorse:
 
     @staticmethod
     def measure(index: Path, sentences: Sentences, folder: Path, **replace: Any) -> Bound:
-        plan = Plan(index, folder / "answers.jsonl", number=14, minutes=20.0, replace=replace)
+        plan = Plan(index, folder / "answers.jsonl", number=8, minutes=20.0, replace=replace)
         return bound(ask(plan, sentences)["cases"])
 
     @staticmethod

@@ -58,11 +58,11 @@ def test_what_was_withheld_or_dropped_is_no_trial():
     assert (found.wrong, found.documents, found.most) == (0, 0, 1.0)
 
 
-def test_the_strict_bound_counts_what_was_dropped_after_its_answer_as_wrong():
+def test_the_strict_bound_counts_unseen_copies_as_wrong():
     assert bound([case(1, as_it_is="right", without="unseen")], strict=True).wrong == 1
 
 
-def test_the_sentence_tells_the_documents_the_wrong_ones_and_the_bound():
+def test_the_sentence_tells_documents_wrong_ones_and_bound():
     told = measure(cases(70, 1), "the model qwen-4b")["sentence"]
 
     assert told == (
@@ -99,7 +99,7 @@ def test_a_certainty_is_chosen_by_one_half_and_measured_by_the_other():
     assert chosen["lost"] == 10
 
 
-def test_no_certainty_is_chosen_from_too_few_documents_or_without_probabilities():
+def test_no_certainty_is_chosen_from_too_few_documents():
     assert choose_threshold(cases(30)) is None
     able = cases(60)
     for one in able:

@@ -100,7 +100,7 @@ def test_each_document_is_asked_once_and_the_same_seed_asks_the_same():
     assert not dropped
 
 
-def test_a_question_that_another_sentence_may_answer_is_dropped_and_counted():
+def test_a_question_with_a_second_answer_is_dropped_and_counted():
     texts = {"First": "The Merrow Bridge was built in 1931 next to the harbour."}
     texts["Second"] = "Next to the harbour the Merrow Bridge was constructed from 1950."
     questions, dropped = make_questions(Sentences(passages(**texts)), 10, seed=3)
@@ -117,7 +117,7 @@ def test_other_sentences_that_state_the_same_are_found_in_other_words():
     assert [copy.passage.id for copy in question.copies] == ["Second"]
 
 
-def test_a_case_is_dropped_if_a_neighbour_has_the_value_without_the_words():
+def test_a_neighbour_with_the_value_alone_drops_the_case():
     texts = {"First": "The Merrow Bridge was built in 1931 next to the harbour. In 1931 a band played there."}
     questions, dropped = make_questions(Sentences(passages(**texts)), 10, seed=3)
 

@@ -48,7 +48,7 @@ def test_a_passive_sentence_in_every_second_question_becomes_a_plan():
     assert deny(question) == "The Merrow Bridge was to be opened in 1931 next to the harbour."
 
 
-def test_the_sentence_and_those_that_state_the_same_are_taken_out_and_the_rest_stays():
+def test_the_sentence_and_its_copies_are_taken_out():
     texts = {"First": "A band played. The Merrow Bridge was built in 1931 next to the harbour. It rained."}
     texts["Second"] = "1931: they constructed the Merrow Bridge next to the harbour, at last."
     texts["Third"] = "The mill was sold to a brewer."
