@@ -10,26 +10,23 @@ from prefrag.components.document_stores.proof import READER, keep_proof, read_pr
 from prefrag.components.document_stores.tantivy.index_location import resolve_index
 from prefrag.evaluation.prove.proof import file_marks, reader_version, say_kept
 from tests.cli.running import prefrag
-from tests.evaluation.prove.folder import TEXTS
+from tests.evaluation.prove.folder import TEXTS, passages
+from tests.indexes import index_of
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalCollection:
+    """A collection of this name in a data folder of its own."""
     monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))
-    made = tmp_path / "papers"
-    made.mkdir()
-    for title, text in TEXTS.items():
-        (made / f"{title}.txt").write_text(text)
-    return made
+    index_of(passages(), tmp_path / "data" / "indexes" / "papers")
+    return LocalCollection("papers")
 
 
-def test_a_folder_is_measured_and_its_files_stay_as_they_are(folder: Path, tmp_path: Path):
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    result = prefrag("prove", folder, "--questions", 2, "--output", tmp_path / "report")
+def test_an_index_is_measured_and_the_sentence_kept_with_it(papers: LocalCollection, tmp_path: Path):
+    result = prefrag("prove", "--index", "papers", "--questions", 2, "--output", tmp_path / "report")
 
     assert result.exit_code == 0, result.output
     assert "with answers given as Stated on this folder with the reader" in " ".join(result.stdout.split())
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     report = json.loads((tmp_path / "report" / "proof.json").read_text())
     assert (report["asked"], len(report["cases"])) == (2, 2)
     page = (tmp_path / "report" / "proof.html").read_text()
@@ -37,11 +34,26 @@ def test_a_folder_is_measured_and_its_files_stay_as_they_are(folder: Path, tmp_p
     assert "http" not in page
     kept = read_proofs(resolve_index("papers"))[READER]
     assert kept["sentence"] == report["sentence"]
-    assert say_kept(LocalCollection("papers")) == f"{kept['sentence']} Measured on {kept['date']}."
+    assert say_kept(papers) == f"{kept['sentence']} Measured on {kept['date']}."
 
 
-def test_neither_or_both_of_folder_and_index_are_refused(folder: Path):
-    for arguments in ((), (folder, "--index", "papers")):
+@pytest.mark.slow
+def test_a_folder_is_indexed_and_its_files_stay_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))
+    folder = tmp_path / "letters"
+    folder.mkdir()
+    for title, text in TEXTS.items():
+        (folder / f"{title}.txt").write_text(text)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    result = prefrag("prove", folder, "--questions", 1)
+
+    assert result.exit_code == 0, result.output
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert (tmp_path / "data" / "proofs" / "letters" / "proof.html").exists()
+
+
+def test_neither_or_both_of_folder_and_index_are_refused(tmp_path: Path):
+    for arguments in ((), (tmp_path, "--index", "papers")):
         result = prefrag("prove", *arguments)
 
         assert result.exit_code == 2
@@ -49,11 +61,6 @@ def test_neither_or_both_of_folder_and_index_are_refused(folder: Path):
 
 
 class TestWhatWasMeasuredBefore:
-    @pytest.fixture
-    def papers(self, folder: Path) -> LocalCollection:
-        prefrag("index", folder, "--index", "papers", "--no-web")
-        return LocalCollection("papers")
-
     def keep(self, papers: LocalCollection, **changes: object) -> None:
         proof = {"sentence": "Of 3.", "date": "2026-11-29", "reader": reader_version(), "files": file_marks(papers)}
         keep_proof(resolve_index("papers"), READER, {**proof, **changes})

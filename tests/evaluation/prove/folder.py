@@ -18,7 +18,14 @@ def passages(**texts: str) -> list[Document]:
         Document(
             id=title,
             content=text,
-            meta={"title": title, "file_path": f"/folder/{title}.txt", "folder": "/folder", "kind": "text"},
+            meta={
+                "title": title,
+                "file_path": f"/folder/{title}.txt",
+                "folder": "/folder",
+                "kind": "text",
+                "split_id": 0,
+                "file_size": len(text),
+            },
         )
         for title, text in (texts or TEXTS).items()
     ]
