@@ -204,9 +204,9 @@ def make_routes(
     @router.get("/collections/{name}/proof", summary="How often stated answers were wrong when it was last measured")
     async def read_proof(name: str, request: Request) -> dict[str, str]:
         with _convert_errors():
-            collection = find(name)
-            is_local = isinstance(collection, LocalCollection)
-            return {"sentence": await read(request, partial(say_kept, collection)) if is_local else ""}
+            if not isinstance(collection := find(name), LocalCollection):
+                return {"sentence": ""}
+            return {"sentence": await read(request, partial(say_kept, collection))}
 
     @router.get("/collections/{name}/documents/{document}", summary="The text that was read from a document")
     async def read_document(name: str, document: str, request: Request) -> dict[str, Any]:
