@@ -18,7 +18,7 @@ from prefrag.cli.console import console, print_json
 from prefrag.cli.documents import IndexOption
 from prefrag.cli.env_file import report_unknown_settings
 from prefrag.cli.errors import INTERRUPTED
-from prefrag.cli.kept_model import apply_chosen_model, offer_model
+from prefrag.cli.kept_model import ModelOption, apply_chosen_model, offer_model
 from prefrag.cli.web_consent import ask_before_sending, set_web
 from prefrag.components.state.option_texts import OPTION_TEXTS
 from prefrag.errors import BadInput, Missing, PrefragError
@@ -75,6 +75,7 @@ def ask(
     filters: FiltersOption = None,
     deadline: DeadlineOption = None,
     web: WebOption = None,
+    model: ModelOption = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print only the result, as JSON; the steps go to stderr.")
     ] = False,
@@ -86,13 +87,13 @@ def ask(
     options |= {"folders": folder, "kinds": kind, "since": since, "until": until}
     if corpus is not None and index is not None:
         raise BadInput("Give --corpus or --index, not both.")
-    set_up(pipeline, index, deadline, web)
+    set_up(pipeline, index, deadline, web, model)
     if corpus is not None:
         os.environ["PREFRAG_INDEX"] = _index_corpus(corpus)
     if web_corpus is not None:
         os.environ["PREFRAG_WEB_INDEX"] = _index_corpus(web_corpus)
     question = question if question is not None else _choose_demo_question()
-    if not as_json and not quiet:
+    if not as_json and not quiet and model is None:
         offer_model()
     with _without_garbage_collection():
         from prefrag.cli.run_printer import RunPrinter
@@ -139,7 +140,9 @@ def read_options(
     }
 
 
-def set_up(pipeline: str, index: str | None, deadline: float | None, web: bool | None) -> None:
+def set_up(
+    pipeline: str, index: str | None, deadline: float | None, web: bool | None, model: str | None = None
+) -> None:
     """Apply the options that affect the whole process."""
     report_unknown_settings(pipeline)
     if deadline is not None:
@@ -147,7 +150,7 @@ def set_up(pipeline: str, index: str | None, deadline: float | None, web: bool |
     set_web(web)
     if index is not None:
         os.environ["PREFRAG_INDEX"] = index
-    apply_chosen_model()
+    apply_chosen_model(model)
 
 
 def _name_collections(pipeline: Any) -> list[str]:

@@ -13,7 +13,7 @@ from prefrag.cli import ask
 from prefrag.cli.console import console
 from prefrag.cli.documents import IndexOption
 from prefrag.cli.errors import ANSWERED, find_exit_code, print_error
-from prefrag.cli.kept_model import offer_model
+from prefrag.cli.kept_model import ModelOption, offer_model
 from prefrag.cli.web_consent import can_ask_user, confirm_web_query, set_web
 from prefrag.errors import BadInput
 
@@ -38,6 +38,7 @@ def chat(
     filters: ask.FiltersOption = None,
     deadline: ask.DeadlineOption = None,
     web: ask.WebOption = None,
+    model: ModelOption = None,
     quiet: ask.QuietOption = False,
 ) -> None:
     """Answer questions in a conversation. A question may refer to earlier answers. /help lists the commands.
@@ -47,8 +48,8 @@ def chat(
     options = ask.read_options(source, prefer, top_k, max_steps, filters)
     options |= {"folders": folder, "kinds": kind, "since": since, "until": until}
     switch = os.environ.get("PREFRAG_WEB")
-    ask.set_up(pipeline, index, deadline, web)
-    if not quiet:
+    ask.set_up(pipeline, index, deadline, web, model)
+    if not quiet and model is None:
         offer_model()
     conversation = Conversation(ask.load(pipeline), options, switch, quiet)
     if can_ask_user():

@@ -22,7 +22,7 @@ from prefrag import pipelines
 from prefrag.audit_log import AuditLogFailed, audit_log, check_audit_log
 from prefrag.cli.env_file import find_unknown_settings
 from prefrag.cli.errors import find_exit_code
-from prefrag.cli.kept_model import choice_file, read_choice
+from prefrag.cli.kept_model import Choice, read_choice
 from prefrag.cli.local_servers import find_local_servers, list_models
 from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.index_name import name_index
@@ -232,6 +232,7 @@ def _report_absence(pipeline: Any) -> Finding:
     found = "; ".join(f"{one.program} at {one.base_url} ({', '.join(one.models[:_MAX_MODELS])})" for one in servers)
     advice = "Set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to a model server"
     advice += f". On this machine: {found}." if found else "; none was found at the usual ports of this machine."
+    advice += " Or fetch a model: prefrag model get"
     if any(getattr(part, "is_extractive", False) for _, part in pipeline.walk()):
         return Finding("model", "note", "No language model is set: an extractive reader answers instead", advice)
     return Finding(
@@ -253,8 +254,8 @@ async def _check_model(part: str, model: ChatModel) -> list[Finding]:
         server.record.silent_until = 0.0
         await asyncio.to_thread(read_facts, server)
         place = f"{server.model} at {server.address}"
-        if read_choice() == (server.base_url, server.model):
-            place += f", chosen at the first question ({choice_file()}),"
+        if read_choice() == Choice(server.base_url, server.model):
+            place += ", as you chose (change it with `prefrag model use`),"
         findings = [Finding(part, "ok", f"{place} replies in {seconds:.1f} s; {_explain_window(model, server)}")]
         if not is_local(model.model_host):
             advice = "Add your own hosts to PREFRAG_LOCAL_HOSTS, or forbid remote models with PREFRAG_REMOTE_MODEL=off."

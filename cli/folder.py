@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from prefrag.cli.env_file import load_env_file
+from prefrag.cli.kept_model import ModelOption
 from prefrag.cli.serve import choose_what_to_serve, run_server
 from prefrag.cli.web_consent import ask_web_consent, can_ask_user
 from prefrag.errors import BadInput, Missing
@@ -21,6 +22,7 @@ def follow_folder(
         bool | None,
         typer.Option("--web/--no-web", help="Whether questions may go to the web when the folder does not suffice."),
     ] = None,
+    model: ModelOption = None,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
 ) -> None:
     """Ask about a folder: index it, follow its changes, and open a web page. Replace FOLDER by its path."""
@@ -34,7 +36,7 @@ def follow_folder(
     # Without a terminal nobody was asked. Store no answer then, so that the next start at a terminal asks.
     if answer is not None and (web is not None or can_ask_user()):
         collection.keep_consent(answer)
-    choose_what_to_serve(None, None, False, collection.name)
+    choose_what_to_serve(None, None, False, collection.name, model)
     typer.echo(
         f"The index is {collection.name}. In another terminal, use prefrag ask --index {collection.name}. "
         "To stop following the folder, press Ctrl-C here.",

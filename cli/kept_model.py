@@ -1,18 +1,51 @@
-"""Let the user choose a model before the first answer, and store the choice in the data folder."""
+"""Let the user choose a model, and store the choice in the data folder."""
 
 import json
 import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from prefrag.cli.console import console
-from prefrag.cli.local_servers import LocalServer, find_local_servers
+from prefrag.cli.local_servers import find_local_servers
 from prefrag.cli.web_consent import can_ask_user
 from prefrag.components.text.one_line import one_line
+from prefrag.errors import BadInput, Missing
 
-BASE_URL, MODEL = "PREFRAG_LLM_BASE_URL", "PREFRAG_LLM_MODEL"
+BASE_URL, MODEL, GGUF = "PREFRAG_LLM_BASE_URL", "PREFRAG_LLM_MODEL", "PREFRAG_LLM_GGUF"
+NO_MODEL = "none"
 _SHOWN_MODELS = 20
+
+ModelOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME|FILE.gguf", help="The model for this run (`prefrag model` lists them), or none."),
+]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A model on a server of this machine, or a GGUF file; all fields are empty if no model is wanted."""
+
+    base_url: str = ""
+    model: str = ""  # the name of the model on that server
+    gguf: str = ""  # the path of the file
+
+    @property
+    def is_model(self) -> bool:
+        """Whether the user has chosen a model."""
+        return bool(self.gguf or (self.base_url and self.model))
+
+
+@dataclass(frozen=True)
+class LocalModel:
+    """A model that is on this machine."""
+
+    name: str
+    place: str  # the program and the address of a server, or what is known of a file
+    choice: Choice
 
 
 def choice_file() -> Path:
@@ -22,21 +55,36 @@ def choice_file() -> Path:
     return data_directory() / "model.json"
 
 
-def read_choice() -> tuple[str, str] | None:
-    """Read the chosen base URL and model. Both are empty if the user wants no model; None if nobody was asked yet."""
+def read_choice() -> Choice | None:
+    """Read what the user has chosen; None if nobody was asked yet."""
     try:
-        kept = json.loads(choice_file().read_text(encoding="utf-8"))
-        base_url, model = kept.get("base_url", ""), kept.get("model", "")
+        stored = json.loads(choice_file().read_text(encoding="utf-8"))
+        choice = Choice(**{name: stored.get(name, "") for name in ("base_url", "model", "gguf")})
     except (OSError, ValueError, AttributeError):
         return None
-    return (base_url, model) if isinstance(base_url, str) and isinstance(model, str) else None
+    return choice if all(isinstance(value, str) for value in asdict(choice).values()) else None
 
 
-def apply_chosen_model() -> None:
-    """Put the chosen server and model into the environment, unless a model is already configured there."""
-    choice = None if is_model_configured() else read_choice()
-    if choice is not None and all(choice):
-        os.environ[BASE_URL], os.environ[MODEL] = choice
+def apply_chosen_model(name: str | None = None) -> None:
+    """Put the chosen model into the environment, unless a model is configured there.
+
+    :param name: A model for this process alone, which goes before both: a name, the path of a GGUF file, or ``none``.
+    :raises Missing: When there is no model of that name.
+    """
+    if name is not None:
+        choice = find_model(name)
+        # Empty, and not taken away: a variable that is missing may come back from the file .env.
+        os.environ.update(dict.fromkeys((BASE_URL, MODEL, GGUF), ""))
+        _apply(choice)
+    elif not is_model_configured() and (choice := read_choice()) is not None:
+        _apply(choice)
+
+
+def _apply(choice: Choice) -> None:
+    if choice.gguf:
+        os.environ[GGUF] = choice.gguf
+    elif choice.is_model:
+        os.environ[BASE_URL], os.environ[MODEL] = choice.base_url, choice.model
 
 
 def offer_model() -> None:
@@ -44,27 +92,77 @@ def offer_model() -> None:
     apply_chosen_model()
     if is_model_configured() or read_choice() is not None or not can_ask_user():
         return
-    offers = [(server, model) for server in find_local_servers() for model in server.models][:_SHOWN_MODELS]
+    offers = list(_list_served())[:_SHOWN_MODELS]
     if not offers:
         return
     terminal = console(stderr=True)
     terminal.print("No language model is set, but these models run on this machine:", markup=False)
-    for number, (server, model) in enumerate(offers, start=1):
-        terminal.print(f"  {number}  {one_line(model)} ({server.program}, {server.base_url})", markup=False)
+    for number, offer in enumerate(offers, start=1):
+        terminal.print(f"  {number}  {one_line(offer.name)} ({offer.place})", markup=False)
     chosen = str(typer.prompt("Which model should answer from now on? (number, or 0 for none)", default="0", err=True))
     if not chosen.isdecimal() or int(chosen) > len(offers):
         terminal.print("That is not one of the numbers, so no model is used this time.", style="yellow")
         return
-    store_choice(*offers[int(chosen) - 1] if int(chosen) else (None, ""))
-    terminal.print(f"Your choice is in {choice_file()}. Delete this file to be asked again.", markup=False, style="dim")
+    store_choice(offers[int(chosen) - 1].choice if int(chosen) else Choice())
+    terminal.print("Change your choice with: prefrag model use NAME", markup=False, style="dim")
     apply_chosen_model()
 
 
-def store_choice(server: LocalServer | None, model: str) -> None:
-    """Store the user's choice. If ``server`` is None, the user wants no model."""
-    kept = {} if server is None else {"base_url": server.base_url, "model": model}
+def list_models() -> list[LocalModel]:
+    """List the models on this machine: on servers at their usual ports, fetched files, and files of other programs."""
+    from prefrag.cli.local_files import find_local_files
+    from prefrag.components.generators.model_files import list_model_files, name_of_file, show_bytes
+
+    fetched = list_model_files()
+    models = list(_list_served())
+    for file in fetched:
+        licence = f", {one_line(file.licence)}" if file.licence else ""
+        place = f"{show_bytes(file.bytes)}{licence}, from {one_line(file.source)}"
+        models.append(LocalModel(file.name, place, Choice(gguf=str(file.path))))
+    ours = {os.path.realpath(file.path) for file in fetched}
+    for program, path in find_local_files():
+        if os.path.realpath(path) not in ours:
+            place = f"{show_bytes(path.stat().st_size)}, {program}, {one_line(str(path))}"
+            models.append(LocalModel(name_of_file(path.name), place, Choice(gguf=str(path))))
+    return models
+
+
+def find_model(name: str) -> Choice:
+    """Find a model by its name, or a GGUF file by its path.
+
+    :param name: The name, the path, or ``none``.
+    :returns: The choice that stands for it.
+    :raises Missing: When there is no such model on this machine.
+    :raises BadInput: When several models have the name, or the file is no GGUF file.
+    """
+    from prefrag.components.generators.model_files import is_gguf
+
+    if name == NO_MODEL:
+        return Choice()
+    path = Path(name).expanduser()
+    if path.is_file():
+        if not is_gguf(path):
+            raise BadInput(f"{name} is not a GGUF file, the form in which llama.cpp runs models.")
+        return Choice(gguf=str(path.absolute()))
+    matching = [model for model in list_models() if model.name == name]
+    if len(matching) > 1:
+        places = "; ".join(model.place for model in matching)
+        raise BadInput(
+            f"Several models are called {name} ({places}): give the path of the file, or set {BASE_URL} and {MODEL}."
+        )
+    if not matching:
+        raise Missing(
+            f"There is no model {name} on this machine: `prefrag model` lists those that are, and `prefrag model get` "
+            "fetches one."
+        )
+    return matching[0].choice
+
+
+def store_choice(choice: Choice) -> None:
+    """Store the user's choice."""
+    stored = {name: value for name, value in asdict(choice).items() if value}
     choice_file().parent.mkdir(parents=True, exist_ok=True)
-    choice_file().write_text(json.dumps(kept, ensure_ascii=False) + "\n", encoding="utf-8")
+    choice_file().write_text(json.dumps(stored, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def is_model_configured() -> bool:
@@ -72,3 +170,10 @@ def is_model_configured() -> bool:
     from prefrag.settings import models
 
     return any((models["llm"].base_url, models["llm"].model, models["llm"].gguf))
+
+
+def _list_served() -> Iterator[LocalModel]:
+    for server in find_local_servers():
+        for model in server.models:
+            choice = Choice(base_url=server.base_url, model=model)
+            yield LocalModel(model, f"{server.program}, {server.base_url}", choice)

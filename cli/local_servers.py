@@ -20,7 +20,7 @@ class LocalServer:
     models: tuple[str, ...]
 
 
-PORTS = {11434: "Ollama", 8080: "llama.cpp", 8000: "vLLM", 1234: "LM Studio"}
+PORTS = {11434: "Ollama", 8080: "llama.cpp", 8000: "vLLM", 1234: "LM Studio", 1337: "Jan"}
 # The value of `owned_by` in each program's list of models, by which the program is recognised.
 _OWNERS = {"library": "Ollama", "llamacpp": "llama.cpp", "vllm": "vLLM", "organization_owner": "LM Studio"}
 # Entries with this `owned_by` are no models but pipelines, which Hayhooks (and so `prefrag serve`) lists as models.

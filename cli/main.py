@@ -23,6 +23,7 @@ from prefrag.cli.feedback import export_feedback, list_feedback
 from prefrag.cli.folder import follow_folder
 from prefrag.cli.keys import add, list_keys, revoke
 from prefrag.cli.mcp import serve_tools
+from prefrag.cli.model import get, list_all, remove, use
 from prefrag.cli.prove import prove_folder
 from prefrag.cli.serve import serve
 from prefrag.evaluation.commands import evaluate, report
@@ -61,7 +62,7 @@ def _make_group(name: str, description: str, commands: dict[str, Callable[..., N
         cls=_CommandOrFolder if name == "prefrag" else TyperGroup,
         help=description,
         epilog=EXIT_CODES,
-        no_args_is_help=True,
+        no_args_is_help=name != "model",
         add_completion=name == "prefrag",
         pretty_exceptions_enable=False,
     )
@@ -81,6 +82,11 @@ feedback = _make_group(
     {"list": list_feedback, "export": export_feedback},
 )
 indexes = _make_group("indexes", "List the indexes, and drop one.", {"list": list_indexes, "drop": drop_index})
+model = _make_group(
+    "model",
+    "List the models on this machine, fetch one, and choose which answers. Without a command: list.",
+    {"list": list_all, "get": get, "use": use, "remove": remove},
+)
 keys = _make_group(
     "keys", "Make, list and revoke the keys of the service.", {"add": add, "list": list_keys, "revoke": revoke}
 )
@@ -129,10 +135,18 @@ def _take_options(
     """Answers multi-hop questions from your own documents first, and from the web when a judge says so."""
 
 
+@model.callback(invoke_without_command=True)
+def _list_models(context: typer.Context) -> None:
+    """List the models on this machine, fetch one, and choose which answers. Without a command: list."""
+    if context.invoked_subcommand is None:
+        report_errors()(list_all)()
+
+
 app.add_typer(documents)
 app.add_typer(feedback)
 app.add_typer(indexes)
 app.add_typer(keys)
+app.add_typer(model)
 app.add_typer(train)
 
 

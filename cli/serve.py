@@ -9,7 +9,7 @@ import typer
 
 from prefrag.cli.env_file import find_unknown_settings, load_env_file
 from prefrag.cli.errors import ANSWERED
-from prefrag.cli.kept_model import apply_chosen_model
+from prefrag.cli.kept_model import ModelOption, apply_chosen_model
 from prefrag.errors import BadInput, PrefragError
 
 PipelineOption = Annotated[
@@ -31,6 +31,7 @@ def serve(
     pipeline: PipelineOption = None,
     pipelines_dir: PipelinesDirOption = None,
     demo: DemoOption = False,
+    model: ModelOption = None,
     collections: Annotated[
         str | None,
         typer.Option(
@@ -58,7 +59,7 @@ def serve(
         os.environ["PREFRAG_RUN_SECONDS"] = str(deadline)
     if collections is not None:
         os.environ["PREFRAG_COLLECTIONS"] = collections
-    choose_what_to_serve(pipeline, pipelines_dir, demo)
+    choose_what_to_serve(pipeline, pipelines_dir, demo, model=model)
     run_server(host, port, workers)
 
 
@@ -110,14 +111,18 @@ def run_server(host: str, port: int, workers: int = 1, folder: Path | None = Non
 
 
 def choose_what_to_serve(
-    pipeline: list[str] | None, pipelines_dir: Path | None, demo: bool, index: str | None = None
+    pipeline: list[str] | None,
+    pipelines_dir: Path | None,
+    demo: bool,
+    index: str | None = None,
+    model: str | None = None,
 ) -> dict[str, Path]:
     """Choose the pipelines and the index to serve. The options of a command override the environment."""
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, INDEX_VARIABLE
     from prefrag.server.chat.served_pipelines import check_index, choose_pipelines, skips_broken
 
     load_env_file()
-    apply_chosen_model()
+    apply_chosen_model(model)
     if pipelines_dir is not None:
         os.environ["PREFRAG_PIPELINES_DIR"] = str(pipelines_dir.resolve())
     if pipeline:

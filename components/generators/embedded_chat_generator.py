@@ -20,6 +20,7 @@ from haystack.dataclasses import ChatMessage
 from prefrag.components.block import Block, check_above_zero, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.generators.context_window import PromptTooLong
+from prefrag.components.generators.model_files import check_memory
 from prefrag.components.generators.model_host import THIS_MACHINE
 from prefrag.components.generators.token_probabilities import read_logprobs
 
@@ -87,6 +88,7 @@ class EmbeddedChatGenerator(Block):
         :raises ImportError: When llama.cpp is not installed.
         :raises FileNotFoundError: When the model or the adapter does not exist.
         :raises RuntimeError: When llama.cpp cannot run the model or the adapter.
+        :raises NotEnoughMemory: When the model does not fit into the memory that is free.
         :raises TimeoutError: When loading takes longer than ``timeout``.
         """
         self._wait(self._model.submit(None))
@@ -265,6 +267,7 @@ def _load(path: str, adapter: str | None, context_window: int) -> Any:
         raise ImportError(
             f'A GGUF file needs llama.cpp: run `pip install "prefrag[llama]"`, {_INSTEAD}.', name="xllamacpp"
         ) from error
+    check_memory(Path(path))
     params = xllamacpp.CommonParams()
     params.model.path = path
     if adapter is not None:

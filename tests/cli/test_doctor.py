@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from prefrag.cli import checks, local_servers
-from prefrag.cli.kept_model import store_choice
+from prefrag.cli.kept_model import Choice, store_choice
 from prefrag.cli.local_servers import LocalServer
 from prefrag.components.document_stores.tantivy.index_location import data_directory
 from tests.cli.running import prefrag
@@ -204,13 +204,13 @@ class TestModel:
     def test_one_that_was_chosen_at_a_first_question_is_used_and_says_so(
         self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
     ):
-        store_choice(LocalServer("Ollama", model.url, ("served",)), "served")
+        store_choice(Choice(model.url, "served"))
         monkeypatch.delenv("PREFRAG_LLM_BASE_URL")
         monkeypatch.delenv("PREFRAG_LLM_MODEL")
 
         _, found = examined()
 
-        assert "chosen at the first question" in found["model"][0]["text"]
+        assert "as you chose" in found["model"][0]["text"]
 
 
 class TestWeb:

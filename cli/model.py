@@ -1,0 +1,248 @@
+"""`prefrag model`: which models are on this machine, which of them answers, and how to fetch one."""
+
+from __future__ import annotations
+
+import importlib.util
+import shlex
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prefrag.cli.console import console
+from prefrag.cli.kept_model import (
+    Choice,
+    apply_chosen_model,
+    find_model,
+    is_model_configured,
+    list_models,
+    read_choice,
+    store_choice,
+)
+from prefrag.cli.web_consent import can_ask_user
+from prefrag.components.text.one_line import one_line
+from prefrag.errors import BadInput, Missing
+
+# Heavy modules are imported where they are used, so that --help is instant.
+if TYPE_CHECKING:
+    from prefrag.components.generators.model_download import Source, Stated
+    from prefrag.components.generators.model_files import ModelFile
+
+# By how much a file may be larger than the list of offered models says, before the user is asked again.
+_TOLERANCE = 1.05
+_FACT_SECONDS = 2.0
+
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Download without asking, for scripts.")]
+
+
+def list_all() -> None:
+    """List the models on this machine, and what each was found able to do: on servers, fetched, of other programs."""
+    models, chosen = list_models(), read_choice()
+    for model in models:
+        sign = "*" if model.choice == chosen else " "
+        typer.echo(f"{sign} {one_line(model.name)}  ({model.place}): {_ability(model.choice)}")
+    if not models:
+        typer.echo("No model is on this machine, at the usual ports and in the usual folders of other programs.")
+    if any(model.choice == chosen for model in models):
+        typer.echo("* answers from now on.")
+    elif chosen is None or not chosen.is_model:
+        typer.echo("No model is chosen, so you get sentences from your documents.")
+    else:
+        typer.echo(f"The chosen model ({one_line(chosen.gguf or chosen.base_url)}) is not there now.")
+    _print_override()
+    typer.echo("Choose one with: prefrag model use NAME. Fetch one with: prefrag model get")
+
+
+def get(
+    what: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A name, hf:REPOSITORY/FILE.gguf, an address or a path.")
+    ] = None,
+    yes: YesOption = False,
+) -> None:
+    """Fetch a model as one file, after you agree. Without NAME, list a few open models that fit this machine.
+
+    What has arrived is compared with the hash that the hub states. A download that breaks off goes on with the same
+    command. HF_ENDPOINT, HF_TOKEN and HTTPS_PROXY are obeyed.
+    """
+    from prefrag.components.generators import model_files
+    from prefrag.components.generators.model_download import ask_source, download, read_source
+
+    if what is None:
+        what = _choose_offer()
+        if what is None:
+            return
+    if Path(what).expanduser().is_file():
+        model = model_files.add_local_file(Path(what))
+        typer.echo(f"{model.name} stays where it is: {model.path}.")
+        _use_first(model)
+        return
+    source = read_source(what)
+    there = model_files.find_model_file(source.name)
+    if there is not None and there.source == str(source):
+        typer.echo(f"{source.name} is there already.")
+        _use_first(there)
+        return
+    model_files.refuse_taken_name(source.name, str(source))
+    size = "" if source.expected_bytes is None else f", about {model_files.show_bytes(source.expected_bytes)}"
+    licence = f", licence {source.licence}" if source.licence else ""
+    if not _agrees(f"Download {source}{size}{licence} from {source.host}", yes):
+        return
+    stated = ask_source(source)
+    if _is_news(source, stated):
+        typer.echo(f"{source.name} has {_describe(stated)}.")
+        if not _agrees("Download it", yes):
+            return
+    model = download(source, stated)
+    compared = "its SHA-256 is the one that the hub states" if model.is_hash_stated else "no hash is stated for it"
+    typer.echo(f"{model.name} is fetched: {_describe(stated)}; {compared}.")
+    _use_first(model)
+
+
+def use(
+    name: Annotated[str, typer.Argument(help="A name that `prefrag model` lists, a GGUF file, or `none`.")],
+) -> None:
+    """Let a model answer from now on, in `ask`, `chat`, `serve` and `prefrag FOLDER`; `none` for no model."""
+    choice = find_model(name)
+    if choice.gguf:
+        _check_file(name, Path(choice.gguf))
+    store_choice(choice)
+    if not choice.is_model:
+        typer.echo("No model answers from now on: you get sentences from your documents.")
+    elif choice.gguf:
+        typer.echo(f"{name} answers from now on. It runs in prefrag itself, so what it reads stays on this machine.")
+    else:
+        typer.echo(f"{name} answers from now on. What it reads goes to the server at {choice.base_url}.")
+    _print_override()
+    if choice.is_model:
+        _try(name)
+
+
+def remove(name: Annotated[str, typer.Argument(help="The name of a fetched model.")]) -> None:
+    """Delete a fetched model. A file that was not fetched, but named by its path, stays where it is."""
+    from prefrag.components.generators import model_files
+
+    model = model_files.remove_model_file(name)
+    if model is None:
+        typer.echo(f"What had arrived of {name} is deleted.")
+        return
+    own = model_files.is_own(model)
+    typer.echo(f"{name} is deleted, {model_files.show_bytes(model.bytes)}." if own else f"{model.path} stays.")
+    if read_choice() == Choice(gguf=str(model.path)):
+        store_choice(Choice())
+        typer.echo("It was the chosen one, so no model answers from now on.")
+
+
+def _choose_offer() -> str | None:
+    from prefrag.components.generators import model_files
+
+    free = model_files.free_memory()
+    offers = model_files.read_offers()
+    typer.echo("Open models, each in one file. What one can do on this machine is tried when it is used:")
+    for number, offer in enumerate(offers, start=1):
+        needed = model_files.needed_memory(offer.bytes)
+        fits = "" if free is None or needed <= free else f" - too large: {model_files.show_bytes(free)} are free"
+        typer.echo(
+            f"  {number}  {offer.name}: {offer.good_for}\n"
+            f"     hf:{offer.repository}/{offer.file}, about {model_files.show_bytes(offer.bytes)}, licence "
+            f"{offer.licence}, needs about {model_files.show_bytes(needed)} of memory{fits}"
+        )
+    if not can_ask_user():
+        typer.echo("Fetch one with: prefrag model get NAME --yes")
+        return None
+    chosen = str(typer.prompt("Which one? (number, or 0 for none)", default="0", err=True))
+    if not chosen.isdecimal() or not 0 < int(chosen) <= len(offers):
+        typer.echo("Nothing was downloaded.")
+        return None
+    return offers[int(chosen) - 1].name
+
+
+def _agrees(question: str, yes: bool) -> bool:
+    if yes:
+        return True
+    if not can_ask_user():
+        raise BadInput("Where nobody can be asked, a download needs --yes. Nothing was downloaded.")
+    if typer.confirm(question, default=False, err=True):
+        return True
+    typer.echo("Nothing was downloaded.")
+    return False
+
+
+def _is_news(source: Source, stated: Stated) -> bool:
+    """Return whether the hub states a larger file, or another licence, than the user has agreed to."""
+    is_larger = (
+        source.expected_bytes is None or stated.bytes is None or stated.bytes > source.expected_bytes * _TOLERANCE
+    )
+    return is_larger or bool(stated.licence and stated.licence != source.licence)
+
+
+def _describe(stated: Stated) -> str:
+    from prefrag.components.generators.model_files import show_bytes
+
+    size = "a size that is not stated" if stated.bytes is None else show_bytes(stated.bytes)
+    return f"{size}, {f'licence {stated.licence}' if stated.licence else 'no licence is stated'}"
+
+
+def _use_first(model: ModelFile) -> None:
+    """Use a model that was just fetched if the user has none yet; else say how to use it."""
+    choice = read_choice()
+    if is_model_configured() or (choice is not None and choice.is_model):
+        typer.echo(f"Use it with: prefrag model use {model.name}")
+    else:
+        use(model.name)
+
+
+def _check_file(name: str, file: Path) -> None:
+    """Check that llama.cpp is installed, and that the model fits into the memory."""
+    from prefrag.components.generators.model_files import check_memory
+
+    if importlib.util.find_spec("xllamacpp") is None:
+        raise Missing(f"A GGUF file needs llama.cpp. Type: {install_command()} - then: prefrag model use {name}")
+    check_memory(file)
+
+
+def install_command() -> str:
+    """Return the command that installs llama.cpp beside this program; it is only shown."""
+    python = shlex.quote(sys.executable)
+    pip = f"{python} -m pip install" if importlib.util.find_spec("pip") else f"uv pip install --python {python}"
+    return f'{pip} "prefrag[llama]"'
+
+
+def _print_override() -> None:
+    if is_model_configured():
+        typer.echo("The environment names a model (PREFRAG_LLM_...), and that goes before what you choose here.")
+
+
+def _ability(choice: Choice) -> str:
+    """Say what a model was found able to do, when it was tried."""
+    from prefrag.components.generators.context_window import read_facts
+    from prefrag.components.generators.model_record import find_record_of_file
+    from prefrag.components.generators.model_server import ModelServer
+
+    if choice.gguf:
+        record = find_record_of_file(choice.gguf)
+    else:
+        server = ModelServer(choice.base_url, choice.model, "", "PREFRAG_LLM_", _FACT_SECONDS, 0)
+        read_facts(server)
+        record = server.record
+    return record.reason or "not tried yet"
+
+
+def _try(name: str) -> None:
+    """Try a model that was never tried, with four short tasks over invented passages."""
+    import asyncio
+
+    from prefrag.components.generators.ability_probe import AbilityProbe
+    from prefrag.components.generators.chat_model import ChatModel
+
+    apply_chosen_model(name)
+    model = ChatModel()
+    if not model.is_format_guessed:
+        typer.echo(f"It was tried before: {model.format_reason}.")
+        return
+    with suppress(KeyboardInterrupt), console(stderr=True).status("Trying what it can do (Ctrl-C skips this) ..."):
+        try:
+            typer.echo(f"What it can do: {asyncio.run(AbilityProbe(model).try_async())}.")
+        except Exception as error:
+            typer.echo(f"It could not be tried: {one_line(str(error))}")

@@ -1,0 +1,327 @@
+"""Fetch a GGUF file from the Hugging Face hub or from an address: resumed, measured and compared with its hash."""
+
+import hashlib
+import logging
+import os
+import re
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from prefrag.components.generators.model_files import (
+    ModelFile,
+    is_gguf,
+    keep_model_file,
+    make_model_folder,
+    name_of_file,
+    read_offers,
+    refuse_taken_name,
+    show_bytes,
+)
+from prefrag.components.generators.model_host import is_local
+from prefrag.components.text.addresses import without_parameters, without_userinfo
+from prefrag.components.text.one_line import one_line
+from prefrag.errors import NO_ROOM, BadInput, Missing, PrefragError
+from prefrag.file_lock import hold_lock
+
+_HUB = "https://huggingface.co"
+_HUB_HOSTS = ("huggingface.co", "hf.co")
+_SECONDS = 20.0
+_LOCK_SECONDS = 1.0
+# Room that stays free on the disk, for the rest of the system.
+_SPARE_BYTES = 500_000_000
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_PART_OF_NAME = r"\w[\w.-]*"
+_REPOSITORY_FILE = re.compile(
+    rf"({_PART_OF_NAME}/{_PART_OF_NAME})/((?:{_PART_OF_NAME}/)*{_PART_OF_NAME}\.gguf)", re.ASCII
+)
+_PAGE_OF_FILE = re.compile(
+    rf"/({_PART_OF_NAME}/{_PART_OF_NAME})/(?:resolve|blob)/({_PART_OF_NAME})/((?:{_PART_OF_NAME}/)*{_PART_OF_NAME}\.gguf)",
+    re.ASCII,
+)
+_SHARD = re.compile(r"-\d{5}-of-\d{5}\.gguf")
+_LISTED = 12
+_OR_OWN = ", or name the host in PREFRAG_LOCAL_HOSTS if it is yours"
+
+
+class DownloadFailed(PrefragError):
+    """The error when a model could not be fetched. The message says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a model is fetched from: a file in a repository of the hub, or an address."""
+
+    name: str  # of the model
+    repository: str = ""
+    file: str = ""
+    revision: str = "main"
+    url: str = ""
+    expected_bytes: int | None = None  # about, as the list of offered models states it
+    licence: str = ""  # as the list of offered models states it
+
+    def __str__(self) -> str:
+        if self.repository:
+            return f"hf:{self.repository}/{self.file}"
+        return without_parameters(without_userinfo(self.url))
+
+    @property
+    def host(self) -> str:
+        """The host that is asked."""
+        return urlsplit(self.url or hub_address()).hostname or ""
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a source states of a file, before the file is fetched."""
+
+    url: str
+    bytes: int | None
+    sha256: str = ""
+    commit: str = ""
+    licence: str = ""
+
+
+def hub_address() -> str:
+    """Return the address of the hub: ``HF_ENDPOINT``, else that of Hugging Face."""
+    return (os.environ.get("HF_ENDPOINT", "").strip() or _HUB).rstrip("/")
+
+
+def read_source(text: str) -> Source:
+    """Read what the user wants to fetch: the name of an offered model, ``hf:REPOSITORY/FILE`` or an address.
+
+    :param text: What the user typed.
+    :returns: The source.
+    :raises BadInput: When the text is none of these, or is an address that is not encrypted.
+    """
+    if offer := next((offer for offer in read_offers() if offer.name == text), None):
+        return Source(offer.name, offer.repository, offer.file, expected_bytes=offer.bytes, licence=offer.licence)
+    if match := _REPOSITORY_FILE.fullmatch(text.removeprefix("hf:")) if text.startswith("hf:") else None:
+        return _whole(Source(name_of_file(match[2]), match[1], match[2]))
+    parts = urlsplit(text)
+    if parts.scheme in ("http", "https") and parts.hostname:
+        page = _PAGE_OF_FILE.fullmatch(unquote(parts.path))
+        if page and parts.hostname in (*_HUB_HOSTS, urlsplit(hub_address()).hostname):
+            return _whole(Source(name_of_file(page[3]), page[1], page[3], revision=page[2]))
+        if not _is_safe(text):
+            raise BadInput(f"Over http, anybody on the way can change the file: give an https address{_OR_OWN}.")
+        if not parts.path.endswith(".gguf"):
+            raise BadInput(f"{without_userinfo(text)} does not end in .gguf: give the address of a GGUF file.")
+        return _whole(Source(name_of_file(unquote(parts.path)), url=text))
+    offered = ", ".join(offer.name for offer in read_offers())
+    raise BadInput(
+        f"'{one_line(text)}' is no model that can be fetched: give one of {offered}, or hf:REPOSITORY/FILE.gguf, the "
+        "address of a GGUF file, or the path of one."
+    )
+
+
+def ask_source(source: Source) -> Stated:
+    """Ask the hub or the server for the size of the file, its SHA-256, its revision and its licence.
+
+    :param source: Where the file is.
+    :returns: What is stated; a size of None and an empty hash if none is.
+    :raises DownloadFailed: When the source cannot be reached, or refuses.
+    :raises Missing: When it has no such file.
+    """
+    from huggingface_hub import HfApi, get_hf_file_metadata, hf_hub_url
+
+    url = source.url or hf_hub_url(source.repository, source.file, revision=source.revision, endpoint=hub_address())
+    try:
+        # The user's token is for the hub alone.
+        answer = get_hf_file_metadata(url, token=None if source.repository else False, timeout=_SECONDS)
+    except Exception as error:
+        raise _explain(source, error) from error
+    if not _is_safe(answer.location):
+        raise DownloadFailed(f"{source.host} is not asked over https, so nothing was downloaded: use https{_OR_OWN}.")
+    if not source.repository:
+        return Stated(answer.location, answer.size)
+    licence = ""
+    # A mirror of the hub may have the files alone.
+    with suppress(Exception):
+        info = HfApi(endpoint=hub_address()).model_info(
+            source.repository, revision=answer.commit_hash, timeout=_SECONDS
+        )
+        licence = _read_licence(info)
+    sha256 = answer.etag if answer.etag and _SHA256.fullmatch(answer.etag) else ""
+    return Stated(answer.location, answer.size, sha256, answer.commit_hash or "", licence)
+
+
+def download(source: Source, stated: Stated) -> ModelFile:
+    """Fetch a file, continue one that was broken off, and compare it with the size and the hash that were stated.
+
+    :param source: Where the file is.
+    :param stated: What the source states of it.
+    :returns: The model, which is stored under its name.
+    :raises DownloadFailed: When the disk has no room, the download breaks off, or the file is not what was stated.
+        What has arrived before a break stays, and is continued by the next call.
+    """
+    refuse_taken_name(source.name, str(source))
+    folder = make_model_folder(source.name)
+    with hold_lock(folder / ".lock", _LOCK_SECONDS, "fetching this model"):
+        part = _find_part(source, stated, folder)
+        arrived = part.stat().st_size if part.exists() else 0
+        check_room(folder, (stated.bytes or 0) - arrived)
+        try:
+            _fetch(source, stated, part, arrived)
+        except Exception as error:
+            raise _explain(source, error, part) from error
+        found = _hash(part)
+        _check_file(source, stated, part, found)
+        target = folder / f"{name_of_file(source.file) or source.name}.gguf"
+        part.replace(target)
+        model = ModelFile(
+            name=source.name,
+            path=target,
+            source=str(source),
+            bytes=target.stat().st_size,
+            sha256=found,
+            is_hash_stated=bool(stated.sha256),
+            commit=stated.commit,
+            licence=stated.licence,
+        )
+        keep_model_file(model)
+    return model
+
+
+def check_room(folder: Path, needed: int) -> None:
+    """Check that the disk has room.
+
+    :param folder: Where the file will be.
+    :param needed: How many bytes are still to come.
+    :raises DownloadFailed: When they do not fit, with half a gigabyte to spare.
+    """
+    free = shutil.disk_usage(folder).free
+    if needed + _SPARE_BYTES > free:
+        raise DownloadFailed(
+            f"{show_bytes(needed)} are to come, and the disk of {folder} has only {show_bytes(free)} free "
+            f"({show_bytes(_SPARE_BYTES)} are left for the system): make room, or set PREFRAG_DATA_DIR to a folder on "
+            "another disk. Nothing was downloaded."
+        )
+
+
+def _fetch(source: Source, stated: Stated, part: Path, arrived: int) -> None:
+    from huggingface_hub import file_download
+    from huggingface_hub.utils import build_hf_headers
+
+    # Its warnings about retries would break the bar of the progress, and the error says what came of them.
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+    same_host = urlsplit(stated.url).hostname == urlsplit(hub_address()).hostname
+    headers = build_hf_headers(token=None if source.repository and same_host else False)
+    with part.open("ab") as opened:
+        file_download.http_get(
+            stated.url,
+            opened,
+            resume_size=arrived,
+            headers=headers,
+            expected_size=stated.bytes,
+            displayed_filename=source.name,
+        )
+
+
+def _find_part(source: Source, stated: Stated, folder: Path) -> Path:
+    """Find what has arrived of this version of the file. Parts of other versions are deleted: they would not go on."""
+    version = hashlib.sha256(f"{source} {stated.sha256 or stated.commit} {stated.bytes}".encode()).hexdigest()[:12]
+    part = folder / f"{version}.part"
+    for other in folder.glob("*.part"):
+        if other != part or (stated.bytes is not None and other.stat().st_size > stated.bytes):
+            other.unlink()
+    return part
+
+
+def _check_file(source: Source, stated: Stated, part: Path, found: str) -> None:
+    """Delete a file that is not what was stated, or no model, and raise."""
+    if stated.sha256 and found != stated.sha256:
+        part.unlink()
+        raise DownloadFailed(
+            f"What arrived is not the file that {source.host} states: its SHA-256 is {found}, not {stated.sha256}. "
+            "It was deleted. Repeat the command; if it fails again, do not trust this source."
+        )
+    if not is_gguf(part):
+        part.unlink()
+        raise DownloadFailed(f"{source} is not a GGUF file, so it was deleted: give the address of the file itself.")
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _read_licence(info: Any) -> str:
+    named = [tag.removeprefix("license:") for tag in info.tags or () if tag.startswith("license:")]
+    return one_line(", ".join(named))[:100]
+
+
+def _whole(source: Source) -> Source:
+    if _SHARD.search(source.file or source.url):
+        raise BadInput("This is one part of a model that is split into several files: give a model that is one file.")
+    return source
+
+
+def _is_safe(url: str) -> bool:
+    """Return whether nobody on the way can change what an address sends: it is encrypted, or on a host of one's own."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or is_local(parts.hostname or "")
+
+
+def _explain(source: Source, error: Exception, part: Path | None = None) -> PrefragError:
+    """Say in one sentence why a file could not be asked for or fetched, and what to do."""
+    from huggingface_hub import errors as hub
+
+    if isinstance(error, PrefragError):
+        return error
+    arrived = part.stat().st_size if part is not None and part.exists() else 0
+    again = f" {show_bytes(arrived)} have arrived and stay: the same command goes on from there." if arrived else ""
+    if isinstance(error, hub.OfflineModeIsEnabled):
+        return DownloadFailed("HF_HUB_OFFLINE forbids downloads: unset it, or name a file that is here already.")
+    if isinstance(error, hub.HfHubHTTPError):
+        return _explain_status(source, error, again)
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
+        return DownloadFailed(f"The disk is full: make room.{again}")
+    if isinstance(error, hub.FileMetadataError):
+        return DownloadFailed(f"{source.host} does not answer like the hub: check HF_ENDPOINT, and the proxy.")
+    if isinstance(error, OSError) and error.errno is not None:
+        return DownloadFailed(f"The file could not be written ({error.strerror}).{again}")
+    if "CERTIFICATE" in str(error).upper():
+        return DownloadFailed(
+            f"The certificate of {source.host} is not trusted here. If a proxy of your organisation reads what is "
+            "encrypted, set SSL_CERT_FILE to its certificates."
+        )
+    if arrived:
+        return DownloadFailed(f"The download broke off.{again}")
+    return DownloadFailed(
+        f"{source.host} cannot be reached: check the network, and HTTPS_PROXY if you are behind a proxy. Without a "
+        "network, copy a GGUF file here and type: prefrag model use PATH"
+    )
+
+
+def _explain_status(source: Source, error: Any, again: str) -> PrefragError:
+    status = error.response.status_code
+    if status == 429:
+        wait = str(error.response.headers.get("Retry-After") or "")
+        when = f"in {wait} seconds" if wait.isdecimal() and len(wait) < 7 else "later"
+        return DownloadFailed(f"{source.host} got too many requests from here: repeat the command {when}.{again}")
+    # The hub says 401 of a repository that is not there, too.
+    if status in (401, 403):
+        return DownloadFailed(
+            f"{source} is not open to everybody, or does not exist. If you have an account that may read it, set "
+            f"HF_TOKEN to a token of it.{again}"
+        )
+    if status == 404:
+        listed = _list_files(source)
+        return Missing(f"There is no {source}{f': the repository has {listed}' if listed else ''}.")
+    return DownloadFailed(f"{source.host} failed with status {status}: repeat the command later.{again}")
+
+
+def _list_files(source: Source) -> str:
+    from huggingface_hub import HfApi
+
+    if not source.repository:
+        return ""
+    with suppress(Exception):
+        info = HfApi(endpoint=hub_address()).model_info(source.repository, timeout=_SECONDS)
+        names = [one_line(file.rfilename) for file in info.siblings or () if file.rfilename.endswith(".gguf")]
+        return ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "") if names else "no GGUF file"
+    return ""

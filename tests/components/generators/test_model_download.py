@@ -1,0 +1,201 @@
+"""Fetching a model from a hub, which breaks off, refuses, and states what is not so."""
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from huggingface_hub import constants, file_download
+from huggingface_hub.utils import _http, close_session
+
+from prefrag.components.generators.model_download import DownloadFailed, ask_source, download, read_source
+from prefrag.components.generators.model_files import ModelFile, find_model_file, models_directory, read_offers
+from prefrag.errors import BadInput, Missing
+from tests.components.generators.hub import COMMIT, CONTENT, FILE, REPOSITORY, Hub, running_hub
+
+HALF = len(CONTENT) // 2
+MODEL = f"hf:{REPOSITORY}/{FILE}"
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    with running_hub() as running:
+        monkeypatch.setenv("HF_ENDPOINT", running.url)
+        # Between two attempts the library waits for seconds.
+        no_wait = SimpleNamespace(sleep=lambda seconds: None, time=lambda: 0.0)
+        monkeypatch.setattr(file_download, "time", no_wait)
+        monkeypatch.setattr(_http, "time", no_wait)
+        # What is less than a chunk is lost when a download breaks off.
+        monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", HALF)
+        yield running
+
+
+def fetch(text: str = MODEL) -> ModelFile:
+    source = read_source(text)
+    return download(source, ask_source(source))
+
+
+def parts() -> list[Path]:
+    return list(models_directory().rglob("*.part"))
+
+
+class TestFetching:
+    def test_what_the_hub_states_is_compared_and_recorded(self, hub: Hub):
+        model = fetch()
+
+        assert model.path.read_bytes() == CONTENT
+        assert (model.name, model.source, model.bytes) == ("tiny-q4", MODEL, len(CONTENT))
+        assert (model.sha256, model.is_hash_stated) == (hub.sha256, True)
+        assert (model.commit, model.licence) == (COMMIT, "mit")
+        assert find_model_file("tiny-q4") == model
+        assert parts() == []
+
+    def test_a_download_that_is_cut_goes_on_from_there(self, hub: Hub):
+        hub.cuts = [HALF]
+
+        assert fetch().path.read_bytes() == CONTENT
+        assert [asked[2] for asked in hub.asked if asked[:2] == ("GET", f"/blob/{FILE}")] == [None, f"bytes={HALF}-"]
+
+    def test_the_same_command_goes_on_where_the_last_broke_off(self, hub: Hub):
+        hub.cuts, hub.after_cuts = [HALF], 503
+        with pytest.raises(DownloadFailed, match="status 503.*0 MB have arrived and stay: the same command"):
+            fetch()
+        assert [part.stat().st_size for part in parts()] == [HALF]
+        assert find_model_file("tiny-q4") is None
+
+        hub.after_cuts = 0
+        hub.asked.clear()
+
+        assert fetch().sha256 == hub.sha256
+        assert [asked[2] for asked in hub.asked if asked[:2] == ("GET", f"/blob/{FILE}")] == [f"bytes={HALF}-"]
+
+    def test_what_arrived_of_another_version_is_not_continued(self, hub: Hub):
+        hub.cuts, hub.after_cuts = [HALF], 503
+        with pytest.raises(DownloadFailed):
+            fetch()
+        hub.content = b"GGUF" + CONTENT
+        hub.sha256, hub.after_cuts = hashlib.sha256(hub.content).hexdigest(), 0
+
+        assert fetch().path.read_bytes() == hub.content
+
+    def test_a_wrong_hash_deletes_what_arrived(self, hub: Hub):
+        hub.sha256 = "c" * 64
+
+        with pytest.raises(DownloadFailed, match=f"SHA-256 is [0-9a-f]{{64}}, not {'c' * 64}.*deleted"):
+            fetch()
+        assert parts() == []
+        assert find_model_file("tiny-q4") is None
+
+    def test_without_a_stated_hash_that_of_the_file_is_recorded(self, hub: Hub):
+        hub.states_hash = False
+
+        model = fetch()
+
+        assert (model.sha256, model.is_hash_stated) == (hub.sha256, False)
+
+    def test_a_file_that_is_no_model_is_deleted(self, hub: Hub):
+        hub.content = b"<html>Sign in to the network</html>"
+        hub.sha256 = hashlib.sha256(hub.content).hexdigest()
+
+        with pytest.raises(DownloadFailed, match="not a GGUF file"):
+            fetch()
+        assert parts() == []
+
+    def test_a_full_disk_is_seen_before_the_file_is_asked_for(self, hub: Hub, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=400_000_000))
+
+        with pytest.raises(DownloadFailed, match="400 MB free.*Nothing was downloaded"):
+            fetch()
+        assert all(method == "HEAD" or path.startswith("/api/") for method, path, _ in hub.asked)
+
+    def test_an_address_is_fetched_without_the_token_of_the_hub(self, hub: Hub, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("HF_TOKEN", "hf_secret")
+
+        model = fetch(f"{hub.storage}/blob/other.gguf?key=secret")
+
+        assert model.path.read_bytes() == CONTENT
+        assert "secret" not in model.model_dump_json()
+        assert {token for _, token in hub.tokens} == {None}
+
+    def test_the_token_goes_to_the_hub_and_not_to_where_the_files_lie(self, hub: Hub, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("HF_TOKEN", "hf_secret")
+
+        fetch()
+
+        tokens = dict(hub.tokens)
+        assert tokens[f"/{REPOSITORY}/resolve/main/{FILE}"] == "Bearer hf_secret"
+        assert tokens[f"/blob/{FILE}"] is None
+
+    def test_a_proxy_is_obeyed(self, hub: Hub, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("HF_ENDPOINT", "http://hub.example")
+        monkeypatch.setenv("PREFRAG_LOCAL_HOSTS", "*.example")
+        monkeypatch.setenv("HTTP_PROXY", hub.url)
+        hub.storage = "http://storage.example"
+        close_session()
+        try:
+            assert fetch().sha256 == hub.sha256
+        finally:
+            close_session()
+
+
+class TestRefusals:
+    def test_a_closed_or_absent_repository_is_said(self, hub: Hub):
+        hub.refusals["HEAD"] = (401, {"X-Error-Code": "GatedRepo"})
+
+        with pytest.raises(DownloadFailed, match="not open to everybody, or does not exist.*HF_TOKEN"):
+            fetch()
+
+    def test_an_absent_file_is_answered_with_those_there_are(self, hub: Hub):
+        with pytest.raises(Missing, match=f"There is no .*/other.gguf: the repository has {FILE}, tiny-q8.gguf"):
+            fetch(f"hf:{REPOSITORY}/other.gguf")
+
+    @pytest.mark.parametrize("method", ["HEAD", "GET"])
+    def test_too_many_requests_say_how_long_to_wait(self, hub: Hub, method: str):
+        hub.refusals[method] = (429, {"Retry-After": "90"})
+
+        with pytest.raises(DownloadFailed, match="too many requests from here: repeat the command in 90 seconds"):
+            fetch()
+
+    def test_offline_is_said_in_one_sentence(self, hub: Hub, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+
+        with pytest.raises(DownloadFailed, match="^HF_HUB_OFFLINE forbids downloads: [^.]*\\.$"):
+            fetch()
+        assert hub.asked == []
+
+    def test_an_unreachable_hub_is_named(self, hub: Hub, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
+
+        with pytest.raises(DownloadFailed, match=r"127\.0\.0\.1 cannot be reached.*prefrag model use PATH"):
+            fetch()
+
+    def test_an_address_that_is_not_encrypted_is_refused(self, hub: Hub):
+        with pytest.raises(BadInput, match="https"):
+            read_source("http://example.org/model.gguf")
+
+        hub.storage = "http://storage.example"
+        with pytest.raises(DownloadFailed, match="https"):
+            fetch()
+
+
+class TestSources:
+    def test_an_offer_a_file_of_the_hub_its_page_and_an_address_are_read(self):
+        offer = read_offers()[0]
+
+        assert str(read_source(offer.name)) == f"hf:{offer.repository}/{offer.file}"
+        page = read_source("https://huggingface.co/maker/tiny-GGUF/blob/v2/tiny-q4.gguf?download=true")
+        assert (str(page), page.revision) == (MODEL, "v2")
+        assert str(read_source("https://user:word@example.org/a/b.gguf")) == "https://example.org/a/b.gguf"
+
+    @pytest.mark.parametrize(
+        "text", ["", "qwen", "hf:maker", "hf:maker/tiny/../../x.gguf", "https://example.org/x.zip", "ftp://x/y.gguf"]
+    )
+    def test_what_is_none_of_these_is_refused(self, text: str):
+        with pytest.raises(BadInput):
+            read_source(text)
+
+    def test_a_part_of_a_split_model_is_refused(self):
+        with pytest.raises(BadInput, match="split"):
+            read_source("hf:maker/tiny-GGUF/tiny-00001-of-00002.gguf")
