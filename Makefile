@@ -7,7 +7,7 @@ DIST ?= dist
 SITE ?= build/site
 EXTRAS ?=
 CODE := cli components evaluation indexing pipelines server training
-export Q
+export Q MODEL
 # Otherwise every test worker, and every process that a test starts, would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -18,8 +18,8 @@ unexport PYTHONDONTWRITEBYTECODE
 help:  ## show these commands
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
-ask: $(VENV)/.core  ## answer one question: make ask Q="..." (without Q: a default question over the demo)
-	@if [ -n "$$Q" ]; then $(BIN)/prefrag ask "$$Q"; else $(BIN)/prefrag ask; fi
+ask: $(VENV)/.core  ## answer one question: make ask Q="..." MODEL=NAME (without Q: a default question over the demo)
+	@set -- $${Q:+"$$Q"} $${MODEL:+--model "$$MODEL"}; $(BIN)/prefrag ask "$$@"
 
 serve: $(VENV)/.core  ## serve on http://127.0.0.1:1416: your documents, or the demo as long as you have indexed none
 	@$(BIN)/prefrag documents list >/dev/null 2>&1; \

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 # By how much a file may be larger than the list of offered models says, before the user is asked again.
 _TOLERANCE = 1.05
 _FACT_SECONDS = 2.0
+# The limit of each of the four calls that try a model. On one busy core, a small model took over a minute for one.
+_TRIAL_SECONDS = 180.0
 
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Download without asking, for scripts.")]
 
@@ -239,10 +241,12 @@ def _try(name: str) -> None:
     apply_chosen_model(name)
     model = ChatModel()
     if not model.is_format_guessed:
-        typer.echo(f"It was tried before: {model.format_reason}.")
+        typer.echo(f"It needs no trial: {model.format_reason}.")
         return
     with suppress(KeyboardInterrupt), console(stderr=True).status("Trying what it can do (Ctrl-C skips this) ..."):
         try:
-            typer.echo(f"What it can do: {asyncio.run(AbilityProbe(model).try_async())}.")
+            # Loading a file may take as long as a call, and is not counted into the limit of one.
+            model.warm_up()
+            typer.echo(f"What it can do: {asyncio.run(AbilityProbe(model, _TRIAL_SECONDS).try_async())}.")
         except Exception as error:
             typer.echo(f"It could not be tried: {one_line(str(error))}")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from prefrag.cli import kept_model
-from prefrag.cli.kept_model import apply_chosen_model, choice_file, offer_model, read_choice, store_choice
+from prefrag.cli.kept_model import Choice, apply_chosen_model, choice_file, offer_model, read_choice, store_choice
 from prefrag.cli.local_servers import LocalServer
 from tests.cli.running import prefrag
 
@@ -64,7 +64,7 @@ def test_no_is_the_default_and_is_kept_too(probes: list[str], monkeypatch: pytes
 
     assert chosen() == (None, None)
     assert probes == ["probed"]
-    assert read_choice() == ("", "")
+    assert read_choice() == Choice()
 
 
 @pytest.mark.parametrize("text", ["9", "-1", "qwen3", ""])
@@ -99,7 +99,7 @@ def test_where_a_model_is_set_nothing_is_searched(probes: list[str], terminal: C
 
 @pytest.mark.parametrize("text", ["", "no", "[]", '{"base_url": 5}', '{"base_url": "http://x/v1"}', None])
 def test_a_damaged_choice_sets_nothing_nor_one_where_the_environment_names_a_model(text: str | None):
-    store_choice(OLLAMA, "qwen3")
+    store_choice(Choice(OLLAMA.base_url, "qwen3"))
     if text is None:
         os.environ["PREFRAG_LLM_GGUF"] = "model.gguf"
     else:
