@@ -261,8 +261,12 @@ class RetrievalSource(Block):
         if call.error is None:
             attempts[-1].lookups = count_lookups(call.output)
             documents = list(call.output["documents"])
-            # Web pages have no metadata to filter by.
-            matching = documents if self.external else apply_filters(provider, documents, request.filters)
+            # Web pages have no metadata to filter by. One without a text supports nothing, so it is no result.
+            matching = (
+                [document for document in documents if (document.content or "").strip()]
+                if self.external
+                else apply_filters(provider, documents, request.filters)
+            )
             documents = [document for document in matching if self.gate.domains.allows(document)]
             # A retriever that combines several retrievers reports which of them failed.
             errors = list(call.output.get("errors") or ())

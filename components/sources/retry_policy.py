@@ -18,6 +18,13 @@ from prefrag.components.both_ways import as_blocking, call_component, call_in_th
 from prefrag.components.retrievers.provider import Ranker, Retriever, describe_failure
 from prefrag.components.state.state import Attempt
 
+# What to do about the two failures of a web search that people meet most.
+_ADVICE = {
+    "limit": "This search engine takes only so many searches from here: wait some minutes, or use another one with a "
+    "key (docs/pipelines.md, Another search engine).",
+    "certificate": "The certificate is not trusted here. If a proxy of your organisation reads what is encrypted, set "
+    "SSL_CERT_FILE and PRIMP_CA_BUNDLE to the file with its certificates.",
+}
 _PASSING = re.compile(r"connect|networkerror|remoteprotocol|gaierror|timed?out|ratelimit", re.IGNORECASE)
 
 
@@ -110,7 +117,11 @@ class RetryPolicy(Block):
             attempt.error = None
             return output
         except Exception as error:
-            attempt.error = describe_failure(attempt.provider, error, self.timeout)
+            if _found_nothing(error):
+                attempt.error = None
+                return {"documents": []}
+            advice = _ADVICE.get(_kind(error), "") if attempt.sent_out else ""
+            attempt.error = f"{describe_failure(attempt.provider, error, self.timeout)} {advice}".rstrip()
             raise
         finally:
             attempt.seconds = round(time.perf_counter() - began, 4)
@@ -139,6 +150,22 @@ def may_pass(error: BaseException) -> bool:
         if any(_PASSING.search(kind.__name__) for kind in type(cause).__mro__):
             return True
     return False
+
+
+def _found_nothing(error: BaseException) -> bool:
+    """Check whether all search engines answered and found nothing, which `ddgs` raises as an error without a cause."""
+    return type(error).__name__ == "DDGSException" and error.args == ("No results found.",)
+
+
+def _kind(error: BaseException) -> str:
+    """Name the kind of a failed web search: ``limit``, ``certificate`` or, for any other, an empty text."""
+    for cause in _causes(error):
+        if _status(cause) == 429 or "ratelimit" in type(cause).__name__.lower():
+            return "limit"
+        # The libraries that search pass on the words of their TLS library, and no class of its own.
+        if "certificate" in f"{type(cause).__name__} {cause}".lower():
+            return "certificate"
+    return ""
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -441,6 +441,15 @@ class TestFilters:
         with pytest.raises(RunError, match="The filters do not fit the documents of 'local'"):
             source(Giving(document("a", year="soon"))).run(state(search_step(), filters=YEAR))
 
+    @pytest.mark.parametrize("text", [None, "", " \n"])
+    def test_a_page_without_a_text_is_no_result(self, text: str | None):
+        found = Giving(Document(content=text, meta={"title": "Empty", "url": "https://x.example"}), document("a"))
+
+        search = last_search(source(found, external=True).run(state(search_step())))
+
+        assert [each.content for each in search.documents] == [document("a").content]
+        assert search.error is None
+
     def test_are_not_for_pages_of_the_web(self):
         search = last_search(source(Giving(document("a")), external=True).run(state(search_step(), filters=YEAR)))
 

@@ -172,3 +172,35 @@ def test_what_no_further_attempt_repairs_is_raised_at_once(error: BaseException)
     with pytest.raises(type(error)):
         RetryPolicy(retries=5).call(ProviderCall(provider, {"query": "aurora"}))
     assert provider.queries == ["aurora"]
+
+
+class TestWebSearch:
+    """What a web search says of itself when it gives no documents."""
+
+    def attempt(self, error: Exception, sent_out: bool = True) -> ProviderCall:
+        begun = Attempt("web", "aurora", "DDGSWebSearch", sent_out=sent_out)
+        call = ProviderCall(Giving(errors=[error]), {"query": "aurora"}, retry=False, attempt=begun)
+        RetryPolicy().call(call)
+        return call
+
+    def test_no_results_are_no_failure(self):
+        call = self.attempt(DDGSException("No results found."))
+
+        assert (call.error, call.output) == (None, {"documents": []})
+        assert call.attempts[0].error is None
+        # An engine that failed may have had results.
+        assert self.attempt(DDGSException(ValueError("No results found."))).error is not None
+
+    @for_each(
+        "error",
+        RatelimitException("https://x 202"),
+        httpx.HTTPStatusError("no", request=httpx.Request("GET", "https://x"), response=httpx.Response(429)),
+    )
+    def test_a_limit_of_the_rate_says_what_to_do(self, error: Exception):
+        assert "use another one with a key" in str(self.attempt(error).attempts[0].error)
+
+    def test_a_certificate_says_what_to_do(self):
+        error = DDGSException("ConnectError: invalid peer certificate: UnknownIssuer")
+
+        assert "SSL_CERT_FILE" in str(self.attempt(error).attempts[0].error)
+        assert "SSL_CERT_FILE" not in str(self.attempt(error, sent_out=False).attempts[0].error)
