@@ -76,8 +76,8 @@ def apply_chosen_model(name: str | None = None) -> None:
         # Empty, and not taken away: a variable that is missing may come back from the file .env.
         os.environ.update(dict.fromkeys((BASE_URL, MODEL, GGUF), ""))
         _apply(choice)
-    elif not is_model_configured() and (choice := read_choice()) is not None:
-        _apply(choice)
+    elif not is_model_configured() and (stored := read_choice()) is not None:
+        _apply(stored)
 
 
 def _apply(choice: Choice) -> None:

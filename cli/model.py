@@ -207,8 +207,12 @@ def _check_file(name: str, file: Path) -> None:
 def install_command() -> str:
     """Return the command that installs llama.cpp beside this program; it is only shown."""
     python = shlex.quote(sys.executable)
-    pip = f"{python} -m pip install" if importlib.util.find_spec("pip") else f"uv pip install --python {python}"
-    return f'{pip} "prefrag[llama]"'
+    # By this file pipx knows its environments. They have no pip of their own, as those of `uv tool`.
+    if Path(sys.prefix, "pipx_metadata.json").exists():
+        return "pipx inject prefrag xllamacpp"
+    if importlib.util.find_spec("pip") is None:
+        return f"uv pip install --python {python} xllamacpp"
+    return f'{python} -m pip install "prefrag[llama]"'
 
 
 def _print_override() -> None:
