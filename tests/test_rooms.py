@@ -38,15 +38,15 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
-    "cli": 1_859,
-    "components": 14_321,
-    "evaluation": 6_089,
-    "indexing": 2_708,
-    "pipelines": 1_562,
-    "prefrag": 2_988,
-    "server": 4_182,
-    "training": 4_294,
-    "tests": 44_262,
+    "cli": 2_298,
+    "components": 15_017,
+    "evaluation": 7_629,
+    "indexing": 2_726,
+    "pipelines": 1_565,
+    "prefrag": 2_994,
+    "server": 4_248,
+    "training": 4_296,
+    "tests": 46_075,
 }
 
 
