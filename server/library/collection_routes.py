@@ -206,6 +206,8 @@ def make_routes(
         with _convert_errors():
             if not isinstance(collection := find(name), LocalCollection):
                 return {"sentence": ""}
+            if not collection.exists:
+                raise NoSuchCollection
             return {"sentence": await read(request, partial(say_kept, collection))}
 
     @router.get("/collections/{name}/documents/{document}", summary="The text that was read from a document")

@@ -82,7 +82,8 @@ def test_each_command_exists(file: Path):
 
 @for_each("file", *GUIDES)
 def test_each_option_between_backticks_is_one_of_a_command(file: Path):
-    known = {o for code in (CHECKOUT / "benchmarks").glob("*.py") for o in _OPTION.findall(code.read_text())}
+    programs = [*(CHECKOUT / "benchmarks").glob("*.py"), *(CHECKOUT / "evaluation" / "studies").glob("*.py")]
+    known = {option for code in programs for option in _OPTION.findall(code.read_text(encoding="utf-8"))}
     waiting = [command_line()]
     while waiting:
         command = waiting.pop()

@@ -112,7 +112,7 @@ def test_every_call_is_listed_by_host_and_role():
         replace={"judge.judge": remote_judge()},
     )
 
-    sent = ask("Who?", pipeline)["sent_to_models"]
+    sent = ask("Who built it?", pipeline)["sent_to_models"]
 
     tokens = {"prompt_tokens": 30, "completion_tokens": 6}
     assert sent == [
@@ -132,7 +132,7 @@ def test_a_prompt_that_got_no_reply_is_listed_too():
     pipeline = scripted(search("alpha"), "!down", model_settings={"model_host": REMOTE})
 
     with pytest.raises(RunFailed) as failure:
-        ask("Who?", pipeline)
+        ask("Who built it?", pipeline)
 
     [sent] = failure.value.result["sent_to_models"]
     assert (sent["host"], sent["calls"], sent["prompt_tokens"]) == (REMOTE, 2, 10)
@@ -148,7 +148,7 @@ def test_each_search_counts_the_query_that_its_embedder_got_also_in_a_supplement
     )
 
     pipeline.warm_up()
-    sent = [(entry["role"], entry["host"], entry["calls"]) for entry in ask("Who?", pipeline)["sent_to_models"]]
+    sent = [(entry["role"], entry["host"], entry["calls"]) for entry in ask("Who built it?", pipeline)["sent_to_models"]]
 
     assert sent == [("llm", "localhost", 3), ("embedder", "embed.example.org", 2)]
 

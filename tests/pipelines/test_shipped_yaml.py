@@ -81,7 +81,7 @@ def test_the_web_of_an_own_index_is_searched_where_its_answer_or_a_stand_in_allo
     web = [part for _, part in shipped(name).walk() if isinstance(part, RetrievalSource) and part.name == "web"]
 
     def open_sources() -> tuple[str, ...]:
-        return tuple(start.run("Who?")["state"].settings.sources)
+        return tuple(start.run("Who built it?")["state"].settings.sources)
 
     monkeypatch.delenv("PREFRAG_WEB")
     assert "web" in open_sources(), "the demo has a stand-in"

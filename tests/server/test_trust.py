@@ -23,7 +23,7 @@ ROUTES = {
         ("GET", "read", 200, f"{NAMES} /metrics"),
         ("GET", "read", 404, "/collections/no/documents /collections/no/documents/no /collections/no/passages/no"),
         ("GET", "read", 404, "/collections/no/documents/no/original /collections/no/documents/no/pages/1"),
-        ("GET", "read", 404, "/collections/no/questions"),
+        ("GET", "read", 404, "/collections/no/questions /collections/no/proof"),
         ("PUT", "read", 422, "/collections/no/web"),
         # A pipeline could have that name.
         ("POST", "read", 405, "/page/run"),

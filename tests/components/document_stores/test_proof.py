@@ -75,6 +75,6 @@ def test_a_run_learns_the_choice_of_its_index(tmp_path: Path):
     keep_proof(tmp_path / "index", READER, {"stated_from": 0.8})
     rules = SourceRules()
     rules._known = replace(rules._known, own=[store])
-    state = StateBuilder(["local"], "local", rules=rules).run("Where is it?")["state"]
+    state = StateBuilder(["local"], "local", rules=rules).run("Where is the crane?")["state"]
 
     assert state.settings.stated_from == (("reader", 0.8),)

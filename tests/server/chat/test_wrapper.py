@@ -61,7 +61,7 @@ async def test_a_result_counts_the_calls_of_remote_models_and_leaves_their_hosts
     served = wrapper(search("alpha"), answer("1974"), **REMOTE)
 
     completion = await served.run_chat_completion_async("prefrag", MESSAGES, {})
-    result = await served.run_api_async("Who?")
+    result = await served.run_api_async("Who built it?")
 
     counted = {"remote": True, "role": "llm", "calls": 2, "prompt_tokens": 20, "completion_tokens": 4}
     assert completion.prefrag["sent_to_models"] == [counted]
@@ -90,7 +90,7 @@ async def test_the_result_of_a_run_that_broke_off_has_no_host_either(wrapper: Wr
     served = wrapper("!down", **REMOTE)
 
     with pytest.raises(HTTPException) as refusal:
-        await served.run_api_async("Who?")
+        await served.run_api_async("Who built it?")
 
     assert refusal.value.result["sent_to_models"][0]["calls"] == 1  # type: ignore[attr-defined]
     assert "api.example.org" not in str(refusal.value.result)  # type: ignore[attr-defined]
