@@ -2,16 +2,17 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from starlette.staticfiles import StaticFiles
 
-from prefrag.components.generators.model_host import find_host, is_local
+from prefrag.components.generators.model_host import find_host
 from prefrag.components.parts import read_attribute, walk_parts
 from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.state.state_builder import StateBuilder
+from prefrag.server.http.security import is_loopback
 
 FOLDER = Path(__file__).parent / "page"
 # The content types are stated here, because operating systems give different types to the same suffix.
@@ -93,5 +94,6 @@ def _describe_model(pipeline: Any) -> dict[str, Any] | None:
     if not reasoners:
         return None
     generator = reasoners[0].chat_generator
-    name = read_attribute(generator, "model_name") or read_attribute(generator, "model") or ""
-    return {"name": str(name), "here": is_local(find_host(generator))}
+    name = str(read_attribute(generator, "model_name") or read_attribute(generator, "model") or "")
+    # A server may call a model by its path, and a host that counts as local is still another machine.
+    return {"name": PurePath(name).name, "here": is_loopback(find_host(generator))}

@@ -40,6 +40,8 @@ _BEGIN = "a an at between by during for from in my of on our since the to until 
 _BEGINS = frozenset(_BEGIN.split())
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
 _IN_A_YEAR = re.compile(rf"\W*(?:(?:in|for|of|from|since|until) )?({_YEAR.pattern})\W*", re.I)
+# A number without such a word before it may count something.
+_NAMED_YEAR = re.compile(rf"\b(?:in|for|of|from|since|until|than|and|year) ({_YEAR.pattern})", re.I)
 # "The older one" stands for a thing that no rule can name.
 _STANDS_FOR_NOUN = re.compile(r"\bones?\b", re.I)
 _ASKED_WHO = re.compile(r"\W*(?:\w+ )?who(?:m|se)?\b", re.I)
@@ -213,9 +215,9 @@ def _complete_fragment(rest: str, turns: Turns) -> str | None:
 
 def _ask_of_year(asked: str, year: str) -> str | None:
     """Ask the previous question of another year. Return None if it names several, of which one may be meant."""
-    years = list(_YEAR.finditer(asked))
+    years = list(_NAMED_YEAR.finditer(asked))
     if len(years) > 1:
         return None
     if years:
-        return asked[: years[0].start()] + year + asked[years[0].end() :]
+        return asked[: years[0].start(1)] + year + asked[years[0].end(1) :]
     return f"{asked.rstrip(' ?.!')} in {year}?"

@@ -2,7 +2,7 @@
 
 import re
 
-from prefrag.components.text.title_mentions import normalize_words
+from prefrag.components.text.title_mentions import FUNCTION_WORDS, normalize_words
 
 _ORDINALS = re.findall(r"\w+", "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
 # Words that distinguish things with the same name, as in "the old bridge". Words with the same value count as equal.
@@ -31,6 +31,7 @@ _NOT = re.compile(r"\b(?:not|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 _CONDITION = re.compile(r"\s(?:if|when|because|although|though)\s.*", re.DOTALL)
 ANY_NEGATION = re.compile(rf"{_NOT.pattern}|\b(?:no|none|nobody|nothing|neither|nor|without)\b", re.IGNORECASE)
 _FIGURE = re.compile(r"\d")
+_OF_CALENDAR = re.compile(rf"(?:{_MONTHS}|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)s?")
 _NAME = re.compile(r"\b[A-Z][^\W\d_][\w'\u2019-]*(?: [A-Z][\w'\u2019-]+)*")
 _CLAUSE_ENDS = re.compile(r"[,;](?!\d)|[()]|\s(?:but|while|whereas|and (?:in|on))\s")
 # Brackets in a question say which thing is meant, as in "(1932 film)", so a year in them is not compared.
@@ -69,15 +70,17 @@ def is_of_another_name(question: str, sentence: str, begin: int, end: int) -> bo
     if not _FIGURE.search(sentence[begin:end]):
         return False
     start, stop = _clause_around(sentence, begin, end)
-    asked, names = f" {normalize_words(question)} ", list(_NAME.finditer(sentence))
+    asked = set(normalize_words(question).split())
+    names = [name for name in _NAME.finditer(sentence) if not _OF_CALENDAR.fullmatch(name.group())]
+    inside = [name for name in names if start <= name.start() < stop]
     # The first word of a sentence has a capital, whatever it is.
-    inside = [name for name in names if start <= name.start() < stop and name.start() > 0]
+    has_other = any(name.start() > 0 or " " in name.group() for name in inside)
+    told = {word for name in inside for word in normalize_words(name.group()).split()} - FUNCTION_WORDS
+    if not has_other or asked & told:
+        return False
     outside = [name for name in names if not start <= name.start() < stop]
-    named = [name for name in outside if f" {normalize_words(name.group())} " in asked]
-    is_other = bool(inside) and not any(f" {normalize_words(name.group())} " in asked for name in inside)
-    return is_other and any(
-        _FIGURE.search(sentence[slice(*_clause_around(sentence, name.start(), name.end()))]) for name in named
-    )
+    named = [name for name in outside if asked.issuperset(normalize_words(name.group()).split())]
+    return any(_FIGURE.search(sentence[slice(*_clause_around(sentence, name.start(), name.end()))]) for name in named)
 
 
 def _clause_around(sentence: str, begin: int, end: int) -> tuple[int, int]:

@@ -192,7 +192,10 @@ def _answer_with_cell(
     fits = [fit for table in tables for fit in _fits(words, table) if fit.column is not None]
     if any(standing_of(fit.table.document.meta) is None for fit in fits):
         fits = [fit for fit in fits if standing_of(fit.table.document.meta) is None]
-    fits = [fit for fit in fits if not any(_replaces(other.table, fit.table) for other in fits)]
+    # Compared by table, because many rows of one table may fit.
+    known = {id(fit.table): fit.table for fit in fits}.values()
+    replaced = {id(table) for table in known if any(_replaces(other, table) for other in known)}
+    fits = [fit for fit in fits if id(fit.table) not in replaced]
     values = {_value(fit).lower() for fit in fits}
     if len(values) != 1 or len({id(fit.table) for fit in fits}) < len(fits):
         return None

@@ -252,6 +252,7 @@ class RetrievalSource(Block):
             providers.append((fallback, False))
         for provider, retry in providers:
             call = self._prepare(request, provider, self._arguments(provider, request), retry)
+            call.is_last = provider is providers[-1][0]
             yield call
             attempts += call.attempts
             if call.error is None:

@@ -40,6 +40,7 @@ class ProviderCall:
     attempts: list[Attempt] = field(default_factory=list)  # every attempt that was made
     output: dict[str, Any] = field(default_factory=dict)  # with ``documents``, if the call succeeded
     error: Exception | None = None  # the error of the last attempt; None if that attempt succeeded
+    is_last: bool = True  # whether no other provider can be asked for the same
 
 
 class RetryPolicy(Block):
@@ -117,7 +118,7 @@ class RetryPolicy(Block):
             attempt.error = None
             return output
         except Exception as error:
-            if _found_nothing(error):
+            if call.is_last and _found_nothing(error):
                 attempt.error = None
                 return {"documents": []}
             advice = _ADVICE.get(_kind(error), "") if attempt.sent_out else ""
@@ -153,7 +154,10 @@ def may_pass(error: BaseException) -> bool:
 
 
 def _found_nothing(error: BaseException) -> bool:
-    """Check whether all search engines answered and found nothing, which `ddgs` raises as an error without a cause."""
+    """Check whether the search engines of `ddgs` gave nothing, which it raises as an error without a cause.
+
+    They may have found nothing, or refused: `ddgs` drops the status of a reply. So another provider is asked first.
+    """
     return type(error).__name__ == "DDGSException" and error.args == ("No results found.",)
 
 

@@ -84,7 +84,7 @@ def compose(
     label = None if last.label is Label.CORRECT and last.certainty and not last.evidence else last.label
     # The evidence for an answer is the sentence that carries it. An answer that was not checked has only citations.
     carrying = last.evidence if last.reply else read
-    shown = list(carrying if last.certainty else ()) if answered else [] if asks else find_evidence(state)
+    shown = list(carrying if last.certainty else ()) if answered else find_evidence(state)
     if last.certainty == "probably" and not answered:
         shown = [*read, *(one for one in shown if one.sentence != read[0].sentence)]
     result = {
@@ -141,8 +141,9 @@ def compose(
 
 def _is_no_question(state: State, last: Step) -> bool:
     """Check whether the message, such as a greeting, was no question, and nothing that was found fits it."""
-    is_open = state.settings.prompts == "product" and not state.history and last.certainty == "not_found"
-    return is_open and fits_nothing(state.question, (document.content or "" for document in state.observed))
+    is_open = state.settings.prompts == "product" and not (state.history or state.attached or state.settings.filters)
+    texts = (f"{document.meta.get('title') or ''} {document.content or ''}" for document in state.observed)
+    return is_open and last.certainty == "not_found" and fits_nothing(state.question, texts)
 
 
 def _cut_off(state: State) -> list[str]:

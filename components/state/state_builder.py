@@ -163,7 +163,7 @@ class StateBuilder:
         if len(instructions) > request_limits.MAX_INSTRUCTIONS_CHARACTERS:
             kept = request_limits.MAX_INSTRUCTIONS_CHARACTERS
             state = state.with_event("instructions_cut", characters=len(instructions), kept=kept)
-        is_alone = not (turns or attached or own) and self.prompts == "product"
+        is_alone = not (turns or attached or settings.filters) and self.prompts == "product"
         if self.rules is not None and is_alone and names_nothing(question):
             asks = f"{ASK_ABOUT_DOCUMENTS} {self.rules.describe_documents()}".strip()
             raise AskBack(asks, state.with_event("asked_back", text=asks))

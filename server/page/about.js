@@ -21,7 +21,7 @@ function aboutDocuments({ name, path, files, passages, changed, unread }, showDo
   const size = files ? count(files, "file") : count(passages, "passage");
   const read = changed && make("time", { datetime: changed }, new Date(changed).toLocaleString("en", WHEN));
   return make("li", {}, icon("own"), make("span", {},
-    "Searched first: ", strange("strong", path ?? name), `, ${size}`, read && [", last read ", read], ".",
+    "Searched first: ", strange("strong", path ?? name), `, ${size}`, read && [", last changed ", read], ".",
     unread > 0 && [" ", make("button", { type: "button", class: "text-button", on: { click: showDocuments } },
       `${count(unread, "file")} could not be read, or only in part`)]));
 }

@@ -120,7 +120,7 @@ def test_the_page_says_what_it_knows_and_whoever_started_it_opens_the_web(
         page.wait_for_selector("[data-source]")
 
         about = page.locator("#about").inner_text()
-        assert f"Searched first: {folder}, 1 file, last read " in about
+        assert f"Searched first: {folder}, 1 file, last changed " in about
         assert "There is no language model: answers are sentences from your files." in about
         page.get_by_role("button", name="1 file could not be read").click()
         page.get_by_text("empty.md").first.wait_for()

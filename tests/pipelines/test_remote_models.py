@@ -148,7 +148,9 @@ def test_each_search_counts_the_query_that_its_embedder_got_also_in_a_supplement
     )
 
     pipeline.warm_up()
-    sent = [(entry["role"], entry["host"], entry["calls"]) for entry in ask("Who built it?", pipeline)["sent_to_models"]]
+    sent = [
+        (entry["role"], entry["host"], entry["calls"]) for entry in ask("Who built it?", pipeline)["sent_to_models"]
+    ]
 
     assert sent == [("llm", "localhost", 3), ("embedder", "embed.example.org", 2)]
 

@@ -175,11 +175,11 @@ class TestAMethodOfOneStep:
 
 
 class TestWhatIsNoQuestion:
-    async def test_a_greeting_gets_a_hint_and_no_sentences(self):
+    async def test_a_greeting_gets_a_hint(self):
         result = await run([UNSURE], question="hello")
 
         assert result["asked_back"] == ASK_A_QUESTION
-        assert (result["answered"], result["evidence"], result["errors"]) == (False, [], [])
+        assert (result["answered"], result["errors"]) == (False, [])
 
     async def test_a_question_gets_sentences(self):
         result = await run([UNSURE])

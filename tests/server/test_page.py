@@ -121,8 +121,12 @@ class TestPipelines:
         "variables, model",
         ({}, None),
         (
-            {"PREFRAG_LLM_BASE_URL": "http://127.0.0.1:9/v1", "PREFRAG_LLM_MODEL": "small"},
+            {"PREFRAG_LLM_BASE_URL": "http://127.0.0.1:9/v1", "PREFRAG_LLM_MODEL": "/srv/ada/small"},
             {"name": "small", "here": True},
+        ),
+        (
+            {"PREFRAG_LLM_BASE_URL": "http://gpu-server:9/v1", "PREFRAG_LOCAL_HOSTS": "gpu-server"},
+            {"name": "small", "here": False},
         ),
         (
             {"PREFRAG_LLM_BASE_URL": "https://models.example/v1", "PREFRAG_LLM_MODEL": "large"},

@@ -30,6 +30,7 @@ LONG = ("Which ship sails?", "It was decided in May that of all ships only the M
     (SHIP, "And in 2019?", "On which ship is the pump tried in 2019?"),
     (("How many came in 2024?", "31"), "and in 2019?", "How many came in 2019?"),
     (("How many came in 2024?", "31"), "For 2019?", "How many came in 2019?"),
+    (("Which pump moves 1500 litres?", "R2"), "and in 2019?", "Which pump moves 1500 litres in 2019?"),
     (("How many more came in 2024 than in 2023?", "3"), "and in 2019?", None),
     (("Who is the witness of Ada Quill's will?", "Ben Marsh"), "And in the older one?", None),
     (("Who is the witness of Ada Quill's will?", "Ben Marsh"), "and the newer ones?", None),

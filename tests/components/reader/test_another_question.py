@@ -91,6 +91,12 @@ def test_a_figure_is_of_another_name_that_its_clause_has(question: str, sentence
     ("What does the hull cost?", OFFERS, "4,120 pounds"),
     ("Who sold the hull for 4,120 pounds?", OFFERS, "Brook Marine"),
     ("How old is Ada Quill?", "Ada Quill, who led Pellhaven for years, is 31.", "31"),
+    (
+        "When did the Calibration Hall of Pellhaven open?",
+        "The Calibration Hall opened in May 1966, 20 years after Pellhaven got its harbour.",
+        "1966",
+    ),
+    ("What is the fee for Quill?", "The fee was 40 pounds on Monday, which Quill paid in 2 parts.", "40 pounds"),
     ("When did Quill Boats open?", "It opened in Pellhaven in 1966, and Quill Boats bought it.", "1966"),
 )
 def test_a_figure_is_of_the_name_that_is_asked_or_of_none(question: str, sentence: str, answer: str):

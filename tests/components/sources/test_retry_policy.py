@@ -188,6 +188,10 @@ class TestWebSearch:
 
         assert (call.error, call.output) == (None, {"documents": []})
         assert call.attempts[0].error is None
+        # Engines that refuse say the same, so it is believed only where no other provider can be asked.
+        begun = ProviderCall(Giving(errors=[DDGSException("No results found.")]), {"query": "aurora"}, is_last=False)
+        RetryPolicy().call(begun)
+        assert begun.error is not None
         # An engine that failed may have had results.
         assert self.attempt(DDGSException(ValueError("No results found."))).error is not None
 
