@@ -14,10 +14,11 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from statistics import mean
 from typing import Annotated, Any
 
@@ -45,18 +46,31 @@ METHODS = (
 COMPARED = (ACC, EM, F1, TOTAL, TOTAL_WEB, CALLS)
 # The prompts of most rows, so the only ones that a row does not name.
 PROMPTS = "product"
+# What a record says of its settings. Whatever else a run knows of the machine on which it ran stays out.
+_SETTINGS = (
+    *("pipeline", "pipeline_sha256", "set", "dataset", "sources", "corpus", "web", "split", "indexes", "store"),
+    *("retriever", "embedder", "top_k", "prompts", "prompts_sha256", "files", "llm", "judged", "simulated"),
+    *("web_sentences", "web_junk", "haystack_version", "limit"),
+)
+_MODEL = ("kind", "model", "seed", "reader", "files", "threshold", "own", "judge")
 _RESULT = (
     *("answer", "answered", "certainty", "not_found", "guess", "label", "forced", "probability"),
-    *("counts", "usage", "queries_sent_out"),
+    *("counts", "usage"),
 )
+_SENT = ("source", "query", "provider", "seconds")
 _STEP = ("step", "action", "query", "searched", "source")
 _EVENT = (
-    *("kind", "step", "source", "query", "sent_out", "error", "parsed", "caller", "status", "judged_by"),
+    *("kind", "step", "source", "query", "sent_out", "parsed", "caller", "status", "judged_by"),
     *("label", "certainty", "question"),
 )
 _REPLY = ("text", "tool_calls", "finish_reason", "usage")
 # A reply out of a recording takes less: a question with such a reply says nothing about time.
 _PLAYED_BACK = 0.02
+_NAME = re.compile(r"[\w.]+=")
+# The address of a server: with a scheme, a user, a port or four numbers.
+_ADDRESS = re.compile(r"://|@|:\d+$|\b\d+(\.\d+){3}\b")
+# The class of an error, if its message begins with it or is it.
+_KIND = re.compile(r"[A-Z][A-Za-z]*(?:Error|Exception|Timeout|Failed)(?=:|$)")
 
 
 @dataclass(frozen=True)
@@ -106,19 +120,39 @@ def pack(folder: Path, records: Path) -> Path:
 
 
 def shorten_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a run without the paths and addresses of the machine on which it ran."""
-    llm = config.get("llm")
-    kept = {key: value for key, value in config.items() if key not in ("replayed", "environment", "started", "ray")}
-    if isinstance(llm, Mapping):
-        kept["llm"] = {key: value for key, value in llm.items() if key != "base_url"}
-    for key in ("corpus", "web", "pipeline"):
-        if kept.get(key):
-            kept[key] = "/".join(Path(str(kept[key])).parts[-2:])
-    return kept
+    """Return the settings of a run without the paths and addresses of the machine on which it ran.
+
+    :param config: The content of `config.json`.
+    :returns: Only settings that a record may have; a file by its name, without its folders.
+    """
+    settings = _pick(config, _SETTINGS)
+    if isinstance(settings.get("llm"), Mapping):
+        settings["llm"] = _pick(settings["llm"], _MODEL)
+        if isinstance(settings["llm"].get("judge"), Mapping):
+            settings["llm"]["judge"] = _pick(settings["llm"]["judge"], _MODEL)
+    return {key: _strip(value) for key, value in settings.items()}
+
+
+def _strip(value: Any) -> Any:
+    """Return a setting with only the last part of each path, and no address."""
+    if isinstance(value, Mapping):
+        return {_strip(str(key)): _strip(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strip(part) for part in value]
+    if not isinstance(value, str):
+        return value
+    # A changed setting is written NAME=VALUE.
+    name = _NAME.match(value)
+    text = value[name.end() :] if name else value
+    # Of the kinds of paths, Windows' are cut at slashes of both directions.
+    return (name[0] if name else "") + ("address" if _ADDRESS.search(text) else PureWindowsPath(text).name)
 
 
 def shorten_prediction(prediction: Mapping[str, Any]) -> dict[str, Any]:
-    """Return of a prediction what scores and costs are computed from, and each call with the digest of its prompt."""
+    """Return of a prediction what scores and costs are computed from, and each call with the digest of its prompt.
+
+    Of an error, only the kind is left: its message may hold a path or the address of a server.
+    """
     result = prediction.get("result") or {}
     asked = Question.of_prediction(prediction).to_prediction()
     # Gold sentences are compared with texts of passages, which a record does not hold.
@@ -126,18 +160,19 @@ def shorten_prediction(prediction: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **asked,
         "seconds": prediction.get("seconds"),
-        "error": prediction.get("error"),
+        "error": name_error(prediction.get("error")),
         "result": {
             **_pick(result, _RESULT),
+            "queries_sent_out": [_pick_with_error(sent, _SENT) for sent in result.get("queries_sent_out") or ()],
             "documents": [_pick(document, ("id", "source")) for document in result.get("documents") or ()],
             "steps": [_pick(step, _STEP) for step in result.get("steps") or ()],
-            "trace": [_pick(event, _EVENT) for event in result.get("trace") or ()],
+            "trace": [_pick_with_error(event, _EVENT) for event in result.get("trace") or ()],
         },
         "calls": [
             {
                 "prompt_sha256": digest_prompt(call),
                 "seconds": call.get("seconds"),
-                **({"error": call["error"]} if call.get("error") else {}),
+                **({"error": name_error(call["error"])} if call.get("error") else {}),
                 **({"reply": _pick(call["reply"], _REPLY)} if call.get("reply") else {}),
             }
             for call in prediction.get("calls") or ()
@@ -149,6 +184,18 @@ def digest_prompt(call: Mapping[str, Any]) -> str:
     """Return the SHA-256 of all that a call said to the model: messages, parameters and tools."""
     said = [call.get("messages"), call.get("parameters"), call.get("tools")]
     return hashlib.sha256(json.dumps(said, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def name_error(message: str | None) -> str | None:
+    """Return the class of an error if its message begins with it, else `error`; None if there was no error."""
+    if not message:
+        return None
+    kind = _KIND.match(message)
+    return kind[0] if kind else "error"
+
+
+def _pick_with_error(values: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    return {**_pick(values, keys), **({"error": name_error(values["error"])} if "error" in values else {})}
 
 
 def _pick(values: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
@@ -164,9 +211,11 @@ def read_cells(records: Path) -> list[Cell]:
     """Read all records of a folder.
 
     :raises Missing: There is no record.
-    :raises BadInput: A record is not the one whose digest is listed, or two are of one row.
+    :raises BadInput: A record is listed and missing, or is not the one whose digest is listed, or two are of one row.
     """
     stated, cells = _read_digests(records), []
+    if lost := sorted(name for name in stated if not (records / name).is_file()):
+        raise BadInput(f"{records} lacks {lost[0]}, which {SUMS} lists: fetch it again, or delete its line.")
     for file in sorted(records.glob(f"*{SUFFIX}")):
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
         if stated.get(file.name) != digest:

@@ -19,9 +19,11 @@ from prefrag.evaluation.studies.real_model import (
     is_timed,
     lay_out,
     list_left,
+    name_error,
     pack,
     read_cells,
     shorten_config,
+    shorten_prediction,
 )
 from prefrag.evaluation.studies.tables import DETAILS, DOCUMENT
 from tests.evaluation.report.run_folders import predictions
@@ -64,7 +66,7 @@ def test_a_record_holds_replies_and_digests_and_no_passage_prompt_path_or_addres
     file = pack(write_cell(tmp_path / "hotpotqa-prefrag", 30), tmp_path / "records")
     head, first, *others = map(json.loads, unpack(file).splitlines())
 
-    assert (head["corpus"], head["llm"]) == ("hotpotqa/corpus.jsonl", {"kind": "server", "model": "small"})
+    assert (head["corpus"], head["llm"]) == ("corpus.jsonl", {"kind": "server", "model": "small"})
     assert len(others) == 39
     assert first["calls"][0]["reply"]["text"] == "Beta"
     assert first["calls"][0]["prompt_sha256"] == digest_prompt(CALL)
@@ -122,6 +124,15 @@ def test_a_changed_record_is_refused(tmp_path: Path):
         read_cells(tmp_path / "records")
 
 
+def test_a_record_that_is_listed_and_missing_is_named(tmp_path: Path):
+    for name in ("hotpotqa-prefrag", "hotpotqa-crag"):
+        file = pack(write_cell(tmp_path / name, 30), tmp_path / "records")
+    file.unlink()
+
+    with pytest.raises(BadInput, match=rf"lacks hotpotqa-crag\.jsonl\.gz, which {SUMS} lists: fetch it again"):
+        read_cells(tmp_path / "records")
+
+
 def test_two_records_of_one_row_are_refused(tmp_path: Path):
     for name in ("hotpotqa-prefrag", "hotpotqa-prefrag-again"):
         pack(write_cell(tmp_path / name, 30), tmp_path / "records")
@@ -160,8 +171,52 @@ def test_what_left_is_what_any_source_but_the_first_was_asked():
     assert list_left({"result": {"trace": trace}}, ["web", "local"]) == ["home"]
 
 
-def test_a_setting_without_a_path_stays_as_it_is():
-    assert shorten_config({"pipeline": "prefrag", "corpus": None}) == {"pipeline": "prefrag", "corpus": None}
+@for_each(
+    "setting, recorded",
+    ({"pipeline": "prefrag", "corpus": None, "top_k": 5}, {"pipeline": "prefrag", "corpus": None, "top_k": 5}),
+    (
+        {"corpus": "/home/alice/c.jsonl", "prompts": "C:\\Users\\alice\\short"},
+        {"corpus": "c.jsonl", "prompts": "short"},
+    ),
+    ({"questions": "/home/alice/q.jsonl", "started": "now", "anything": "new"}, {}),
+    ({"set": ["steps=3", "judge.url=http://alice:8080/v1"]}, {"set": ["steps=3", "judge.url=address"]}),
+    ({"set": ["model=/home/alice/m.gguf", "hosts=alice:9200"]}, {"set": ["model=m.gguf", "hosts=address"]}),
+    ({"set": ["a=/home/alice=1", "/home/alice=1/m.gguf"]}, {"set": ["a=alice=1", "m.gguf"]}),
+    ({"files": {"/home/alice/trees.json": "ab12"}}, {"files": {"trees.json": "ab12"}}),
+    (
+        {"llm": {"model": "/models/alice/m.gguf", "base_url": "http://alice", "judge": {"base_url": "http://alice"}}},
+        {"llm": {"model": "m.gguf", "judge": {}}},
+    ),
+    ({"llm": {"kind": "server", "model": "http://10.0.0.1/m"}}, {"llm": {"kind": "server", "model": "address"}}),
+    ({"llm": {"kind": "server", "model": "qwen3:4b"}}, {"llm": {"kind": "server", "model": "qwen3:4b"}}),
+)
+def test_of_the_settings_only_names_are_recorded(setting: dict[str, Any], recorded: dict[str, Any]):
+    assert shorten_config(setting) == recorded
+
+
+@for_each(
+    "message, kind",
+    (None, None),
+    ("", None),
+    ("ConnectError: http://alice:8080 refused", "ConnectError"),
+    ("TimeoutError", "TimeoutError"),
+    ("No model server answers at http://alice:8080.", "error"),
+    ("AliceErrors of /home/alice", "error"),
+)
+def test_of_an_error_only_its_kind_is_recorded(message: str | None, kind: str | None):
+    assert name_error(message) == kind
+
+
+def test_no_error_of_a_question_gives_an_address_away():
+    failed = "No model server answers at http://alice:8080."
+    sent = {"source": "web", "query": "who", "provider": "DDGS", "error": failed, "seconds": 1.0}
+    result = {"trace": [{"kind": "found", "source": "web", "error": failed}], "queries_sent_out": [sent]}
+    recorded = shorten_prediction(
+        {"id": "1", "question": "Who?", "error": failed, "result": result, "calls": [{"seconds": 1.0, "error": failed}]}
+    )
+
+    assert "alice" not in json.dumps(recorded)
+    assert json.dumps(recorded).count('"error": "error"') == 4
 
 
 def test_the_command_packs_and_writes_the_tables_into_a_document(tmp_path: Path):
