@@ -23,8 +23,8 @@ VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "mspr_without_ors": ("mspr", ("refiner.enabled=false",)),
     "mspr_without_prs": ("mspr", ("selector.enabled=false", "judge.enabled=false")),
     "mspr_without_car": ("mspr", ("reviewer.enabled=false",)),
-    # Where the published code of PrefRAG's authors differs from the paper, and MSPR's other reading of its AWI of 5
-    # (pipelines/METHODS.md).
+    # Four places in which the published code of PrefRAG's authors differs from the paper, and what it does at last with
+    # a verdict that cannot be read; MSPR's other reading of its AWI of 5 (pipelines/METHODS.md).
     "prefrag_published": (
         "prefrag",
         (
