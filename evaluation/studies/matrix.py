@@ -25,6 +25,7 @@ Without `--llm`, the simulated reader answers. With `--table ID`, the methods, d
 import csv
 import itertools
 import math
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -58,7 +59,7 @@ _COLUMNS = (
     *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
     *("total_local", "total_web", "total", "used_local", "used", "lookups", "forced", "seconds_per_question"),
 )
-# The settings of the simulated reader and of the web, with their column names in the table.
+# The settings of the simulated reader, of the web and of the prompts, with their column names in the table.
 _VARIED = {
     "judge_error": "judge error",
     "distraction": "distraction",
@@ -74,6 +75,7 @@ _VARIED = {
     "queries": "queries",
     "web_sentences": "web sentences",
     "web_junk": "web junk",
+    "prompts": "prompts",
 }
 _RATES = (
     *("judge_error", "reflection_error", "stopping_error", "source_error"),
@@ -94,6 +96,8 @@ _TRIED: dict[str, list[Any]] = {
     "distraction": [0.0, 0.02],
     "seed": [0],
 }
+# Characters that Windows allows in no name of a folder.
+_FORBIDDEN = re.compile(r'[<>:"/\\|?*]')
 _CASCADE = "prefrag.components.judge.cascade_judge.CascadeJudge"
 # The two judges of `prefrag.yaml`, alone or combined in a cascade, with changed settings.
 JUDGES: dict[str, tuple[str, dict[str, float]]] = {
@@ -130,8 +134,9 @@ class Cell:
         further = [name for name in _VARIED if name not in first and getattr(one, name) != _DEFAULTS[name]]
         settings = f"k{one.top_k}-judge{one.judge_error:g}-distraction{one.distraction:g}-seed{one.seed}{sources}"
         named = "".join(f"-{name.replace('_', '')}{getattr(one, name)}" for name in further)
-        named += "" if one.llm == SIMULATED else f"-{one.model or 'model'}".replace("/", "_")
-        return f"{self.dataset.name}-{self.questions}/{self.name.replace('/', '_')}/{settings}{named}"
+        named += "" if one.llm == SIMULATED else f"-{one.model or 'model'}"
+        of_pipeline, of_settings = (_FORBIDDEN.sub("_", name) for name in (self.name, f"{settings}{named}"))
+        return f"{self.dataset.name}-{self.questions}/{of_pipeline}/{of_settings}"
 
 
 def combine_cells(

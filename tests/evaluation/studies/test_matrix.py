@@ -134,6 +134,26 @@ def test_every_combination_is_one_evaluation_in_a_folder_of_its_own():
     assert other.folder == f"{one.folder}-sourcechoicelast"
 
 
+def test_each_kind_of_prompts_has_a_folder_of_its_own():
+    settings: dict[str, list[Any]] = {"top_k": [5], "prompts": ["plain", "product"]}
+
+    plain, product = combine_cells([Path("musique")], ["prefrag"], "dev", settings)
+
+    assert product.folder == f"{plain.folder}-promptsproduct"
+
+
+@for_each(
+    "changed, folder",
+    ({"model": "qwen3:4b"}, "musique-dev/prefrag/k5-judge0-distraction0-seedNone-qwen3_4b"),
+    ({"model": "org/small"}, "musique-dev/prefrag/k5-judge0-distraction0-seedNone-org_small"),
+    ({"changes": ("a.b=http://x:1/?",)}, "musique-dev/prefrag a.b=http___x_1__/k5-judge0-distraction0-seedNone-model"),
+)
+def test_a_folder_has_a_name_that_every_system_allows(changed: dict[str, Any], folder: str):
+    experiment = Experiment(llm="http://127.0.0.1:1/v1", top_k=5, **changed)
+
+    assert Cell("prefrag", Path("musique"), "dev", experiment).folder == folder
+
+
 def test_settings_that_are_changed_are_in_the_name_of_an_evaluation():
     settings = {"top_k": [5], "judge_error": [0.0], "seed": [0], "changes": [("local.observed_last=true",)]}
 
