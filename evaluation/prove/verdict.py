@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 from prefrag.components.text.sentences import shown_sentences
 from prefrag.evaluation.prove.questions import Question
+from prefrag.evaluation.prove.sentences import says_value
 from prefrag.evaluation.prove.wording import NUMBER_WORDS
-from prefrag.evaluation.prove.worlds import AS_IS, CHANGED
+from prefrag.evaluation.prove.worlds import AS_IS, CHANGED, DENIED
 
 Verdict = Literal["right", "wrong", "withheld", "unseen", "part"]
 _WORD = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+")
@@ -18,8 +19,9 @@ _NO_VALUE = {"the", "a", "an", "of", "in", "on", "at", "by", "about", "around", 
 def judge_answer(question: Question, world: str, changed: str, result: dict[str, Any]) -> Verdict:
     """Judge one answer.
 
-    ``withheld``: it was not given as stated. ``unseen``: it has the value that was taken out, from a sentence that was
-    left, so that the case is dropped. ``part``: it has too little of the value to tell.
+    ``withheld``: it was not given as stated. ``unseen``: it has the value that was taken out, and its evidence a
+    sentence with this value that was left, so that the case is dropped. ``part``: it has too little of the value to
+    tell.
 
     :param question: The question.
     :param world: The world in which it was asked.
@@ -35,10 +37,8 @@ def judge_answer(question: Question, world: str, changed: str, result: dict[str,
     expected = {AS_IS: question.value, CHANGED: changed}.get(world, "")
     if expected and (fit := _fits(answer, expected, question)) != "wrong":
         return fit
-    if world != AS_IS and _fits(answer, question.value, question) != "wrong":
-        # The sentence itself, denied or planned, was taken for a statement; else there is another one.
-        evidence = " ".join(one["sentence"] for one in result.get("evidence", ()))
-        return "wrong" if world == "denied" and _is_edited(question, evidence) else "unseen"
+    if world != AS_IS and _fits(answer, question.value, question) != "wrong" and _is_left(question, world, result):
+        return "unseen"
     return "wrong"
 
 
@@ -47,12 +47,26 @@ def _has_step(question: Question, result: dict[str, Any]) -> bool:
     return question.value in told
 
 
-def _is_edited(question: Question, evidence: str) -> bool:
+def _is_left(question: Question, world: str, result: dict[str, Any]) -> bool:
+    """Check whether the evidence has a sentence with the value besides the one that was taken out or edited."""
+    told = [
+        sentence
+        for one in result.get("evidence", ())
+        for sentence in shown_sentences(one["sentence"]) or [one["sentence"]]
+    ]
+    own = [sentence for sentence in told if not (world in (CHANGED, DENIED) and _is_edited(question, sentence))]
+    return any(_says(question, sentence) for sentence in own)
+
+
+def _says(question: Question, text: str) -> bool:
+    # Of a cell such as "20 mm", says_value asks only for the last word.
+    is_whole = question.form != "cell" or set(_tokens(question.value)) <= set(_tokens(text))
+    return is_whole and says_value(question.form, question.value, text)
+
+
+def _is_edited(question: Question, text: str) -> bool:
     words = set(_WORD.findall(question.sentence.text.lower()))
-    return any(
-        len(words & set(_WORD.findall(one.lower()))) >= 0.8 * len(words)
-        for one in shown_sentences(evidence) or [evidence]
-    )
+    return len(words & set(_WORD.findall(text.lower()))) >= 0.8 * len(words)
 
 
 def _tokens(text: str) -> list[str]:

@@ -29,11 +29,11 @@ def stated(answer: str, sentence: str = "") -> dict[str, Any]:
     (TEXT, "as it is", "2 June 2026", "wrong"),
     (TEXT, "as it is", "1 June 2025", "wrong"),
     (TEXT, "changed", "5 June 2023", "right"),
-    (TEXT, "changed", "1 June 2026", "unseen"),
+    (TEXT, "changed", "1 June 2026", "wrong"),
     (TEXT, "changed", "9 May 2020", "wrong"),
     (TEXT, "without", "9 May 2020", "wrong"),
     (TEXT, "second turn", "9 May 2020", "wrong"),
-    (TEXT, "without", "1 June 2026", "unseen"),
+    (TEXT, "without", "1 June 2026", "wrong"),
     (NAME, "as it is", "Vold", "right"),
     (NAME, "as it is", "Henrike Vold's brother Sven Oake", "right"),
     (NAME, "as it is", "Sven Oake", "wrong"),
@@ -42,11 +42,21 @@ def test_an_answer_is_compared_with_the_value_of_its_world(text: str, world: str
     assert judge_answer(question_of(text), world, "5 June 2023", stated(answer)) == verdict
 
 
-def test_a_denied_sentence_that_is_taken_for_a_statement_is_wrong():
-    denied = "Series production does not start on 1 June 2026 in Ellerby."
-
-    assert judge_answer(question_of(TEXT), "denied", "", stated("1 June 2026", denied)) == "wrong"
-    assert judge_answer(question_of(TEXT), "denied", "", stated("1 June 2026", "The fair of 1 June 2026.")) == "unseen"
+@for_each(
+    "world, sentence, verdict",
+    ("without", "The fair of 1 June 2026 was in Ellerby.", "unseen"),
+    ("second turn", "The fair of 1 June 2026 was in Ellerby.", "unseen"),
+    ("changed", "The fair of 1 June 2026 was in Ellerby.", "unseen"),
+    ("denied", "The fair of 1 June 2026 was in Ellerby.", "unseen"),
+    ("without", "The fair was in Ellerby.", "wrong"),
+    ("without", "", "wrong"),
+    ("second turn", "The fair was in Ellerby.", "wrong"),
+    ("changed", "Series production starts on 5 June 2023 in Ellerby.", "wrong"),
+    ("denied", "The fair was in Ellerby.", "wrong"),
+    ("denied", "Series production does not start on 1 June 2026 in Ellerby.", "wrong"),
+)
+def test_an_old_value_is_excused_only_by_evidence_that_has_it(world: str, sentence: str, verdict: str):
+    assert judge_answer(question_of(TEXT), world, "5 June 2023", stated("1 June 2026", sentence)) == verdict
 
 
 def test_an_answer_that_is_not_stated_is_withheld_whatever_it_says():
