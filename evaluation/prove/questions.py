@@ -34,7 +34,7 @@ _POINTS_BACK = re.compile(
     re.IGNORECASE,
 )
 # A sentence with one of these words may not state what it says, or states it under a condition, or from hearsay.
-_DOUBTFUL = re.compile(
+DOUBTFUL = re.compile(
     r"\b(?:not|no|never|none|nor|neither|without|except|unless|if|whether|would|could|should|may|might|must|can|cannot"
     r"|will|shall|until|till|nearly|almost|perhaps|probably|possibly|supposed|planned|plans|expected|proposed|rejected"
     r"|rumou?r\w*|alleged\w*|according|says?|said|claim\w*|believ\w*|think|thought|example|copyright|instead|wrong\w*|false)\b",
@@ -224,7 +224,7 @@ def propose(sentence: Sentence) -> Iterator[Question]:
         if len(words(step["aim"])) >= _FEWEST_ROOTS:
             yield _question("step", f"how to {_reword(step['aim'])}", sentence, step["step"], step.start("step"))
         return
-    if _DOUBTFUL.search(text):
+    if DOUBTFUL.search(text):
         return
     if first := _DATE_FIRST.match(text):
         yield from _ask_date_first(sentence, first["rest"])

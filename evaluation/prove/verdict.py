@@ -6,14 +6,20 @@ import re
 from typing import Any, Literal
 
 from prefrag.components.text.sentences import shown_sentences
-from prefrag.evaluation.prove.questions import Question
+from prefrag.components.text.term_statistics import PLAIN_WORDS
+from prefrag.evaluation.prove.questions import DOUBTFUL, Question
 from prefrag.evaluation.prove.sentences import says_value
-from prefrag.evaluation.prove.wording import NUMBER_WORDS
+from prefrag.evaluation.prove.wording import NUMBER_WORDS, root
 from prefrag.evaluation.prove.worlds import AS_IS, CHANGED, DENIED
 
 Verdict = Literal["right", "wrong", "withheld", "unseen", "part"]
 _WORD = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+")
 _NO_VALUE = {"the", "a", "an", "of", "in", "on", "at", "by", "about", "around", "was", "is", "are"}
+# Words beside a number that leave it as it is. Any other, as in "before 1931" and "five million", may change it.
+_BESIDE_NUMBER = {"the", "a", "an", "of", "in", "on", "at", "about", "around", "was", "is", "are", "were", "it", "has"}
+_BESIDE_NUMBER |= {"had", "have", "year", "date", "number"}
+_FORMS_OF_ADDRESS = {"mr", "mrs", "ms", "miss", "dr", "prof", "professor", "sir", "dame"}
+_TAKES_BACK = re.compile(rf"{DOUBTFUL.pattern}|\bor\b|n['\u2019]t\b", re.IGNORECASE)
 
 
 def judge_answer(question: Question, world: str, changed: str, result: dict[str, Any]) -> Verdict:
@@ -80,11 +86,31 @@ def _fits(answer: str, value: str, question: Question) -> Literal["right", "wron
     if not given:
         return "wrong"
     if set(wanted) <= set(given):
-        others = {word for word in given if word[0].isdigit()} - set(wanted)
-        asked = {*_tokens(question.text), *_tokens(question.sentence.text), *_tokens(question.sentence.context)}
-        return "right" if others <= asked else "wrong"
+        return "wrong" if _says_more(answer, value, question) else "right"
     if set(given) < set(wanted):
         has_number = any(word[0].isdigit() for word in wanted)
         tells = any(word[0].isdigit() for word in given) if has_number else given[-1] in (wanted[0], wanted[-1])
         return "right" if tells else "part"
     return "wrong"
+
+
+def _says_more(answer: str, value: str, question: Question) -> bool:
+    """Check whether an answer with a value takes it back, changes it, or has another value beside it."""
+    taken_back = {match[0].lower() for match in _TAKES_BACK.finditer(answer)}
+    if taken_back - {match[0].lower() for match in _TAKES_BACK.finditer(f"{value} {question.text}")}:
+        return True
+    sentence, end = question.sentence, question.at + len(question.value)
+    asked = f"{question.text} {sentence.text[: question.at]} {sentence.text[end:]} {sentence.context}"
+    own = {root(word) for text in (asked, value) for word in _WORD.findall(text.lower().replace(",", ""))}
+    words = _WORD.findall(answer)
+    plain = [root(word.lower().replace(",", "")) for word in words]
+    for place, word in enumerate(plain):
+        if word in own:
+            continue
+        is_first_and_plain = words[place].lower() in PLAIN_WORDS | _FORMS_OF_ADDRESS
+        is_name = words[place][0].isupper() and not is_first_and_plain
+        beside = plain[max(0, place - 1) : place + 2]
+        is_beside_number = any(near[:1].isdigit() for near in beside) and words[place].lower() not in _BESIDE_NUMBER
+        if word[:1].isdigit() or is_beside_number or (is_name and re.search(r"[A-Z]", value)):
+            return True
+    return False

@@ -9,6 +9,8 @@ from tests.evaluation.prove.folder import passages
 from tests.for_each import for_each
 
 TEXT = "Series production starts on 1 June 2026 in Ellerby."
+YEAR = "The Merrow Bridge was built in 1931 next to the harbour."
+LOOMS = "The Ropewalk Fire destroyed five looms of the mill."
 NAME = "The Pellhaven Hall was opened by Henrike Vold."
 
 
@@ -35,7 +37,23 @@ def stated(answer: str, sentence: str = "") -> dict[str, Any]:
     (TEXT, "second turn", "9 May 2020", "wrong"),
     (TEXT, "without", "1 June 2026", "wrong"),
     (NAME, "as it is", "Vold", "right"),
-    (NAME, "as it is", "Henrike Vold's brother Sven Oake", "right"),
+    (NAME, "as it is", "Dr Henrike Vold opened the Pellhaven Hall.", "right"),
+    (NAME, "as it is", "Henrike Vold's brother Sven Oake", "wrong"),
+    (NAME, "as it is", "Sven Oake, not Henrike Vold", "wrong"),
+    (NAME, "as it is", "Henrike Vold and Tom Hale", "wrong"),
+    (NAME, "as it is", "It wasn't Henrike Vold.", "wrong"),
+    (YEAR, "as it is", "It was built in 1931 next to the harbour.", "right"),
+    (YEAR, "as it is", "The year is 1931.", "right"),
+    (YEAR, "as it is", "not in 1931", "wrong"),
+    (YEAR, "as it is", "before 1931", "wrong"),
+    (YEAR, "as it is", "1931 or 1932", "wrong"),
+    (YEAR, "changed", "1931, later given as 5 June 2023", "wrong"),
+    (LOOMS, "as it is", "5 looms", "right"),
+    (LOOMS, "as it is", "The fire destroyed five looms.", "right"),
+    (LOOMS, "as it is", "five hundred", "wrong"),
+    (LOOMS, "as it is", "5 million", "wrong"),
+    (LOOMS, "as it is", "five and a half", "wrong"),
+    (LOOMS, "as it is", "more than five", "wrong"),
     (NAME, "as it is", "Sven Oake", "wrong"),
 )
 def test_an_answer_is_compared_with_the_value_of_its_world(text: str, world: str, answer: str, verdict: str):
