@@ -10,7 +10,7 @@ from prefrag.components.parts import is_tantivy_store
 from prefrag.settings import models
 
 READER = "the reader"
-_FILE = "prefrag-proof.json"
+PROOF_FILE = "prefrag-proof.json"
 
 
 def name_answerer() -> str:
@@ -25,7 +25,7 @@ def read_proofs(index: Path) -> dict[str, dict[str, Any]]:
     :param index: The folder of the index.
     """
     try:
-        proofs = json.loads((index / _FILE).read_text(encoding="utf-8"))
+        proofs = json.loads((index / PROOF_FILE).read_text(encoding="utf-8"))
         return {str(name): dict(proof) for name, proof in proofs.items()}
     except (OSError, ValueError, AttributeError, TypeError):
         return {}
@@ -39,10 +39,10 @@ def keep_proof(index: Path, answerer: str, proof: dict[str, Any]) -> None:
     :param proof: The measurement: plain values. ``stated_from`` is the probability from which an answer is stated.
     :raises OSError: When the folder cannot be written.
     """
-    written = index / f".{_FILE}.{os.getpid()}"
+    written = index / f".{PROOF_FILE}.{os.getpid()}"
     kept = {**read_proofs(index), answerer: proof}
     written.write_text(json.dumps(kept, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    written.replace(index / _FILE)
+    written.replace(index / PROOF_FILE)
 
 
 def find_stated_from(stores: Sequence[Any]) -> dict[str, float]:

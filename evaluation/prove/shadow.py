@@ -11,6 +11,7 @@ from typing import Any
 
 from haystack import Document
 
+from prefrag.components.document_stores.proof import PROOF_FILE
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory, make_data_directory
 from prefrag.file_lock import hold_lock, take_lock
@@ -57,12 +58,14 @@ def sweep_shadows() -> None:
 def make_shadow(index: Path, folder: Path, written: Sequence[Document] = (), outdated: Sequence[str] = ()) -> None:
     """Copy an index without its vectors, and change passages in the copy.
 
+    The copy has no limit of an earlier proof, so that what is measured is always the product as it comes.
+
     :param index: The folder of the index.
     :param folder: The folder of the copy, which does not exist yet.
     :param written: The passages that replace those with the same ids.
     :param outdated: The ids of passages to delete.
     """
-    shutil.copytree(index, folder, ignore=shutil.ignore_patterns("vectors", "prefrag-folder", "*.lock"))
+    shutil.copytree(index, folder, ignore=shutil.ignore_patterns("vectors", "prefrag-folder", PROOF_FILE, "*.lock"))
     if written or outdated:
         TantivyDocumentStore(path=str(folder)).replace_documents(list(written), list(outdated))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from prefrag.components.document_stores.proof import READER, find_stated_from, keep_proof
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.evaluation.prove.shadow import make_shadow, shadow_folder, shadows_folder, sweep_shadows
 from tests.evaluation.prove.folder import passages
@@ -27,6 +28,15 @@ def test_a_change_in_a_shadow_leaves_the_index_as_it_is(tmp_path: Path):
 
         assert [one.content for one in shadow.filter_documents()] == ["The tower."]
     assert sorted(one.content or "" for one in store.filter_documents()) == ["The hall.", "The mill."]
+
+
+def test_a_shadow_has_no_limit_of_an_earlier_proof(tmp_path: Path):
+    index_of(passages(First="The hall."), tmp_path / "index")
+    keep_proof(tmp_path / "index", READER, {"stated_from": 0.93})
+    with shadow_folder() as folder:
+        make_shadow(tmp_path / "index", folder / "as it is")
+
+        assert find_stated_from([TantivyDocumentStore(path=str(folder / "as it is"))]) == {}
 
 
 def test_shadows_are_deleted_at_the_end_also_after_an_error():
