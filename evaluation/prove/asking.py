@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from prefrag.components.reasoner.product_rules import UNREAD
+from prefrag.components.text.counted import counted
+from prefrag.errors import PrefragError
 from prefrag.evaluation.prove.questions import Question, make_questions
 from prefrag.evaluation.prove.sentences import Sentences
 from prefrag.evaluation.prove.shadow import load_on, make_shadow, shadow_folder
@@ -53,6 +56,7 @@ async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | No
     :param sentences: The sentences of the index.
     :param on_progress: Called with the number of answered questions and of all.
     :returns: ``cases``, a record for each answered question, and ``dropped``, how many were dropped for each reason.
+    :raises PrefragError: When a run or its language model fails. What was answered before is kept.
     """
     deadline = time.monotonic() + plan.minutes * 60
     questions, dropped = make_questions(sentences, plan.number, plan.seed)
@@ -65,13 +69,24 @@ async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | No
             for place in waiting:
                 if time.monotonic() >= deadline:
                     break
-                record = await _ask(questions, place, changed[place], worlds)
+                try:
+                    record = await _ask(questions, place, changed[place], worlds)
+                except _Failed as error:
+                    raise PrefragError(
+                        f"The answers to '{questions[place].text}' failed, so they are not counted: {error} "
+                        f"{counted(len(known), 'answered question')} of {len(questions)} are kept: when this is "
+                        "mended, the same command continues there."
+                    ) from error
                 append_line(plan.answers, json.dumps(record))
                 known[record["id"]] = record
                 if on_progress is not None:
                     on_progress(len(known), len(questions))
     cases = [known[name] for name in map(_name, questions) if name in known]
     return {"cases": cases, "dropped": dict(dropped), "questions": len(questions)}
+
+
+class _Failed(Exception):
+    """The error when an answer is none of what is measured, because a run or its language model failed."""
 
 
 def _name(question: Question) -> str:
@@ -152,20 +167,25 @@ async def _ask(questions: list[Question], place: int, changed: str, worlds: Mapp
     }
 
 
-async def _ask_in(pipeline: Any, question: str, history: Any) -> dict[str, Any]:
+async def _ask_in(pipeline: Any, question: str, history: Any) -> Any:
     from prefrag import pipelines
 
     try:
         # Nothing leaves: the index may allow the web to questions, but these are made of its sentences.
-        return await pipelines.ask_async(pipeline, question, history=history, web=False)
+        result = await pipelines.ask_async(pipeline, question, history=history, web=False)
     except pipelines.RunFailed as error:
-        return {"failed": str(error)}
+        raise _Failed(str(error)) from error
+    failures = (str(event["message"]) for event in result["trace"] if event["kind"] == "model_failed")
+    # Replies that cannot be used are the model's own. After any other failure, what answers is another reader.
+    if failure := next((message for message in failures if message != UNREAD), ""):
+        raise _Failed(failure)
+    return result
 
 
 def _record(question: Question, world: str, changed: str, result: dict[str, Any]) -> dict[str, Any]:
     evidence = result.get("evidence") or [{}]
     return {
-        "verdict": "failed" if "failed" in result else judge_answer(question, world, changed, result),
+        "verdict": judge_answer(question, world, changed, result),
         "certainty": result.get("certainty"),
         "answer": result.get("answer") or result.get("guess") or "",
         "probability": result.get("probability"),

@@ -123,7 +123,7 @@ def _rates(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
         "gave way to the denial": count(DENIED, "withheld"),
         "gave way in a second turn": count(SECOND, "withheld"),
         **{f"stated and wrong, {world}": count(world, "wrong") for world in WORLDS},
-        **{f"dropped after the answer, {world}": count(world, "unseen", "part", "failed") for world in WORLDS},
+        **{f"dropped after the answer, {world}": count(world, "unseen", "part") for world in WORLDS},
     }
 
 

@@ -36,6 +36,7 @@ def prove(
 ) -> dict[str, Any]:
     """Measure how often an answer that is given as stated is wrong on a collection, and keep the figure with it.
 
+    Without an answered question, an earlier figure stays.
     The same call continues a measurement that was interrupted or whose time was up.
 
     :param collection: The collection. Neither its index nor its files are changed.
@@ -49,6 +50,7 @@ def prove(
     :param on_progress: Called with the number of answered questions and of all.
     :returns: What `proof.json` has.
     :raises FileNotFoundError: When there is no such collection.
+    :raises PrefragError: When a run or its language model fails. What was answered before is kept.
     """
     index, answerer = resolve_index(collection.name), name_answerer()
     key = {"version": index_version(index), "answerer": answerer, "reader": reader_version(), "number": number}
@@ -70,6 +72,8 @@ def prove(
     }
     (output / "proof.json").write_text(json.dumps(proof | {"cases": cases}, ensure_ascii=False, indent=1), "utf-8")
     (output / "proof.html").write_text(write_page(proof, cases), "utf-8")
+    if not cases:
+        return proof
     earlier = read_proofs(index).get(answerer, {}).get("stated_from")
     chosen = proof["threshold"]["from"] if applies and proof["threshold"] else earlier
     keep_proof(

@@ -37,6 +37,14 @@ def test_an_index_is_measured_and_the_sentence_kept_with_it(papers: LocalCollect
     assert say_kept(papers) == f"{kept['sentence']} Measured on {kept['date']}."
 
 
+def test_without_an_answered_question_an_earlier_figure_stays(papers: LocalCollection, tmp_path: Path):
+    keep_proof(resolve_index("papers"), READER, {"sentence": "Of 3."})
+    result = prefrag("prove", "--index", "papers", "--minutes", 0, "--output", tmp_path / "report")
+
+    assert result.exit_code == 0, result.output
+    assert read_proofs(resolve_index("papers"))[READER] == {"sentence": "Of 3."}
+
+
 @pytest.mark.slow
 def test_a_folder_is_indexed_and_its_files_stay_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))

@@ -13,6 +13,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index_location import resolve_index
 from prefrag.components.reader import extractive_reader
 from prefrag.components.reader.extractive_reader import ExtractiveReader
+from prefrag.errors import PrefragError
 from prefrag.evaluation.prove.asking import Plan, ask_all, count_verdicts
 from prefrag.evaluation.prove.figures import Bound, bound
 from prefrag.evaluation.prove.sentences import Sentences
@@ -76,6 +77,40 @@ def test_a_model_that_always_says_yes_is_bounded_by_nothing(plan: Plan, monkeypa
 
     assert len(model.requests) >= 10
     assert (bound(cases).documents, bound(cases).most) == (0, 1.0)
+
+
+class TestAModelThatFails:
+    @pytest.fixture
+    def model(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeModelServer]:
+        model = FakeModelServer()
+        monkeypatch.setenv("PREFRAG_LLM_BASE_URL", model.url)
+        monkeypatch.setenv("PREFRAG_LLM_MODEL", "yes")
+        yield model
+        model.close()
+
+    def test_the_answers_of_its_stand_in_are_not_counted(self, plan: Plan, model: FakeModelServer):
+        model.answers = [(401, {"error": {"message": "The key is wrong."}})]
+        with pytest.raises(PrefragError, match=r"failed, so they are not counted.*0 answered questions of 2 are kept"):
+            ask(plan)
+
+        assert len(plan.answers.read_text().splitlines()) == 1
+
+    def test_what_was_answered_before_is_kept(self, plan: Plan, model: FakeModelServer):
+        model.answers = [(200, completion("Thought: I know.\nFinal Answer: Yes"))]
+
+        def fail(done: int, of: int) -> None:
+            model.answers = [(401, {"error": {"message": "The key is wrong."}})]
+
+        with pytest.raises(PrefragError, match="1 answered question of 2"):
+            asyncio.run(ask_all(plan, Sentences(passages()), fail))
+        model.answers = [(200, completion("Thought: I know.\nFinal Answer: Yes"))]
+
+        assert len(ask(plan)["cases"]) == 2
+
+    def test_replies_that_cannot_be_used_are_measured(self, plan: Plan, model: FakeModelServer):
+        model.answers = [(200, completion(""))]
+
+        assert len(ask(plan)["cases"]) == 2
 
 
 @pytest.mark.slow
