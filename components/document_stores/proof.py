@@ -1,12 +1,12 @@
 """What was measured of the answers from an index (`prefrag prove`), and the certainty that was chosen by it."""
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from prefrag.components.parts import is_tantivy_store
+from prefrag.private_file import write_private
 from prefrag.settings import models
 
 READER = "the reader"
@@ -39,10 +39,8 @@ def keep_proof(index: Path, answerer: str, proof: dict[str, Any]) -> None:
     :param proof: The measurement: plain values. ``stated_from`` is the probability from which an answer is stated.
     :raises OSError: When the folder cannot be written.
     """
-    written = index / f".{PROOF_FILE}.{os.getpid()}"
     kept = {**read_proofs(index), answerer: proof}
-    written.write_text(json.dumps(kept, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    written.replace(index / PROOF_FILE)
+    write_private(index / PROOF_FILE, json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
 
 
 def find_stated_from(stores: Sequence[Any]) -> dict[str, float]:

@@ -21,6 +21,7 @@ from prefrag.evaluation.prove.shadow import load_on, make_shadow, shadow_folder
 from prefrag.evaluation.prove.verdict import judge_answer
 from prefrag.evaluation.prove.worlds import AS_IS, CHANGED, DENIED, SECOND, WITHOUT, change_value, deny, edit_passages
 from prefrag.file_lock import append_line
+from prefrag.private_file import make_private_folder, write_private
 
 OnProgress = Callable[[int, int], None]
 
@@ -95,11 +96,11 @@ def _name(question: Question) -> str:
 
 def _read_answers(plan: Plan) -> dict[str, dict[str, Any]]:
     """Read the answers of an earlier call. If it measured something else, its file begins anew."""
-    plan.answers.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(plan.answers.parent)
     key = json.dumps({**plan.key, "seed": plan.seed, "pipeline": plan.pipeline}, sort_keys=True)
     lines = plan.answers.read_text(encoding="utf-8").splitlines() if plan.answers.is_file() else []
     if not lines or lines[0] != key:
-        plan.answers.write_text(f"{key}\n", encoding="utf-8")
+        write_private(plan.answers, f"{key}\n")
         return {}
     read = {}
     for line in lines[1:]:

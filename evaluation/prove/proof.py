@@ -17,6 +17,7 @@ from prefrag.evaluation.prove.asking import OnProgress, Plan, ask_all
 from prefrag.evaluation.prove.figures import measure
 from prefrag.evaluation.prove.report_page import write_page
 from prefrag.evaluation.prove.sentences import Sentences
+from prefrag.private_file import write_private
 
 # From this share of changed files on, a figure is one of before.
 _MOST_CHANGED = 0.1
@@ -70,8 +71,8 @@ def prove(
         "seconds": round(sum(case["seconds"] for case in cases), 1),
         "feedback": feedback,
     }
-    (output / "proof.json").write_text(json.dumps(proof | {"cases": cases}, ensure_ascii=False, indent=1), "utf-8")
-    (output / "proof.html").write_text(write_page(proof, cases), "utf-8")
+    write_private(output / "proof.json", json.dumps(proof | {"cases": cases}, ensure_ascii=False, indent=1))
+    write_private(output / "proof.html", write_page(proof, cases))
     if not cases:
         return proof
     earlier = read_proofs(index).get(answerer, {}).get("stated_from")

@@ -4,10 +4,8 @@ import hashlib
 import hmac
 import json
 import logging
-import os
 import re
 import secrets
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
@@ -26,6 +24,7 @@ from prefrag.components.document_stores.tantivy.index_location import data_direc
 from prefrag.components.state.web_switch import CLOSED_BY_KEY, web_closed_by
 from prefrag.errors import BadInput, Missing
 from prefrag.file_lock import Busy, hold_lock
+from prefrag.private_file import write_private
 from prefrag.server.access.key_index import KEY_INDEX, KeyIndex, KeysUnreadable
 from prefrag.server.access.page_token import PageToken
 from prefrag.server.http.security import (
@@ -406,23 +405,9 @@ def _change(change: Callable[[tuple[Key, ...]], tuple[Key, ...]]) -> tuple[Key, 
         path.parent.mkdir(parents=True, exist_ok=True)
         with hold_lock(path.with_name(f"{path.name}.lock"), _LOCK_SECONDS, "changing the keys"):
             keys = change(read_keys())
-            _write(path, _KeysFile(keys=keys).model_dump_json(indent=2))
+            write_private(path, f"{_KeysFile(keys=keys).model_dump_json(indent=2)}\n")
     except Missing:
         raise
     except OSError as error:
         raise BadInput(f"The key file {path} cannot be written: {error.strerror}.") from error
     return keys
-
-
-def _write(path: Path, text: str) -> None:
-    # mkstemp makes a file that only its owner can read (mode 0600).
-    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise

@@ -1,6 +1,8 @@
 """`prefrag prove`: a folder is measured, the sentence printed and kept, and shown until much changes."""
 
 import json
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,18 @@ def test_an_index_is_measured_and_the_sentence_kept_with_it(papers: LocalCollect
     kept = read_proofs(resolve_index("papers"))[READER]
     assert kept["sentence"] == report["sentence"]
     assert say_kept(papers) == f"{kept['sentence']} Measured on {kept['date']}."
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no modes")
+def test_what_holds_sentences_of_the_files_is_private(papers: LocalCollection, tmp_path: Path):
+    result = prefrag("prove", "--index", "papers", "--questions", 1)
+    proofs = tmp_path / "data" / "proofs"
+
+    assert result.exit_code == 0, result.output
+    written = [proofs, *proofs.rglob("*"), resolve_index("papers") / "prefrag-proof.json"]
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) & 0o077 for path in written}
+    assert modes.keys() >= {"proofs", "papers", "answers.jsonl", "proof.html", "proof.json", "prefrag-proof.json"}
+    assert set(modes.values()) == {0}
 
 
 def test_without_an_answered_question_an_earlier_figure_stays(papers: LocalCollection, tmp_path: Path):
