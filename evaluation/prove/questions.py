@@ -155,6 +155,7 @@ class Question:
 def make_questions(sentences: Sentences, number: int, seed: int) -> tuple[list[Question], Counter[str]]:
     """Make questions, at most one for each document, the documents spread over folders, kinds and dates.
 
+    Documents that state the same as one that is asked are asked nothing: they would be no trials of their own.
     Whatever is doubtful is dropped here, before anything is asked, so that no answer decides what is counted.
 
     :param sentences: The sentences of the folder.
@@ -170,9 +171,13 @@ def make_questions(sentences: Sentences, number: int, seed: int) -> tuple[list[Q
     made: list[Question] = []
     wanted: Counter[str] = Counter()
     used: set[int] = set()
+    done: set[str] = set()
     for file in _spread(files, draw):
         if len(made) == number:
             break
+        if file in done:
+            dropped["its document is a copy of one that is asked"] += 1
+            continue
         proposals = [one for sentence in files[file] for one in propose(sentence)]
         draw.shuffle(proposals)
         # A form that is rare so far comes first.
@@ -186,6 +191,7 @@ def make_questions(sentences: Sentences, number: int, seed: int) -> tuple[list[Q
                 dropped["its sentence states the answer to another question"] += 1
             else:
                 used |= touched
+                done.update(copy.file for copy in copies)
                 wanted[question.form] += 1
                 made.append(replace(question, copies=tuple(copies)))
                 break

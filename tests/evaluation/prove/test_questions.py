@@ -117,6 +117,16 @@ def test_other_sentences_that_state_the_same_are_found_in_other_words():
     assert [copy.passage.id for copy in question.copies] == ["Second"]
 
 
+def test_copies_of_a_document_are_one_document():
+    text = "The Merrow Bridge was built in 1931 next to the harbour. The Glider School is located in Morrowness."
+    texts = {"First": text, "Second": text, "Third": "The Ropewalk Fire destroyed 17 looms of the Lindgate Mill."}
+    questions, dropped = make_questions(Sentences(passages(**texts)), 10, seed=3)
+
+    assert len(questions) == 2
+    assert len({question.sentence.file for question in questions} & {"/folder/First.txt", "/folder/Second.txt"}) == 1
+    assert dropped["its document is a copy of one that is asked"] == 1
+
+
 def test_a_neighbour_with_the_value_alone_drops_the_case():
     texts = {"First": "The Merrow Bridge was built in 1931 next to the harbour. In 1931 a band played there."}
     questions, dropped = make_questions(Sentences(passages(**texts)), 10, seed=3)
