@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from math import ceil
 from typing import Any
 
+from prefrag.components.document_stores.proof import READER
 from prefrag.components.text.counted import counted
 from prefrag.evaluation.prove.worlds import AS_IS, CHANGED, DENIED, SECOND, WITHOUT, WORLDS
 from prefrag.evaluation.report.intervals import clopper_pearson
@@ -106,7 +108,7 @@ def measure(cases: Sequence[Case], answerer: str) -> dict[str, Any]:
         "shared_words": round(sum(case["shared"] for case in cases) / len(cases), 3) if cases else None,
         "rates": _rates(cases),
         "by_kind": {kind: _rates([case for case in cases if case["kind"] == kind]) for kind in kinds},
-        "threshold": choose_threshold(cases),
+        "threshold": choose_threshold(cases, "reader" if answerer == READER else "model"),
     }
 
 
@@ -127,15 +129,20 @@ def _rates(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
     }
 
 
-def choose_threshold(cases: Sequence[Case]) -> dict[str, Any] | None:
+def choose_threshold(cases: Sequence[Case], by: str) -> dict[str, Any] | None:
     """Choose the certainty from which *Stated* is said: by one half of the documents, measured by the other.
 
+    A hash of the document's name decides which half it is in, whatever its folder and kind. Only answers of what is
+    measured count: of a model those that it gave itself, because those of the reader have a limit of their own.
+
     :param cases: The records of the questions.
+    :param by: What is measured: ``reader`` or ``model``.
     :returns: ``from``, the probability; ``measured``, the bound on the half that did not choose it; ``lost``, how many
         of the right answers there are no longer stated. None if it cannot be chosen: too few documents, no
         probabilities, or none in which the share of documents with a wrong answer is small enough.
     """
-    choosing, measuring = cases[::2], cases[1::2]
+    own = [_only_by(by, case) for case in cases]
+    choosing, measuring = ([case for case in own if half_of(case["document"]) == half] for half in (0, 1))
     stated = [
         answer["probability"]
         for case in choosing
@@ -145,12 +152,21 @@ def choose_threshold(cases: Sequence[Case]) -> dict[str, Any] | None:
     if not stated or min(bound(choosing).documents, bound(measuring).documents) < _FEWEST:
         return None
     for threshold in (0.0, *sorted({round(value + 0.001, 3) for value in stated})):
-        own = bound(choosing, threshold)
-        if own.documents and own.wrong <= _AIM * own.documents:
+        left = bound(choosing, threshold)
+        if left.documents and left.wrong <= _AIM * left.documents:
             measured = bound(measuring, threshold)
             lost = bound(measuring).answers - measured.answers
             return {"from": threshold, "measured": measured.to_dict(), "lost": lost}
     return None
+
+
+def _only_by(answerer: str, case: Case) -> Case:
+    return {**case, "worlds": {world: one for world, one in case["worlds"].items() if one["by"] == answerer}}
+
+
+def half_of(document: str) -> int:
+    """Return in which half of the documents one is, by a hash of its name: 0 or 1."""
+    return sha256(document.encode(errors="backslashreplace")).digest()[0] % 2
 
 
 def worst(cases: Sequence[Case], number: int = 10) -> list[tuple[Case, str]]:

@@ -59,9 +59,9 @@ def say_beside(proof: dict[str, Any]) -> list[str]:
         lines.append(f"Dropped before anything was asked: {reasons}.")
     if chosen and chosen["from"]:
         lines.append(
-            f"If Stated is said only from a certainty of {chosen['from']:.3f}, chosen by one half of the documents, "
-            f"then on the other half: {_say(chosen['measured'])}; {chosen['lost']} answers are no longer stated there. "
-            "prefrag prove with --apply uses it."
+            f"If Stated is said only from a certainty of {chosen['from']:.3f}, chosen by the answers of "
+            f"{proof['answerer']} in one half of the documents, then in the other half: {_say(chosen['measured'])}; "
+            f"{chosen['lost']} answers are no longer stated there. prefrag prove with --apply uses it."
         )
     if proof.get("feedback"):
         lines.append(proof["feedback"])

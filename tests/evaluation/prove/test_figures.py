@@ -1,10 +1,11 @@
 """The sentence and what stands beside it: what is counted once, and that no bound says more than is known."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
 
-from prefrag.evaluation.prove.figures import bound, choose_threshold, hardest, measure, say_percent, worst
+from prefrag.evaluation.prove.figures import bound, choose_threshold, half_of, hardest, measure, say_percent, worst
 from prefrag.evaluation.report.intervals import clopper_pearson
 from tests.for_each import for_each
 
@@ -17,7 +18,13 @@ def case(number: int, shared: float = 0.5, probability: float = 0.9, **verdicts:
         "kind": "text",
         "shared": shared,
         "worlds": {
-            world: {"verdict": verdict, "probability": probability, "answer": "x", "certainty": "stated"}
+            world: {
+                "verdict": verdict,
+                "probability": probability,
+                "answer": "x",
+                "certainty": "stated",
+                "by": "reader",
+            }
             for world, verdict in worlds.items()
         },
     }
@@ -91,22 +98,50 @@ def test_the_hardest_third_has_the_fewest_common_words():
 def test_a_certainty_is_chosen_by_one_half_and_measured_by_the_other():
     sure = [case(number, probability=0.95, as_it_is="right") for number in range(50)]
     unsure = [case(50 + number, probability=0.7, without="wrong") for number in range(20)]
-    chosen = choose_threshold(sure + unsure)
+    chosen = choose_threshold(sure + unsure, "reader")
 
     assert chosen is not None
     assert 0.7 < chosen["from"] <= 0.951
-    assert chosen["measured"] == {"wrong": 0, "documents": 25, "answers": 25, "most": pytest.approx(0.1129, abs=1e-3)}
-    assert chosen["lost"] == 10
+    halves = Counter((one["worlds"].keys() == {"without"}, half_of(one["document"])) for one in sure + unsure)
+    documents = halves[False, 1]
+    assert chosen["measured"] == bound(sure[:documents]).to_dict()
+    assert chosen["lost"] == halves[True, 1]
+
+
+def test_documents_that_take_turns_do_not_decide_their_half():
+    # Folders and kinds take turns, so here one of two kinds would choose and the other measure.
+    turns = [
+        case(number, probability=0.95, as_it_is="right")
+        if number % 2
+        else case(number, probability=0.7, without="wrong")
+        for number in range(100)
+    ]
+    chosen = choose_threshold(turns, "reader")
+
+    assert chosen is not None
+    assert chosen["lost"] > 10
+
+
+def test_the_certainty_of_a_model_is_chosen_by_its_own_answers():
+    own = [case(number, probability=0.8, as_it_is="right") for number in range(100)]
+    for one in own[:30]:
+        one["worlds"]["without"] = {"verdict": "wrong", "probability": 0.99, "by": "reader"}
+    for one in own:
+        one["worlds"]["as it is"]["by"] = "model"
+    chosen = choose_threshold(own, "model")
+
+    assert chosen is not None
+    assert (chosen["from"], chosen["measured"]["wrong"]) == (0.0, 0)
 
 
 def test_no_certainty_is_chosen_from_too_few_documents():
-    assert choose_threshold(cases(30)) is None
+    assert choose_threshold(cases(30), "reader") is None
     able = cases(60)
     for one in able:
         for answer in one["worlds"].values():
             answer["probability"] = None
 
-    assert choose_threshold(able) is None
+    assert choose_threshold(able, "reader") is None
 
 
 def test_the_worst_answers_are_the_surest_wrong_ones():
