@@ -20,6 +20,7 @@ from typing import Any
 from prefrag import pipelines
 from prefrag.collections.indexing import index
 from prefrag.collections.local_collection import LocalCollection
+from prefrag.evaluation.metrics.answers import acc_word, fair
 from prefrag.evaluation.own_files.checks import read_questions, squeeze
 from prefrag.evaluation.own_files.office_documents import write_person
 
@@ -69,14 +70,14 @@ def count_question(question: Mapping[str, Any], result: Mapping[str, Any]) -> di
         }
     places = [_is_sentence(question, *pair) for pair in _shown(result)]
     is_first = places[:1] == [True]
-    answer = squeeze(str(result["answer"]))
-    has_answer = any(squeeze(gold) in answer or (answer and answer in squeeze(gold)) for gold in question["answers"])
+    answer, golds = str(result["answer"]), question["answers"]
+    is_right = bool(acc_word(answer, golds) or fair(answer, golds))
     counts = {
         "answerable": True,
         "first": is_first,
         "among three": any(places[:3]),
         "stated": certainty == "stated",
-        "stated, right": certainty == "stated" and is_first and bool(has_answer),
+        "stated, right": certainty == "stated" and is_first and is_right,
         "probably": certainty == "probably",
         "probably, right": certainty == "probably" and is_first,
     }
