@@ -13,14 +13,21 @@ from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.proof import keep_proof, name_answerer, read_proofs
 from prefrag.components.document_stores.tantivy.index_location import resolve_index
 from prefrag.components.reader.extractive_reader import CARD, SHIPPED_READER
+from prefrag.evaluation.pipeline_under_test.part_files import part_files
+from prefrag.evaluation.pipeline_under_test.pipeline_blocks import digest
 from prefrag.evaluation.prove.asking import OnProgress, Plan, ask_all
 from prefrag.evaluation.prove.figures import measure
 from prefrag.evaluation.prove.report_page import write_page
 from prefrag.evaluation.prove.sentences import Sentences
-from prefrag.private_file import write_private
+from prefrag.file_lock import hold_lock
+from prefrag.pipelines import loading
+from prefrag.private_file import make_private_folder, write_private
+from prefrag.settings import ModelSettings, models
+from prefrag.version import find_version
 
 # From this share of changed files on, a figure is one of before.
 _MOST_CHANGED = 0.1
+_WAIT_SECONDS = 1.0  # for another process that measures into the same folder
 
 
 def prove(
@@ -54,9 +61,17 @@ def prove(
     :raises PrefragError: When a run or its language model fails. What was answered before is kept.
     """
     index, answerer = resolve_index(collection.name), name_answerer()
-    key = {"version": index_version(index), "answerer": answerer, "reader": reader_version(), "number": number}
+    key = {
+        "version": index_version(index),
+        "answerer": answerer,
+        "answers": answering_version(pipeline),
+        "reader": reader_version(),
+        "number": number,
+    }
     plan = Plan(index, output / "answers.jsonl", pipeline, number, minutes, seed, key=key)
-    asked = asyncio.run(ask_all(plan, Sentences(collection.passages().all()), on_progress))
+    make_private_folder(output)
+    with hold_lock(output / ".lock", _WAIT_SECONDS, "measuring into this folder"):
+        asked = asyncio.run(ask_all(plan, Sentences(collection.passages().all()), on_progress))
     cases = asked["cases"]
     who = answerer if answerer.startswith("the ") else f"the model {answerer}"
     proof = measure(cases, who) | {
@@ -75,15 +90,17 @@ def prove(
     write_private(output / "proof.html", write_page(proof, cases))
     if not cases:
         return proof
-    earlier = read_proofs(index).get(answerer, {}).get("stated_from")
+    earlier = read_proofs(index).get(answerer, {}).get(pipeline, {}).get("stated_from")
     chosen = proof["threshold"]["from"] if applies and proof["threshold"] else earlier
     keep_proof(
         index,
         answerer,
+        pipeline,
         {
-            **{name: proof[name] for name in ("sentence", "date", "bound", "threshold", "pipeline")},
+            **{name: proof[name] for name in ("sentence", "date", "bound", "threshold")},
             "stated_from": chosen,
             "reader": reader_version(),
+            "version": index_version(index),
             "files": file_marks(collection),
         },
     )
@@ -93,6 +110,17 @@ def prove(
 def index_version(index: Path) -> str:
     """Return what changes with the passages of an index."""
     return f"{zlib.crc32((index / 'meta.json').read_bytes()):08x}"
+
+
+def answering_version(pipeline: str) -> str:
+    """Return what changes with all that answers besides the index: the pipeline, the models' settings, the program.
+
+    :param pipeline: The name of a pipeline, or a YAML file.
+    """
+    block = loading.read_block(loading.find(pipeline))
+    names = sorted(ModelSettings.model_fields.keys() - {"api_key"})
+    own = {role: [getattr(model, name) for name in names] for role, model in models.items()}
+    return digest({"pipeline": block, "files": part_files(block), "models": own, "prefrag": find_version()})
 
 
 def reader_version() -> str:
@@ -113,22 +141,30 @@ def say_kept(collection: LocalCollection) -> str:
     """Say what was measured on a collection, with its date, or that it was measured before something changed.
 
     :param collection: The collection.
-    :returns: A sentence or two; empty if nothing was measured.
+    :returns: A sentence or two for each pipeline; empty if nothing was measured.
     """
     try:
         proofs = read_proofs(resolve_index(collection.name))
     except (OSError, ValueError):
         return ""
     answerer = name_answerer()
-    again = f"again: prefrag prove --index {collection.name}"
     if answerer not in proofs:
         others = ", ".join(sorted(proofs))
+        again = f"again: prefrag prove --index {collection.name}"
         return f"Measured only with {others}, not with {answerer}; {again}" if others else ""
-    proof = proofs[answerer]
-    said = f"{proof.get('sentence', '')} Measured on {proof.get('date', '')}"
+    return " ".join(_say(proof, pipeline, collection) for pipeline, proof in sorted(proofs[answerer].items()))
+
+
+def _say(proof: dict[str, Any], pipeline: str, collection: LocalCollection) -> str:
+    other = "" if pipeline == "prefrag" else f" --pipeline {pipeline}"
+    again = f"again: prefrag prove --index {collection.name}{other}"
+    with_other = f" with the pipeline {pipeline}" if other else ""
+    said = f"{proof.get('sentence', '')} Measured{with_other} on {proof.get('date', '')}"
     if proof.get("reader") != reader_version():
         return f"{said}, before the reader changed; {again}"
     before, now = set(proof.get("files") or ()), set(file_marks(collection))
+    if not now and proof.get("version") != index_version(resolve_index(collection.name)):
+        return f"{said}, before the passages changed; {again}"
     if len(before ^ now) > _MOST_CHANGED * max(1, len(before)):
         return f"{said}, before more than a tenth of the files changed; {again}"
     return f"{said}."

@@ -6,11 +6,14 @@ import stat
 from pathlib import Path
 
 import pytest
+from haystack import Document
 
 from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.proof import READER, keep_proof, read_proofs
 from prefrag.components.document_stores.tantivy.index_location import resolve_index
-from prefrag.evaluation.prove.proof import file_marks, reader_version, say_kept
+from prefrag.evaluation.prove.proof import answering_version, file_marks, index_version, reader_version, say_kept
+from prefrag.file_lock import hold_lock
+from prefrag.pipelines.loading import find
 from tests.cli.running import prefrag
 from tests.evaluation.prove.folder import TEXTS, passages
 from tests.indexes import index_of
@@ -34,7 +37,7 @@ def test_an_index_is_measured_and_the_sentence_kept_with_it(papers: LocalCollect
     page = (tmp_path / "report" / "proof.html").read_text()
     assert "<script" not in page
     assert "http" not in page
-    kept = read_proofs(resolve_index("papers"))[READER]
+    kept = read_proofs(resolve_index("papers"))[READER]["prefrag"]
     assert kept["sentence"] == report["sentence"]
     assert say_kept(papers) == f"{kept['sentence']} Measured on {kept['date']}."
 
@@ -45,18 +48,22 @@ def test_what_holds_sentences_of_the_files_is_private(papers: LocalCollection, t
     proofs = tmp_path / "data" / "proofs"
 
     assert result.exit_code == 0, result.output
-    written = [proofs, *proofs.rglob("*"), resolve_index("papers") / "prefrag-proof.json"]
+    written = [
+        proofs,
+        *(path for path in proofs.rglob("*") if path.name != ".lock"),
+        resolve_index("papers") / "prefrag-proof.json",
+    ]
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) & 0o077 for path in written}
     assert modes.keys() >= {"proofs", "papers", "answers.jsonl", "proof.html", "proof.json", "prefrag-proof.json"}
     assert set(modes.values()) == {0}
 
 
 def test_without_an_answered_question_an_earlier_figure_stays(papers: LocalCollection, tmp_path: Path):
-    keep_proof(resolve_index("papers"), READER, {"sentence": "Of 3."})
+    keep_proof(resolve_index("papers"), READER, "prefrag", {"sentence": "Of 3."})
     result = prefrag("prove", "--index", "papers", "--minutes", 0, "--output", tmp_path / "report")
 
     assert result.exit_code == 0, result.output
-    assert read_proofs(resolve_index("papers"))[READER] == {"sentence": "Of 3."}
+    assert read_proofs(resolve_index("papers"))[READER]["prefrag"] == {"sentence": "Of 3."}
 
 
 @pytest.mark.slow
@@ -82,10 +89,50 @@ def test_neither_or_both_of_folder_and_index_are_refused(tmp_path: Path):
         assert "Give a folder, or --index NAME" in result.stderr
 
 
+def test_another_process_measures_into_the_folder(papers: LocalCollection, tmp_path: Path):
+    with hold_lock(tmp_path / "report" / ".lock", 0.0, "measuring"):
+        result = prefrag("prove", "--index", "papers", "--questions", 1, "--output", tmp_path / "report")
+
+    assert result.exit_code == 2
+    assert "Another process is still measuring into this folder" in " ".join(result.stderr.split())
+
+
+class TestWhatAnswersDecidesWhetherAnswersCount:
+    @pytest.fixture(autouse=True)
+    def pipeline(self, tmp_path: Path) -> Path:
+        path = tmp_path / "own.yaml"
+        path.write_text(find("prefrag").read_text(encoding="utf-8"), encoding="utf-8")
+        return path
+
+    def test_a_changed_pipeline_of_the_same_name_is_another(self, pipeline: Path):
+        before = answering_version(str(pipeline))
+        changed = pipeline.read_text(encoding="utf-8").replace("top_k: ", "top_k: 1", 1)
+        assert changed != pipeline.read_text(encoding="utf-8")
+        pipeline.write_text(changed, encoding="utf-8")
+
+        assert answering_version(str(pipeline)) != before
+
+    def test_another_setting_of_a_model_is_another_but_not_its_key(self, monkeypatch: pytest.MonkeyPatch):
+        before = answering_version("prefrag")
+        for name in ("PREFRAG_LLM_API_KEY", "PREFRAG_JUDGE_API_KEY"):
+            monkeypatch.setenv(name, "secret")
+        assert answering_version("prefrag") == before
+        for name, value in (("PREFRAG_LLM_THINKING", "off"), ("PREFRAG_JUDGE_BASE_URL", "http://127.0.0.1:9/v1")):
+            monkeypatch.setenv(name, value)
+            before, last = answering_version("prefrag"), before
+            assert before != last
+
+    def test_another_version_of_the_program_is_another(self, monkeypatch: pytest.MonkeyPatch):
+        before = answering_version("prefrag")
+        monkeypatch.setattr("prefrag.evaluation.prove.proof.find_version", lambda: "99.0")
+
+        assert answering_version("prefrag") != before
+
+
 class TestWhatWasMeasuredBefore:
     def keep(self, papers: LocalCollection, **changes: object) -> None:
         proof = {"sentence": "Of 3.", "date": "2026-11-29", "reader": reader_version(), "files": file_marks(papers)}
-        keep_proof(resolve_index("papers"), READER, {**proof, **changes})
+        keep_proof(resolve_index("papers"), READER, "prefrag", {**proof, **changes})
 
     def test_nothing_measured_says_nothing(self, papers: LocalCollection):
         assert say_kept(papers) == ""
@@ -96,8 +143,29 @@ class TestWhatWasMeasuredBefore:
         self.keep(papers, files=["00000000", *file_marks(papers)[2:]])
         assert "before more than a tenth of the files changed" in say_kept(papers)
 
+    def test_passages_without_files_ask_for_another_measurement_when_they_change(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))
+        store = index_of([Document(content="The hall.")], tmp_path / "data" / "indexes" / "corpus")
+        corpus, index = LocalCollection("corpus"), resolve_index("corpus")
+        proof = {"sentence": "Of 3.", "date": "2026-11-29", "reader": reader_version(), "version": index_version(index)}
+        keep_proof(index, READER, "prefrag", proof)
+        assert say_kept(corpus) == "Of 3. Measured on 2026-11-29."
+        store.write_documents([Document(content="The mill.")])
+
+        assert "before the passages changed; again: prefrag prove --index corpus" in say_kept(corpus)
+
+    def test_another_pipeline_is_named(self, papers: LocalCollection):
+        self.keep(papers)
+        keep_proof(resolve_index("papers"), READER, "dr_rag", {"sentence": "Of 4.", "date": "2026-11-29"})
+
+        assert "Of 3. Measured on 2026-11-29" in say_kept(papers)
+        assert "Of 4. Measured with the pipeline dr_rag on 2026-11-29" in say_kept(papers)
+
     def test_another_model_is_named(self, papers: LocalCollection, monkeypatch: pytest.MonkeyPatch):
         self.keep(papers)
+        monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "http://127.0.0.1:9/v1")
         monkeypatch.setenv("PREFRAG_LLM_MODEL", "qwen")
 
         assert say_kept(papers).startswith("Measured only with the reader, not with qwen")

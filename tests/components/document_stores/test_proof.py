@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from haystack import Document
 
-from prefrag.components.document_stores.proof import READER, find_stated_from, keep_proof, read_proofs
+from prefrag.components.document_stores.proof import READER, find_stated_from, keep_proof, name_answerer, read_proofs
 from prefrag.components.sources.source_rules import SourceRules
 from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.state import Action, RunSettings, State, Step
@@ -17,10 +17,10 @@ from tests.indexes import index_of
 
 def test_what_was_measured_is_kept_for_each_answerer(tmp_path: Path):
     store = index_of([Document(content="The hall.")], tmp_path / "index")
-    keep_proof(tmp_path / "index", READER, {"sentence": "One.", "stated_from": 0.8})
-    keep_proof(tmp_path / "index", "qwen", {"sentence": "Two.", "stated_from": None})
+    keep_proof(tmp_path / "index", READER, "prefrag", {"sentence": "One.", "stated_from": 0.8})
+    keep_proof(tmp_path / "index", "qwen", "prefrag", {"sentence": "Two.", "stated_from": None})
 
-    assert {name: proof["sentence"] for name, proof in read_proofs(tmp_path / "index").items()} == {
+    assert {name: own["prefrag"]["sentence"] for name, own in read_proofs(tmp_path / "index").items()} == {
         READER: "One.",
         "qwen": "Two.",
     }
@@ -29,7 +29,8 @@ def test_what_was_measured_is_kept_for_each_answerer(tmp_path: Path):
 
 def test_the_choice_for_a_model_holds_only_for_this_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     store = index_of([Document(content="The hall.")], tmp_path / "index")
-    keep_proof(tmp_path / "index", "qwen", {"stated_from": 0.9})
+    keep_proof(tmp_path / "index", "qwen", "prefrag", {"stated_from": 0.9})
+    monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("PREFRAG_LLM_MODEL", "other")
 
     assert find_stated_from([store]) == {}
@@ -37,13 +38,39 @@ def test_the_choice_for_a_model_holds_only_for_this_model(tmp_path: Path, monkey
     assert find_stated_from([store]) == {"model": 0.9}
 
 
+def test_the_strictest_choice_of_all_pipelines_holds(tmp_path: Path):
+    store = index_of([Document(content="The hall.")], tmp_path / "index")
+    for pipeline, chosen in (("prefrag", 0.9), ("prefrag_faithful", None), ("dr_rag", 0.8)):
+        keep_proof(tmp_path / "index", READER, pipeline, {"stated_from": chosen})
+
+    assert find_stated_from([store]) == {"reader": 0.9}
+
+
+@for_each(
+    "url, model, gguf, name",
+    ("", "", "", READER),
+    ("", "qwen", "", READER),
+    ("http://user:secret@127.0.0.1:9/v1", "", "", "127.0.0.1:9"),
+    ("http://127.0.0.1:9/v1", "qwen", "/models/small.gguf", "qwen"),
+    ("", "", "/models/small.gguf", "small.gguf"),
+)
+def test_what_answers_has_a_name(url: str, model: str, gguf: str, name: str):
+    with pytest.MonkeyPatch.context() as patch:
+        for variable, value in (("BASE_URL", url), ("MODEL", model), ("GGUF", gguf)):
+            patch.setenv(f"PREFRAG_LLM_{variable}", value)
+
+        assert name_answerer() == name
+
+
 @for_each(
     "text",
     "",
     "[]",
     '{"the reader": 3}',
-    '{"the reader": {"stated_from": "much"}}',
-    '{"the reader": {"stated_from": true}}',
+    '{"the reader": {"prefrag": 3}}',
+    '{"the reader": {"stated_from": 0.9}}',
+    '{"the reader": {"prefrag": {"stated_from": "much"}}}',
+    '{"the reader": {"prefrag": {"stated_from": true}}}',
 )
 def test_a_damaged_file_chooses_nothing(tmp_path_factory: pytest.TempPathFactory, text: str):
     folder = tmp_path_factory.mktemp("damaged")
@@ -72,7 +99,7 @@ def test_the_choice_never_makes_an_answer_stated():
 
 def test_a_run_learns_the_choice_of_its_index(tmp_path: Path):
     store = index_of([Document(content="The hall.")], tmp_path / "index")
-    keep_proof(tmp_path / "index", READER, {"stated_from": 0.8})
+    keep_proof(tmp_path / "index", READER, "prefrag", {"stated_from": 0.8})
     rules = SourceRules()
     rules._known = replace(rules._known, own=[store])
     state = StateBuilder(["local"], "local", rules=rules).run("Where is the crane?")["state"]

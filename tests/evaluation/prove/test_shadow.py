@@ -32,7 +32,7 @@ def test_a_change_in_a_shadow_leaves_the_index_as_it_is(tmp_path: Path):
 
 def test_a_shadow_has_no_limit_of_an_earlier_proof(tmp_path: Path):
     index_of(passages(First="The hall."), tmp_path / "index")
-    keep_proof(tmp_path / "index", READER, {"stated_from": 0.93})
+    keep_proof(tmp_path / "index", READER, "prefrag", {"stated_from": 0.93})
     with shadow_folder() as folder:
         make_shadow(tmp_path / "index", folder / "as it is")
 

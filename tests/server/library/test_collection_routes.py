@@ -314,7 +314,7 @@ class TestList:
         assert client.get("/collections/halls/proof").json() == {"sentence": ""}
         marks = file_marks(LocalCollection("halls"))
         measured = {"sentence": "Of 3.", "date": "2026-11-29", "reader": reader_version(), "files": marks}
-        keep_proof(resolve_index("halls"), READER, measured)
+        keep_proof(resolve_index("halls"), READER, "prefrag", measured)
 
         assert client.get("/collections/halls/proof").json() == {"sentence": "Of 3. Measured on 2026-11-29."}
         assert client.get("/collections/absent/proof").status_code == 404
