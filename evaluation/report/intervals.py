@@ -117,10 +117,13 @@ def clopper_pearson(events: int, n: int) -> float:
         raise ValueError(f"{events} events in {n} trials: there must be at least 0, and at most one in each trial.")
     if events == n:
         return 1.0
+    ways = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(events + 1)]
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        probability = sum(math.comb(n, k) * middle**k * (1 - middle) ** (n - k) for k in range(events + 1))
+        # By logarithms, because of many trials the number of combinations is larger than a float.
+        few, many = math.log(middle), math.log1p(-middle)
+        probability = math.fsum(math.exp(ways[k] + k * few + (n - k) * many) for k in range(events + 1))
         low, high = (middle, high) if probability > 1 - CONFIDENCE / 100 else (low, middle)
     # The bound itself is still possible, so round it up.
     return high

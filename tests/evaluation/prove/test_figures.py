@@ -35,7 +35,16 @@ def cases(right: int, wrong: int = 0) -> list[dict[str, Any]]:
     return made + [case(right + number, as_it_is="right", without="wrong") for number in range(wrong)]
 
 
-@for_each("events, n, percent", (3, 16, 41.7), (0, 59, 4.95), (1, 71, 6.5), (0, 1, 95.0), (5, 5, 100.0), (0, 0, 100.0))
+@for_each(
+    "events, n, percent",
+    (3, 16, 41.7),
+    (0, 59, 4.95),
+    (1, 71, 6.5),
+    (0, 1, 95.0),
+    (5, 5, 100.0),
+    (0, 0, 100.0),
+    (600, 1200, 52.41),
+)
 def test_the_bound_is_exact_and_one_sided(events: int, n: int, percent: float):
     assert 100 * clopper_pearson(events, n) == pytest.approx(percent, abs=0.06)
 
@@ -49,7 +58,7 @@ def test_more_events_than_trials_are_refused(events: int, n: int):
 def test_the_bound_agrees_with_the_beta_distribution():
     stats = pytest.importorskip("scipy.stats")
 
-    for events, n in ((0, 7), (2, 30), (11, 40), (1, 400)):
+    for events, n in ((0, 7), (2, 30), (11, 40), (1, 400), (600, 1200), (4990, 5000)):
         assert clopper_pearson(events, n) == pytest.approx(stats.beta.ppf(0.95, events + 1, n - events), abs=1e-9)
 
 
