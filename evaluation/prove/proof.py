@@ -13,14 +13,16 @@ from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.proof import keep_proof, name_answerer, read_proofs
 from prefrag.components.document_stores.tantivy.index_location import resolve_index
 from prefrag.components.reader.extractive_reader import CARD, SHIPPED_READER
+from prefrag.errors import BadInput
 from prefrag.evaluation.pipeline_under_test.part_files import part_files
-from prefrag.evaluation.pipeline_under_test.pipeline_blocks import digest
+from prefrag.evaluation.pipeline_under_test.pipeline_blocks import STORE, digest
 from prefrag.evaluation.prove.asking import OnProgress, Plan, ask_all
 from prefrag.evaluation.prove.figures import measure
 from prefrag.evaluation.prove.report_page import write_page
 from prefrag.evaluation.prove.sentences import Sentences
 from prefrag.file_lock import hold_lock
 from prefrag.pipelines import loading
+from prefrag.pipelines.blocks import blocks, is_block_of
 from prefrag.private_file import make_private_folder, write_private
 from prefrag.settings import ModelSettings, models
 from prefrag.version import find_version
@@ -58,8 +60,14 @@ def prove(
     :param on_progress: Called with the number of answered questions and of all.
     :returns: What `proof.json` has.
     :raises FileNotFoundError: When there is no such collection.
+    :raises BadInput: When the pipeline searches no index of this machine.
     :raises PrefragError: When a run or its language model fails. What was answered before is kept.
     """
+    if not any(is_block_of(block, STORE) for block in blocks(loading.read_block(loading.find(pipeline)))):
+        raise BadInput(
+            f"The pipeline {pipeline} searches no index of this machine, in a copy of which sentences could be taken "
+            "out: choose another one with --pipeline, such as prefrag, vanilla_local or dr_rag_qdc."
+        )
     index, answerer = resolve_index(collection.name), name_answerer()
     key = {
         "version": index_version(index),

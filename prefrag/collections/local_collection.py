@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from collections.abc import Collection as Sized
 from collections.abc import Iterator
@@ -148,7 +149,7 @@ class LocalCollection(Collection):
         return Room(len(sizes), sum(sizes), count_made_by_uploads(), self.exists)
 
     def drop(self) -> None:
-        """Delete the index with its passages and vectors, and the uploaded files."""
+        """Delete the index with its passages and vectors, the uploaded files, and the reports of `prefrag prove`."""
         if not self.exists:
             raise Missing(f"There is no index '{self.name}'.{suggest_indexes(self.name)} {_LIST_ALL}")
         try:
@@ -156,6 +157,8 @@ class LocalCollection(Collection):
                 changes = stack.enter_context(self.change())
                 self._stop_writers(stack)
                 changes.make(drops=True)
+            if (reports := data_directory() / "proofs" / self.name).is_dir():
+                shutil.rmtree(reports)
         except OSError as error:
             raise DocumentStoreError(
                 f"The index {self.path} cannot be deleted ({error.strerror}): stop programs that use it, and try again."

@@ -14,6 +14,7 @@ from prefrag.components.document_stores.tantivy.index_location import resolve_in
 from prefrag.evaluation.prove.proof import answering_version, file_marks, index_version, reader_version, say_kept
 from prefrag.file_lock import hold_lock
 from prefrag.pipelines.loading import find
+from prefrag.private_file import make_private_folder
 from tests.cli.running import prefrag
 from tests.evaluation.prove.folder import TEXTS, passages
 from tests.indexes import index_of
@@ -87,6 +88,22 @@ def test_neither_or_both_of_folder_and_index_are_refused(tmp_path: Path):
 
         assert result.exit_code == 2
         assert "Give a folder, or --index NAME" in result.stderr
+
+
+@pytest.mark.parametrize("pipeline", ["prefrag_elasticsearch", "vanilla_web"])
+def test_a_pipeline_without_an_index_here_is_refused(papers: LocalCollection, pipeline: str):
+    result = prefrag("prove", "--index", "papers", "--pipeline", pipeline)
+
+    assert result.exit_code == 2
+    assert f"The pipeline {pipeline} searches no index of this machine" in " ".join(result.stderr.split())
+
+
+def test_the_reports_are_deleted_with_the_index(papers: LocalCollection, tmp_path: Path):
+    for name in ("papers", "others"):
+        make_private_folder(tmp_path / "data" / "proofs" / name)
+    papers.drop()
+
+    assert [path.name for path in (tmp_path / "data" / "proofs").iterdir()] == ["others"]
 
 
 def test_another_process_measures_into_the_folder(papers: LocalCollection, tmp_path: Path):
