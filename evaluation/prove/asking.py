@@ -67,6 +67,8 @@ async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | No
     if waiting and time.monotonic() < deadline:
         with ExitStack() as stack:
             worlds = _make_worlds(plan, questions, changed, sentences, stack.enter_context(shadow_folder()))
+            # The pipelines have files of the shadows open, which Windows then does not delete.
+            stack.callback(worlds.clear)
             for place in waiting:
                 if time.monotonic() >= deadline:
                     break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index_location import data_directory, make_data_directory
 from prefrag.file_lock import hold_lock, take_lock
 
+logger = logging.getLogger(__name__)
 _LOCK = "in-use.lock"
 _WAIT_SECONDS = 60.0
 
@@ -37,7 +39,7 @@ def shadow_folder() -> Iterator[Path]:
         with hold_lock(shadows_folder() / ".lock", _WAIT_SECONDS, "making shadows of an index"):
             sweep_shadows()
             folder = Path(tempfile.mkdtemp(prefix="prove-", dir=shadows_folder()))
-            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            stack.callback(_delete, folder)
             take_lock(stack.enter_context((folder / _LOCK).open("ab")).fileno())
         yield folder
 
@@ -52,7 +54,16 @@ def sweep_shadows() -> None:
             # Its process was killed before it made the lock.
             is_left = True
         if is_left:
-            shutil.rmtree(folder, ignore_errors=True)
+            _delete(folder)
+
+
+def _delete(folder: Path) -> None:
+    """Delete shadows. On Windows this fails while a pipeline has their files open; the next start tries again."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        logger.warning(
+            "%s holds copies of passages and could not be deleted: delete it, or the next `prefrag prove` will.", folder
+        )
 
 
 def make_shadow(index: Path, folder: Path, written: Sequence[Document] = (), outdated: Sequence[str] = ()) -> None:

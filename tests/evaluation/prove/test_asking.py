@@ -1,7 +1,10 @@
 """The questions are asked in all worlds through the real pipeline, can be resumed, and a fault makes the figure worse."""
 
 import asyncio
+import gc
 import json
+import shutil
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +17,11 @@ from prefrag.components.document_stores.tantivy.index_location import resolve_in
 from prefrag.components.reader import extractive_reader
 from prefrag.components.reader.extractive_reader import ExtractiveReader
 from prefrag.errors import PrefragError
+from prefrag.evaluation.prove import asking, shadow
 from prefrag.evaluation.prove.asking import Plan, ask_all, count_verdicts
 from prefrag.evaluation.prove.figures import Bound, bound
 from prefrag.evaluation.prove.sentences import Sentences
-from prefrag.evaluation.prove.shadow import make_shadow, shadows_folder
+from prefrag.evaluation.prove.shadow import load_on, make_shadow, shadows_folder
 from tests.components.generators.fake_model_server import FakeModelServer, completion
 from tests.evaluation.prove.folder import passages
 from tests.indexes import index_of
@@ -42,6 +46,28 @@ def test_each_question_is_asked_in_each_world_and_the_answers_follow(plan: Plan)
     assert all({"as it is", "without", "changed", "second turn"} <= set(case["worlds"]) for case in asked["cases"])
     assert count_verdicts(asked["cases"], "as it is")["wrong"] == 0
     assert {case["worlds"]["without"]["verdict"] for case in asked["cases"]} == {"withheld"}
+
+
+def test_no_pipeline_is_left_when_the_shadows_are_deleted(plan: Plan, monkeypatch: pytest.MonkeyPatch):
+    made: list[weakref.ref[Any]] = []
+    left: list[bool] = []
+
+    def load(*arguments: Any) -> Any:
+        pipeline = load_on(*arguments)
+        made.append(weakref.ref(pipeline))
+        return pipeline
+
+    def delete(folder: Path, **options: Any) -> None:
+        gc.collect()
+        left.extend(reference() is not None for reference in made)
+        rmtree(folder, **options)
+
+    rmtree = shutil.rmtree
+    monkeypatch.setattr(asking, "load_on", load)
+    monkeypatch.setattr(shadow.shutil, "rmtree", delete)
+    ask(plan)
+
+    assert left == [False] * 4
 
 
 def test_a_second_call_asks_only_what_is_missing(plan: Plan, monkeypatch: pytest.MonkeyPatch):

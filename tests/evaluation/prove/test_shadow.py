@@ -1,5 +1,6 @@
 """Shadows of an index: the index stays as it is, and no shadow is left, also after a kill."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -53,7 +54,19 @@ def test_shadows_that_are_in_use_are_not_swept():
         assert folder.exists()
 
 
+def test_shadows_that_cannot_be_deleted_are_named(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+    with monkeypatch.context() as patch, shadow_folder() as folder:
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)
+        sweep_shadows()
+        left = folder.with_name("prove-left")
+        left.mkdir()
+        sweep_shadows()
+
+    assert f"{left} holds copies of passages and could not be deleted" in caplog.text
+
+
 @pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_the_shadows_of_a_killed_process_are_swept_at_the_next_start():
     code = (
         "from prefrag.evaluation.prove.shadow import shadow_folder\n"
