@@ -22,7 +22,7 @@ from prefrag.collections.changes import uploaded_files
 from prefrag.collections.collection import Collection
 from prefrag.collections.elastic_collection import ElasticCollection
 from prefrag.collections.local_collection import LocalCollection
-from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX
+from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, resolve_index
 from prefrag.components.document_stores.web_consent import all_consent
 from prefrag.components.parts import find_stores, is_elasticsearch_store
 from prefrag.components.state.web_switch import WEB_SWITCH, web_setting
@@ -206,8 +206,8 @@ def make_routes(
         with _convert_errors():
             if not isinstance(collection := find(name), LocalCollection):
                 return {"sentence": ""}
-            if not collection.exists:
-                raise NoSuchCollection
+            # Of no index nothing is known, not even that nothing was measured.
+            await read(request, partial(resolve_index, name))
             return {"sentence": await read(request, partial(say_kept, collection))}
 
     @router.get("/collections/{name}/documents/{document}", summary="The text that was read from a document")
