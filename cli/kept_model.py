@@ -16,6 +16,8 @@ from prefrag.components.text.one_line import one_line
 from prefrag.errors import BadInput, Missing
 
 BASE_URL, MODEL, GGUF = "PREFRAG_LLM_BASE_URL", "PREFRAG_LLM_MODEL", "PREFRAG_LLM_GGUF"
+# What else belongs to the model of the environment: the key of its server, and its adapter.
+_BELONGINGS = ("PREFRAG_LLM_API_KEY", "PREFRAG_LLM_API_KEY_FILE", "PREFRAG_LLM_ADAPTER")
 NO_MODEL = "none"
 _SHOWN_MODELS = 20
 
@@ -69,12 +71,13 @@ def apply_chosen_model(name: str | None = None) -> None:
     """Put the chosen model into the environment, unless a model is configured there.
 
     :param name: A model for this process alone, which goes before both: a name, the path of a GGUF file, or ``none``.
+        The key and the adapter of the environment's model do not go with it.
     :raises Missing: When there is no model of that name.
     """
     if name is not None:
         choice = find_model(name)
         # Empty, and not taken away: a variable that is missing may come back from the file .env.
-        os.environ.update(dict.fromkeys((BASE_URL, MODEL, GGUF), ""))
+        os.environ.update(dict.fromkeys((BASE_URL, MODEL, GGUF, *_BELONGINGS), ""))
         _apply(choice)
     elif not is_model_configured() and (stored := read_choice()) is not None:
         _apply(stored)

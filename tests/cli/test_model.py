@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from prefrag import settings
 from prefrag.cli import kept_model, local_files
 from prefrag.cli import model as commands
 from prefrag.cli.kept_model import Choice, apply_chosen_model, read_choice, store_choice
@@ -215,6 +216,22 @@ class TestChoice:
         assert os.environ["PREFRAG_LLM_BASE_URL"] == ""
         apply_chosen_model("none")
         assert os.environ["PREFRAG_LLM_GGUF"] == ""
+
+    def test_the_model_of_one_run_gets_no_key_and_no_adapter_of_another(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        (tmp_path / "key").write_text("sk-remote")
+        monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "https://remote.example/v1")
+        monkeypatch.setenv("PREFRAG_LLM_API_KEY_FILE", str(tmp_path / "key"))
+        monkeypatch.setenv("PREFRAG_LLM_ADAPTER", "other.gguf")
+        assert settings.models["llm"].api_key == "sk-remote"
+
+        apply_chosen_model(str(gguf(tmp_path / "mine.gguf")))
+        assert (settings.models["llm"].api_key, settings.models["llm"].adapter) == ("", "")
+
+        monkeypatch.setenv("PREFRAG_LLM_API_KEY", "sk-remote")
+        apply_chosen_model("none")
+        assert settings.models["llm"].api_key == ""
 
     def test_a_question_takes_a_model_by_its_name(self, script_pipeline: Callable[..., None]):
         script_pipeline()
