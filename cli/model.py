@@ -69,7 +69,7 @@ def get(
     command. HF_ENDPOINT, HF_TOKEN and HTTPS_PROXY are obeyed.
     """
     from prefrag.components.generators import model_files
-    from prefrag.components.generators.model_download import ask_source, download, read_source
+    from prefrag.components.generators.model_download import ask_source, read_source
 
     if what is None:
         what = _choose_offer()
@@ -96,7 +96,7 @@ def get(
         typer.echo(f"{source.name} has {_describe(stated)}.")
         if not _agrees("Download it", yes):
             return
-    model = download(source, stated)
+    model = _fetch(source, stated)
     compared = "its SHA-256 is the one that the hub states" if model.is_hash_stated else "no hash is stated for it"
     typer.echo(f"{model.name} is fetched: {_describe(stated)}; {compared}.")
     _use_first(model)
@@ -169,6 +169,17 @@ def _agrees(question: str, yes: bool) -> bool:
         return True
     typer.echo("Nothing was downloaded.")
     return False
+
+
+def _fetch(source: Source, stated: Stated) -> ModelFile:
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from prefrag.components.generators.model_download import download
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task(source.name, total=stated.bytes)
+        return download(source, stated, lambda arrived, total: bar.update(task, completed=arrived, total=total))
 
 
 def _is_news(source: Source, stated: Stated) -> bool:

@@ -20,12 +20,16 @@ class Hub:
     def __init__(self, content: bytes = CONTENT) -> None:
         self.content = content
         self.sha256 = hashlib.sha256(content).hexdigest()
-        self.refusals: dict[str, tuple[int, dict[str, str]]] = {}  # the status and headers by the method
+        # The status and headers by the method, or by the method and the path.
+        self.refusals: dict[str, tuple[int, dict[str, str]]] = {}
         self.cuts: list[int] = []  # after how many bytes the next replies break off
         self.after_cuts = 0  # the status of GET once all cuts are used up, unless 0
         self.states_hash = True
+        self.stated_bytes: int | None = None  # if another size than the file has
+        self.etag = ""  # of the files in the storage
         self.asked: list[tuple[str, str, str | None]] = []  # method, path and range of each request
         self.tokens: list[tuple[str, str | None]] = []  # the path and the authorisation of each request
+        self.agents: set[str | None] = set()
         self.url = ""
         self.storage = ""  # where the files lie, on another host than the hub, as in the real one
 
@@ -49,17 +53,20 @@ def running_hub(content: bytes = CONTENT) -> Iterator[Hub]:
             path = urlsplit(self.path).path
             hub.asked.append((self.command, path, self.headers["Range"]))
             hub.tokens.append((path, self.headers["Authorization"]))
-            if self.command in hub.refusals:
-                status, headers = hub.refusals[self.command]
-                self.reply(status, headers)
+            hub.agents.add(self.headers["User-Agent"])
+            refusal = hub.refusals.get(f"{self.command} {path}") or hub.refusals.get(self.command)
+            if refusal is not None:
+                self.reply(*refusal)
             elif path.startswith(f"/api/models/{REPOSITORY}"):
                 siblings = [{"rfilename": name} for name in ("README.md", FILE, "tiny-q8.gguf")]
                 facts = {"id": REPOSITORY, "sha": COMMIT, "tags": ["gguf", "license:mit"], "siblings": siblings}
                 self.reply(200, {"Content-Type": "application/json"}, json.dumps(facts).encode())
             elif re.fullmatch(f"/{REPOSITORY}/resolve/(main|{COMMIT})/{FILE}", path):
                 etag = hub.sha256 if hub.states_hash else "b" * 40
-                headers = {"X-Linked-Etag": f'"{etag}"', "X-Linked-Size": str(len(hub.content))}
+                headers = {"X-Linked-Etag": f'"{etag}"', "X-Linked-Size": str(hub.stated_bytes or len(hub.content))}
                 self.reply(302, headers | {"X-Repo-Commit": COMMIT, "Location": f"{hub.storage}/blob/{FILE}"})
+            elif path.startswith("/moved/"):
+                self.reply(302, {"Location": f"{hub.storage}/blob/{path.removeprefix('/moved/')}"})
             elif path.startswith("/blob/"):
                 self.send_file()
             else:
@@ -70,10 +77,16 @@ def running_hub(content: bytes = CONTENT) -> Iterator[Hub]:
                 self.reply(hub.after_cuts, {})
                 return
             begin = int(self.headers["Range"].removeprefix("bytes=").rstrip("-")) if self.headers["Range"] else 0
-            part = hub.content[begin:]
-            ranged = {"Content-Range": f"bytes {begin}-{len(hub.content) - 1}/{len(hub.content)}"} if begin else {}
+            if self.headers["If-Range"] not in (None, hub.etag):
+                begin = 0
+            if begin >= len(hub.content):
+                self.reply(416, {"Content-Range": f"bytes */{len(hub.content)}"})
+                return
+            headers = {"ETag": hub.etag} if hub.etag else {}
+            if begin:
+                headers["Content-Range"] = f"bytes {begin}-{len(hub.content) - 1}/{len(hub.content)}"
             cut = hub.cuts.pop(0) if self.command == "GET" and hub.cuts else None
-            self.reply(206 if begin else 200, ranged, part, cut)
+            self.reply(206 if begin else 200, headers, hub.content[begin:], cut)
 
         def reply(self, status: int, headers: dict[str, str], body: bytes = b"", cut: int | None = None) -> None:
             self.send_response(status)

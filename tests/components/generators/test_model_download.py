@@ -2,14 +2,16 @@
 
 import hashlib
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from huggingface_hub import constants, file_download
-from huggingface_hub.utils import _http, close_session
+from huggingface_hub import constants
+from huggingface_hub.utils import close_session
 
+from prefrag.components.generators import model_download
 from prefrag.components.generators.model_download import DownloadFailed, ask_source, download, read_source
 from prefrag.components.generators.model_files import ModelFile, find_model_file, models_directory, read_offers
 from prefrag.errors import BadInput, Missing
@@ -23,12 +25,7 @@ MODEL = f"hf:{REPOSITORY}/{FILE}"
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     with running_hub() as running:
         monkeypatch.setenv("HF_ENDPOINT", running.url)
-        # Between two attempts the library waits for seconds.
-        no_wait = SimpleNamespace(sleep=lambda seconds: None, time=lambda: 0.0)
-        monkeypatch.setattr(file_download, "time", no_wait)
-        monkeypatch.setattr(_http, "time", no_wait)
-        # What is less than a chunk is lost when a download breaks off.
-        monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", HALF)
+        monkeypatch.setattr(model_download, "_WAITS", (0.0, 0.0, 0.0))
         yield running
 
 
@@ -140,7 +137,127 @@ class TestFetching:
             close_session()
 
 
+class TestAddresses:
+    """An address that redirects to a storage on another host."""
+
+    @pytest.fixture(autouse=True)
+    def silent_storage(self, hub: Hub) -> None:
+        """The storage answers a GET alone, as one with signed addresses may."""
+        hub.refusals["HEAD /blob/x.gguf"] = (403, {})
+
+    def get_moved(self, hub: Hub) -> ModelFile:
+        return fetch(f"{hub.url}/moved/x.gguf")
+
+    def ranges(self, hub: Hub) -> list[str | None]:
+        return [asked[2] for asked in hub.asked if asked[:2] == ("GET", "/blob/x.gguf")]
+
+    @pytest.mark.parametrize("etag", ["", '"v1"'])
+    def test_what_arrived_whole_but_was_not_recorded_blocks_nothing(
+        self, hub: Hub, monkeypatch: pytest.MonkeyPatch, etag: str
+    ):
+        hub.etag = etag
+        with monkeypatch.context() as broken:
+            broken.setattr(model_download, "_hash", lambda part: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                self.get_moved(hub)
+
+        assert self.get_moved(hub).path.read_bytes() == CONTENT
+
+    @pytest.mark.parametrize(("before", "after"), [("", ""), ('"v1"', '"v2"'), ('W/"v1"', 'W/"v1"'), ('"v1"', "")])
+    @pytest.mark.parametrize("states_head", [True, False])
+    def test_a_file_that_changed_after_a_break_is_not_mixed(self, hub: Hub, before: str, after: str, states_head: bool):
+        if states_head:
+            hub.refusals.clear()
+        hub.etag, hub.cuts, hub.after_cuts = before, [HALF], 503
+        with pytest.raises(DownloadFailed):
+            self.get_moved(hub)
+        hub.etag, hub.after_cuts, hub.content = after, 0, b"GGUF" + b"new" * len(CONTENT)
+
+        assert self.get_moved(hub).path.read_bytes() == hub.content
+
+    def test_a_stated_version_goes_on_where_the_last_broke_off(self, hub: Hub):
+        hub.refusals.clear()
+        hub.etag, hub.cuts, hub.after_cuts = '"v1"', [HALF], 503
+        with pytest.raises(DownloadFailed, match="stay: the same command goes on"):
+            self.get_moved(hub)
+        hub.after_cuts = 0
+        hub.asked.clear()
+
+        assert self.get_moved(hub).path.read_bytes() == CONTENT
+        assert self.ranges(hub) == [f"bytes={HALF}-"]
+
+    def test_without_a_version_a_break_is_said_to_begin_anew(self, hub: Hub):
+        hub.cuts = [HALF] * 3
+
+        with pytest.raises(DownloadFailed, match="no version of the file, so the same command fetches it anew"):
+            self.get_moved(hub)
+        assert self.ranges(hub) == [None, None, None]
+
+    def test_a_size_that_only_the_file_itself_states_is_checked(self, hub: Hub, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=500_000_000 + HALF))
+
+        with pytest.raises(DownloadFailed, match="make room"):
+            self.get_moved(hub)
+        assert [part.stat().st_size for part in parts()] == [0]
+
+    def test_a_redirect_to_where_others_can_change_the_file_is_not_followed(
+        self, hub: Hub, monkeypatch: pytest.MonkeyPatch
+    ):
+        # What would go out arrives at the hub, as a proxy.
+        monkeypatch.setenv("HTTP_PROXY", hub.url)
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
+        hub.refusals["GET /blob/x.gguf"] = (302, {"Location": "http://evil.example/blob/evil.gguf"})
+        close_session()
+        try:
+            with pytest.raises(DownloadFailed, match="evil.example is not asked over https"):
+                self.get_moved(hub)
+        finally:
+            close_session()
+        assert not any("evil" in path for _, path, _ in hub.asked)
+
+    def test_a_server_that_is_no_hub_learns_nothing_of_the_hub(self, hub: Hub):
+        self.get_moved(hub)
+
+        assert not any("hf" in str(agent) or "hub" in str(agent) for agent in hub.agents)
+
+
 class TestRefusals:
+    def test_the_token_is_not_sent_where_others_can_read_it(self, hub: Hub, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("HF_TOKEN", "hf_secret")
+        monkeypatch.setenv("HF_ENDPOINT", "http://hub.example")
+        monkeypatch.setenv("HTTP_PROXY", hub.url)
+        close_session()
+        try:
+            with pytest.raises(DownloadFailed, match="hub.example is not asked over https"):
+                fetch()
+        finally:
+            close_session()
+        assert hub.tokens == []
+
+    def test_a_file_of_another_size_than_stated_is_refused(self, hub: Hub):
+        hub.stated_bytes = HALF
+
+        with pytest.raises(DownloadFailed, match="the file has changed"):
+            fetch()
+        assert [part.stat().st_size for part in parts()] == [0]
+
+    @pytest.mark.parametrize("status", [429, 503])
+    def test_no_server_decides_how_long_is_waited(self, hub: Hub, monkeypatch: pytest.MonkeyPatch, status: int):
+        waits: list[float] = []
+        monkeypatch.setattr(time, "sleep", waits.append)
+        hub.refusals["GET"] = (status, {"Retry-After": "86400"})
+
+        with pytest.raises(DownloadFailed, match="repeat the command"):
+            fetch()
+        assert sum(waits) == 0
+
+    def test_a_server_that_always_breaks_off_is_left_after_a_few_attempts(self, hub: Hub):
+        hub.cuts = [10] * 50
+
+        with pytest.raises(DownloadFailed, match="broke off.*stay"):
+            fetch()
+        assert len(hub.cuts) == 47
+
     def test_a_closed_or_absent_repository_is_said(self, hub: Hub):
         hub.refusals["HEAD"] = (401, {"X-Error-Code": "GatedRepo"})
 
@@ -185,8 +302,8 @@ class TestSources:
         offer = read_offers()[0]
 
         assert str(read_source(offer.name)) == f"hf:{offer.repository}/{offer.file}"
-        page = read_source("https://huggingface.co/maker/tiny-GGUF/blob/v2/tiny-q4.gguf?download=true")
-        assert (str(page), page.revision) == (MODEL, "v2")
+        page = read_source("https://huggingface.co/maker/tiny-GGUF/blob/main/tiny-q4.gguf?download=true")
+        assert (str(page), page.revision) == (MODEL, "main")
         assert str(read_source("https://user:word@example.org/a/b.gguf")) == "https://example.org/a/b.gguf"
 
     @pytest.mark.parametrize(
