@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from prefrag.components.generators.model_files import (
     ModelFile,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 OnProgress = Callable[[int, int | None], None]
 
 _HUB = "https://huggingface.co"
+_MAIN = "main"
 _HUB_HOSTS = ("huggingface.co", "hf.co")
 # The limit of one wait for a server, not of a download.
 _SECONDS = 20.0
@@ -48,13 +49,11 @@ _LOCK_SECONDS = 1.0
 _SPARE_BYTES = 500_000_000
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _PART_OF_NAME = r"\w[\w.-]*"
-_REPOSITORY_FILE = re.compile(
-    rf"({_PART_OF_NAME}/{_PART_OF_NAME})/((?:{_PART_OF_NAME}/)*{_PART_OF_NAME}\.gguf)", re.ASCII
-)
-_PAGE_OF_FILE = re.compile(
-    rf"/({_PART_OF_NAME}/{_PART_OF_NAME})/(?:resolve|blob)/({_PART_OF_NAME})/((?:{_PART_OF_NAME}/)*{_PART_OF_NAME}\.gguf)",
-    re.ASCII,
-)
+_REPOSITORY = re.compile(rf"{_PART_OF_NAME}/{_PART_OF_NAME}", re.ASCII)
+_PATH = re.compile(rf"{_PART_OF_NAME}(?:/{_PART_OF_NAME})*", re.ASCII)
+# In both, a revision is one part: "/" in it is written as %2F.
+_FILE_OF_HUB = re.compile(r"hf:([^/]+/[^/@]+)(?:@([^/]+))?/(.+\.gguf)")
+_PAGE_OF_FILE = re.compile(r"/([^/]+/[^/]+)/(?:resolve|blob)/([^/]+)/(.+\.gguf)")
 _SHARD = re.compile(r"-\d{5}-of-\d{5}\.gguf")
 _LISTED = 12
 _OR_OWN = ", or name the host in PREFRAG_LOCAL_HOSTS if it is yours"
@@ -71,14 +70,15 @@ class Source:
     name: str  # of the model
     repository: str = ""
     file: str = ""
-    revision: str = "main"
+    revision: str = _MAIN
     url: str = ""
     expected_bytes: int | None = None  # about, as the list of offered models states it
     licence: str = ""  # as the list of offered models states it
 
     def __str__(self) -> str:
         if self.repository:
-            return f"hf:{self.repository}/{self.file}"
+            revision = "" if self.revision == _MAIN else f"@{quote(self.revision, safe='')}"
+            return f"hf:{self.repository}{revision}/{self.file}"
         return without_parameters(without_userinfo(self.url))
 
     @property
@@ -112,19 +112,21 @@ def hub_address() -> str:
 def read_source(text: str) -> Source:
     """Read what the user wants to fetch: the name of an offered model, ``hf:REPOSITORY/FILE`` or an address.
 
+    ``hf:REPOSITORY@REVISION/FILE`` is a file of another revision than the newest.
+
     :param text: What the user typed.
     :returns: The source.
     :raises BadInput: When the text is none of these, or is an address that is not encrypted.
     """
     if offer := next((offer for offer in read_offers() if offer.name == text), None):
         return Source(offer.name, offer.repository, offer.file, expected_bytes=offer.bytes, licence=offer.licence)
-    if match := _REPOSITORY_FILE.fullmatch(text.removeprefix("hf:")) if text.startswith("hf:") else None:
-        return _whole(Source(name_of_file(match[2]), match[1], match[2]))
+    if source := _read_file_of_hub(_FILE_OF_HUB.fullmatch(text)):
+        return source
     parts = urlsplit(text)
     if parts.scheme in ("http", "https") and parts.hostname:
-        page = _PAGE_OF_FILE.fullmatch(unquote(parts.path))
-        if page and parts.hostname in (*_HUB_HOSTS, urlsplit(hub_address()).hostname):
-            return _whole(Source(name_of_file(page[3]), page[1], page[3], revision=page[2]))
+        is_hub = parts.hostname in (*_HUB_HOSTS, urlsplit(hub_address()).hostname)
+        if is_hub and (source := _read_file_of_hub(_PAGE_OF_FILE.fullmatch(parts.path))):
+            return source
         if not _is_safe(text):
             raise BadInput(f"Over http, anybody on the way can change the file: give an https address{_OR_OWN}.")
         if not parts.path.endswith(".gguf"):
@@ -373,6 +375,16 @@ def _hash(path: Path) -> str:
 def _read_licence(info: Any) -> str:
     named = [tag.removeprefix("license:") for tag in info.tags or () if tag.startswith("license:")]
     return one_line(", ".join(named))[:100]
+
+
+def _read_file_of_hub(match: re.Match[str] | None) -> Source | None:
+    """Read repository, revision and file; None where one of them cannot be the hub's."""
+    if match is None:
+        return None
+    repository, revision, file = (unquote(part or _MAIN) for part in match.groups())
+    if not _REPOSITORY.fullmatch(repository) or not _PATH.fullmatch(revision) or not _PATH.fullmatch(file):
+        return None
+    return _whole(Source(name_of_file(file), repository, file, revision=revision))
 
 
 def _whole(source: Source) -> Source:

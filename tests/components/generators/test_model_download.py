@@ -306,8 +306,26 @@ class TestSources:
         assert (str(page), page.revision) == (MODEL, "main")
         assert str(read_source("https://user:word@example.org/a/b.gguf")) == "https://example.org/a/b.gguf"
 
+    @pytest.mark.parametrize(("quoted", "revision"), [("v2", "v2"), ("refs%2Fpr%2F1", "refs/pr/1")])
+    def test_a_revision_is_a_source_of_its_own(self, quoted: str, revision: str):
+        page = read_source(f"https://huggingface.co/maker/tiny-GGUF/resolve/{quoted}/tiny-q4.gguf")
+
+        assert (page.repository, page.file, page.revision) == ("maker/tiny-GGUF", "tiny-q4.gguf", revision)
+        assert str(page) == f"hf:maker/tiny-GGUF@{quoted}/tiny-q4.gguf"
+        assert read_source(str(page)) == page
+
     @pytest.mark.parametrize(
-        "text", ["", "qwen", "hf:maker", "hf:maker/tiny/../../x.gguf", "https://example.org/x.zip", "ftp://x/y.gguf"]
+        "text",
+        [
+            "",
+            "qwen",
+            "hf:maker",
+            "hf:maker/tiny@../x.gguf",
+            "hf:maker/tiny@a%2F..%2Fb/x.gguf",
+            "hf:maker/tiny/../../x.gguf",
+            "https://example.org/x.zip",
+            "ftp://x/y.gguf",
+        ],
     )
     def test_what_is_none_of_these_is_refused(self, text: str):
         with pytest.raises(BadInput):
