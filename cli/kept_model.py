@@ -142,7 +142,8 @@ def find_model(name: str) -> Choice:
 
     if name == NO_MODEL:
         return Choice()
-    path = Path(name).expanduser()
+    # Unlike that of Path, this leaves the name of an unknown user as it is.
+    path = Path(os.path.expanduser(name))
     if path.is_file():
         if not is_gguf(path):
             raise BadInput(f"{name} is not a GGUF file, the form in which llama.cpp runs models.")

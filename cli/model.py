@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shlex
+import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from prefrag.components.generators.model_download import Source, Stated
     from prefrag.components.generators.model_files import ModelFile
 
+_IS_WINDOWS = sys.platform == "win32"
 # By how much a file may be larger than the list of offered models says, before the user is asked again.
 _TOLERANCE = 1.05
 _FACT_SECONDS = 2.0
@@ -75,8 +78,10 @@ def get(
         what = _choose_offer()
         if what is None:
             return
-    if Path(what).expanduser().is_file():
-        model = model_files.add_local_file(Path(what))
+    # Unlike that of Path, this leaves the name of an unknown user as it is.
+    path = Path(os.path.expanduser(what))
+    if path.is_file():
+        model = model_files.add_local_file(path)
         typer.echo(f"{model.name} stays where it is: {model.path}.")
         _use_first(model)
         return
@@ -217,7 +222,8 @@ def _check_file(name: str, file: Path) -> None:
 
 def install_command() -> str:
     """Return the command that installs llama.cpp beside this program; it is only shown."""
-    python = shlex.quote(sys.executable)
+    # On Windows, no shell knows single quotes around a program.
+    python = subprocess.list2cmdline([sys.executable]) if _IS_WINDOWS else shlex.quote(sys.executable)
     # By this file pipx knows its environments. They have no pip of their own, as those of `uv tool`.
     if Path(sys.prefix, "pipx_metadata.json").exists():
         return "pipx inject prefrag xllamacpp"

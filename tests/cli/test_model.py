@@ -125,6 +125,21 @@ class TestGet:
         assert "tiny is there already" in prefrag("model", "get", "tiny", "--yes").stdout
         assert hub.asked == []
 
+    def test_another_revision_of_it_is_not_there_already(self, hub: Hub):
+        prefrag("model", "get", SOURCE, "--yes")
+
+        result = prefrag("model", "get", f"{hub.url}/{REPOSITORY}/resolve/v2/{FILE}", "--yes")
+
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert f"is there already, from {SOURCE}: remove it first" in result.stderr
+
+    @pytest.mark.parametrize("command", ["get", "use"])
+    def test_a_folder_of_an_unknown_user_is_no_model(self, command: str):
+        result = prefrag("model", command, "~nouser/x.gguf")
+
+        assert result.exit_code in (2, 3)
+        assert "~nouser/x.gguf" in result.stderr
+
     def test_a_file_on_this_machine_stays_where_it_is(self, tmp_path: Path):
         file = gguf(tmp_path / "mine.gguf")
 
@@ -163,6 +178,15 @@ class TestUse:
         assert result.exit_code == 3
         assert f"uv pip install --python {sys.executable} xllamacpp - then: prefrag model use" in result.stderr
         assert read_choice() is None
+
+    def test_the_command_for_llama_quotes_as_the_shell_of_the_system_does(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+        monkeypatch.setattr(sys, "executable", r"C:\Program Files\py\python.exe")
+
+        monkeypatch.setattr(commands, "_IS_WINDOWS", True)
+        assert commands.install_command() == r'uv pip install --python "C:\Program Files\py\python.exe" xllamacpp'
+        monkeypatch.setattr(commands, "_IS_WINDOWS", False)
+        assert commands.install_command() == r"uv pip install --python 'C:\Program Files\py\python.exe' xllamacpp"
 
     def test_a_model_too_large_for_the_memory_is_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         file = gguf(tmp_path / "mine.gguf")
