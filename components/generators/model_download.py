@@ -236,7 +236,9 @@ def _client() -> httpx.Client:
 
     def refuse_unsafe(request: httpx.Request) -> None:
         if not _is_safe(str(request.url)):
-            raise DownloadFailed(f"{request.url.host} is not asked over https, so it is not asked: use https{_OR_OWN}.")
+            raise DownloadFailed(
+                f"{request.url.host} is not asked over https, so nothing is fetched: use https{_OR_OWN}."
+            )
 
     if constants.HF_HUB_OFFLINE:
         raise DownloadFailed("HF_HUB_OFFLINE forbids downloads: unset it, or name a file that is here already.")
