@@ -38,15 +38,15 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
-    "cli": 2_298,
-    "components": 15_017,
-    "evaluation": 7_629,
+    "cli": 2_310,
+    "components": 15_132,
+    "evaluation": 7_766,
     "indexing": 2_726,
     "pipelines": 1_565,
-    "prefrag": 2_994,
-    "server": 4_248,
+    "prefrag": 3_015,
+    "server": 4_238,
     "training": 4_296,
-    "tests": 46_075,
+    "tests": 46_574,
 }
 
 
