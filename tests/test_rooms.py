@@ -18,7 +18,7 @@ CHECKOUT = Path(__file__).parent.parent
 # These tuples are in order. A package or a room imports only from those that come after it.
 PACKAGES = ("cli", "server", "training", "evaluation", "collections", "indexing", "pipelines", "components")
 # The modules in `prefrag/` itself, on which all packages stand.
-GROUND = ("worker_options", "tracing", "audit_log", "file_lock", "settings", "errors")
+GROUND = ("worker_options", "tracing", "audit_log", "private_file", "file_lock", "settings", "errors")
 ROOMS = (
     "agent_hooks",
     *("dr_rag", "sources", "web", "rankers", "mspr", "crag", "self_rag", "flare", "adaptive_rag", "loop", "reasoner"),
