@@ -41,12 +41,12 @@ BUDGET = {
     "cli": 2_310,
     "components": 15_132,
     "evaluation": 7_766,
-    "indexing": 2_726,
+    "indexing": 2_730,
     "pipelines": 1_565,
     "prefrag": 3_015,
     "server": 4_238,
     "training": 4_296,
-    "tests": 46_574,
+    "tests": 46_575,
 }
 
 

@@ -23,6 +23,7 @@ MOST_COLUMNS = 500
 _MOST_FILLED = 1_000_000
 # The maximum length of a text. It can be far longer than the file, because a column name is repeated in each row.
 _MOST_TEXT = 100_000_000
+_TOO_LONG = f"it has over {_MOST_TEXT // 10**6} million characters: split it into smaller files"
 _NUMBER = re.compile(r"[\s\d.,:/%+\-\u20ac$\u00a3()]*")
 # A year, a month, a day, or two years such as 2023/24.
 _TIME = re.compile(r"(?:19|20)\d\d(?:[-/]\d\d){0,2}")
@@ -91,14 +92,18 @@ def limit_text(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         room -= len(line)
         if room < 0:
-            raise CannotRead(f"it has over {_MOST_TEXT // 10**6} million characters: split it into smaller files")
+            raise CannotRead(_TOO_LONG)
         yield line
 
 
 def _write(grid: Grid, outline: Outline) -> Iterator[str]:
-    rows = grid.rows
+    rows, room = grid.rows, _MOST_TEXT
     for number, row in enumerate(rows):
         line = [" ".join(value.split()) for value in row[:MOST_COLUMNS]]
+        # What is too long to be written is refused before more of it is read: cells may repeat one long text.
+        room -= sum(map(len, line))
+        if room < 0:
+            raise CannotRead(_TOO_LONG)
         while line and not line[-1]:
             line.pop()
         rows[number] = line

@@ -172,6 +172,7 @@ def test_a_collection_is_made_stays_from_the_web_and_is_deleted(machines: Machin
     assert (taken.json()["written"], taken.json()["skipped"][0]["name"]) == (1, "others.jsonl")
     [fresh] = machines.second.get("/collections").json()["collections"]
     flags = {"default": False, "web": False, "writes": True, "follows": False}
+    flags |= {"changed": None, "opens_web": False, "unread": None}
     assert fresh == {"name": FRESH, "files": 2, "passages": 3, **flags}
     assert machines.found(machines.second, FRESH) == ["A tower."]
 
