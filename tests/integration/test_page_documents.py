@@ -216,7 +216,7 @@ class TestDocuments(OnOwnDocuments):
 
         page.get_by_role("button", name="Documents", exact=True).click()
 
-        page.get_by_text("With your access key you can ask, but not add or delete files.").wait_for()
+        page.get_by_text("You can ask, but not add or delete files.").wait_for()
         assert page.locator("#files").count() == 0
         drop(page, "body", ("a.txt", "A."))
         assert page.get_by_text("a.txt").count() == 0
