@@ -193,8 +193,8 @@ def _answer_with_cell(
     if any(standing_of(fit.table.document.meta) is None for fit in fits):
         fits = [fit for fit in fits if standing_of(fit.table.document.meta) is None]
     # Compared by table, because many rows of one table may fit.
-    known = {id(fit.table): fit.table for fit in fits}.values()
-    replaced = {id(table) for table in known if any(_replaces(other, table) for other in known)}
+    fitting = {id(fit.table): fit.table for fit in fits}.values()
+    replaced = {id(table) for table in fitting if any(_replaces(other, table) for other in fitting)}
     fits = [fit for fit in fits if id(fit.table) not in replaced]
     values = {_value(fit).lower() for fit in fits}
     if len(values) != 1 or len({id(fit.table) for fit in fits}) < len(fits):
