@@ -23,11 +23,11 @@ def say(line: str) -> None:
     typer.echo(line, err=True)
 
 
-def read_datasets(given: list[str] | None) -> list[Dataset]:
+def read_datasets(arguments: list[str] | None) -> list[Dataset]:
     """Parse arguments of the form QUESTIONS:CORPUS."""
     from prefrag.training.dataset import Dataset
 
-    return [Dataset.parse(each) for each in given or ()]
+    return [Dataset.parse(argument) for argument in arguments or ()]
 
 
 def judge(
@@ -97,8 +97,11 @@ def pairs(
         TransformerSettings, {**read_fields(TransformerSettings, None, changes or ()), "base": base, "seed": seed}
     )
     trained = train_transformer(sets, output, settings, on_progress=say)
-    for name, one in trained.counts.items():
-        typer.echo(f"{name}: {one['both']} pairs of two needed documents, {one['one']} with one, {one['none']} without")
+    for name, counts in trained.counts.items():
+        typer.echo(
+            f"{name}: {counts['both']} pairs of two needed documents, {counts['one']} with one, "
+            f"{counts['none']} without"
+        )
     for what, part in (("drawn as for training", trained.held_back), ("scored in a pipeline", trained.served)):
         typer.echo(
             f"Pairs of held-back questions, {what}: precision {part.precision:.1%}, recall {part.recall:.1%} "
@@ -181,15 +184,15 @@ def reader(
     from prefrag.training.reader.training import train_reader
 
     sets = read_datasets(dataset)
-    searched = [read_documents(*(Path(part) for part in one.split(":", 1))) for one in documents or ()]
+    searched = [read_documents(*(Path(part) for part in argument.split(":", 1))) for argument in documents or ()]
     trained = train_reader(
         sets, output, reading, encoder, searched, start, run or (), known or (), seed, minutes, on_progress=say
     )
     typer.echo("Training questions, each answered by an encoder and trees that were not trained on that question:")
-    for name, one in trained.held_back.items():
+    for name, shares in trained.held_back.items():
         typer.echo(
-            f"  {name}: {one['exact']:.1%} exact; {one['given']:.1%} sure enough to be shown, {one['right']:.1%} of "
-            f"these right ({one['questions']:.0f} questions)"
+            f"  {name}: {shares['exact']:.1%} exact; {shares['given']:.1%} sure enough to be shown, "
+            f"{shares['right']:.1%} of these right ({shares['questions']:.0f} questions)"
         )
     typer.echo(
         f"Trained in {trained.seconds:.0f} s: {trained.output}\n"
@@ -266,9 +269,10 @@ def questions(
             f"  {part.dataset}: {part.right:.1%}; {part.most_frequent:.1%}; {without} ({write_shares(part.shares)}, "
             f"{part.questions} questions)"
         )
-    for one in trained.measured:
+    for result in trained.measured:
         typer.echo(
-            f"  {one.dataset}, only measured: {one.right:.1%}; {one.most_frequent:.1%} ({one.questions} questions)"
+            f"  {result.dataset}, only measured: {result.right:.1%}; {result.most_frequent:.1%} "
+            f"({result.questions} questions)"
         )
     typer.echo(
         f"Trained on {trained.questions} questions in {trained.seconds:.0f} s.\nTo use the trees, set {trained.output} "

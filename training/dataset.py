@@ -99,8 +99,13 @@ class Dataset:
             )
         return questions
 
-    def _check(self, questions: list[Question], held: set[str]) -> None:
-        absent = [(one.id, passage) for one in questions for passage in one.supporting_ids if passage not in held]
+    def _check(self, questions: list[Question], corpus_ids: set[str]) -> None:
+        absent = [
+            (question.id, passage)
+            for question in questions
+            for passage in question.supporting_ids
+            if passage not in corpus_ids
+        ]
         if absent:
             question, passage = absent[0]
             place = f"The index '{self.index}'" if self.corpus is None else str(self.corpus)

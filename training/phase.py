@@ -39,18 +39,18 @@ def train_phase(
     :param lengths: The number of tokens of each example.
     :param loss_of: Computes the loss from the indices of a batch's examples and the number of the step.
     """
-    kept = torch.load(checkpoint, weights_only=True) if checkpoint.exists() else None
-    if kept is not None:
-        model.load_state_dict(kept["model"])
-        if kept["done"]:
-            return int(kept["step"])
+    state = torch.load(checkpoint, weights_only=True) if checkpoint.exists() else None
+    if state is not None:
+        model.load_state_dict(state["model"])
+        if state["done"]:
+            return int(state["step"])
     on_progress(f"{phase.name}: {len(lengths)} examples, {sum(lengths)} tokens")
     optimizer = torch.optim.AdamW(model.parameters(), lr=phase.rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     batches = _batches(lengths, phase, seed)
     first, before, started = 0, 0.0, time.monotonic()
-    if kept is not None:
-        optimizer.load_state_dict(kept["optimizer"])
-        first, before = kept["step"], kept["seconds"]
+    if state is not None:
+        optimizer.load_state_dict(state["optimizer"])
+        first, before = state["step"], state["seconds"]
         on_progress(f"{phase.name}: continues from step {first}")
     model.train()
     losses: list[float] = []
@@ -106,9 +106,9 @@ def _batches(lengths: Sequence[int], phase: Phase, seed: int) -> list[list[int]]
 def _save(
     file: Path, model: nn.Module, optimizer: torch.optim.Optimizer, step: int, seconds: float, done: bool
 ) -> None:
-    kept: dict[str, Any] = {"model": model.state_dict(), "step": step, "seconds": seconds, "done": done}
+    state: dict[str, Any] = {"model": model.state_dict(), "step": step, "seconds": seconds, "done": done}
     if not done:
-        kept["optimizer"] = optimizer.state_dict()
+        state["optimizer"] = optimizer.state_dict()
     part = file.with_suffix(".part")
-    torch.save(kept, part)
+    torch.save(state, part)
     part.replace(file)

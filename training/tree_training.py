@@ -44,7 +44,7 @@ class TreeTraining:
             raise FileNotFoundError(f"There is no folder {self.output.parent}: make it, or name another file.")
         if not datasets:
             raise ValueError("There is nothing to train on: give at least one dataset.")
-        twice = next((name for name, count in Counter(one.name for one in datasets).items() if count > 1), None)
+        twice = next((name for name, count in Counter(dataset.name for dataset in datasets).items() if count > 1), None)
         if twice is not None:
             raise ValueError(
                 f"Two datasets are called '{twice}' (the name is made from the folder and the file of the questions): "
@@ -75,10 +75,10 @@ def mean_of_trees(first: Path, second: Path, output: Path) -> None:
     """Combine two files of trees with the same features. The new trees return the mean of both files' log odds."""
     learners = [json.loads(file.read_text(encoding="utf-8"))["learner"] for file in (first, second)]
     # Some releases of XGBoost write `base_score` as a number, others as a list with one number.
-    shares = [np.atleast_1d(json.loads(one["learner_model_param"]["base_score"]))[0] for one in learners]
+    shares = [np.atleast_1d(json.loads(learner["learner_model_param"]["base_score"]))[0] for learner in learners]
     base = sum(math.log(share / (1 - share)) for share in shares) / 2
     trees: list[dict[str, Any]] = []
-    for tree in (tree for one in learners for tree in one["gradient_booster"]["model"]["trees"]):
+    for tree in (tree for learner in learners for tree in learner["gradient_booster"]["model"]["trees"]):
         # `split_conditions` holds leaf values and the thresholds of inner nodes. Only the leaf values are halved.
         ends = zip(tree["split_conditions"], tree["left_children"], strict=True)
         halved = [value / 2 if left < 0 else value for value, left in ends]
@@ -119,5 +119,5 @@ def read_booster(booster: Any) -> BoostedTrees:
 
 def leave_out(everything: Iterable[T], held_back: Iterable[T], question: Callable[[T], str]) -> list[T]:
     """Return the examples whose question is not held back. Questions are compared by their texts, across datasets."""
-    unseen = {fold_words(question(one)) for one in held_back}
-    return [one for one in everything if fold_words(question(one)) not in unseen]
+    unseen = {fold_words(question(example)) for example in held_back}
+    return [example for example in everything if fold_words(question(example)) not in unseen]

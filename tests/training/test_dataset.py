@@ -38,8 +38,8 @@ def test_one_file_is_not_enough(text: str):
 def test_questions_without_gold_passages_are_left_out(tmp_path: Path):
     questions, passages = write_dataset(tmp_path, [question("one", "p"), question("two")], [passage("p")]).read()
 
-    assert [one.id for one in questions] == ["one"]
-    assert [one.id for one in passages] == ["p"]
+    assert [question.id for question in questions] == ["one"]
+    assert [passage.id for passage in passages] == ["p"]
 
 
 @pytest.mark.parametrize(
@@ -65,17 +65,17 @@ def test_what_cannot_be_learnt_from_is_refused_in_words(
 
 class TestDigest:
     def test_of_two_datasets_of_one_name_differs_with_their_content(self, tmp_path: Path):
-        asked, held = [question("q", "p")], [passage("p")]
-        first = write_dataset(tmp_path / "1" / "data", asked, held)
-        same = write_dataset(tmp_path / "2" / "data", asked, held)
+        asked, corpus = [question("q", "p")], [passage("p")]
+        first = write_dataset(tmp_path / "1" / "data", asked, corpus)
+        same = write_dataset(tmp_path / "2" / "data", asked, corpus)
         others = (
-            write_dataset(tmp_path / "3" / "data", [{**asked[0], "answers": ["that"]}], held),
-            write_dataset(tmp_path / "4" / "data", asked, [{**held[0], "text": "Something else."}]),
+            write_dataset(tmp_path / "3" / "data", [{**asked[0], "answers": ["that"]}], corpus),
+            write_dataset(tmp_path / "4" / "data", asked, [{**corpus[0], "text": "Something else."}]),
         )
 
-        assert {first.name, same.name, *(one.name for one in others)} == {"data/questions"}
+        assert {first.name, same.name, *(dataset.name for dataset in others)} == {"data/questions"}
         assert first.digest() == same.digest()
-        assert len({first.digest(), *(one.digest() for one in others)}) == 3
+        assert len({first.digest(), *(dataset.digest() for dataset in others)}) == 3
 
     def test_of_an_index_follows_its_passages(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path))

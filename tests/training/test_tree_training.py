@@ -70,7 +70,7 @@ def test_a_missing_folder_is_reported_before_the_work(train: Any, few: int, tmp_
         train([write_rivers(tmp_path, [("local", "web")] * few)], tmp_path / "nowhere" / "trees.json")
 
 
-def test_the_mean_of_two_sets_of_trees_gives_the_mean_of_their_scores(tmp_path: Path):
+def test_the_mean_of_trees_gives_the_mean_of_their_scores(tmp_path: Path):
     xgboost = pytest.importorskip("xgboost", reason="trees are trained by XGBoost (the extra `trees`)")
     rows = np.random.default_rng(1).normal(size=(60, 2)).astype(np.float32)
     files = [tmp_path / name for name in ("first.json", "second.json", "mean.json")]
@@ -81,7 +81,7 @@ def test_the_mean_of_two_sets_of_trees_gives_the_mean_of_their_scores(tmp_path: 
 
     mean_of_trees(*files)
 
-    odds = [np.log(p / (1 - p)) for p in (np.array(load_trees(one, ("a", "b")).probabilities(rows)) for one in files)]
+    odds = [np.log(p / (1 - p)) for p in (np.array(load_trees(file, ("a", "b")).probabilities(rows)) for file in files)]
     assert np.allclose(odds[2], (odds[0] + odds[1]) / 2, atol=1e-5)
     assert np.allclose(
         xgboost.Booster(model_file=files[2]).inplace_predict(rows), 1 / (1 + np.exp(-odds[2])), atol=1e-5

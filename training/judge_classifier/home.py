@@ -111,18 +111,18 @@ def home_steps(
                 query = (" ".join(words(second.question)) if in_words else "") or second.question
                 observed: dict[str, Document] = {}
                 for step, text in enumerate((opening, query)):
-                    found, before = source.run(query=text)["documents"], list(observed.values())
+                    documents, before = source.run(query=text)["documents"], list(observed.values())
                     needed = tuple(
-                        one.id == second.passage or (one.id == first.passage and one.id not in observed)
-                        for one in found
+                        document.id == second.passage or (document.id == first.passage and document.id not in observed)
+                        for document in documents
                     )
-                    if found:
-                        features = tuple(switch_features(question, text, found, before, step, terms))
+                    if documents:
+                        features = tuple(switch_features(question, text, documents, before, step, terms))
                         yield JudgedStep(
-                            article.title, question, step, text, tuple(found), tuple(before), features, needed
+                            article.title, question, step, text, tuple(documents), tuple(before), features, needed
                         )
-                    for one in found:
-                        observed.setdefault(one.id, one)
+                    for document in documents:
+                        observed.setdefault(document.id, document)
 
 
 def _name(article: Article, number: int, titles: str) -> str:

@@ -63,9 +63,10 @@ def two_sources(passages: Sequence[Document], seed: int, *, draw_all: bool = Fal
     """Divide passages between two sources: by their field `source`, or at random if it is missing or ``draw_all``."""
     draw = random.Random(seed)
     drawn = draw.choices(list(_SHARES), weights=list(_SHARES.values()), k=len(passages))
-    given = [None if draw_all else passage.meta.get(SPLIT) for passage in passages]
-    held = [str(source or share) for source, share in zip(given, drawn, strict=True)]
-    if unknown := next((source for source in held if source not in _SHARES), None):
+    sources = [None if draw_all else passage.meta.get(SPLIT) for passage in passages]
+    shares = [str(source or share) for source, share in zip(sources, drawn, strict=True)]
+    unknown = next((source for source in shares if source not in _SHARES), None)
+    if unknown:
         raise ValueError(
             f"A passage of the corpus has the source '{unknown}': set one of {', '.join(_SHARES)}, or leave it out."
         )
@@ -73,7 +74,7 @@ def two_sources(passages: Sequence[Document], seed: int, *, draw_all: bool = Fal
         stores = {}
         for side in ("local", "web"):
             store = TantivyDocumentStore(path=str(Path(folder) / side))
-            own = [passage for passage, share in zip(passages, held, strict=True) if share in (side, "both")]
+            own = [passage for passage, share in zip(passages, shares, strict=True) if share in (side, "both")]
             if not own:
                 raise ValueError(f"The source '{side}' would be empty: some passages need this `source`, or `both`.")
             store.write_documents(own)
@@ -119,23 +120,23 @@ def simulated_steps(
             if shown == needed or query is None:
                 break
             tried.add(fold_words(query))
-            found = local.run(query=query)["documents"]
-            new = tuple(document.id in needed and document.id not in observed for document in found)
-            if found:
+            documents = local.run(query=query)["documents"]
+            new = tuple(document.id in needed and document.id not in observed for document in documents)
+            if documents:
                 before = list(observed.values())
                 yield JudgedStep(
                     question.id,
                     question.question,
                     step,
                     query,
-                    tuple(found),
+                    tuple(documents),
                     tuple(before),
-                    tuple(switch_features(question.question, query, found, before, step, terms)),
+                    tuple(switch_features(question.question, query, documents, before, step, terms)),
                     new,
                 )
-            if not (any(new) or (step == 0 and not judge_first_step and found)):
-                found = web.run(query=query)["documents"] or found
-            for document in found:
+            if not (any(new) or (step == 0 and not judge_first_step and documents)):
+                documents = web.run(query=query)["documents"] or documents
+            for document in documents:
                 observed.setdefault(document.id, document)
 
 

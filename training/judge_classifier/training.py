@@ -88,26 +88,26 @@ def train_judge(
         digests[HOME] = digest(home)
     steps: list[TrainingStep] = []
     questions = 0
-    held: set[tuple[str, str]] = set()
+    held_back: set[tuple[str, str]] = set()
     for number, (name, run) in enumerate(runs.items(), start=1):
         training.report(f"Running the questions of {name} ({number} of {len(runs)})")
         # The file is named after all that the steps depend on, so a different training uses another file.
-        kept = work / f"{fingerprint([name, seed, FEATURES, digests[name]])}.json"
-        own = [_read_step(record) for record in compute_once(kept, partial(_write_steps, run))]
+        steps_file = work / f"{fingerprint([name, seed, FEATURES, digests[name]])}.json"
+        own = [_read_step(record) for record in compute_once(steps_file, partial(_write_steps, run))]
         training.report(f"{name}: {len(own)} steps")
-        ids = sorted({one.step.question_id for one in own if one.measures})
+        ids = sorted({sample.step.question_id for sample in own if sample.measures})
         random.Random(seed).shuffle(ids)
-        held |= {(name, key) for key in ids[: math.ceil(_HELD_BACK * len(ids))]}
-        questions += len({one.step.question for one in own})
+        held_back |= {(name, key) for key in ids[: math.ceil(_HELD_BACK * len(ids))]}
+        questions += len({sample.step.question for sample in own})
         steps += own
     training.report("Training without the held-back questions, to measure the trees on these questions")
-    back = [one for one in steps if (one.dataset, one.step.question_id) in held]
-    rest = leave_out(steps, back, lambda one: one.step.question)
-    back = [one for one in back if one.measures]
+    back = [sample for sample in steps if (sample.dataset, sample.step.question_id) in held_back]
+    rest = leave_out(steps, back, lambda sample: sample.step.question)
+    back = [sample for sample in back if sample.measures]
     trees = read_booster(fit(rest, seed))
     measured = tuple(
-        _measure(name, [one for one in back if one.dataset == name], trees)
-        for name in dict.fromkeys(one.dataset for one in back)
+        _measure(name, [sample for sample in back if sample.dataset == name], trees)
+        for name in dict.fromkeys(sample.dataset for sample in back)
     )
     training.report("Training the trees on all questions")
     training.keep(fit(steps, seed))
@@ -118,7 +118,10 @@ def train_judge(
         f"`{result.output.name}`: seed {seed}, {questions} questions, {len(steps)} steps, {result.seconds:.0f} s.",
         table(
             ["held-back questions, by trees not trained on them", "steps", "right verdicts", "needed, but rejected"],
-            ((one.dataset, one.steps, f"{one.classifier:.1%}", f"{one.left:.1%}") for one in measured),
+            (
+                (quality.dataset, quality.steps, f"{quality.classifier:.1%}", f"{quality.left:.1%}")
+                for quality in measured
+            ),
         ),
     )
     shutil.rmtree(work)
@@ -161,21 +164,25 @@ def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
     """Train trees to tell which passages of a step are needed."""
     import numpy as np
 
-    verdicts = {one.step.keep for one in steps}
+    verdicts = {sample.step.keep for sample in steps}
     if len(verdicts) < 2:
         verdict = "keeps the results" if any(verdicts) else "switches the source"
         raise ValueError(
             f"A perfect judge {verdict} in each of the {len(steps)} steps, so there is nothing to learn: give "
             "questions with gold passages that only one of the sources has."
         )
-    sizes = {name: sum(one.dataset == name for one in steps) for name in {one.dataset for one in steps}}
+    sizes = {name: sum(sample.dataset == name for sample in steps) for name in {sample.dataset for sample in steps}}
     weights = {
         name: (_HOME_WEIGHT if name == HOME else 1) * len(steps) / len(sizes) / size for name, size in sizes.items()
     }
     passages = [
-        (as_row(features), needed, weights[one.dataset] * (_NEEDED_AT_HOME if needed and one.dataset == HOME else 1))
-        for one in steps
-        for features, needed in zip(one.step.features, one.step.needed, strict=True)
+        (
+            as_row(features),
+            needed,
+            weights[sample.dataset] * (_NEEDED_AT_HOME if needed and sample.dataset == HOME else 1),
+        )
+        for sample in steps
+        for features, needed in zip(sample.step.features, sample.step.needed, strict=True)
     ]
     booster = fit_trees(
         {**SETTINGS, "seed": seed},
@@ -193,25 +200,25 @@ def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
 
 def _measure(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> HeldBack:
     least = least_probability(COST_OF_LEAVING)
-    kept = [
-        find_unknown(trees, one.step.features) is not None or keep_probability(trees, one.step.features) >= least
-        for one in steps
+    verdicts = [
+        find_unknown(trees, sample.step.features) is not None or keep_probability(trees, sample.step.features) >= least
+        for sample in steps
     ]
-    right = sum(one.step.keep == keeps for one, keeps in zip(steps, kept, strict=True))
-    needed = [keeps for one, keeps in zip(steps, kept, strict=True) if one.step.keep]
+    right = sum(sample.step.keep == keeps for sample, keeps in zip(steps, verdicts, strict=True))
+    needed = [keeps for sample, keeps in zip(steps, verdicts, strict=True) if sample.step.keep]
     return HeldBack(name, len(steps), right / len(steps), needed.count(False) / len(needed) if needed else 0.0)
 
 
 def _write_steps(run: Callable[[], Iterable[TrainingStep]]) -> list[dict[str, Any]]:
-    return [_write_step(one) for one in run()]
+    return [_write_step(sample) for sample in run()]
 
 
-def _write_step(one: TrainingStep) -> dict[str, Any]:
+def _write_step(sample: TrainingStep) -> dict[str, Any]:
     # The texts of the passages are not written, because the trees learn only from features.
-    step = one.step
+    step = sample.step
     return {
-        "dataset": one.dataset,
-        "measures": one.measures,
+        "dataset": sample.dataset,
+        "measures": sample.measures,
         "step": [step.question_id, step.question, step.step, step.query],
         "rows": [as_row(features) for features in step.features],
         "needed": step.needed,

@@ -55,10 +55,14 @@ def check_weights(model: Any, learning_rate: float) -> None:
     A step of an Adam optimiser adds about the learning rate to a weight. In bfloat16, rounding mostly gives the old
     weight back: with a learning rate of 5e-7, only 0.3% of the weights change.
     """
-    coarse = [one.detach().flatten() for one in model.parameters() if one.requires_grad and one.dtype != torch.float32]
+    coarse = [
+        parameter.detach().flatten()
+        for parameter in model.parameters()
+        if parameter.requires_grad and parameter.dtype != torch.float32
+    ]
     if not coarse:
         return
-    sample = torch.cat([one[:: max(1, len(coarse) * one.numel() // _MOST_SAMPLED)] for one in coarse])
+    sample = torch.cat([values[:: max(1, len(coarse) * values.numel() // _MOST_SAMPLED)] for values in coarse])
     moved = ((sample.float() + learning_rate).to(sample.dtype) != sample).float().mean().item()
     if moved < _LEAST_MOVED:
         raise ValueError(
@@ -86,5 +90,5 @@ def _read_tokens(file: Path) -> dict[str, int]:
     if end is None:
         raise ValueError(f"{file} does not name the token that ends a turn: give the folder of the model instead.")
     # Padding tokens do not count in the loss. With the end-of-turn token as padding, the model would not learn to stop.
-    pads = [one for one in (read("padding"), read("unknown")) if one is not None and one != end]
+    pads = [token for token in (read("padding"), read("unknown")) if token is not None and token != end]
     return {"eos": end, "pad": pads[0] if pads else end}

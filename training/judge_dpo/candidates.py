@@ -60,7 +60,7 @@ class JudgedStep:
         return cls(
             **{
                 **data,
-                "candidates": [Candidate(**one) for one in data["candidates"]],
+                "candidates": [Candidate(**candidate) for candidate in data["candidates"]],
                 "gold": None if gold is None else Gold(gold["status"], tuple(gold["references"])),
             }
         )
@@ -68,8 +68,8 @@ class JudgedStep:
 
 def split_by_verdict(candidates: Sequence[Candidate], status: bool) -> tuple[list[int], list[int]]:
     """Return the indices of the candidates with this verdict, and of the candidates with the other verdict."""
-    right = [place for place, one in enumerate(candidates) if one.status is status]
-    wrong = [place for place, one in enumerate(candidates) if one.status is (not status)]
+    right = [place for place, candidate in enumerate(candidates) if candidate.status is status]
+    wrong = [place for place, candidate in enumerate(candidates) if candidate.status is (not status)]
     return right, wrong
 
 

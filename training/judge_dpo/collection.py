@@ -127,16 +127,16 @@ def collect(
             folder.check(config)
             folder.open(config)
             done = _read_done(output / STEPS, dataset.name)
-            pending = [one for one in questions if one.id not in done]
+            pending = [question for question in questions if question.id not in done]
             if pending:
                 _run_all(runner, sampling, pending, output / STEPS, on_progress)
             done = _read_done(output / STEPS, dataset.name)
-            wanted = {one.id for one in questions}
+            wanted = {question.id for question in questions}
             failed += len(wanted - done.keys())
             runs += [run for key, run in done.items() if key in wanted]
         collected = _collect_pairs(runs, plan, failed, repeated)
-        replace_file(output / PAIRS, (one.to_record(models, plan.seed) for one in collected.kept))
-        replace_file(output / HELD_OUT, (describe(one, models, plan.seed) for one in collected.held_out))
+        replace_file(output / PAIRS, (pair.to_record(models, plan.seed) for pair in collected.kept))
+        replace_file(output / HELD_OUT, (describe(step, models, plan.seed) for step in collected.held_out))
         report = {**write_report(collected, plan.most_true, plan.most_false), "models": models, "seed": plan.seed}
         replace_file(output / REPORT, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
     return report
@@ -237,11 +237,13 @@ def _read_questions(dataset: Dataset, plan: Plan) -> tuple[list[Question], int]:
         raise ValueError(
             f"{dataset.name} names an index: give QUESTIONS.jsonl:CORPUS.jsonl, so that the corpus can be split."
         )
-    read = [one for one in load_questions(dataset.questions) if one.supporting_ids or plan.labels == "model"]
+    read = [
+        question for question in load_questions(dataset.questions) if question.supporting_ids or plan.labels == "model"
+    ]
     if not read:
         raise ValueError(f"{dataset.questions} has no questions with gold passages: use --labels model.")
-    by_text = {fold(one.question): one for one in reversed(read)}
-    questions = [one for one in read if by_text[fold(one.question)] is one]
+    by_text = {fold(question.question): question for question in reversed(read)}
+    questions = [question for question in read if by_text[fold(question.question)] is question]
     draw(plan.seed, dataset.name).shuffle(questions)
     return questions[: plan.limit], len(read) - len(questions)
 
@@ -256,15 +258,15 @@ def _install_sampling_judge(
     concurrency: int,
 ) -> tuple[ModelJudge, str]:
     """Put a `SamplingJudge` into a pipeline. Return the judge that it samples from, and the source of gold verdicts."""
-    needed = {key for one in questions for key in one.supporting_ids}
-    held = {one.id: one for one in read_passages(dataset.corpus) if one.id in needed}  # type: ignore[arg-type]
-    if plan.labels == "gold" and (absent := needed - held.keys()):
+    needed = {key for question in questions for key in question.supporting_ids}
+    gold_passages = {passage.id: passage for passage in read_passages(dataset.corpus) if passage.id in needed}  # type: ignore[arg-type]
+    if plan.labels == "gold" and (absent := needed - gold_passages.keys()):
         raise ValueError(
             f"{dataset.corpus} lacks {len(absent)} gold passages of {dataset.questions}: give the questions' corpus."
         )
-    passages = GoldPassages(questions, held)
+    passages = GoldPassages(questions, gold_passages)
     gold = gold() if callable(gold) else gold
-    found = None
+    model_judge = None
     for _, part in pipeline.walk():
         if not isinstance(part, SourceSwitchJudge):
             continue
@@ -272,7 +274,7 @@ def _install_sampling_judge(
         if not isinstance(own, ModelJudge):
             raise ValueError(f"The judge of the pipeline '{plan.pipeline}' calls no model: choose prefrag or mspr.")
         model = small or (ChatModel("judge") if plan.llm == SIMULATED else own.chat_generator)
-        found = ModelJudge(model, own.prompt, own.generation_kwargs)
+        model_judge = ModelJudge(model, own.prompt, own.generation_kwargs)
         labels: Labels = passages
         if plan.labels == "model":
             stronger = {"temperature": 0.1, "top_p": 0.9, "max_tokens": 1_024}
@@ -282,12 +284,12 @@ def _install_sampling_judge(
         # A verdict is also learnt from passages that were all shown before, although the product asks no judge then.
         part.judge_repeated = True
         part.judge = SamplingJudge(
-            found, labels, passages, plan.seed, concurrency, goes_on_with=plan.trajectory, bound=plan.schema
+            model_judge, labels, passages, plan.seed, concurrency, goes_on_with=plan.trajectory, bound=plan.schema
         )
         part.judge.warm_up()
-    if found is None:
+    if model_judge is None:
         raise ValueError(f"The pipeline '{plan.pipeline}' has no judge: choose prefrag or mspr.")
-    return found, "gold passages" if plan.labels == "gold" else _name(gold)
+    return model_judge, "gold passages" if plan.labels == "gold" else _name(gold)
 
 
 def _collect_pairs(runs: Iterable[dict[str, Any]], plan: Plan, failed: int, repeated: int) -> Collected:
@@ -298,14 +300,14 @@ def _collect_pairs(runs: Iterable[dict[str, Any]], plan: Plan, failed: int, repe
         for step in run["steps"]
     ]
     # Runs end in a different order each time. After sorting, the same runs give the same file.
-    sampled.sort(key=lambda one: (one.dataset, one.question_id, one.judged.step))
+    sampled.sort(key=lambda step: (step.dataset, step.question_id, step.judged.step))
     steps = drop_repeated(sampled)
-    held_back = [one for one in steps if _is_held_out(one, plan)]
+    held_back = [step for step in steps if _is_held_out(step, plan)]
     pairs, dropped = [], Counter[str]()
-    for one in steps:
-        if _is_held_out(one, plan):
+    for step in steps:
+        if _is_held_out(step, plan):
             continue
-        made = make_pair(one, plan.canonical)
+        made = make_pair(step, plan.canonical)
         if isinstance(made, Pair):
             pairs.append(made)
         else:
@@ -340,13 +342,14 @@ def _settings(plan: Plan, datasets: Sequence[Dataset]) -> dict[str, Any]:
         "top_k": None if plan.top_k is None else list(plan.top_k),
         "limit": plan.limit,
         "seed": plan.seed,
-        "datasets": {one.name: one.digest() for one in datasets},
+        "datasets": {dataset.name: dataset.digest() for dataset in datasets},
     }
 
 
 def _name(generator: Any) -> str:
     if isinstance(generator, ChatModel):
-        if (server := generator.server) is not None:
+        server = generator.server
+        if server is not None:
             return server.model
         return Path(models["judge" if generator.is_named_for_judging else "llm"].gguf).name
     named = getattr(generator, "model", None) or getattr(generator, "model_path", None)

@@ -56,12 +56,12 @@ def data(
     if experiment == Path("published"):
         experiment = Path(__file__).with_name("published.yaml")
     options = {"labels": labels, "llm": llm, "model": model, "limit": limit}
-    given = {name: value for name, value in options.items() if value is not None}
+    overrides = {name: value for name, value in options.items() if value is not None}
     read = read_fields(Plan, experiment, changes or ())
     fewest_most = read.get("top_k") if top_k is None else top_k
     if isinstance(fewest_most, str | int):
         read["top_k"] = _read_range(str(fewest_most))
-    plan = make_settings(Plan, {**read, **given})
+    plan = make_settings(Plan, {**read, **overrides})
     report = collect(
         read_datasets(dataset),
         output,

@@ -96,11 +96,13 @@ def fit(
         **asdict(settings),
         "learning_rate": settings.rate,
         "pairs": len(rows),
-        "canonical": sum(one.get("canonical") is not None for one in rows),
+        "canonical": sum(row.get("canonical") is not None for row in rows),
         "longest_tokens": longest,
         "steps": trainer.state.global_step,
         "loss": round(trained.training_loss, 4),
-        "last_log": next((one for one in reversed(trainer.state.log_history) if "rewards/accuracies" in one), None),
+        "last_log": next(
+            (entry for entry in reversed(trainer.state.log_history) if "rewards/accuracies" in entry), None
+        ),
         "devices": arguments.world_size,
         "sampled_from": (rows[0].get("models") or {}).get("small"),
         "gold": (rows[0].get("models") or {}).get("gold"),
@@ -115,7 +117,7 @@ def fit(
         if settings.lora:
             facts["gguf"] = _write_gguf(written, model, output / GGUF_ADAPTER, on_progress)
         facts["seconds"] = round(time.monotonic() - started)
-        facts["versions"] = {name: found for name in _PACKAGES if (found := _find_version(name))}
+        facts["versions"] = {name: version for name in _PACKAGES if (version := _find_version(name))}
         _write_card(output, facts)
     return facts
 
@@ -133,7 +135,7 @@ def _write_card(folder: Path, facts: dict[str, Any]) -> None:
         f"The replies were sampled from {facts['sampled_from']}. The gold verdicts are from {facts['gold']}. "
         "Half of the held-out steps have the gold verdict True.",
         table(head, (_row(name, facts[name]) for name in ("before", "after"))),
-        "Versions: " + ", ".join(f"{name} {found}" for name, found in facts["versions"].items()) + ".",
+        "Versions: " + ", ".join(f"{name} {version}" for name, version in facts["versions"].items()) + ".",
         facts=facts,
     )
 
@@ -143,7 +145,7 @@ def _row(name: str, measured: dict[str, Any] | None) -> list[object]:
         return [name, "not measured", *[""] * 5]
     columns = ("accuracy", "says_true", "unreadable", "likelihood_accuracy", "likelihood_auc")
     shares = [measured.get(column) for column in columns]
-    return [name, measured["steps"], *("not measured" if one is None else f"{one:.3f}" for one in shares)]
+    return [name, measured["steps"], *("not measured" if share is None else f"{share:.3f}" for share in shares)]
 
 
 def _find_version(package: str) -> str | None:
@@ -166,7 +168,7 @@ def read_rows(file: Path) -> list[dict[str, Any]]:
 def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, max_length: int | None) -> int:
     """Return the token count of the longest pair. Raise ValueError for pairs that TRL would silently cut or drop."""
     window = getattr(config, "max_position_embeddings", None)
-    most = min(one for one in (max_length, window) if one is not None) if max_length or window else None
+    most = min(limit for limit in (max_length, window) if limit is not None) if max_length or window else None
     lengths = []
     for row in rows:
         prompt = tokenize_prompt(tokenizer, row)

@@ -34,29 +34,33 @@ class GoldPassages:
     """Label steps by gold passages: the verdict is True if the search found a gold passage new to the run."""
 
     def __init__(self, questions: Iterable[Question], passages: Mapping[str, Document]):
-        self._gold = {fold(one.question): one.supporting_ids for one in questions if one.supporting_ids}
+        self._gold = {
+            fold(question.question): question.supporting_ids for question in questions if question.supporting_ids
+        }
         self._passages = passages
 
     def status(self, state: State) -> bool | None:
         """Return the verdict, or None if the question has no gold passages."""
         missing = self._missing(state)
-        return None if missing is None else any(one.id in missing for one in state.step.searches[-1].documents)
+        if missing is None:
+            return None
+        return any(document.id in missing for document in state.step.searches[-1].documents)
 
     async def label(self, call: PreparedCall, state: State) -> Gold | None:
         """Return the verdict, and the sentences of gold passages with which analyses are compared."""
         missing = self._missing(state)
         if missing is None:
             return None
-        found = [one.id for one in state.step.searches[-1].documents if one.id in missing]
+        new_ids = [document.id for document in state.step.searches[-1].documents if document.id in missing]
         # Compare with the gold passages that this search newly found. If it found none, compare with the missing ones.
-        passages = [self._passages[key] for key in found or missing if key in self._passages]
+        passages = [self._passages[key] for key in new_ids or missing if key in self._passages]
         sentences = [
-            f"{one.meta.get('title') or ''} {sentence}".strip()
-            for one in passages
-            for sentence in _SENTENCE_END.split(one.content or "")
+            f"{passage.meta.get('title') or ''} {sentence}".strip()
+            for passage in passages
+            for sentence in _SENTENCE_END.split(passage.content or "")
         ]
         # If all gold passages were already shown, the analyses are compared with the question instead.
-        return Gold(bool(found), tuple(sentences) or (state.question,))
+        return Gold(bool(new_ids), tuple(sentences) or (state.question,))
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
         """Choose the analysis that shares the most words with a single gold sentence."""
@@ -66,7 +70,7 @@ class GoldPassages:
         gold = self._gold.get(fold(state.question))
         if gold is None:
             return None
-        shown = {one.id for one in state.observed}
+        shown = {document.id for document in state.observed}
         return [key for key in dict.fromkeys(gold) if key not in shown]
 
 

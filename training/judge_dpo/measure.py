@@ -22,14 +22,16 @@ def measure(
     model.eval()
     try:
         scores, verdicts = [], []
-        for one in steps:
-            true, false = (_log_probability(model, tokenizer, one, canonical_reply(each)) for each in (True, False))
+        for step in steps:
+            true, false = (
+                _log_probability(model, tokenizer, step, canonical_reply(status)) for status in (True, False)
+            )
             scores.append(true - false)
         for begin in range(0, len(steps) if reply_tokens else 0, batch):
             verdicts += _write_verdicts(model, tokenizer, steps[begin : begin + batch], reply_tokens)
     finally:
         model.train(was_training)
-    gold = [one["status"] == "True" for one in steps]
+    gold = [step["status"] == "True" for step in steps]
     measured: dict[str, Any] = {
         "steps": len(steps),
         "likelihood_accuracy": _share([(score > 0) == right for score, right in zip(scores, gold, strict=True)]),
@@ -48,11 +50,11 @@ def measure(
 def _write_verdicts(
     model: Any, tokenizer: Any, steps: Sequence[dict[str, Any]], reply_tokens: int
 ) -> list[bool | None]:
-    prompts = [tokenize_prompt(tokenizer, one) for one in steps]
+    prompts = [tokenize_prompt(tokenizer, step) for step in steps]
     longest = max(map(len, prompts))
     # Prompts are padded on the left, so that every reply begins at the same place.
-    ids = torch.tensor([[tokenizer.pad_token_id] * (longest - len(one)) + one for one in prompts])
-    mask = torch.tensor([[0] * (longest - len(one)) + [1] * len(one) for one in prompts])
+    ids = torch.tensor([[tokenizer.pad_token_id] * (longest - len(prompt)) + prompt for prompt in prompts])
+    mask = torch.tensor([[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt in prompts])
     with torch.autocast(model.device.type, dtype=torch.bfloat16):
         written = model.generate(
             input_ids=ids.to(model.device),
@@ -66,9 +68,9 @@ def _write_verdicts(
             pad_token_id=tokenizer.pad_token_id,
         )[:, longest:]
     verdicts = []
-    for one in written.tolist():
-        is_whole = tokenizer.eos_token_id in one
-        verdict = read_judgement(tokenizer.decode(one, skip_special_tokens=True)) if is_whole else None
+    for reply in written.tolist():
+        is_whole = tokenizer.eos_token_id in reply
+        verdict = read_judgement(tokenizer.decode(reply, skip_special_tokens=True)) if is_whole else None
         verdicts.append(None if verdict is None else verdict.status)
     return verdicts
 
@@ -98,7 +100,7 @@ def _auc(scores: Sequence[float], gold: Sequence[bool]) -> float | None:
     false = [score for score, right in zip(scores, gold, strict=True) if not right]
     if not true or not false:
         return None
-    won = sum((one > other) + 0.5 * (one == other) for one in true for other in false)
+    won = sum((score > other) + 0.5 * (score == other) for score in true for other in false)
     return round(won / (len(true) * len(false)), 4)
 
 

@@ -38,9 +38,12 @@ class Pair:
 
     def to_record(self, models: Mapping[str, str], seed: int) -> dict[str, Any]:
         """Return the pair as a line of the dataset."""
-        return {**describe(self.sampled, models, seed), "canonical": self.canonical,
-                "chosen": [{"role": "assistant", "content": self.chosen}],
-                "rejected": [{"role": "assistant", "content": self.rejected}]}  # fmt: skip
+        return {
+            **describe(self.sampled, models, seed),
+            "canonical": self.canonical,
+            "chosen": [{"role": "assistant", "content": self.chosen}],
+            "rejected": [{"role": "assistant", "content": self.rejected}],
+        }
 
 
 def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict[str, Any]:
@@ -60,14 +63,19 @@ def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict
         "chosen_by": judged.chosen_by,
         "rejected_point": _sampling_parameters(judged.candidates, judged.rejected),
         "replies": [
-            {"temperature": one.temperature, "top_p": one.top_p, "seed": one.seed, "text": one.text,
-             "status": None if one.status is None else str(one.status)}
-            for one in judged.candidates
+            {
+                "temperature": reply.temperature,
+                "top_p": reply.top_p,
+                "seed": reply.seed,
+                "text": reply.text,
+                "status": None if reply.status is None else str(reply.status),
+            }
+            for reply in judged.candidates
         ],
         "gold_references": list(judged.gold.references) if judged.gold is not None else [],
         "models": dict(models),
         "seed": seed,
-    }  # fmt: skip
+    }
 
 
 def make_pair(sampled: SampledStep, canonical: bool) -> Pair | str:
@@ -96,14 +104,14 @@ def canonical_reply(status: bool) -> str:
 
 def drop_repeated(steps: Iterable[SampledStep]) -> list[SampledStep]:
     """Drop a step if a step before it in ``steps`` has the same prompt, or the same number and question."""
-    kept: list[SampledStep] = []
+    distinct: list[SampledStep] = []
     seen: set[Any] = set()
-    for one in steps:
-        keys = {(one.dataset, one.question_id, one.judged.step), json.dumps(list(one.judged.prompt))}
+    for step in steps:
+        keys = {(step.dataset, step.question_id, step.judged.step), json.dumps(list(step.judged.prompt))}
         if seen.isdisjoint(keys):
-            kept.append(one)
+            distinct.append(step)
         seen |= keys
-    return kept
+    return distinct
 
 
 def balance(pairs: Sequence[Pair], most_true: int, most_false: int, seed: int) -> list[Pair]:
@@ -112,11 +120,11 @@ def balance(pairs: Sequence[Pair], most_true: int, most_false: int, seed: int) -
     If one verdict has too few pairs, fewer pairs of the other verdict are taken, so that the ratio stays the same.
     """
     wanted = {True: most_true, False: most_false}
-    held = Counter(one.status for one in pairs)
-    share = min([1.0, *(held[status] / most for status, most in wanted.items() if most)])
+    counts = Counter(pair.status for pair in pairs)
+    share = min([1.0, *(counts[status] / most for status, most in wanted.items() if most)])
     sample: list[Pair] = []
     for status, most in wanted.items():
-        own = [one for one in pairs if one.status is status]
+        own = [pair for pair in pairs if pair.status is status]
         sample += _draw_evenly(own, round(share * most), seed)
     draw(seed, "order").shuffle(sample)
     return sample
@@ -124,8 +132,8 @@ def balance(pairs: Sequence[Pair], most_true: int, most_false: int, seed: int) -
 
 def _draw_evenly(pairs: Sequence[Pair], count: int, seed: int) -> list[Pair]:
     by_step: dict[int, list[Pair]] = {}
-    for one in pairs:
-        by_step.setdefault(one.sampled.judged.step, []).append(one)
+    for pair in pairs:
+        by_step.setdefault(pair.sampled.judged.step, []).append(pair)
     for step, own in by_step.items():
         draw(seed, "iteration", step).shuffle(own)
     drawn: list[Pair] = []
@@ -140,8 +148,8 @@ def _draw_evenly(pairs: Sequence[Pair], count: int, seed: int) -> list[Pair]:
 def balance_held_out(steps: Sequence[SampledStep], most: int, seed: int) -> list[SampledStep]:
     """Draw as many held-out steps with the gold verdict True as with False. Steps without a pair are used too."""
     # `balance` draws pairs, so each step is wrapped in a pair without replies.
-    stand_ins = [Pair(one, "", "", one.judged.gold.status) for one in steps if one.judged.gold is not None]
-    return [one.sampled for one in balance(stand_ins, most // 2, most // 2, seed)]
+    stand_ins = [Pair(step, "", "", step.judged.gold.status) for step in steps if step.judged.gold is not None]
+    return [pair.sampled for pair in balance(stand_ins, most // 2, most // 2, seed)]
 
 
 def _sampling_parameters(candidates: Sequence[Candidate], place: int | None) -> dict[str, float] | None:

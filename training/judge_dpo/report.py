@@ -26,25 +26,25 @@ class Collected:
 
 def write_report(collected: Collected, most_true: int, most_false: int) -> dict[str, Any]:
     """Count the results of a collection, for `report.json`."""
-    labelled = [one for one in collected.steps if one.judged.gold is not None]
+    labelled = [step for step in collected.steps if step.judged.gold is not None]
     by_passages = [
-        one.judged.by_passages == one.judged.gold.status
-        for one in labelled
-        if one.judged.gold is not None and one.judged.by_passages is not None
+        step.judged.by_passages == step.judged.gold.status
+        for step in labelled
+        if step.judged.gold is not None and step.judged.by_passages is not None
     ]
     return {
         "questions": collected.questions,
         "questions_failed": collected.failed,
         "questions_repeated": collected.repeated_questions,
         "judged_steps": len(collected.steps),
-        "judged_steps_by_iteration": _count(one.judged.step for one in collected.steps),
+        "judged_steps_by_iteration": _count(step.judged.step for step in collected.steps),
         "steps_repeated": collected.repeated_steps,
-        "gold_verdicts": _count(one.judged.gold.status for one in labelled if one.judged.gold is not None),
-        "replies": sum(len(one.judged.candidates) for one in collected.steps),
-        "replies_unreadable": sum(reply.status is None for one in collected.steps for reply in one.judged.candidates),
+        "gold_verdicts": _count(step.judged.gold.status for step in labelled if step.judged.gold is not None),
+        "replies": sum(len(step.judged.candidates) for step in collected.steps),
+        "replies_unreadable": sum(reply.status is None for step in collected.steps for reply in step.judged.candidates),
         "agreement": {
             "of_readable_replies": _agreement(labelled),
-            "of_majorities": _mean([right for one in labelled if (right := _majority_agrees(one)) is not None]),
+            "of_majorities": _mean([right for step in labelled if (right := _majority_agrees(step)) is not None]),
             "by_point": [
                 {"temperature": point[0], "top_p": point[1], "agreement": _agreement(labelled, point)} for point in GRID
             ],
@@ -56,12 +56,12 @@ def write_report(collected: Collected, most_true: int, most_false: int) -> dict[
         "warnings": _warn_of_dropped_pairs(collected, {True: most_true, False: most_false}),
         "chosen_by": _count(pair.sampled.judged.chosen_by or "template" for pair in collected.kept),
         "held_out": len(collected.held_out),
-    }  # fmt: skip
+    }
 
 
 def print_report(report: Mapping[str, Any]) -> str:
     """Return the report as text."""
-    agreement, kept = report["agreement"], report["kept"]
+    agreement, balanced = report["agreement"], report["kept"]
     steps = ", ".join(f"step {step}: {count}" for step, count in report["judged_steps_by_iteration"].items())
     lines = [
         f"{report['questions']} questions ({report['questions_failed']} failed), {report['judged_steps']} judged steps"
@@ -71,46 +71,46 @@ def print_report(report: Mapping[str, Any]) -> str:
         f"{_percent(agreement['of_readable_replies'])} of the readable replies agree with the gold verdict; in "
         f"{_percent(agreement['of_majorities'])} of the steps with a majority of replies, the majority agrees with it",
         f"steps without a pair: {_as_words(report['dropped'])}; pairs: {report['pairs']['total']}, of which "
-        f"{kept['total']} kept ({_as_words(kept['by_status'])}; by iteration {_as_words(kept['by_iteration'])}; "
-        f"{kept['canonical']} with a reply from a template)",
+        f"{balanced['total']} kept ({_as_words(balanced['by_status'])}; by iteration "
+        f"{_as_words(balanced['by_iteration'])}; {balanced['canonical']} with a reply from a template)",
         f"held-out steps: {report['held_out']}, half of them with the gold verdict True",
     ]
     if agreement["of_gold_with_passages"] is not None:
         lines.insert(
             2, f"gold verdicts that agree with the gold passages: {_percent(agreement['of_gold_with_passages'])}"
         )
-    return "\n".join([*lines, *(f"warning: {one}" for one in report["warnings"])])
+    return "\n".join([*lines, *(f"warning: {warning}" for warning in report["warnings"])])
 
 
 def _warn_of_dropped_pairs(collected: Collected, most: Mapping[bool, int]) -> list[str]:
     """For each verdict, warn if fewer than half of the wanted pairs are kept because the other verdict is rare."""
-    made, kept = (Counter(one.status for one in pairs) for pairs in (collected.pairs, collected.kept))
+    made, balanced = (Counter(pair.status for pair in pairs) for pairs in (collected.pairs, collected.kept))
     return [
-        f"of {made[status]} pairs with the verdict {status}, only {kept[status]} are kept, because only "
+        f"of {made[status]} pairs with the verdict {status}, only {balanced[status]} are kept, because only "
         f"{made[not status]} have the verdict {not status} and the ratio of True to False must be {most[True]} to "
         f"{most[False]} (the default is the paper's ratio). To keep all {made[True]} + {made[False]} pairs, repeat the "
         f"command with --set most_true={made[True]} --set most_false={made[False]}. No reply is sampled again."
         for status in (True, False)
-        if 2 * kept[status] < min(made[status], most[status])
+        if 2 * balanced[status] < min(made[status], most[status])
     ]
 
 
 def _count_pairs(pairs: Sequence[Pair]) -> dict[str, Any]:
     return {
         "total": len(pairs),
-        "by_status": _count(one.status for one in pairs),
-        "by_iteration": _count(one.sampled.judged.step for one in pairs),
-        "canonical": sum(one.canonical is not None for one in pairs),
+        "by_status": _count(pair.status for pair in pairs),
+        "by_iteration": _count(pair.sampled.judged.step for pair in pairs),
+        "canonical": sum(pair.canonical is not None for pair in pairs),
     }
 
 
 def _agreement(steps: Sequence[SampledStep], point: tuple[float, float] | None = None) -> float | None:
     return _mean(
         [
-            reply.status is one.judged.gold.status
-            for one in steps
-            for reply in one.judged.candidates
-            if one.judged.gold is not None
+            reply.status is step.judged.gold.status
+            for step in steps
+            for reply in step.judged.candidates
+            if step.judged.gold is not None
             and reply.status is not None
             and point in (None, (reply.temperature, reply.top_p))
         ]
@@ -126,7 +126,7 @@ def _majority_agrees(sampled: SampledStep) -> bool | None:
 
 
 def _count(values: Any) -> dict[str, int]:
-    return {str(value): count for value, count in sorted(Counter(values).items(), key=lambda one: str(one[0]))}
+    return {str(value): count for value, count in sorted(Counter(values).items(), key=lambda item: str(item[0]))}
 
 
 def _mean(values: Sequence[bool]) -> float | None:

@@ -53,13 +53,15 @@ class SamplingJudge:
         call = self.judge_of_model.prepare(state)
         where = (self.seed, state.question, len(state.steps))
         candidates = await asyncio.gather(
-            *(self._sample(call, temperature, top_p, draw_seed(*where, place))
-              for place, (temperature, top_p) in enumerate(GRID))
-        )  # fmt: skip
+            *(
+                self._sample(call, temperature, top_p, draw_seed(*where, place))
+                for place, (temperature, top_p) in enumerate(GRID)
+            )
+        )
         gold = await self.labels.label(call, state)
         judged = JudgedStep(
             len(state.steps),
-            [{"role": one.role.value, "content": one.text or ""} for one in call.messages],
+            [{"role": message.role.value, "content": message.text or ""} for message in call.messages],
             candidates,
             gold,
             by_passages=None if self.passages is None else self.passages.status(state),
@@ -69,7 +71,7 @@ class SamplingJudge:
             judged = await self._choose(judged, candidates, gold, state)
         state = call.state.with_event(EVENT, judged=judged.to_dict())
         if self.goes_on_with == "own":
-            readable = (one for one in candidates if one.status is not None)
+            readable = (candidate for candidate in candidates if candidate.status is not None)
             own = next(readable, None) if judged.chosen is None else candidates[judged.chosen]
             if own is None:
                 return Verdict(True, "model", parsed=False), state
@@ -99,7 +101,7 @@ class SamplingJudge:
         right, wrong = split_by_verdict(candidates, gold.status)
         chosen, chosen_by = (right[0], "only") if right else (None, "")
         if len({candidates[place].analysis for place in right}) > 1:
-            place, chosen_by = await self.labels.choose(gold, [candidates[one].analysis for one in right], state)
+            place, chosen_by = await self.labels.choose(gold, [candidates[place].analysis for place in right], state)
             chosen = right[place]
         rejected = draw(self.seed, state.question, judged.step, "rejected").choice(wrong) if wrong else None
         return replace(judged, chosen=chosen, chosen_by=chosen_by, rejected=rejected)

@@ -57,25 +57,28 @@ def dataset_pairs(
     corpus = list(store.iterate_documents())
     parts: dict[bool, list[PairExample]] = {}
     served: list[PairExample] = []
-    for held in (False, True):
+    for to_measure in (False, True):
         candidates: list[tuple[Question, list[Document], list[Document]]] = []
         for question in questions:
-            if is_held_back(question.question) != held:
+            if is_held_back(question.question) != to_measure:
                 continue
             gold = set(question.supporting_ids)
             documents, lists = two_stage_candidates(question.question, store, _K)
-            found = {one.id: one for one in (*documents, *(one for each in lists for one in each))}
-            if held:
+            retrieved = {
+                document.id: document
+                for document in (*documents, *(document for seconds in lists for document in seconds))
+            }
+            if to_measure:
                 served += [
                     _example(dataset, question, first, second)
-                    for first, each in zip(documents, lists, strict=True)
-                    for second in each
+                    for first, seconds in zip(documents, lists, strict=True)
+                    for second in seconds
                     if second.id != first.id
                 ]
-            near = [one for key, one in found.items() if key not in gold]
+            near = [document for key, document in retrieved.items() if key not in gold]
             candidates.append((question, store.documents_by_id(sorted(gold)), near))
-        wanted = max(most // _LEARNT_PER_HELD_BACK, min(most, _LEAST_HELD_BACK)) if held else most
-        parts[held] = draw_pairs(dataset, candidates, corpus, wanted, negatives, draw)
+        wanted = max(most // _LEARNT_PER_HELD_BACK, min(most, _LEAST_HELD_BACK)) if to_measure else most
+        parts[to_measure] = draw_pairs(dataset, candidates, corpus, wanted, negatives, draw)
     return DatasetPairs(parts[False], parts[True], served)
 
 
@@ -92,14 +95,14 @@ def draw_pairs(
     A positive pair is used in both orders, because either document may be found first. Documents that are not needed
     are drawn from the retrieved documents. With ``mixed`` negatives, half of them are drawn from the whole corpus.
     """
-    given = [(question, list(needed), list(near)) for question, needed, near in candidates]
+    choices = [(question, list(needed), list(near)) for question, needed, near in candidates]
     positive = [
         _example(dataset, question, first, second)
-        for question, needed, _ in given
+        for question, needed, _ in choices
         for first, second in permutations(needed, 2)
     ]
     positive = draw.sample(positive, min(len(positive), most // 2))
-    useful = [one for one in given if one[1] and one[2]]
+    useful = [choice for choice in choices if choice[1] and choice[2]]
     negative: set[PairExample] = set()
     # Each round draws one pair. A pair that was drawn before does not count.
     for number in range(10 * len(positive)):
@@ -111,7 +114,7 @@ def draw_pairs(
         if pair[0].id != pair[1].id:
             draw.shuffle(pair)
             negative.add(_example(dataset, question, *pair))
-    drawn = [*positive, *sorted(negative, key=lambda one: (one.question, one.first, one.second))]
+    drawn = [*positive, *sorted(negative, key=lambda example: (example.question, example.first, example.second))]
     draw.shuffle(drawn)
     return drawn
 
@@ -125,16 +128,16 @@ def _draw_other(
 ) -> Document:
     if negatives == "hard" or draw.random() < 0.5:
         return draw.choice(near)
-    known = {one.id for one in needed}
-    return next(one for one in iter(lambda: draw.choice(corpus), None) if one.id not in known)
+    needed_ids = {document.id for document in needed}
+    return next(document for document in iter(lambda: draw.choice(corpus), None) if document.id not in needed_ids)
 
 
 def count_kinds(examples: Iterable[PairExample]) -> dict[str, int]:
     """Count pairs by how many of their documents are needed."""
-    counted = Counter(one.needed for one in examples)
+    counted = Counter(example.needed for example in examples)
     return {"both": counted[2], "one": counted[1], "none": counted[0]}
 
 
 def _example(dataset: str, question: Question, first: Document, second: Document) -> PairExample:
-    needed = sum(one.id in question.supporting_ids for one in (first, second))
+    needed = sum(document.id in question.supporting_ids for document in (first, second))
     return PairExample(dataset, question.question, passage_text(first), passage_text(second), needed)

@@ -64,8 +64,8 @@ def largest_difference(folder: Path, examples: Sequence[PairExample], document_t
     )
     # Pairs are scored one by one, because BigBird's sparse attention gives other scores for a padded batch.
     differences = []
-    for one in examples:
-        pair = Document(content=one.first), Document(content=one.second)
-        [first], [second] = (scorer.score(one.question, [pair]) for scorer in (torch_scorer, onnx_scorer))
+    for example in examples:
+        pair = Document(content=example.first), Document(content=example.second)
+        [first], [second] = (scorer.score(example.question, [pair]) for scorer in (torch_scorer, onnx_scorer))
         differences.append(abs(first - second))
     return max(differences, default=0.0)

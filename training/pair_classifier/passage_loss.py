@@ -35,7 +35,7 @@ class PassageLoss:
         for pool in gathered:
             number: dict[str, int] = {}
             for pair in pool.pairs:
-                passages += [number.setdefault(one.id, len(needed) + len(number)) for one in pair]
+                passages += [number.setdefault(passage.id, len(needed) + len(number)) for passage in pair]
             gold = [key in pool.gold for key in number]
             needed += gold
             weights += [math.sqrt(typical / sizes[pool.dataset] / max(1, sum(gold)))] * len(number)

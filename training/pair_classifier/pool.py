@@ -73,5 +73,6 @@ def linked_retrieval(store: TantivyDocumentStore, classifier: PairClassifier | N
 
 def _refuse_failures(state: State) -> None:
     # A run continues without a source that fails. But training examples must not lack the passages of that source.
-    if failed := [search.error for search in state.searches if search.error]:
+    failed = [search.error for search in state.searches if search.error]
+    if failed:
         raise RuntimeError(f"A search for examples failed: {failed[0]}")

@@ -87,13 +87,16 @@ def train_transformer(
     work.mkdir(parents=True, exist_ok=True)
     # Only the limit of minutes may change.
     made_of = {name: value for name, value in asdict(settings).items() if name != "minutes"}
-    made_of |= {"base": digest(find_base(settings.base)), "datasets": [(one.name, one.digest()) for one in datasets]}
+    made_of |= {
+        "base": digest(find_base(settings.base)),
+        "datasets": [(dataset.name, dataset.digest()) for dataset in datasets],
+    }
     check_begun(work / "settings.json", **made_of)
     pairs = _read_pairs(datasets, work / "pairs.json", settings, on_progress)
-    learnt = [one for each in pairs.values() for one in each.learnt]
-    held_back = [one for each in pairs.values() for one in each.held_back]
-    served = [one for each in pairs.values() for one in each.served]
-    if len({one.needed == 2 for one in learnt}) < 2 or len({one.needed == 2 for one in held_back}) < 2:
+    learnt = [example for parts in pairs.values() for example in parts.learnt]
+    held_back = [example for parts in pairs.values() for example in parts.held_back]
+    served = [example for parts in pairs.values() for example in parts.served]
+    if len({example.needed == 2 for example in learnt}) < 2 or len({example.needed == 2 for example in held_back}) < 2:
         raise ValueError(
             f"There are {len(learnt)} pairs to learn from and {len(held_back)} held-back pairs. One of these sets has "
             "no positive or no negative pairs: give questions with two gold passages or more (`supporting_ids`)."
@@ -103,18 +106,18 @@ def train_transformer(
     steps = classifier.train(learnt, phase, settings.seed, work / "pairs.pt", on_progress)
     on_progress("Measuring on held-back questions")
     scores = classifier.scores(held_back)
-    truth = np.array([one.needed == 2 for one in held_back])
+    truth = np.array([example.needed == 2 for example in held_back])
     threshold = choose_threshold(scores, truth)
     quality = measure(scores, truth, threshold)
     served_quality = measure(
-        classifier.scores(served), np.array([one.needed == 2 for one in served], dtype=bool), threshold
+        classifier.scores(served), np.array([example.needed == 2 for example in served], dtype=bool), threshold
     )
     on_progress("Writing the model")
     classifier.save(output)
     plotted = plot_calibration(scores, truth, threshold, output / "calibration.png")
     export_onnx(output, output / ONNX_FILE)
     difference = largest_difference(output, held_back[:_CHECKED], settings.document_tokens)
-    counts = {name: count_kinds(each.learnt) for name, each in pairs.items()}
+    counts = {name: count_kinds(parts.learnt) for name, parts in pairs.items()}
     result = TransformerTraining(output, counts, threshold, quality, served_quality, time.monotonic() - started)
     _write_card(
         output,
@@ -123,7 +126,7 @@ def train_transformer(
             "attention": classifier.attention,
             "tokens": {"question_tokens": QUESTION_TOKENS, "document_tokens": settings.document_tokens},
             "counts": counts,
-            "counts_held_back": {name: count_kinds(each.held_back) for name, each in pairs.items()},
+            "counts_held_back": {name: count_kinds(parts.held_back) for name, parts in pairs.items()},
             "steps": steps,
             "threshold": threshold,
             "held_back": asdict(quality),
@@ -148,20 +151,24 @@ def _write_card(folder: Path, facts: dict[str, Any]) -> None:
         f"{facts['device']}, attention {facts['attention']}, negatives {facts['negatives']}, documents {cut}.",
         table(
             ["pairs to learn from", "both documents needed", "one needed", "none needed"],
-            ((name, one["both"], one["one"], one["none"]) for name, one in facts["counts"].items()),
+            ((name, counts["both"], counts["one"], counts["none"]) for name, counts in facts["counts"].items()),
         ),
         f"Pairs that score {facts['threshold']:.3f} or more are positive (threshold chosen on held-back questions).",
         table(
             ["pairs of held-back questions", "n", "positive", "accuracy", "precision", "recall", "calibration error"],
             (
-                (label, one["pairs"], *(f"{one[name]:.1%}" for name in ("prior", "accuracy", "precision", "recall")),
-                 f"{one['calibration_error']:.3f}")
-                for label, one in measured
+                (
+                    label,
+                    quality["pairs"],
+                    *(f"{quality[name]:.1%}" for name in ("prior", "accuracy", "precision", "recall")),
+                    f"{quality['calibration_error']:.3f}",
+                )
+                for label, quality in measured
             ),
         ),
         f"`model.onnx` gives the same scores to within {facts['onnx_difference']:.1e}.",
         facts=facts,
-    )  # fmt: skip
+    )
 
 
 class Classifier:
@@ -193,8 +200,11 @@ class Classifier:
         # A tokenizer may have no limit, so the model's limit holds too. RoBERTa's positions begin after the padding id.
         begins = (config.pad_token_id or 0) + 1 if config.model_type in ("roberta", "longformer") else 0
         tokenizer.model_max_length = min(tokenizer.model_max_length, config.max_position_embeddings - begins, _LONGEST)
-        if fewest := fewest_tokens(config):
-            longest = max(len(_encode(tokenizer, one, settings.document_tokens)["input_ids"]) for one in examples)
+        fewest = fewest_tokens(config)
+        if fewest:
+            longest = max(
+                len(_encode(tokenizer, example, settings.document_tokens)["input_ids"]) for example in examples
+            )
             if longest < fewest:
                 config.attention_type = "original_full"
                 on_progress(
@@ -222,8 +232,8 @@ class Classifier:
         on_progress: Callable[[str], None],
     ) -> int:
         """Train on pairs."""
-        encoded = [_encode(self.tokenizer, one, self._document_tokens) for one in examples]
-        lengths = [max(len(one["input_ids"]), self._fewest) for one in encoded]
+        encoded = [_encode(self.tokenizer, example, self._document_tokens) for example in examples]
+        lengths = [max(len(encoding["input_ids"]), self._fewest) for encoding in encoded]
 
         def loss(batch: list[int], step: int) -> Tensor:
             labels = torch.tensor([int(examples[number].needed == 2) for number in batch], device=self.device)
@@ -233,16 +243,16 @@ class Classifier:
 
     def scores(self, examples: Sequence[PairExample]) -> np.ndarray[Any, np.dtype[Any]]:
         """Score pairs."""
-        encoded = [_encode(self.tokenizer, one, self._document_tokens) for one in examples]
+        encoded = [_encode(self.tokenizer, example, self._document_tokens) for example in examples]
         order = sorted(range(len(encoded)), key=lambda number: len(encoded[number]["input_ids"]))
-        found = np.zeros(len(encoded))
+        probabilities = np.zeros(len(encoded))
         self.model.eval()
         with torch.inference_mode():
             for start in range(0, len(order), 16):
                 batch = order[start : start + 16]
                 logits = self._logits([encoded[number] for number in batch])
-                found[batch] = logits.softmax(-1)[:, 1].cpu().numpy()
-        return found
+                probabilities[batch] = logits.softmax(-1)[:, 1].cpu().numpy()
+        return probabilities
 
     def save(self, folder: Path) -> None:
         """Save the model as safetensors, with its tokenizer."""
@@ -250,11 +260,12 @@ class Classifier:
         self.tokenizer.save_pretrained(folder)
 
     def _logits(self, batch: Sequence[dict[str, list[int]]]) -> Tensor:
-        size = max(self._fewest, *(len(one["input_ids"]) for one in batch))
+        size = max(self._fewest, *(len(encoding["input_ids"]) for encoding in batch))
         padding = {"input_ids": self.model.config.pad_token_id or 0}
         inputs = {
             name: torch.tensor(
-                [one[name] + [padding.get(name, 0)] * (size - len(one[name])) for one in batch], device=self.device
+                [encoding[name] + [padding.get(name, 0)] * (size - len(encoding[name])) for encoding in batch],
+                device=self.device,
             )
             for name in batch[0]
         }
@@ -298,19 +309,21 @@ def _read_pairs(
     datasets: Sequence[Dataset], file: Path, settings: TransformerSettings, on_progress: Callable[[str], None]
 ) -> dict[str, DatasetPairs]:
     def draw() -> dict[str, Any]:
-        found = {}
+        records = {}
         for dataset in datasets:
             on_progress(f"Retrieving for {dataset.name}")
             with dataset.open_index(at_least=FEWEST_QUESTIONS) as (questions, store):
                 name, most = dataset.name, settings.most
                 drawn = dataset_pairs(name, questions, store, _is_held_back, most, settings.negatives, settings.seed)
                 served = drawn.served[:: max(1, len(drawn.served) // _SERVED)]
-                found[name] = asdict(dataclasses.replace(drawn, served=served))
+                records[name] = asdict(dataclasses.replace(drawn, served=served))
             on_progress(f"{dataset.name}: pairs {count_kinds(drawn.learnt)}, held back {count_kinds(drawn.held_back)}")
-        return found
+        return records
 
-    kept = compute_once(file, draw)
+    records = compute_once(file, draw)
     return {
-        name: DatasetPairs(*([PairExample(**one) for one in each[part]] for part in ("learnt", "held_back", "served")))
-        for name, each in kept.items()
+        name: DatasetPairs(
+            *([PairExample(**example) for example in record[part]] for part in ("learnt", "held_back", "served"))
+        )
+        for name, record in records.items()
     }

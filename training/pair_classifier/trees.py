@@ -84,10 +84,10 @@ def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
     """Train trees that score passages or pairs, depending on ``label``."""
     together = {first.id in pool.gold and second.id in pool.gold for pool in gathered for first, second in pool.pairs}
     if len(together) < 2:
-        found = "only gold passages" if True in together else "no two gold passages together"
+        finding = "only gold passages" if True in together else "no two gold passages together"
         raise ValueError(
             f"In {len(gathered)} questions with {sum(len(pool.pairs) for pool in gathered)} pairs the retrieval finds "
-            f"{found}: there is nothing to learn. Give questions with two gold passages or more (`supporting_ids`), "
+            f"{finding}: there is nothing to learn. Give questions with two gold passages or more (`supporting_ids`), "
             "and a corpus that also holds other passages."
         )
     features, settings = np.concatenate([pool.features for pool in gathered]), {**SETTINGS, "seed": seed}
@@ -106,9 +106,14 @@ def recall(gathered: Sequence[Pool], booster: Any, label: Label = "passage") -> 
     selected = [select_forward(pool, booster) for pool in gathered]
     first = [pool.documents[:SELECTED_AT] for pool in gathered]
     shares = [
-        [_share(pool, documents) for pool, documents in zip(gathered, each, strict=True)] for each in (first, selected)
+        [_share(pool, documents) for pool, documents in zip(gathered, lists, strict=True)]
+        for lists in (first, selected)
     ]
-    return float(np.mean(shares[0])), float(np.mean(shares[1])), float(np.mean([len(one) for one in selected]))
+    return (
+        float(np.mean(shares[0])),
+        float(np.mean(shares[1])),
+        float(np.mean([len(documents) for documents in selected])),
+    )
 
 
 def _share(pool: Pool, documents: Iterable[Document]) -> float:
@@ -118,7 +123,7 @@ def _share(pool: Pool, documents: Iterable[Document]) -> float:
 def select_forward(pool: Pool, booster: Any, k: int = SELECTED_AT) -> list[Document]:
     """Select documents from a pool as the selection ``cfs`` does."""
     first = pool.documents[: (k + 1) // 2]
-    candidates = [[second for one, second in pool.pairs if one is document] for document in first]
+    candidates = [[second for leader, second in pool.pairs if leader is document] for document in first]
     scores = map(float, booster.inplace_predict(pool.features)) if pool.pairs else ()
     classifier = PairClassifier(_KnownScores(pool.pairs, scores), "cfs", k)
     return list(classifier.run(pool.question, list(first), candidates)["documents"])
@@ -140,8 +145,8 @@ def shares_found(gathered: Sequence[Pool], booster: Any, k: int = MEASURED_AT) -
         scores = booster.inplace_predict(pool.features) if pool.pairs else []
         ranked = by_best_pair(pool.documents, pool.pairs, [float(score) for score in scores], _RANK_WEIGHT)
         for shares, documents in ((before, pool.documents), (after, ranked)):
-            found = pool.gold & {document.id for document in documents[:k]}
-            shares.append(len(found) / min(k, len(pool.gold)))
+            gold = pool.gold & {document.id for document in documents[:k]}
+            shares.append(len(gold) / min(k, len(pool.gold)))
     return before, after
 
 
@@ -180,7 +185,7 @@ def label_pairs(gathered: Sequence[Pool]) -> tuple[Values, Values]:
     quarter. The prior is then one half, and 0.5 is the threshold. Each dataset weighs :data:`DRAWN` in all.
     """
     needed = np.array(
-        [sum(one.id in pool.gold for one in pair) for pool in gathered for pair in pool.pairs], dtype=np.intp
+        [sum(document.id in pool.gold for document in pair) for pool in gathered for pair in pool.pairs], dtype=np.intp
     )
     dataset = np.array([pool.dataset for pool in gathered for _ in pool.pairs])
     weights = np.zeros(len(needed))

@@ -64,14 +64,15 @@ def label_dataset(
             contents=False,
             progress=False,
         )
-        if failed := [one for one in done.predictions if one["error"]]:
+        failed = [prediction for prediction in done.predictions if prediction["error"]]
+        if failed:
             raise ValueError(
                 f"{len(failed)} questions of {dataset.name} failed with {Path(pipeline).stem}. The first error: "
                 f"{failed[0]['error']} Repeat the command to run these questions again."
             )
-        for one in done.predictions:
-            texts[one["id"]] = one["question"]
-            right.setdefault(one["id"], {})[name] = one["scores"]["em"] == 1
+        for prediction in done.predictions:
+            texts[prediction["id"]] = prediction["question"]
+            right.setdefault(prediction["id"], {})[name] = prediction["scores"]["em"] == 1
     return [LabelledQuestion(dataset.name, texts[key], *choose_label(right[key], bias)) for key in texts]
 
 

@@ -95,7 +95,9 @@ def train_questions(
         labelled += read_single_hop(Path(reading).expanduser(), seed)
     if len(labelled) < FEWEST_QUESTIONS:
         raise ValueError(f"There are {len(labelled)} questions: training needs at least {FEWEST_QUESTIONS}.")
-    further = {dataset.name: [one for one in label(dataset, CLASSES[2]) if one.silver] for dataset in measure}
+    further = {
+        dataset.name: [question for question in label(dataset, CLASSES[2]) if question.silver] for dataset in measure
+    }
     training.report("Training without the held-back questions, to measure the trees on these questions")
     held_back = _measure_held_back(labelled, seed)
     training.report("Training the trees on all questions")
@@ -114,22 +116,42 @@ def _write_card(training: Training[HeldBack], seed: int, llm: str) -> None:
         f"`{training.output.name}`: seed {seed}, {training.questions} questions, answered by {llm}, "
         f"{training.seconds:.0f} s.",
         table(
-            ["dataset", "questions", classes, "labels that a strategy gave", "right on held-back questions",
-             "right by always choosing the most frequent class", "right by trees of the other datasets"],
+            [
+                "dataset",
+                "questions",
+                classes,
+                "labels that a strategy gave",
+                "right on held-back questions",
+                "right by always choosing the most frequent class",
+                "right by trees of the other datasets",
+            ],
             (
-                (one.dataset, one.questions, write_shares(one.shares), f"{one.silver:.0%}", f"{one.right:.1%}",
-                 f"{one.most_frequent:.1%}", "-" if one.without is None else f"{one.without:.1%}")
-                for one in training.held_back
+                (
+                    result.dataset,
+                    result.questions,
+                    write_shares(result.shares),
+                    f"{result.silver:.0%}",
+                    f"{result.right:.1%}",
+                    f"{result.most_frequent:.1%}",
+                    "-" if result.without is None else f"{result.without:.1%}",
+                )
+                for result in training.held_back
             ),
         ),
         "The last column shows how the trees do on questions of another kind. If it is no higher than the column "
         "before it, the trees have learnt to tell the datasets apart, not how much retrieval a question needs.",
-    ]  # fmt: skip
+    ]
     if training.measured:
         head = ["dataset, only measured", "answered questions", "right", "right by the most frequent class"]
         rows = (
-            (one.dataset, one.questions, f"{one.right:.1%}", f"{one.most_frequent:.1%}", write_shares(one.chosen))
-            for one in training.measured
+            (
+                result.dataset,
+                result.questions,
+                f"{result.right:.1%}",
+                f"{result.most_frequent:.1%}",
+                write_shares(result.chosen),
+            )
+            for result in training.measured
         )
         parts.append(table([*head, f"chosen: {classes}"], rows))
     write_card(training.output, "Trees of `prefrag train questions`", *parts)
@@ -144,20 +166,22 @@ def fit(labelled: Sequence[LabelledQuestion], seed: int) -> Any:
     """Train trees on labelled questions. Each dataset has the same weight, whatever its size."""
     import numpy as np
 
-    classes = [name for name in CLASSES if any(one.label == name for one in labelled)]
+    classes = [name for name in CLASSES if any(question.label == name for question in labelled)]
     if len(classes) < 2:
         raise ValueError(
             f"All {len(labelled)} questions are of the class {classes[0]}: there is nothing to learn. Add "
             "questions that need more retrieval, or less (--single-hop, --reading)."
         )
-    sizes = Counter(one.dataset for one in labelled)
+    sizes = Counter(question.dataset for question in labelled)
     booster = fit_trees(
         {**SETTINGS, "num_class": len(classes), "seed": seed},
         ROUNDS,
-        np.asarray([question_features(one.question) for one in labelled], dtype=np.float32),
+        np.asarray([question_features(question.question) for question in labelled], dtype=np.float32),
         FEATURES,
-        label=np.asarray([classes.index(one.label) for one in labelled], dtype=np.float32),
-        weight=np.asarray([len(labelled) / len(sizes) / sizes[one.dataset] for one in labelled], dtype=np.float32),
+        label=np.asarray([classes.index(question.label) for question in labelled], dtype=np.float32),
+        weight=np.asarray(
+            [len(labelled) / len(sizes) / sizes[question.dataset] for question in labelled], dtype=np.float32
+        ),
     )
     booster.set_attr(**{CLASS_NAMES: json.dumps(classes)})
     return booster
@@ -170,17 +194,17 @@ def _measure_held_back(labelled: Sequence[LabelledQuestion], seed: int) -> tuple
     for fold in range(_FOLDS):
         back = order[fold::_FOLDS]
         trees = read_booster(fit(leave_out(order, back, _text), seed))
-        for one, is_right in zip(back, _are_right(back, trees), strict=True):
-            right[one.dataset] += is_right
+        for question, is_right in zip(back, _are_right(back, trees), strict=True):
+            right[question.dataset] += is_right
     results = []
-    for name in dict.fromkeys(one.dataset for one in labelled):
-        own = [one for one in labelled if one.dataset == name]
-        others = leave_out([one for one in labelled if one.dataset != name], own, _text)
+    for name in dict.fromkeys(question.dataset for question in labelled):
+        own = [question for question in labelled if question.dataset == name]
+        others = leave_out([question for question in labelled if question.dataset != name], own, _text)
         without = None
-        if len({one.label for one in others}) > 1:
+        if len({question.label for question in others}) > 1:
             answers = _are_right(own, read_booster(fit(others, seed)))
             without = sum(answers) / len(own)
-        silver = sum(one.silver for one in own) / len(own)
+        silver = sum(question.silver for question in own) / len(own)
         results.append(HeldBack(name, len(own), _shares(own), silver, right[name] / len(own), without))
     return tuple(results)
 
@@ -188,23 +212,23 @@ def _measure_held_back(labelled: Sequence[LabelledQuestion], seed: int) -> tuple
 def _measure(name: str, own: Sequence[LabelledQuestion], trees: BoostedTrees) -> Measured:
     right = sum(_are_right(own, trees)) / len(own)
     chosen = Counter(_classify(own, trees))
-    shares: dict[str, float] = {each: chosen[each] / len(own) for each in CLASSES}
+    shares: dict[str, float] = {label: chosen[label] / len(own) for label in CLASSES}
     return Measured(name, len(own), right, max(_shares(own).values()), shares)
 
 
 def _shares(labelled: Sequence[LabelledQuestion]) -> dict[str, float]:
-    counts = Counter(one.label for one in labelled)
+    counts = Counter(question.label for question in labelled)
     return {name: counts[name] / len(labelled) for name in CLASSES}
 
 
 def _classify(labelled: Sequence[LabelledQuestion], trees: BoostedTrees) -> list[str]:
-    found = trees.distributions([question_features(one.question) for one in labelled])
-    return [max(reversed(trees.classes), key=lambda name: each[name]) for each in found]
+    distributions = trees.distributions([question_features(question.question) for question in labelled])
+    return [max(reversed(trees.classes), key=lambda name: distribution[name]) for distribution in distributions]
 
 
 def _are_right(labelled: Sequence[LabelledQuestion], trees: BoostedTrees) -> list[bool]:
-    return [one.label == name for one, name in zip(labelled, _classify(labelled, trees), strict=True)]
+    return [question.label == name for question, name in zip(labelled, _classify(labelled, trees), strict=True)]
 
 
-def _text(one: LabelledQuestion) -> str:
-    return one.question
+def _text(question: LabelledQuestion) -> str:
+    return question.question

@@ -140,8 +140,8 @@ def read_example(
         nothing = Spans([], [], np.zeros((0, len(span_features.FEATURES)), np.float32))
         return ReadExample(example, scores, nothing, row, None, np.zeros(0), look, weight)
     spans = span_features.span_features(example.question, example.passages, scores, weight)
-    golds = [one for one in example.answers if one]
-    right = np.array([em(one.text, golds) for one in spans.candidates])
+    golds = [answer for answer in example.answers if answer]
+    right = np.array([em(candidate.text, golds) for candidate in spans.candidates])
     choice = choose_by_date(example.question, example.passages)
     return ReadExample(example, scores, spans, None, choice.name if choice else None, right, look, weight)
 
@@ -158,65 +158,65 @@ def dataset_of(example: Example) -> str:
 
 def fit_spans(examples: Iterable[ReadExample], seed: int) -> Any:
     """Train the trees that rank spans."""
-    used = [one for one in examples if one.right.any() and not one.right.all()]
+    used = [example for example in examples if example.right.any() and not example.right.all()]
     return fit_trees(
         {**SPAN_SETTINGS, "seed": seed},
         SPAN_ROUNDS,
-        np.concatenate([one.spans.rows for one in used]),
+        np.concatenate([example.spans.rows for example in used]),
         span_features.FEATURES,
-        label=np.concatenate([one.right for one in used]),
-        qid=np.repeat(np.arange(len(used)), [len(one.right) for one in used]),
+        label=np.concatenate([example.right for example in used]),
+        qid=np.repeat(np.arange(len(used)), [len(example.right) for example in used]),
     )
 
 
 def rank(examples: Iterable[ReadExample], spans: Any) -> list[Ranked]:
     """Rank the answers to each example, and let the encoder check the best answers once more."""
-    found = []
-    for one in examples:
-        if one.yes_no is not None or one.choice is not None or not len(one.right):
+    rankings = []
+    for example in examples:
+        if example.yes_no is not None or example.choice is not None or not len(example.right):
             continue
-        ranked = rank_answers(one.spans, spans.inplace_predict(one.spans.rows))
+        ranked = rank_answers(example.spans, spans.inplace_predict(example.spans.rows))
         places = [place for place, _ in ranked[: choice_features.MOST]]
-        rows = choice_features.choice_features(one.example.question, one.spans, ranked, one.look)
-        found.append(Ranked(one, places, rows, one.right[places]))
-    return found
+        rows = choice_features.choice_features(example.example.question, example.spans, ranked, example.look)
+        rankings.append(Ranked(example, places, rows, example.right[places]))
+    return rankings
 
 
 def fit_choice(examples: Iterable[Ranked], seed: int) -> Any:
     """Train the trees that choose among the best answers."""
-    used = [one for one in examples if one.right.any() and not one.right.all()]
+    used = [example for example in examples if example.right.any() and not example.right.all()]
     return fit_trees(
         {**CHOICE_SETTINGS, "seed": seed},
         CHOICE_ROUNDS,
-        np.concatenate([one.rows for one in used]),
+        np.concatenate([example.rows for example in used]),
         choice_features.FEATURES,
-        label=np.concatenate([one.right for one in used]),
-        qid=np.repeat(np.arange(len(used)), [len(one.right) for one in used]),
+        label=np.concatenate([example.right for example in used]),
+        qid=np.repeat(np.arange(len(used)), [len(example.right) for example in used]),
     )
 
 
 def fit_yes_no(examples: Iterable[ReadExample], seed: int) -> Any:
     """Train the trees that choose between yes and no."""
-    used = [one for one in examples if one.yes_no is not None and _yes_or_no(one) is not None]
-    rows = np.concatenate([one.yes_no for one in used])
-    labels = [float(_yes_or_no(one) == "yes") for one in used]
+    used = [example for example in examples if example.yes_no is not None and _yes_or_no(example) is not None]
+    rows = np.concatenate([example.yes_no for example in used])
+    labels = [float(_yes_or_no(example) == "yes") for example in used]
     return _fit(rows, labels, yes_no_features.FEATURES, {**YES_NO_SETTINGS, "seed": seed}, YES_NO_ROUNDS)
 
 
-def fit_sure(given: Iterable[Given], seed: int) -> Any:
+def fit_sure(answers: Iterable[Given], seed: int) -> Any:
     """Train the trees that estimate the probability that an answer is right."""
-    used = [one for one in given if one.features is not None]
-    rows = np.concatenate([one.features for one in used])
-    labels = [float(one.is_fair) for one in used]
+    used = [answer for answer in answers if answer.features is not None]
+    rows = np.concatenate([answer.features for answer in used])
+    labels = [float(answer.is_fair) for answer in used]
     # All datasets have the same weight. Otherwise the largest dataset, which is also the easiest, would dominate.
-    sizes = Counter(dataset_of(one.read.example) for one in used)
+    sizes = Counter(dataset_of(answer.read.example) for answer in used)
     weights = [
         len(used)
         / len(sizes)
         / max(_FEW, sizes[name])
         * (_OWN_WEIGHT if name == _OWN_FILES else 1)
         * (_UNANSWERABLE_WEIGHT if origin.endswith("-none") else 1)
-        for name, origin in ((dataset_of(one.read.example), one.read.example.origin) for one in used)
+        for name, origin in ((dataset_of(answer.read.example), answer.read.example.origin) for answer in used)
     ]
     return _fit(rows, labels, sure_features.FEATURES, {**SURE_SETTINGS, "seed": seed}, SURE_ROUNDS, weights)
 
@@ -233,8 +233,8 @@ def _fit(
     return fit_trees(settings, rounds, rows, names, label=labels, weight=weights)
 
 
-def _yes_or_no(one: ReadExample) -> str | None:
-    answer = one.example.answers[0].strip().lower()
+def _yes_or_no(example: ReadExample) -> str | None:
+    answer = example.example.answers[0].strip().lower()
     return answer if answer in ("yes", "no") else None
 
 
@@ -250,11 +250,11 @@ class Shares:
 
 def measure_shares(answers: Iterable[Given]) -> Shares:
     """Measure the share of right answers for each form. Questions that were changed to have no answer are left out."""
-    right: dict[str, list[bool]] = {one.name: [True, False] for one in fields(Shares)}  # so no share is 0 or 1
-    for one in answers:
-        is_made = one.read.example.origin.endswith(("-gone", "-twin"))
-        if not is_made and (form := _form_of(one)) is not None:
-            right[form].append(one.is_fair)
+    right: dict[str, list[bool]] = {form.name: [True, False] for form in fields(Shares)}  # so no share is 0 or 1
+    for answer in answers:
+        is_made = answer.read.example.origin.endswith(("-gone", "-twin"))
+        if not is_made and (form := _form_of(answer)) is not None:
+            right[form].append(answer.is_fair)
     return Shares(**{name: sum(values) / len(values) for name, values in right.items()})
 
 
@@ -281,11 +281,11 @@ def limit_probability(answer: Given, shares: Shares) -> Given:
 def choose(ranked: Iterable[Ranked], choice: Any) -> list[Given]:
     """Choose an answer to each example, and compute the features for its probability. The probability is still 0."""
     answers = []
-    for one in ranked:
-        scores = choice.inplace_predict(one.rows)
+    for ranking in ranked:
+        scores = choice.inplace_predict(ranking.rows)
         order = np.argsort(-scores, kind="stable")
-        chosen = [(one.places[place], float(scores[place]), one.rows[place]) for place in order]
-        read = one.read
+        chosen = [(ranking.places[place], float(scores[place]), ranking.rows[place]) for place in order]
+        read = ranking.read
         assert read.scores is not None
         row = sure_features.sure_features(
             read.example.question, read.example.passages, read.spans, chosen, read.scores, read.look, read.weight
@@ -299,14 +299,14 @@ def choose(ranked: Iterable[Ranked], choice: Any) -> list[Given]:
 def answer_by_form(examples: Iterable[ReadExample], yes_no: Any) -> list[Given]:
     """Answer the examples without a choice of spans: yes or no, by comparing dates, or empty if there are no spans."""
     answers = []
-    for one in examples:
-        if one.yes_no is not None:
-            yes = float(yes_no.inplace_predict(one.yes_no)[0])
-            answers.append(Given(one, "yes" if yes > 0.5 else "no", None, max(yes, 1 - yes)))
-        elif one.choice is not None:
-            answers.append(Given(one, one.choice, None, 1.0))
-        elif not len(one.right):
-            answers.append(Given(one, "", None, 0.0))
+    for example in examples:
+        if example.yes_no is not None:
+            yes = float(yes_no.inplace_predict(example.yes_no)[0])
+            answers.append(Given(example, "yes" if yes > 0.5 else "no", None, max(yes, 1 - yes)))
+        elif example.choice is not None:
+            answers.append(Given(example, example.choice, None, 1.0))
+        elif not len(example.right):
+            answers.append(Given(example, "", None, 0.0))
     return answers
 
 
@@ -327,36 +327,36 @@ def cross_fit(
     ranked: list[Ranked] = []
     answers: list[Given] = []
     for own in range(FOLDS):
-        known = [one for one in everything if part(one.example) != own]
-        back = [one for one in asked if part(one.example) == own]
-        ranked += rank(back, fit_spans(known, seed))
-        answers += answer_by_form(back, fit_yes_no(known, seed))
+        rest = [example for example in everything if part(example.example) != own]
+        back = [example for example in asked if part(example.example) == own]
+        ranked += rank(back, fit_spans(rest, seed))
+        answers += answer_by_form(back, fit_yes_no(rest, seed))
     for own in range(FOLDS):
-        choice = fit_choice([one for one in ranked if part(one.read.example) != own], seed)
-        answers += choose([one for one in ranked if part(one.read.example) == own], choice)
-    trees = [fit_sure([one for one in answers if part(one.read.example) != own], seed) for own in range(FOLDS)]
+        choice = fit_choice([ranking for ranking in ranked if part(ranking.read.example) != own], seed)
+        answers += choose([ranking for ranking in ranked if part(ranking.read.example) == own], choice)
+    trees = [fit_sure([answer for answer in answers if part(answer.read.example) != own], seed) for own in range(FOLDS)]
     estimated = [
-        one
-        if one.features is None
-        else replace(one, probability=_mean_probability(trees[part(one.read.example)], before, one.features))
-        for one in answers
+        answer
+        if answer.features is None
+        else replace(answer, probability=_mean_probability(trees[part(answer.read.example)], before, answer.features))
+        for answer in answers
     ]
     shares = measure_shares(estimated)
-    return ranked, [limit_probability(one, shares) for one in estimated]
+    return ranked, [limit_probability(answer, shares) for answer in estimated]
 
 
 def _mean_probability(trees: Any, before: BoostedTrees | None, features: Any) -> float:
-    found = [float(trees.inplace_predict(features)[0])]
+    probabilities = [float(trees.inplace_predict(features)[0])]
     if before is not None:
-        found += before.probabilities(features)
-    held = np.clip(found, 1e-6, 1 - 1e-6)
-    return float(1 / (1 + np.exp(-np.mean(np.log(held / (1 - held))))))
+        probabilities += before.probabilities(features)
+    clipped = np.clip(probabilities, 1e-6, 1 - 1e-6)
+    return float(1 / (1 + np.exp(-np.mean(np.log(clipped / (1 - clipped))))))
 
 
 def given_and_right(answers: Sequence[Given], threshold: float) -> tuple[float, float]:
     """Return the share of answers whose probability reaches a threshold, and the share of these that are right."""
-    given = [one for one in answers if one.text and one.probability >= threshold]
-    return len(given) / max(1, len(answers)), sum(one.is_fair for one in given) / max(1, len(given))
+    confident = [answer for answer in answers if answer.text and answer.probability >= threshold]
+    return len(confident) / max(1, len(answers)), sum(answer.is_fair for answer in confident) / max(1, len(confident))
 
 
 def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[str] = ()) -> float:
@@ -367,17 +367,21 @@ def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[st
     ``hops``, and questions on the user's own files. Of unanswerable questions, at most one in twenty may get an answer.
     """
     kinds: dict[str, list[Given]] = {}
-    for one in answers:
-        origin = one.read.example.origin
+    for answer in answers:
+        origin = answer.read.example.origin
         made = origin.partition("-")[2]
         kind = origin if made or origin == _OWN_FILES else "hops" if origin in hops else "documents"
-        kinds.setdefault(kind, []).append(one)
+        kinds.setdefault(kind, []).append(answer)
 
     def fits(threshold: float) -> bool:
         measured = {kind: given_and_right(own, threshold) for kind, own in kinds.items()}
         # A share of few answers says nothing, so it is ignored. Kinds with "-" in the name have no right answers.
-        shares = [one for kind, (given, one) in measured.items() if "-" not in kind and given >= _FEWEST_GIVEN]
-        wrongly = [given for kind, (given, _) in measured.items() if "-" in kind]
+        shares = [
+            precision
+            for kind, (coverage, precision) in measured.items()
+            if "-" not in kind and coverage >= _FEWEST_GIVEN
+        ]
+        wrongly = [coverage for kind, (coverage, _) in measured.items() if "-" in kind]
         return min(shares, default=0.0) >= right and max(wrongly, default=0.0) <= _MOST_GIVEN_WRONGLY
 
     fitting = [step / 100 for step in range(1, 100) if fits(step / 100)]

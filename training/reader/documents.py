@@ -51,10 +51,14 @@ def read_documents(questions: Path, corpus: Path | None = None) -> DocumentSet:
     """
     records = read_lines(questions)
     if corpus is None:
-        records = [{**one, "document": one["title"] or str(one["document"]).partition("-")[0]} for one in records]
+        records = [
+            {**record, "document": record["title"] or str(record["document"]).partition("-")[0]} for record in records
+        ]
     passages = read_lines(corpus) if corpus is not None else records
-    held = dict.fromkeys((str(one["document"]), (str(one["title"]), str(one["text"]))) for one in passages)
-    return DocumentSet(questions.stem, records, list(held), corpus is not None)
+    entries = dict.fromkeys(
+        (str(passage["document"]), (str(passage["title"]), str(passage["text"]))) for passage in passages
+    )
+    return DocumentSet(questions.stem, records, list(entries), corpus is not None)
 
 
 def learnt_examples(
@@ -63,23 +67,25 @@ def learnt_examples(
     """Make one encoder's examples: its half of the questions, changed questions (`twins`), and answers to check."""
     own = replace(
         documents,
-        records=[one for one in documents.records if is_learnt(_key(documents, one["document"]))],
-        corpus=[one for one in documents.corpus if is_learnt(_key(documents, one[0]))],
+        records=[record for record in documents.records if is_learnt(_key(documents, record["document"]))],
+        corpus=[entry for entry in documents.corpus if is_learnt(_key(documents, entry[0]))],
     )
     examples = list(
         _document_examples(own, _sample(own.records, _LONGEST_ANSWER, _FOR_ENCODER, draw), draw, _GONE_FOR_ENCODER, 1)
     )
-    changed = list(twins((one for one in examples if draw.random() < 0.4), draw))
-    for one in examples:
+    changed = list(twins((example for example in examples if draw.random() < 0.4), draw))
+    for example in examples:
         # Training time depends on the number of tokens, so without a corpus most questions get one or two passages.
         if documents.is_searched or draw.random() < 0.25:
-            yield one
-        elif one.gold:
-            yield replace(one, passages=(one.passages[one.gold[0]],), gold=(0,))
+            yield example
+        elif example.gold:
+            yield replace(example, passages=(example.passages[example.gold[0]],), gold=(0,))
         else:
-            yield replace(one, passages=one.passages[: draw.choice((1, 2))])
-    yield from (replace(one, passages=one.passages[:3]) for one in changed)
-    checked = [one for one in examples if draw.random() < 0.6] + [one for one in changed if draw.random() < 0.5]
+            yield replace(example, passages=example.passages[: draw.choice((1, 2))])
+    yield from (replace(example, passages=example.passages[:3]) for example in changed)
+    checked = [example for example in examples if draw.random() < 0.6] + [
+        example for example in changed if draw.random() < 0.5
+    ]
     yield from marked_examples(checked, weight, draw)
 
 
@@ -93,7 +99,7 @@ def asked_examples(documents: DocumentSet, draw: random.Random) -> list[Example]
 
 
 def run_examples(
-    folder: Path, asked: Mapping[str, Question] | None = None, known: Collection[str] = ()
+    folder: Path, asked: Mapping[str, Question] | None = None, learnt: Collection[str] = ()
 ) -> Iterator[Example]:
     """Make examples from a run of ``prefrag evaluate``, with the passages that the reader had after each search.
 
@@ -101,32 +107,34 @@ def run_examples(
     as questions on the user's own files. If their ids differ only in the last number, cross-validation keeps them
     together. Questions with an id in ``known`` are left out, because the encoder has learnt them.
     """
-    for one in read_lines(folder / "predictions.jsonl"):
-        found = [document for document in (one["result"] or {}).get("documents") or () if not document.get("given")]
-        if any("content" not in document for document in found):
+    for prediction in read_lines(folder / "predictions.jsonl"):
+        retrieved = [
+            document for document in (prediction["result"] or {}).get("documents") or () if not document.get("given")
+        ]
+        if any("content" not in document for document in retrieved):
             raise ValueError(f"{folder} has passages without their text: repeat the run without contents=false.")
-        if not found or asks_yes_no(one["question"]) or one["id"] in known:
+        if not retrieved or asks_yes_no(prediction["question"]) or prediction["id"] in learnt:
             continue
-        answers = tuple(one["answers"]) if one.get("answerable") is not False else ()
-        family = f"run-{one['id'].rpartition('-')[0] or one['id']}"
+        answers = tuple(prediction["answers"]) if prediction.get("answerable") is not False else ()
+        family = f"run-{prediction['id'].rpartition('-')[0] or prediction['id']}"
         key, origin = family, _RUN if answers else f"{_RUN}-none"
-        if asked is not None and (question := asked.get(one["id"])) is not None:
+        if asked is not None and (question := asked.get(prediction["id"])) is not None:
             key, family, origin = question.id, family_name(question), question.dataset
-        for step in sorted({document.get("step") or 0 for document in found}):
+        for step in sorted({document.get("step") or 0 for document in retrieved}):
             documents = [
-                Document(content=each["content"], meta={"title": each["title"] or ""})
-                for each in found
-                if (each.get("step") or 0) <= step
+                Document(content=document["content"], meta={"title": document["title"] or ""})
+                for document in retrieved
+                if (document.get("step") or 0) <= step
             ]
-            chosen = choose_documents(one["question"], documents, _MOST)
-            passages = tuple((each.meta["title"], each.content or "") for each in chosen)
+            chosen = choose_documents(prediction["question"], documents, _MOST)
+            passages = tuple((document.meta["title"], document.content or "") for document in chosen)
             gold = tuple(
                 place
                 for place, passage in enumerate(passages)
-                if any(find_answers(passage[1], each) for each in answers)
+                if any(find_answers(passage[1], answer) for answer in answers)
             )
             kind = "span" if gold else "none"
-            yield Example(key, one["question"], passages, answers or ("",), gold, kind, origin, family)
+            yield Example(key, prediction["question"], passages, answers or ("",), gold, kind, origin, family)
 
 
 def _key(documents: DocumentSet, document: str) -> str:
@@ -137,12 +145,13 @@ def _key(documents: DocumentSet, document: str) -> str:
 def _sample(
     records: Sequence[dict[str, Any]], longest: int, most: tuple[int, int], draw: random.Random
 ) -> list[dict[str, Any]]:
-    with_answer = [one for one in records if one["answers"] and min(map(len, one["answers"])) <= longest]
-    without = [one for one in records if not one["answers"]]
+    with_answer = [record for record in records if record["answers"] and min(map(len, record["answers"])) <= longest]
+    without = [record for record in records if not record["answers"]]
     return [
-        one for part, number in zip((with_answer, without), most, strict=True)
-        for one in draw.sample(part, min(number, len(part)))
-    ]  # fmt: skip
+        record
+        for part, number in zip((with_answer, without), most, strict=True)
+        for record in draw.sample(part, min(number, len(part)))
+    ]
 
 
 def _document_examples(
@@ -150,23 +159,29 @@ def _document_examples(
 ) -> Iterator[Example]:
     """Make examples of ``fewest`` to 5 similar passages. In the share ``gone``, the question's document is missing."""
     corpus = documents.corpus
-    near = near_texts([str(one["question"]) for one in records], [passage for _, passage in corpus], 40)
+    near = near_texts([str(record["question"]) for record in records], [passage for _, passage in corpus], 40)
     for record, places in zip(records, near, strict=True):
         answers = tuple(dict.fromkeys(map(str, record["answers"])))
         is_gone = draw.random() < gone
         folded = [answer.lower() for answer in answers]
         others = [corpus[place][1] for place in places if not is_gone or corpus[place][0] != record["document"]]
         title, text = str(record["title"]), str(record["text"])
-        others = [one for one in others if one[1] != text and not any(answer in one[1].lower() for answer in folded)]
+        others = [
+            passage
+            for passage in others
+            if passage[1] != text and not any(answer in passage[1].lower() for answer in folded)
+        ]
         number = draw.randint(fewest, _MOST)
-        passages = [(one[0], one[1][:_LONGEST_TEXT]) for one in others[: number if is_gone else number - 1]]
+        passages = [(passage[0], passage[1][:_LONGEST_TEXT]) for passage in others[: number if is_gone else number - 1]]
         if not is_gone:
             shown = window(text, answers[0] if answers else "", _LONGEST_TEXT, draw)
             passages.insert(min(len(passages), int(draw.expovariate(0.8))), (title, shown))
         if not passages:
             continue
         gold = tuple(
-            place for place, one in enumerate(passages) if any(find_answers(one[1], answer) for answer in answers)
+            place
+            for place, passage in enumerate(passages)
+            if any(find_answers(passage[1], answer) for answer in answers)
         )
         name = documents.name if answers and not is_gone else f"{documents.name}-{'gone' if is_gone else 'none'}"
         key, kind = _key(documents, record["document"]), "span" if gold else "none"
@@ -175,39 +190,39 @@ def _document_examples(
 
 def twins(examples: Iterable[Example], draw: random.Random) -> Iterator[Example]:
     """Change questions so that their passages have no answer: replace a name or a number, or negate the question."""
-    answered = [one for one in examples if one.kind == "span"]
-    known = [match.group() for one in answered for match in _NAME_OR_NUMBER.finditer(one.question)]
-    for one in answered:
-        texts = " ".join(passage_text(*passage) for passage in one.passages)
-        found = [match for match in _NAME_OR_NUMBER.finditer(one.question) if match.group() in texts]
-        negated = _AUXILIARY.search(one.question)
-        if found and draw.random() < 0.8:
-            match = draw.choice(found)
+    answered = [example for example in examples if example.kind == "span"]
+    terms = [match.group() for example in answered for match in _NAME_OR_NUMBER.finditer(example.question)]
+    for example in answered:
+        texts = " ".join(passage_text(*passage) for passage in example.passages)
+        matches = [match for match in _NAME_OR_NUMBER.finditer(example.question) if match.group() in texts]
+        negated = _AUXILIARY.search(example.question)
+        if matches and draw.random() < 0.8:
+            match = draw.choice(matches)
             is_number = match.group()[0].isdigit()
-            same = [name for name in draw.sample(known, min(40, len(known))) if name[0].isdigit() == is_number]
+            same = [name for name in draw.sample(terms, min(40, len(terms))) if name[0].isdigit() == is_number]
             other = next((name for name in same if name not in texts), None)
             if other is None:
                 continue
-            changed = one.question[: match.start()] + other + one.question[match.end() :]
+            changed = example.question[: match.start()] + other + example.question[match.end() :]
         elif negated is not None:
-            changed = f"{one.question[: negated.end()]} not{one.question[negated.end() :]}"
+            changed = f"{example.question[: negated.end()]} not{example.question[negated.end() :]}"
         else:
             continue
-        yield replace(one, question=changed, answers=("",), gold=(), kind="none", origin=f"{one.origin}-twin")
+        yield replace(example, question=changed, answers=("",), gold=(), kind="none", origin=f"{example.origin}-twin")
 
 
 def marked_examples(examples: Iterable[Example], weight: WordWeight, draw: random.Random) -> Iterator[Example]:
     """Make examples to learn to check answers. In each, one answer is marked: a right one, or a similar wrong one."""
-    for one in examples:
-        spans = [span for place, passage in enumerate(one.passages) for span in span_candidates(place, *passage)]
-        right = {answer_key(answer) for answer in one.answers} - {""}
+    for example in examples:
+        spans = [span for place, passage in enumerate(example.passages) for span in span_candidates(place, *passage)]
+        right = {answer_key(answer) for answer in example.answers} - {""}
         wrong = [span for span in spans if not _overlaps(answer_key(span.text), right)]
         chosen: list[tuple[SpanCandidate, bool]] = []
         kind = None
-        if one.kind == "span":
-            place = draw.choice(one.gold)
-            text = passage_text(*one.passages[place])
-            answer = next((each.strip() for each in one.answers if find_answers(text, each)), None)
+        if example.kind == "span":
+            place = draw.choice(example.gold)
+            text = passage_text(*example.passages[place])
+            answer = next((answer.strip() for answer in example.answers if find_answers(text, answer)), None)
             if answer is None:
                 continue
             begin = draw.choice(find_answers(text, answer))
@@ -220,12 +235,12 @@ def marked_examples(examples: Iterable[Example], weight: WordWeight, draw: rando
         alike = [span for span in wrong if kind is None or span.kind == kind] or wrong
         if alike:
             chosen.append((draw.choice(alike), False))
-        look = SecondLook(one.question, one.passages, weight)
+        look = SecondLook(example.question, example.passages, weight)
         for span, is_right in chosen:
             passages, gold = tuple(look.marked(span)), (0,) if is_right else ()
-            found, origin = "span" if is_right else "none", f"{one.origin}-marked"
-            yield Example(one.key, one.question, passages, (span.text,), gold, found, origin, one.family)
+            verdict, origin = "span" if is_right else "none", f"{example.origin}-marked"
+            yield Example(example.key, example.question, passages, (span.text,), gold, verdict, origin, example.family)
 
 
 def _overlaps(key: str, right: Iterable[str]) -> bool:
-    return any(f" {key} " in f" {one} " or f" {one} " in f" {key} " for one in right)
+    return any(f" {key} " in f" {right_key} " or f" {right_key} " in f" {key} " for right_key in right)

@@ -61,7 +61,8 @@ def check_weights(folder: Path, missing: Iterable[str], unexpected: Iterable[str
     :raises BadInput: When a weight is missing, or one is left that is not of a head or a table of positions.
     """
     left = [name for name in unexpected if not _HEAD.search(name)]
-    if names := sorted(missing) or sorted(left):
+    names = sorted(missing) or sorted(left)
+    if names:
         what = "lacks" if sorted(missing) else "has more weights than a BERT encoder:"
         raise BadInput(
             f"{folder} {what} '{names[0]}' ({len(names)} weights in all), so it would be read wrongly: give the folder "
@@ -121,13 +122,13 @@ def pretrained(folder: Path, seed: int) -> ReaderEncoder:
 def mean_of(readers: Sequence[ReaderEncoder], shares: Sequence[float] = ()) -> ReaderEncoder:
     """Average the weights of encoders that were trained from the same start. Without ``shares``, all count equally."""
     mean = ReaderEncoder(readers[0].encoder.config)
-    weights = [one.state_dict() for one in readers]
+    weights = [reader.state_dict() for reader in readers]
     parts = shares or [1 / len(readers)] * len(readers)
     mean.load_state_dict(
         {
             name: value
             if not value.is_floating_point()
-            else sum(part * one[name] for part, one in zip(parts, weights, strict=True))
+            else sum(part * state[name] for part, state in zip(parts, weights, strict=True))
             for name, value in weights[0].items()
         }
     )
@@ -174,26 +175,26 @@ def loss_of(reader: ReaderEncoder, batch: Sequence[Tokens], draw: random.Random 
 
     With ``draw``, the passages of half of the examples get higher position ids, which are otherwise rare.
     """
-    size = max(len(one.ids) for one in batch)
+    size = max(len(tokens.ids) for tokens in batch)
     ids, types, mask, is_text, positions = (torch.zeros(len(batch), size, dtype=torch.long) for _ in range(5))
-    for row, one in enumerate(batch):
-        count = len(one.ids)
-        ids[row, :count] = torch.tensor(one.ids)
-        types[row, :count] = torch.tensor(one.types)
-        is_text[row, :count] = torch.tensor(one.is_text, dtype=torch.long)
+    for row, tokens in enumerate(batch):
+        count = len(tokens.ids)
+        ids[row, :count] = torch.tensor(tokens.ids)
+        types[row, :count] = torch.tensor(tokens.types)
+        is_text[row, :count] = torch.tensor(tokens.is_text, dtype=torch.long)
         mask[row, :count] = 1
         positions[row, :count] = torch.arange(count)
         if draw is not None and draw.random() < 0.5:
-            positions[row, one.question : count] += draw.randint(0, LONGEST - count)
+            positions[row, tokens.question : count] += draw.randint(0, LONGEST - count)
     with torch.autocast("cpu", torch.bfloat16, enabled=is_faster_in_bfloat16()):
         start, end, kind = reader(ids, mask, types, positions)
     start, end = (scores.float().masked_fill(is_text == 0, _MASKED).log_softmax(-1) for scores in (start, end))
-    kinds = torch.tensor([one.kind for one in batch])
+    kinds = torch.tensor([tokens.kind for tokens in batch])
     loss = nn.functional.cross_entropy(kind.float(), kinds)
     spans = [
-        -torch.logsumexp(start[row, one.starts], 0) - torch.logsumexp(end[row, one.ends], 0)
-        for row, one in enumerate(batch)
-        if one.starts
+        -torch.logsumexp(start[row, tokens.starts], 0) - torch.logsumexp(end[row, tokens.ends], 0)
+        for row, tokens in enumerate(batch)
+        if tokens.starts
     ]
     return loss + torch.stack(spans).mean() if spans else loss
 
@@ -210,10 +211,11 @@ def train_encoder(
     moves_positions: bool = False,
 ) -> int:
     """Train an encoder for one phase, as described for :func:`train_phase`."""
-    tokens = [one for example in examples if (one := tokens_of(tokenizer, example, longest)) is not None]
+    tokenized = (tokens_of(tokenizer, example, longest) for example in examples)
+    tokens = [example for example in tokenized if example is not None]
 
     def loss(batch: list[int], step: int) -> Tensor:
         draw = random.Random(f"{seed}-{step}") if moves_positions else None
         return loss_of(reader, [tokens[number] for number in batch], draw)
 
-    return train_phase(reader, [len(one.ids) for one in tokens], loss, phase, seed, checkpoint, on_progress)
+    return train_phase(reader, [len(example.ids) for example in tokens], loss, phase, seed, checkpoint, on_progress)

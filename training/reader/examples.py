@@ -79,12 +79,12 @@ def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) 
             under_title[title], min(2, len(under_title[title]))
         )
         folded = [answer.lower() for answer in answers]
-        others = [one for one in others if not any(answer in one[1].lower() for answer in folded)]
+        others = [passage for passage in others if not any(answer in passage[1].lower() for answer in folded)]
         drawn = draw.random()
         key, question = str(record["id"]), str(record["question"])
         if others and drawn < 0.08:
             distractors = draw.sample(others, min(len(others), draw.choice((1, 1, 2))))
-            cut = tuple((one[0], one[1][:_LONGEST_TEXT]) for one in distractors)
+            cut = tuple((passage[0], passage[1][:_LONGEST_TEXT]) for passage in distractors)
             yield Example(key, question, cut, answers, (), "none", "reading")
             continue
         passages: list[Passage] = [(title, text)]
@@ -107,8 +107,10 @@ def pooled_examples(
         title, text = str(record["title"]), window(str(record["text"]), answers[0], 2 * _LONGEST_TEXT, draw)
         others = [texts[place] for place in places]
         folded = [answer.lower() for answer in answers]
-        others = [one for one in others if not any(answer in one[1].lower() for answer in folded)][: most - 1]
-        passages = [(one[0], one[1][: 2 * _LONGEST_TEXT]) for one in others]
+        others = [passage for passage in others if not any(answer in passage[1].lower() for answer in folded)][
+            : most - 1
+        ]
+        passages = [(passage[0], passage[1][: 2 * _LONGEST_TEXT]) for passage in others]
         is_there = not passages or draw.random() > 0.125
         if is_there:
             passages.insert(min(len(passages), int(draw.expovariate(0.7))), (title, text))
@@ -123,16 +125,16 @@ def sub_questions(
     """Make single-hop examples from MuSiQue's sub-questions and 2WikiMultiHopQA's triples."""
     for question in questions:
         for asked, answer, passage in _hops(question, corpus, draw):
-            distractors = [one for one in question.candidate_ids if one != passage]
+            distractors = [key for key in question.candidate_ids if key != passage]
             ids = draw.sample(distractors, min(len(distractors), draw.randint(1, 3)))
             if find_answers(corpus[passage][1], answer) and draw.random() < 0.85:
                 ids = [passage, *ids[:2]]
             draw.shuffle(ids)
-            held = tuple(place for place, one in enumerate(ids) if one == passage)
-            if not ids or (not held and any(answer.lower() in corpus[one][1].lower() for one in ids)):
+            gold = tuple(place for place, key in enumerate(ids) if key == passage)
+            if not ids or (not gold and any(answer.lower() in corpus[key][1].lower() for key in ids)):
                 continue
-            passages = tuple(corpus[one] for one in ids)
-            yield Example(question.id, asked, passages, (answer,), held, "span" if held else "none", "hops")
+            passages = tuple(corpus[key] for key in ids)
+            yield Example(question.id, asked, passages, (answer,), gold, "span" if gold else "none", "hops")
 
 
 def _hops(question: Question, corpus: Mapping[str, Passage], draw: random.Random) -> Iterator[tuple[str, str, str]]:
@@ -145,20 +147,20 @@ def _hops(question: Question, corpus: Mapping[str, Passage], draw: random.Random
         answers.append(hop.answer)
         yield asked.replace(" >> ", " "), hop.answer, hop.supporting_id
     for subject, relation, value in question.evidence_triples:
-        titled = [one for one in question.candidate_ids if corpus[one][0].lower().startswith(subject.lower())]
+        titled = [key for key in question.candidate_ids if corpus[key][0].lower().startswith(subject.lower())]
         if relation in _RELATIONS and titled:
             yield draw.choice(_RELATIONS[relation]).format(subject), value, titled[0]
 
 
 def multi_hop_example(question: Question, corpus: Mapping[str, Passage], ids: Sequence[str]) -> Example:
     """Make an example of a multi-hop question, with the passages that have the ids ``ids``."""
-    gold = tuple(place for place, one in enumerate(ids) if one in question.supporting_ids)
+    gold = tuple(place for place, key in enumerate(ids) if key in question.supporting_ids)
     if question.is_yes_no:
         kind = question.answers[0].strip().lower() if gold else "none"
     else:
         texts = [passage_text(*corpus[ids[place]]) for place in gold]
         kind = "span" if any(find_answers(text, answer) for text in texts for answer in question.answers) else "none"
-    passages = tuple(corpus[one] for one in ids)
+    passages = tuple(corpus[key] for key in ids)
     family = family_name(question)
     return Example(question.id, question.question, passages, question.answers, gold, kind, question.dataset, family)
 
@@ -172,7 +174,7 @@ def family_name(question: Question) -> str:
 def mixed_ids(question: Question, retrieved: Sequence[str], most: int, draw: random.Random) -> list[str]:
     """Return the ids of gold passages and of some retrieved passages, at most ``most`` in all, in random order."""
     gold = list(question.supporting_ids)[:most]
-    others = [one for one in retrieved if one not in question.supporting_ids]
+    others = [key for key in retrieved if key not in question.supporting_ids]
     ids = gold + others[: draw.randint(0, max(0, most - len(gold)))]
     draw.shuffle(ids)
     return ids
@@ -205,13 +207,13 @@ def near_texts(questions: Sequence[str], texts: Sequence[Passage], most: int = 4
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectorizer = TfidfVectorizer(stop_words="english", sublinear_tf=True, dtype=np.float32)
-    held = vectorizer.fit_transform([f"{title} {text}" for title, text in texts])
+    vectors = vectorizer.fit_transform([f"{title} {text}" for title, text in texts])
     asked = vectorizer.transform(questions)
     near: list[list[int]] = []
     for start in range(0, len(questions), 2000):
-        scores = (asked[start : start + 2000] @ held.T).tocsr()
+        scores = (asked[start : start + 2000] @ vectors.T).tocsr()
         for row in range(scores.shape[0]):
             values = scores.data[scores.indptr[row] : scores.indptr[row + 1]]
             places = scores.indices[scores.indptr[row] : scores.indptr[row + 1]]
-            near.append([int(one) for one in places[np.argsort(-values, kind="stable")[:most]]])
+            near.append([int(place) for place in places[np.argsort(-values, kind="stable")[:most]]])
     return near

@@ -97,9 +97,9 @@ def import_encoder(reader: ReaderEncoder, file: Path) -> None:
     from onnx import numpy_helper
 
     graph = onnx.load(str(file)).graph
-    values = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
-    found = {name.removeprefix("reader."): value for name, value in values.items() if name.startswith("reader.")}
-    found[f"{_TABLE}.weight"] = found[f"{_TABLE}.numbers"] * found[f"{_TABLE}.scale"]
+    values = {initializer.name: numpy_helper.to_array(initializer) for initializer in graph.initializer}
+    weights = {name.removeprefix("reader."): value for name, value in values.items() if name.startswith("reader.")}
+    weights[f"{_TABLE}.weight"] = weights[f"{_TABLE}.numbers"] * weights[f"{_TABLE}.scale"]
     for node in graph.node:
         if node.op_type not in ("MatMul", "MatMulInteger") or node.input[1] not in values:
             continue
@@ -108,7 +108,8 @@ def import_encoder(reader: ReaderEncoder, file: Path) -> None:
             weight = (weight.astype(np.float32) - values[f"{name}_zero_point"]) * values[f"{name}_scale"]
         path = node.name.removeprefix("/reader/").removesuffix("_quant").removesuffix("/MatMul")
         path = path.removesuffix("/Gemm_MatMul").replace("encoder/encoder/", "encoder.encoder.")
-        found[path.replace("/", ".") + ".weight"] = weight.T
-    state = {name: torch.tensor(np.ascontiguousarray(found[name])) for name in reader.state_dict() if name in found}
-    if absent := reader.load_state_dict(state, strict=False).missing_keys:
+        weights[path.replace("/", ".") + ".weight"] = weight.T
+    state = {name: torch.tensor(np.ascontiguousarray(weights[name])) for name in reader.state_dict() if name in weights}
+    absent = reader.load_state_dict(state, strict=False).missing_keys
+    if absent:
         raise ValueError(f"{file} is not the encoder of an extractive reader: the weights '{absent[0]}' are missing.")

@@ -31,24 +31,24 @@ def retrieve_unseen(
     for dataset in datasets:
         report(f"Retrieving for {dataset.name}")
         with dataset.open_index(at_least=FEWEST_QUESTIONS) as (questions, store):
-            found = pools(dataset.name, questions, store)
-            gathered += [(dataset.name, one.id, pool) for one, pool in zip(questions, found, strict=True)]
+            retrieved = pools(dataset.name, questions, store)
+            gathered += [(dataset.name, question.id, pool) for question, pool in zip(questions, retrieved, strict=True)]
     parts = [number % _FOLDS for number in range(len(gathered))]
     random.Random(seed).shuffle(parts)
     ranked: dict[str, dict[str, list[str]]] = {dataset.name: {} for dataset in datasets}
     for part in range(_FOLDS):
         report(f"Ranking the retrieved passages ({part + 1} of {_FOLDS})")
-        back = [one for one, own in zip(gathered, parts, strict=True) if own == part]
-        known = leave_out((one[2] for one in gathered), (one[2] for one in back), lambda pool: pool.question)
-        trees = _fit_or_shipped(known, seed + part)
+        back = [entry for entry, own in zip(gathered, parts, strict=True) if own == part]
+        rest = leave_out((entry[2] for entry in gathered), (entry[2] for entry in back), lambda pool: pool.question)
+        trees = _fit_or_shipped(rest, seed + part)
         for dataset_name, question, pool in back:
             ranked[dataset_name][question] = _rank(pool, trees)
     return ranked
 
 
-def _fit_or_shipped(known: Sequence[Pool], seed: int) -> Callable[[Any], Iterable[float]]:
+def _fit_or_shipped(learnt: Sequence[Pool], seed: int) -> Callable[[Any], Iterable[float]]:
     try:
-        return fit(known, seed).inplace_predict
+        return fit(learnt, seed).inplace_predict
     except ValueError:
         # If each question has only one gold passage, there are no pairs to learn from. Then use the shipped trees.
         return load_trees(SHIPPED_TREES["passage"], FEATURES).probabilities
@@ -56,4 +56,4 @@ def _fit_or_shipped(known: Sequence[Pool], seed: int) -> Callable[[Any], Iterabl
 
 def _rank(pool: Pool, trees: Callable[[Any], Iterable[float]]) -> list[str]:
     scores = [float(score) for score in trees(pool.features)] if pool.pairs else []
-    return [one.id for one in by_best_pair(pool.documents, pool.pairs, scores, _RANK_WEIGHT)][:DEPTH]
+    return [document.id for document in by_best_pair(pool.documents, pool.pairs, scores, _RANK_WEIGHT)][:DEPTH]

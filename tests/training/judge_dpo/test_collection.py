@@ -77,7 +77,7 @@ def steps(folder: Path) -> list[dict[str, Any]]:
     return [step for run in read_lines(folder / "out" / STEPS) for step in run["steps"]]
 
 
-def test_every_judged_step_gets_nine_replies_to_one_prompt_each_with_a_temperature_and_a_top_p(collected: Collection):
+def test_a_judged_step_gets_nine_replies_one_for_each_point(collected: Collection):
     assert collected.small.calls
     by_prompt: dict[str, list[Any]] = {}
     for call in collected.small.calls:
@@ -105,7 +105,7 @@ def test_the_prompt_is_the_one_that_is_served(tmp_path: Path, collected: Collect
     assert all(prompt in sent for prompt in first)
 
 
-def test_a_pair_is_two_texts_of_the_small_model_with_different_verdicts_and_says_where_it_is_from(
+def test_a_pair_is_two_sampled_texts_with_different_verdicts(
     collected: Collection,
 ):
     assert {step["step"] for step in steps(collected.folder)} <= {2, 3, 4}, "the first step is not judged"
@@ -113,7 +113,7 @@ def test_a_pair_is_two_texts_of_the_small_model_with_different_verdicts_and_says
     assert pairs
     for pair in pairs:
         [chosen], [rejected] = pair["chosen"], pair["rejected"]
-        texts = {one["text"]: one["status"] for one in pair["replies"]}
+        texts = {reply["text"]: reply["status"] for reply in pair["replies"]}
         assert chosen["role"] == rejected["role"] == "assistant"
         assert texts[chosen["content"]] == pair["status"]
         assert texts[rejected["content"]] not in (pair["status"], None)
@@ -122,22 +122,20 @@ def test_a_pair_is_two_texts_of_the_small_model_with_different_verdicts_and_says
         assert pair["step"] >= 2
         assert (pair["top_k"], pair["seed"]) == (2, PLAN.seed)
         assert pair["models"] == {"small": "small", "gold": "gold passages"}
-        points = {(one["temperature"], one["top_p"]): one["text"] for one in pair["replies"]}
+        points = {(reply["temperature"], reply["top_p"]): reply["text"] for reply in pair["replies"]}
         assert len(pair["replies"]) == len(points) == 9
         assert points[tuple(pair["chosen_point"].values())] == chosen["content"]
         assert points[tuple(pair["rejected_point"].values())] == rejected["content"]
 
 
-def test_a_step_whose_replies_all_agree_is_dropped_and_counted_and_the_path_goes_on_with_the_gold_verdict(
-    agreed: Collection, collected: Collection
-):
+def test_a_step_whose_replies_agree_is_dropped_and_counted(agreed: Collection, collected: Collection):
     verdicts = agreed.report["gold_verdicts"]
     assert agreed.report["pairs"]["total"] == 0
     assert agreed.report["dropped"] == {"no negative": verdicts["True"], "no positive": verdicts["False"]}
     assert agreed.report["judged_steps_by_iteration"] == collected.report["judged_steps_by_iteration"]
 
 
-def test_with_canonical_the_missing_reply_is_written_from_a_template_and_marked(tmp_path: Path, agreed: Collection):
+def test_a_missing_reply_is_written_from_a_template_if_canonical(tmp_path: Path, agreed: Collection):
     report = gather(agreed.copy(tmp_path), replace(PLAN, canonical=True))
 
     pairs = read_lines(tmp_path / "out" / PAIRS)
@@ -149,7 +147,7 @@ def test_with_canonical_the_missing_reply_is_written_from_a_template_and_marked(
         assert json.loads(pair[side][0]["content"])["status"] == "False"
 
 
-def test_a_reply_that_cannot_be_read_is_neither_preferred_nor_rejected(tmp_path: Path):
+def test_an_unreadable_reply_is_neither_preferred_nor_rejected(tmp_path: Path):
     def some(prompt: str, parameters: dict[str, Any]) -> str:
         return "Perhaps." if parameters["temperature"] == 0.5 else by_point(prompt, parameters)
 
@@ -163,7 +161,7 @@ def test_a_reply_that_cannot_be_read_is_neither_preferred_nor_rejected(tmp_path:
 class TestOwnTrajectory:
     OWN = replace(PLAN, trajectory="own")
 
-    def test_goes_on_with_the_first_reply_where_none_agrees_with_gold(self, tmp_path: Path, agreed: Collection):
+    def test_own_trajectory_goes_on_with_the_first_reply(self, tmp_path: Path, agreed: Collection):
         gather(tmp_path, self.OWN, small=Model(lambda prompt, parameters: reply(True)))
 
         # A model that keeps everything never reaches the web, so its later steps differ.
@@ -181,7 +179,7 @@ class TestOwnTrajectory:
         assert report["questions_failed"] == 0
 
 
-def test_the_published_experiment_has_the_values_of_the_authors_code(tmp_path: Path):
+def test_the_published_experiment_has_the_authors_values(tmp_path: Path):
     plan = make_settings(Plan, read_fields(Plan, PUBLISHED))
     assert (plan.trajectory, plan.top_k, plan.labels, plan.limit) == ("own", (2, 5), "model", 15_000)
     small = Model()
@@ -196,7 +194,7 @@ def test_the_published_experiment_has_the_values_of_the_authors_code(tmp_path: P
     assert [setup.build().get_component(name).generation_kwargs for name in ("reasoner", "forced")] == [sampling] * 2
 
 
-def test_a_balance_that_leaves_most_pairs_of_a_verdict_out_is_warned_of(tmp_path: Path, collected: Collection):
+def test_a_balance_that_drops_most_pairs_is_warned_of(tmp_path: Path, collected: Collection):
     made = collected.report["pairs"]["by_status"]
     folder = collected.copy(tmp_path)
 
@@ -204,14 +202,14 @@ def test_a_balance_that_leaves_most_pairs_of_a_verdict_out_is_warned_of(tmp_path
 
     assert collected.report["warnings"] == []
     [warning] = report["warnings"]
-    kept = report["kept"]["by_status"].get("False", 0)
-    assert warning.startswith(f"of {made['False']} pairs with the verdict False, only {kept} are kept, because only")
+    count = report["kept"]["by_status"].get("False", 0)
+    assert warning.startswith(f"of {made['False']} pairs with the verdict False, only {count} are kept, because only")
     assert f"warning: {warning}" in print_report(report)
     advised = replace(PLAN, most_true=made["True"], most_false=made["False"])
     assert gather(folder, advised)["kept"]["by_status"] == made
 
 
-def test_the_advice_for_pairs_of_one_verdict_alone_can_be_typed_as_printed():
+def test_the_advice_for_one_verdict_can_be_typed_as_printed():
     sampled = SampledStep("data", "q", "q", 5, JudgedStep(2, [], [], None))
     pairs = [Pair(sampled, "a", "b", False)] * 11
     collected = Collected(11, 0, 0, [], 0, {}, pairs, balance(pairs, 3_000, 1_000, 7), [])
@@ -230,7 +228,7 @@ def test_a_balance_without_any_pair_is_refused():
 
 
 @pytest.mark.slow
-def test_a_stopped_collection_goes_on_and_ends_as_one_that_was_not(tmp_path: Path, collected: Collection):
+def test_a_stopped_collection_ends_like_one_that_was_not(tmp_path: Path, collected: Collection):
     whole = collected.report
     gather(tmp_path, replace(PLAN, limit=3))
     with (tmp_path / "out" / STEPS).open("ab") as file:
@@ -262,20 +260,20 @@ def test_a_text_that_two_questions_share_runs_once(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_held_out_questions_are_in_no_pair_and_their_steps_are_balanced(tmp_path: Path):
+def test_held_out_steps_are_balanced_and_in_no_pair(tmp_path: Path):
     gather(tmp_path, replace(PLAN, held_out=0.5, top_k=(2, 5)), count=20)
 
     held_out = read_lines(tmp_path / "out" / HELD_OUT)
     pairs = read_lines(tmp_path / "out" / PAIRS)
-    counts = Counter(one["status"] for one in held_out)
+    counts = Counter(step["status"] for step in held_out)
     assert counts["True"] == counts["False"] > 0
-    assert {one["question_id"] for one in held_out}.isdisjoint(one["question_id"] for one in pairs)
-    assert all("chosen" not in one for one in held_out)
+    assert {step["question_id"] for step in held_out}.isdisjoint(pair["question_id"] for pair in pairs)
+    assert all("chosen" not in step for step in held_out)
     # The number of documents is drawn for each question.
     assert {run["top_k"] for run in read_lines(tmp_path / "out" / STEPS)} == {2, 3, 4, 5}
 
 
-def test_a_model_that_fails_ends_the_collection_and_the_same_call_tries_again(tmp_path: Path):
+def test_a_failing_model_ends_the_collection_until_the_next_call(tmp_path: Path):
     with pytest.raises(ConnectionError, match="all failed"):
         gather(tmp_path, count=4, small=Model(lambda prompt, parameters: "!no model there"))
 
@@ -295,7 +293,7 @@ def test_a_pipeline_or_labels_without_their_model_are_refused(tmp_path: Path, ch
         gather(tmp_path, replace(PLAN, **changes))
 
 
-def test_a_finished_collection_calls_no_model_again_and_refuses_other_settings(tmp_path: Path, collected: Collection):
+def test_a_finished_collection_calls_no_model_and_keeps_settings(tmp_path: Path, collected: Collection):
     small, folder = Model(), collected.copy(tmp_path)
     gather(folder, replace(PLAN, most_true=1, most_false=1), small=small)
     assert small.calls == []
@@ -304,7 +302,7 @@ def test_a_finished_collection_calls_no_model_again_and_refuses_other_settings(t
         gather(folder, replace(PLAN, top_k=(3, 5)))
 
 
-def test_a_collection_does_not_go_on_with_a_dataset_of_the_same_name(tmp_path: Path, collected: Collection):
+def test_a_collection_tells_datasets_of_one_name_apart(tmp_path: Path, collected: Collection):
     small, folder = Model(), collected.copy(tmp_path)
 
     with pytest.raises(ValueError, match="datasets was"):
@@ -351,7 +349,7 @@ class TestStrongerModel:
         assert {(step["chosen"], step["chosen_by"]) for step in judged} == {(4, "nearness")}
         assert report["agreement"]["of_gold_with_passages"] is not None
 
-    def test_a_step_without_its_verdict_is_dropped_and_keeps_its_passages(self, tmp_path: Path):
+    def test_a_step_without_a_stronger_verdict_is_dropped(self, tmp_path: Path):
         report = gather(tmp_path, self.PLAN, 4, gold=Model(lambda prompt, parameters: "I cannot say."))
 
         assert report["dropped"] == {"no gold verdict": report["judged_steps"]}
@@ -366,12 +364,10 @@ def test_the_command_collects_and_reports(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr("prefrag.training.judge_dpo.collection.ChatModel", Embedded)
     dataset = write_dataset(tmp_path / "data")
+    command = ["train", "judge-dpo", "data", "--labels", "gold", "--llm", "simulated", "--top-k", "2-3"]
+    places = ["--dataset", f"{dataset.questions}:{dataset.corpus}", "--output", str(tmp_path / "out")]
 
-    ended = CliRunner().invoke(
-        app,
-        ["train", "judge-dpo", "data", "--dataset", f"{dataset.questions}:{dataset.corpus}", "--labels", "gold",
-         "--llm", "simulated", "--top-k", "2-3", "--output", str(tmp_path / "out"), "--set", "held_out=0"],
-    )  # fmt: skip
+    ended = CliRunner().invoke(app, [*command, *places, "--set", "held_out=0"])
 
     assert ended.exit_code == 0, ended.output
     assert "judged steps" in ended.output
@@ -392,18 +388,15 @@ def test_the_command_collects_and_reports(tmp_path: Path, monkeypatch: pytest.Mo
 )
 def test_the_command_refuses_what_it_cannot_use(tmp_path: Path, options: list[str], message: str):
     dataset = write_dataset(tmp_path / "data", 1)
+    places = ["--dataset", f"{dataset.questions}:{dataset.corpus}", "--output", str(tmp_path / "out")]
 
-    ended = CliRunner().invoke(
-        app,
-        ["train", "judge-dpo", "data", "--dataset", f"{dataset.questions}:{dataset.corpus}", "--output",
-         str(tmp_path / "out"), *options],
-    )  # fmt: skip
+    ended = CliRunner().invoke(app, ["train", "judge-dpo", "data", *places, *options])
 
     assert ended.exit_code == 2
     assert message in " ".join(ended.output.split())
 
 
-def test_the_stronger_model_is_called_on_its_server_with_its_own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_stronger_model_is_called_with_its_own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     running = FakeModelServer()
     running.answers = [(200, completion(reply(True, "Something is new.")))]
     monkeypatch.setenv("PREFRAG_GOLD_API_KEY", "sk-gold")
@@ -419,6 +412,6 @@ def test_the_stronger_model_is_called_on_its_server_with_its_own_key(tmp_path: P
     running.close()
 
     assert report["models"]["gold"] == "big"
-    assert {one["authorization"] for one in running.requests} == {"Bearer sk-gold"}
-    assert {one["model"] for one in running.requests} == {"big"}
-    assert {one["temperature"] for one in running.requests} == {0.1}
+    assert {request["authorization"] for request in running.requests} == {"Bearer sk-gold"}
+    assert {request["model"] for request in running.requests} == {"big"}
+    assert {request["temperature"] for request in running.requests} == {0.1}

@@ -98,11 +98,11 @@ def probabilities(generator: EmbeddedChatGenerator, prompt: str) -> dict[int, fl
     }
     generator._model._server.handle_chat_completions(body, answer.append)
     [first] = answer[0]["choices"][0]["logprobs"]["content"]
-    return {one["id"]: one["logprob"] for one in first["top_logprobs"]}
+    return {token["id"]: token["logprob"] for token in first["top_logprobs"]}
 
 
 class TestLora:
-    def test_three_steps_leave_an_adapter_a_checkpoint_a_log_and_a_card(self, lora: Path):
+    def test_a_lora_leaves_an_adapter_a_checkpoint_a_log_and_a_card(self, lora: Path):
         card = json.loads((lora / "card.json").read_text())
 
         assert card["steps"] == 3
@@ -196,7 +196,7 @@ def test_a_pair_that_is_too_long_is_an_error_and_none_is_dropped(folder: Path, t
         fit(long, folder / "long-out", FitSettings(tiny, max_length=200))
 
 
-def test_the_trainer_keeps_every_pair_with_the_prompt_that_llama_cpp_serves(tiny: str, data: Path):
+def test_the_trainer_keeps_the_prompts_that_llama_cpp_serves(tiny: str, data: Path):
     from transformers import PretrainedConfig
 
     rows, tokenizer = read_lines(data / PAIRS), load_tokenizer(tiny)
@@ -242,7 +242,7 @@ def test_accelerate_reads_the_settings_of_one_and_of_eight_gpus(file: str, devic
     assert devices == 1 or settings.fsdp_config["fsdp_state_dict_type"] == "FULL_STATE_DICT"
 
 
-def test_two_processes_that_share_the_weights_save_float32_that_moved_as_in_one(folder: Path, tiny: str):
+def test_two_processes_save_the_same_float32_weights_as_one(folder: Path, tiny: str):
     from accelerate.commands.config.config_args import load_config_from_file
 
     base, tokenizer = load_model(tiny), load_tokenizer(tiny)
@@ -268,16 +268,16 @@ def test_two_processes_that_share_the_weights_save_float32_that_moved_as_in_one(
         for rank in "01"
     ]
     try:
-        said = [one.communicate(timeout=400)[0] for one in both]
+        said = [process.communicate(timeout=400)[0] for process in both]
     finally:
-        for one in both:
-            one.kill()
-    assert all("2 devices" in each for each in said), said[0][-2_000:]
+        for process in both:
+            process.kill()
+    assert all("2 devices" in output for output in said), said[0][-2_000:]
     fit(data, folder / "alone-out", FitSettings(str(folder / "base"), batch=2, max_steps=3))
 
     def moved(output: str) -> Any:
         saved = load_model(str(folder / output / "model"))
-        assert all(one.dtype == torch.float32 for one in saved.parameters())
+        assert all(weight.dtype == torch.float32 for weight in saved.parameters())
         pairs = zip(saved.parameters(), base.parameters(), strict=True)
         return torch.cat([(after - before).flatten() for after, before in pairs])
 
@@ -292,7 +292,7 @@ def test_a_batch_that_the_devices_cannot_divide_is_refused(folder: Path, tiny: s
         fit(write_pairs(folder / "three"), folder / "three-out", FitSettings(tiny))
 
 
-def test_an_adapter_of_an_unknown_kind_of_model_is_left_to_llama_cpp(folder: Path):
+def test_an_adapter_of_an_unknown_model_is_left_to_llama_cpp(folder: Path):
     from transformers import PretrainedConfig
 
     with pytest.raises(UnknownArchitecture, match="convert_lora_to_gguf.py"):

@@ -23,7 +23,7 @@ LABELS = GoldPassages(
     [((BETA, OTHER), True), ((OTHER,), False), ((ALPHA,), False)],
     ids=["a gold passage that is new", "none", "one that has been shown"],
 )
-async def test_a_search_is_worth_keeping_where_it_found_a_gold_passage_that_had_not_been_shown(new, status: bool):
+async def test_a_search_with_an_unseen_gold_passage_is_kept(new, status: bool):
     reached = state(observed_step(ALPHA), search_step("beta", found(*new)))
 
     gold = await LABELS.label(None, reached)  # type: ignore[arg-type]
@@ -32,7 +32,7 @@ async def test_a_search_is_worth_keeping_where_it_found_a_gold_passage_that_had_
     assert gold.status is status is LABELS.status(reached)
 
 
-async def test_the_gold_sentences_are_those_found_or_else_those_still_missing_or_the_question():
+async def test_gold_sentences_are_found_or_else_missing_ones():
     async def label(new: Document, *shown: Document, **changes: Any) -> Gold | None:
         reached = state(observed_step(*shown), search_step("beta", found(new)), **changes)
         return await LABELS.label(None, reached)  # type: ignore[arg-type]
@@ -44,7 +44,7 @@ async def test_the_gold_sentences_are_those_found_or_else_those_still_missing_or
     assert await label(OTHER, question="Another?") is None, "it has no gold passages"
 
 
-def test_the_nearest_analysis_shares_most_words_with_one_sentence():
+def test_the_nearest_analysis_shares_most_words_with_a_sentence():
     analyses = ["The yard is known.", "It is new that the prize was won in 1974.", "Nothing."]
 
     assert find_nearest(("Beta is a yard.", "It won the prize in 1974."), analyses) == 1

@@ -33,23 +33,23 @@ def pairs(status: bool, by_step: dict[int, int]) -> list[Pair]:
 
 
 def statuses(sample: list[Pair]) -> Counter[bool]:
-    return Counter(one.status for one in sample)
+    return Counter(pair.status for pair in sample)
 
 
-@for_each("false, kept", (40, {True: 60, False: 20}), (10, {True: 30, False: 10}))
-def test_at_most_the_given_numbers_are_kept_and_in_proportion_where_a_verdict_is_rare(false: int, kept: dict):
-    assert statuses(balance(pairs(True, {2: 90}) + pairs(False, {2: false}), 60, 20, 7)) == kept
+@for_each("false, expected", (40, {True: 60, False: 20}), (10, {True: 30, False: 10}))
+def test_balance_keeps_the_proportion_where_a_verdict_is_rare(false: int, expected: dict):
+    assert statuses(balance(pairs(True, {2: 90}) + pairs(False, {2: false}), 60, 20, 7)) == expected
 
 
-@for_each("most_true, most_false, kept", (0, 20, {False: 11}), (20, 0, {}))
-def test_pairs_of_one_verdict_alone_can_be_kept(most_true: int, most_false: int, kept: dict):
-    assert statuses(balance(pairs(False, {2: 11}), most_true, most_false, 7)) == kept
+@for_each("most_true, most_false, expected", (0, 20, {False: 11}), (20, 0, {}))
+def test_pairs_of_one_verdict_alone_can_be_kept(most_true: int, most_false: int, expected: dict):
+    assert statuses(balance(pairs(False, {2: 11}), most_true, most_false, 7)) == expected
 
 
 def test_later_iterations_are_covered_though_they_are_rare():
     sample = balance(pairs(True, {2: 90, 3: 12, 4: 5}) + pairs(False, {2: 90}), 30, 30, 7)
 
-    assert Counter(one.sampled.judged.step for one in sample if one.status) == {2: 13, 3: 12, 4: 5}
+    assert Counter(pair.sampled.judged.step for pair in sample if pair.status) == {2: 13, 3: 12, 4: 5}
 
 
 def test_the_same_seed_gives_the_same_sample():
@@ -59,7 +59,7 @@ def test_the_same_seed_gives_the_same_sample():
 
 
 def test_a_step_of_a_question_and_a_prompt_are_taken_once():
-    kept = drop_repeated(
+    distinct = drop_repeated(
         [
             step("a", 2, True),
             step("a", 2, False),
@@ -69,15 +69,15 @@ def test_a_step_of_a_question_and_a_prompt_are_taken_once():
         ]
     )
 
-    assert [(one.question_id, one.judged.step) for one in kept] == [("a", 2), ("a", 3), ("c", 2)]
+    assert [(step.question_id, step.judged.step) for step in distinct] == [("a", 2), ("a", 3), ("c", 2)]
 
 
 def test_held_out_steps_need_no_pair():
     steps = [step(f"{place}", 2, place % 3 == 0) for place in range(30)]
 
-    kept = balance_held_out(steps, 12, 7)
+    balanced = balance_held_out(steps, 12, 7)
 
-    assert Counter(one.judged.gold.status for one in kept if one.judged.gold) == {True: 6, False: 6}
+    assert Counter(step.judged.gold.status for step in balanced if step.judged.gold) == {True: 6, False: 6}
 
 
 @for_each("canonical", False, True)

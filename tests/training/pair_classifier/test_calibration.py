@@ -23,9 +23,15 @@ def test_the_threshold_lies_between_what_it_divides(scores: list[float], truth: 
 
 
 def test_precision_recall_and_prior_also_without_pairs():
-    found = measure(np.array([0.9, 0.8, 0.3, 0.1]), np.array([True, False, True, False]), 0.5)
+    quality = measure(np.array([0.9, 0.8, 0.3, 0.1]), np.array([True, False, True, False]), 0.5)
 
-    assert (found.pairs, found.prior, found.accuracy, found.precision, found.recall) == (4, 0.5, 0.5, 0.5, 0.5)
+    assert (quality.pairs, quality.prior, quality.accuracy, quality.precision, quality.recall) == (
+        4,
+        0.5,
+        0.5,
+        0.5,
+        0.5,
+    )
 
     assert measure(np.array([]), np.array([], dtype=bool), 0.5).precision == 0
 

@@ -14,28 +14,30 @@ def gradient(pools: list[Pool], margins: list[float]) -> list[float]:
     return list(PassageLoss(pools)(np.array(margins, np.float32), None)[0])
 
 
-def test_the_gradient_is_the_slope_of_the_cross_entropy_of_passages():
+def test_the_gradient_is_the_slope_of_the_passages_cross_entropy():
     pools = [pool("ab ac bc da", gold="ac"), pool("ab ba bc", gold="b")]
     margins = np.array([0.3, -1.0, 0.1, -2.0, 0.5, 0.2, -0.7])
 
     def loss(at: np.ndarray) -> float:
         total, start = 0.0, 0
-        for one in pools:
-            own = at[start : start + len(one.pairs)]
-            start += len(one.pairs)
-            for passage in {document.id for pair in one.pairs for document in pair}:
-                best = [margin for margin, pair in zip(own, one.pairs, strict=True) if passage in {d.id for d in pair}]
+        for gathered in pools:
+            own = at[start : start + len(gathered.pairs)]
+            start += len(gathered.pairs)
+            for passage in {document.id for pair in gathered.pairs for document in pair}:
+                best = [
+                    margin for margin, pair in zip(own, gathered.pairs, strict=True) if passage in {d.id for d in pair}
+                ]
                 margin = SMOOTHNESS * math.log(sum(math.exp(value / SMOOTHNESS) for value in best))
-                sign = 1 if passage in one.gold else -1
-                total += math.log1p(math.exp(-sign * margin)) / math.sqrt(len(one.gold))
+                sign = 1 if passage in gathered.gold else -1
+                total += math.log1p(math.exp(-sign * margin)) / math.sqrt(len(gathered.gold))
         return total
 
     step = 1e-5 * np.eye(len(margins))
-    slope = [(loss(margins + each) - loss(margins - each)) / 2e-5 for each in step]
+    slope = [(loss(margins + offset) - loss(margins - offset)) / 2e-5 for offset in step]
     assert gradient(pools, list(margins)) == pytest.approx(slope, abs=1e-5)
 
 
-def test_a_gold_passage_needs_one_good_pair_and_another_lowers_its_best():
+def test_a_gold_passage_needs_one_good_pair():
     good, needless = gradient([pool("ab cd ac bd", gold="abcd")], [5.0, 5.0, -3.0, -3.0])[1:3]
     assert abs(good) < 0.05
     assert needless == 0
@@ -62,9 +64,9 @@ def test_of_a_dataset_with_many_questions_each_counts_less():
 
 
 def test_questions_do_not_meddle_though_they_share_passages():
-    one, two = pool("ab bc", gold="ab"), pool("ab", gold="b")
+    first, second = pool("ab bc", gold="ab"), pool("ab", gold="b")
 
-    assert gradient([one, two], [0.1, 0.2, 0.3]) == [*gradient([one], [0.1, 0.2]), *gradient([two], [0.3])]
+    assert gradient([first, second], [0.1, 0.2, 0.3]) == [*gradient([first], [0.1, 0.2]), *gradient([second], [0.3])]
 
 
 def test_every_pair_has_a_second_derivative_above_zero():

@@ -154,7 +154,7 @@ def test_other_settings_do_not_go_on_with_it(trained: tuple[TransformerTraining,
         train_transformer([long], trained[0].output, settings(base, rate=1e-4))
 
 
-def test_a_base_that_cannot_be_loaded_is_named_before_anything_is_written(long: Dataset, tmp_path: Path):
+def test_an_unloadable_base_is_named_before_anything_is_written(long: Dataset, tmp_path: Path):
     with pytest.raises(Missing, match="The base '.*nothing' cannot be loaded"):
         train_transformer([long], tmp_path / "made", settings(tmp_path / "nothing"))
 

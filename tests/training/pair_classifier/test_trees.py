@@ -101,7 +101,9 @@ def test_trees_learn_which_passages_belong_together(trained: Training[Recall]):
         {"title": "Wensum", "text": "Of winter and many miles."},
         {"title": "The mill", "text": "A long mill by a river, near Aldham."},
     )
-    town, water, mill = (Document(content=one["text"], meta={"title": one["title"]}) for one in (first, second, other))
+    town, water, mill = (
+        Document(content=record["text"], meta={"title": record["title"]}) for record in (first, second, other)
+    )
     scores = TreePairScorer(str(trained.output)).score(
         "How long is the river of Aldham?", [(town, water), (town, mill)]
     )
@@ -109,9 +111,7 @@ def test_trees_learn_which_passages_belong_together(trained: Training[Recall]):
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_file_and_another_one_another(
-    dataset: Dataset, trained: Training[Recall], tmp_path: Path
-):
+def test_a_seed_decides_the_file(dataset: Dataset, trained: Training[Recall], tmp_path: Path):
     again, other = (tmp_path / f"{name}.json" for name in ("again", "other"))
     train_pairs([dataset], again, seed=7)
     train_pairs([dataset], other, seed=2)
@@ -152,7 +152,7 @@ def test_recall_counts_at_most_as_many_as_are_looked_at(gathered: list[Pool]):
     assert mean(after) > 0.95
 
 
-def test_trees_of_pairs_select_what_is_needed_together_and_little_else(gathered: list[Pool]):
+def test_pair_trees_select_what_is_needed_together(gathered: list[Pool]):
     booster = fit(gathered[:20], seed=1, label="pair")
 
     before, after, documents = recall(gathered[20:], booster, "pair")
@@ -171,7 +171,9 @@ def test_questions_with_one_gold_passage_teach_nothing(tmp_path: Path):
 
 def test_a_corpus_of_gold_passages_alone_teaches_nothing(gathered: list[Pool]):
     only_gold = [
-        replace(pool, gold=frozenset(one.id for pair in pool.pairs for one in pair)) for pool in gathered if pool.pairs
+        replace(pool, gold=frozenset(document.id for pair in pool.pairs for document in pair))
+        for pool in gathered
+        if pool.pairs
     ]
 
     with pytest.raises(ValueError, match="only gold passages"):
@@ -181,7 +183,7 @@ def test_a_corpus_of_gold_passages_alone_teaches_nothing(gathered: list[Pool]):
 def test_the_command_reports_the_results(dataset: Dataset, trained: Training[Recall], monkeypatch: pytest.MonkeyPatch):
     calls: list[Any] = []
     monkeypatch.setattr(
-        "prefrag.training.pair_classifier.train_pairs", lambda *given, **_: calls.append(given) or trained
+        "prefrag.training.pair_classifier.train_pairs", lambda *arguments, **_: calls.append(arguments) or trained
     )
     arguments = ["pairs", "--dataset", f"{dataset.questions}:{dataset.corpus}", "--output", "t.json", "--seed", "5"]
     arguments += ["--label", "pair"]
@@ -229,7 +231,7 @@ def test_a_pair_is_positive_when_both_documents_are_needed():
     assert list(labels) == [1, 1, 0, 0]
 
 
-def test_both_labels_both_kinds_of_negatives_and_all_datasets_weigh_the_same():
+def test_labels_negatives_and_datasets_weigh_the_same():
     _, weights = label_pairs([pool("ab ac ad bc cd de", gold="ab")])
     assert weights[0] == pytest.approx(weights[1:].sum())
     assert weights[1:4].sum() == pytest.approx(weights[4:].sum())

@@ -45,7 +45,7 @@ def written(
     ({"no_retrieval": False, "single_step": False, "multi_step": False}, "single_step", ("single_step", False)),
     ({"no_retrieval": False, "single_step": False, "multi_step": False}, "multi_step", ("multi_step", False)),
 )
-def test_the_simplest_strategy_that_is_right_gives_the_class_and_else_the_dataset(
+def test_a_label_is_the_simplest_right_strategy_or_the_datasets(
     right: dict[QuestionClass, bool], bias: QuestionClass, expected: tuple[str, bool]
 ):
     assert choose_label(right, bias) == expected
@@ -57,14 +57,14 @@ def test_the_simulated_reader_shows_how_often_one_has_to_search(tmp_path: Path, 
 
     labelled = label_dataset(dataset, "single_step", ONE_PASSAGE, tmp_path / "runs")
 
-    assert [(one.label, one.silver) for one in labelled] == [(expected, True)] * 3
-    assert {one.dataset for one in labelled} == {"towns/questions"}
+    assert [(question.label, question.silver) for question in labelled] == [(expected, True)] * 3
+    assert {question.dataset for question in labelled} == {"towns/questions"}
     assert labelled[0].question == "How long is the river of Belba?"
 
 
-def strategy(folder: Path, name: str, known: list[str], others: str = "something else", failures: int = 0) -> str:
+def strategy(folder: Path, name: str, right: list[str], others: str = "something else", failures: int = 0) -> str:
     """A pipeline whose model answers questions on these towns correctly."""
-    answers = {f"river of {town}?": f"{town} miles" if town in known else others for town in TOWNS}
+    answers = {f"river of {town}?": f"{town} miles" if town in right else others for town in TOWNS}
     block = replace_parts(
         read_block(find(name)), {"ChatModel": AnsweringChatGenerator(answers, dict.fromkeys(answers, failures))}
     )
@@ -73,7 +73,7 @@ def strategy(folder: Path, name: str, known: list[str], others: str = "something
     return str(file)
 
 
-def test_a_model_gives_its_own_labels_what_it_knows_by_heart_among_them(tmp_path: Path):
+def test_labels_of_a_model_say_what_it_knows_by_heart(tmp_path: Path):
     dataset = written(tmp_path / "towns")
     strategies: dict[QuestionClass, str] = {
         "no_retrieval": strategy(tmp_path, "no_retrieval", ["Belba"]),
@@ -82,16 +82,16 @@ def test_a_model_gives_its_own_labels_what_it_knows_by_heart_among_them(tmp_path
 
     labelled = label_dataset(dataset, "multi_step", Experiment(), tmp_path / "runs", strategies)
 
-    assert [(one.label, one.silver) for one in labelled] == [
+    assert [(question.label, question.silver) for question in labelled] == [
         ("no_retrieval", True),
         ("single_step", True),
         ("multi_step", False),
     ]
 
 
-def label_by_heart(folder: Path, known: list[str], *others: Any) -> list[LabelledQuestion]:
+def label_by_heart(folder: Path, right: list[str], *others: Any) -> list[LabelledQuestion]:
     """Label with a model that also answers without retrieval."""
-    strategies: dict[QuestionClass, str] = {"no_retrieval": strategy(folder, "no_retrieval", known, *others)}
+    strategies: dict[QuestionClass, str] = {"no_retrieval": strategy(folder, "no_retrieval", right, *others)}
     return label_dataset(written(folder / "towns"), "multi_step", Experiment(), folder / "runs", strategies)
 
 
@@ -106,12 +106,12 @@ def test_questions_that_were_answered_are_not_answered_again(tmp_path: Path):
     assert len(CALLS["questions"]) == 3
 
 
-def test_questions_that_failed_stop_the_training_and_are_answered_by_the_next_call(tmp_path: Path):
+def test_failed_questions_stop_the_training_until_the_next_call(tmp_path: Path):
     message = r"3 questions of towns/questions failed with no_retrieval.*the server is down"
     with pytest.raises(ValueError, match=message):
         label_by_heart(tmp_path, TOWNS, "", 2)
 
-    assert {one.label for one in label_by_heart(tmp_path, TOWNS, "", 2)} == {"no_retrieval"}
+    assert {question.label for question in label_by_heart(tmp_path, TOWNS, "", 2)} == {"no_retrieval"}
 
 
 def test_a_dataset_without_a_corpus_is_refused(tmp_path: Path):
@@ -128,7 +128,7 @@ class TestReading:
         labelled = read_single_hop(write_lines(tmp_path / "reading.jsonl", lines), seed=7)
 
         assert len(labelled) == 8
-        assert {(one.label, one.silver) for one in labelled} == {("single_step", False)}
+        assert {(question.label, question.silver) for question in labelled} == {("single_step", False)}
 
     def test_of_many_questions_some_are_drawn_by_the_seed(self, tmp_path: Path):
         file = write_lines(

@@ -51,17 +51,17 @@ def test_the_trees_classify_what_they_have_learnt(trained: Training[HeldBack]):
     assert classifier.classify("Is there a town named Zelden?").probabilities["single_step"] > 0.5
 
 
-def test_they_are_measured_on_questions_held_back_and_on_further_ones(trained: Training[HeldBack]):
+def test_trees_are_measured_on_held_back_and_further_questions(trained: Training[HeldBack]):
     rivers, towns = trained.held_back
 
     assert (rivers.dataset, rivers.questions, rivers.shares["multi_step"]) == ("rivers/questions", 13, 1.0)
     assert (towns.dataset, towns.shares["single_step"], towns.silver) == ("towns/questions", 1.0, 1.0)
     assert (rivers.right, rivers.most_frequent, trained.questions) == (1.0, 1.0, 26)
     assert rivers.without is None, "the other dataset has one class alone"
-    assert [(one.dataset, one.right) for one in trained.measured] == [("rivers/questions", 1.0)]
+    assert [(measured.dataset, measured.right) for measured in trained.measured] == [("rivers/questions", 1.0)]
 
 
-def test_the_card_says_what_the_trees_are_worth_on_another_dataset(trained: Training[HeldBack]):
+def test_the_card_says_how_trees_do_on_another_dataset(trained: Training[HeldBack]):
     card = trained.output.with_suffix(".card.md").read_text()
 
     assert "seed 7, 26 questions, answered by simulated" in card
@@ -103,7 +103,7 @@ def test_the_command_takes_its_labels_from_a_model_server(
 ):
     from prefrag.cli.main import train
 
-    rivers, towns = (f"{one.questions}:{one.corpus}" for one in datasets)
+    rivers, towns = (f"{dataset.questions}:{dataset.corpus}" for dataset in datasets)
     arguments = ["questions", "--dataset", rivers, "--single-hop", towns, "--output", str(tmp_path / "t.json")]
 
     result = CliRunner().invoke(train, [*arguments, "--llm", server.url, "--model", "tiny", "--concurrency", "8"])
@@ -113,8 +113,8 @@ def test_the_command_takes_its_labels_from_a_model_server(
     assert "(8% / 0% / 92%, 13 questions)" in result.output
     assert "(8% / 92% / 0%, 13 questions)" in result.output
     assert f"set {tmp_path / 't.json'} as `trees` of the TreeQuestionClassifier" in result.output
-    known = TreeQuestionClassifier(str(tmp_path / "t.json")).classify("Is there a town named Belbaden?")
-    assert set(known.probabilities) == {"no_retrieval", "single_step", "multi_step"}
+    distribution = TreeQuestionClassifier(str(tmp_path / "t.json")).classify("Is there a town named Belbaden?")
+    assert set(distribution.probabilities) == {"no_retrieval", "single_step", "multi_step"}
     assert (tmp_path / "t-training").is_dir(), "answers of a model are not thrown away"
 
 
@@ -123,7 +123,7 @@ def test_the_command_reports_the_results(
 ):
     from prefrag.cli.main import train
 
-    monkeypatch.setattr("prefrag.training.question_classifier.train_questions", lambda *given, **named: trained)
+    monkeypatch.setattr("prefrag.training.question_classifier.train_questions", lambda *arguments, **named: trained)
     arguments = ["questions", "--dataset", f"{datasets[0].questions}:{datasets[0].corpus}", "--output", "t.json"]
 
     result = CliRunner().invoke(train, arguments)

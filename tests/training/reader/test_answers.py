@@ -54,7 +54,7 @@ def test_the_threshold_is_the_lowest_above_which_enough_is_right():
     assert 0.3 < threshold < 0.5
 
 
-def test_the_threshold_holds_over_hops_over_documents_and_for_what_has_no_answer():
+def test_the_threshold_holds_for_hops_documents_and_no_answer():
     certain = [given("Ann Low", 0.9)] * 10
     hops = [given("Bea", 0.4, origin="hops")] * 5 + [given("Ann Low", 0.9, origin="hops")] * 10
     unanswered = [given("Bea", 0.6, "", "made up-none")] * 2 + [given("Bea", 0.1, "", "made up-none")] * 18
@@ -64,7 +64,7 @@ def test_the_threshold_holds_over_hops_over_documents_and_for_what_has_no_answer
     assert choose_threshold([*certain, *hops, *unanswered], 0.9, {"hops"}) == 0.61
 
 
-def test_an_answer_that_is_said_of_another_time_is_no_surer_than_such_were_right():
+def test_an_answer_of_another_time_is_as_sure_as_such_were_right():
     answers = [replace(given(text, 0.9), answers_another_question=True) for text in ("Ann Low", "Bea", "Bea", "Bea")]
 
     shares = measure_shares([*answers, given("Ann Low", 0.9)])

@@ -33,7 +33,7 @@ def retrieved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def retrieve(datasets: list[Dataset], seed: int, report: Any) -> dict[str, dict[str, list[str]]]:
         seeds.append(seed)
-        return {one.name: {} for one in datasets}
+        return {dataset.name: {} for dataset in datasets}
 
     def stop(*_: Any) -> None:
         raise Stopped

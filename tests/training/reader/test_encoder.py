@@ -140,7 +140,7 @@ def test_the_mean_of_encoders_has_the_mean_of_their_weights(encoder):
     assert torch.allclose(mean_of([encoder, other]).span.bias, encoder.span.bias + 1)
 
 
-def test_an_encoder_that_was_exported_is_trained_on_from_its_weights_and_its_heads_are_exact(encoder, tmp_path):
+def test_an_exported_encoder_is_imported_with_exact_heads(encoder, tmp_path):
     for value in encoder.parameters():
         # The weights differ as after a training, because equal weights would be written once.
         torch.nn.init.normal_(value, std=0.02)
@@ -154,4 +154,4 @@ def test_an_encoder_that_was_exported_is_trained_on_from_its_weights_and_its_hea
 
     pairs = {name: (value, again.state_dict()[name]) for name, value in encoder.state_dict().items()}
     assert all(torch.equal(*pairs[name]) for name in pairs if name.startswith(("span", "kind")) or "LayerNorm" in name)
-    assert all(torch.allclose(one, other, atol=1e-3) for one, other in pairs.values())
+    assert all(torch.allclose(weight, other, atol=1e-3) for weight, other in pairs.values())

@@ -67,7 +67,7 @@ def test_an_answer_counts_where_a_gold_passage_holds_it(ids, answers, kind):
 def test_sub_questions_name_the_answers_of_the_earlier_ones():
     hops = Hop("Who wrote Tide Tales?", "Ann Low", "b"), Hop("Where was #1 born?", "Tolmouth", "w")
 
-    asked = {one.question for one in sub_questions([question(decomposition=hops)], CORPUS, random.Random(1))}
+    asked = {example.question for example in sub_questions([question(decomposition=hops)], CORPUS, random.Random(1))}
 
     assert asked <= {"Who wrote Tide Tales?", "Where was Ann Low born?"}
 
@@ -76,28 +76,33 @@ def test_triples_are_asked_as_questions():
     triples = (("Ann Low", "place of birth", "Tolmouth"), ("Ann Low", "shoe size", "39"))
 
     made = [
-        one
+        example
         for seed in range(10)
-        for one in sub_questions([question(evidence_triples=triples)], CORPUS, random.Random(seed))
+        for example in sub_questions([question(evidence_triples=triples)], CORPUS, random.Random(seed))
     ]
 
-    assert {one.question for one in made} == {"Where was Ann Low born?", "What is the birthplace of Ann Low?"}
-    assert all(("Tolmouth" in one.answers) == (one.key == "q") for one in made)
+    assert {example.question for example in made} == {"Where was Ann Low born?", "What is the birthplace of Ann Low?"}
+    assert all(("Tolmouth" in example.answers) == (example.key == "q") for example in made)
 
 
-def test_reading_examples_say_where_the_answer_is_and_where_there_is_none():
+def test_reading_examples_say_where_the_answer_is():
     pytest.importorskip("sklearn", reason="near passages need scikit-learn (the extra `train`)")
     records = [
-        {"id": str(n), "question": f"When was mill {n} built?", "title": "Mill", "text": f"Mill {n} was built in {1800 + n}.",
-         "answers": [str(1800 + n)]}
+        {
+            "id": str(n),
+            "question": f"When was mill {n} built?",
+            "title": "Mill",
+            "text": f"Mill {n} was built in {1800 + n}.",
+            "answers": [str(1800 + n)],
+        }
         for n in range(60)
-    ]  # fmt: skip
-    texts = [(one["title"], one["text"]) for one in records]
+    ]
+    texts = [(record["title"], record["text"]) for record in records]
 
     for made in (reading_examples(records, random.Random(1)), pooled_examples(records, texts, random.Random(1))):
         kinds = set()
-        for one in made:
-            kinds.add(one.kind)
-            held = [place for place, (_, text) in enumerate(one.passages) if one.answers[0] in text]
-            assert tuple(held) == one.gold
+        for example in made:
+            kinds.add(example.kind)
+            gold = [place for place, (_, text) in enumerate(example.passages) if example.answers[0] in text]
+            assert tuple(gold) == example.gold
         assert kinds == {"span", "none"}

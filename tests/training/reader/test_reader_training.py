@@ -106,21 +106,25 @@ def test_a_training_writes_a_reader_that_reads(dataset, reading, encoder, tmp_pa
     reader = ExtractiveReader(str(output))
     reader.warm_up()
     document = Document(content="Ann Low was a poet. She was born in Tolmouth.", meta={"title": "Ann Low"})
-    found = reader.read("Where was Ann Low born?", [document])
-    assert found
-    assert found[0].document is document
-    assert all(0 <= one.probability <= 1 for one in found)
+    answers = reader.read("Where was Ann Low born?", [document])
+    assert answers
+    assert answers[0].document is document
+    assert all(0 <= answer.probability <= 1 for answer in answers)
     assert set(trained.held_back) == {"books", "books-gone", "books-twin", "reading"}
     assert json.loads((output / "card.json").read_text())["seed"] == 7
 
 
 @pytest.mark.slow
-def test_a_training_goes_on_from_a_reader_with_questions_over_documents(dataset, reading, encoder, tmp_path):
+def test_a_training_continues_from_a_reader_with_documents(dataset, reading, encoder, tmp_path):
     first, output, lines = tmp_path / "first", tmp_path / "reader", []
     train_reader([dataset], first, None, encoder, minutes=0.1)
     records = [json.loads(line) for line in reading.read_text(encoding="utf-8").splitlines()]
-    records += [{**one, "question": f"Who paid for mill {n}?", "answers": []} for n, one in enumerate(records[:20])]
-    documents = [read_documents(write_lines(tmp_path / "mills.jsonl", [{**one, "document": "0-1"} for one in records]))]
+    records += [
+        {**record, "question": f"Who paid for mill {n}?", "answers": []} for n, record in enumerate(records[:20])
+    ]
+    documents = [
+        read_documents(write_lines(tmp_path / "mills.jsonl", [{**record, "document": "0-1"} for record in records]))
+    ]
 
     trained = train_reader([dataset], output, reading, encoder, documents, first, minutes=0.1, on_progress=lines.append)
 
@@ -161,7 +165,7 @@ def test_the_trees_are_fitted_again_over_the_encoder_as_it_is(dataset, encoder, 
         ({"start": "reader"}, "give another folder"),
     ],
 )
-def test_a_training_that_could_not_tell_how_sure_to_be_is_refused(settings, says, dataset, encoder, tmp_path):
+def test_a_training_without_a_measure_of_certainty_is_refused(settings, says, dataset, encoder, tmp_path):
     if "start" in settings:
         settings = {"start": tmp_path / settings["start"]}
     with pytest.raises(ValueError, match=says):
