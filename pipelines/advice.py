@@ -66,14 +66,17 @@ def explain_error(error: Exception, block: Block, text: str, types: Iterable[str
     inside = _IN_A_COMPONENT.search(str(error))
     before = f"component '{inside['name']}': " if inside else ""
     reason = inside["reason"].strip() if inside else str(error)
-    if match := _NO_SUCH_PARAMETER.search(reason):
+    match = _NO_SUCH_PARAMETER.search(reason)
+    if match:
         return before + _explain_parameter(match["owner"], match["name"], block, text)
     package = _NO_SUCH_PACKAGE.search(_causes(error))
     if package and (extra := _extra_with(package["module"])):
         return f'{before}the package {package["module"]} is not installed: run pip install "prefrag[{extra}]".'
-    if match := _NO_SUCH_CLASS.search(reason):
+    match = _NO_SUCH_CLASS.search(reason)
+    if match:
         return before + _explain_class(match["type"], text, types)
-    if match := _NOT_TRUSTED.search(reason):
+    match = _NOT_TRUSTED.search(reason)
+    if match:
         line = _line_of(match["module"], text)
         return (
             f"{before}a class of {match['module']}{line} cannot be imported. If it is your own, put its module into "
@@ -94,7 +97,8 @@ def _explain_parameter(owner: str, name: str, block: Block, text: str) -> str:
 
 def _explain_class(name: str, text: str, types: Iterable[str]) -> str:
     line = _line_of(name.rpartition(".")[2], text)
-    if near := get_close_matches(name, sorted(types), 1, cutoff=0.8):
+    near = get_close_matches(name, sorted(types), 1, cutoff=0.8)
+    if near:
         return f"there is no class {name}{line}: the nearest is {near[0]}."
     return (
         f"the class {name}{line} cannot be imported. If it is your own, put its module into the folder that "

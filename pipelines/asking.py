@@ -129,7 +129,8 @@ async def _run(
     began = arrived.get() or asyncio.get_running_loop().time()
     engine = pipeline.run_async_generator({"start": inputs}, include_outputs_from=watched)
     try:
-        if sent := sent_to_tracing():
+        sent = sent_to_tracing()
+        if sent:
             context.run(audit, "tracing", sent=sent)
         running = cancel_tasks_at_end(engine, began + deadline, context)
         async with aclosing(_with_progress(running, context) if progress else running) as outputs:
@@ -140,7 +141,9 @@ async def _run(
                 if "answer" in output and (result := output["answer"].get("result") or next(iter(results), None)):
                     yield result
                     return
-                for reached in (one for values in output.values() for one in values.values() if isinstance(one, State)):
+                for reached in (
+                    value for values in output.values() for value in values.values() if isinstance(value, State)
+                ):
                     if state is None or len(reached.events) >= len(state.events):
                         state = reached
                     for event in reached.events:
@@ -292,7 +295,8 @@ def refuse_unsearched(result: dict[str, Any]) -> dict[str, Any]:
 
     :raises RunFailed: When every search failed.
     """
-    if failed := search_failures(result):
+    failed = search_failures(result)
+    if failed:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
         raise RunFailed(f"No source could be searched, so the answer rests on no document. {reasons}", result)
     return result
@@ -313,18 +317,19 @@ def _load(path: Path, *depends_on: Any) -> Any:
 def _prepare(pipeline: Any, question: str, options: dict[str, Any]) -> tuple[dict[str, Any], Context]:
     # Check and shorten the inputs first, because Haystack takes seconds to copy large filters or a long history.
     check_filters(options.get("filters"))
-    given = {**options, "history": keep_newest_turns(options.get("history")) or None}
+    inputs = {**options, "history": keep_newest_turns(options.get("history")) or None}
     context = copy_context()
     context.run(label_audit, **label_run(pipeline))
-    given.pop("deadline", None)
+    inputs.pop("deadline", None)
     # If the API key already forbids web search, keep that as the reason to show.
-    if given.pop("web", None) is False and not web_closed_by.get():
+    if inputs.pop("web", None) is False and not web_closed_by.get():
         context.run(web_closed_by.set, CLOSED_BY_REQUEST)
-    if (allowed := given.pop("web_query", None)) is not None:
+    allowed = inputs.pop("web_query", None)
+    if allowed is not None:
         if allowed != query_form(question):
             raise BadInput("`web_query` is not the question in the form in which it would be sent: show that and ask.")
         context.run(allowed_query.set, allowed)
-    return {"question": question, **{name: value for name, value in given.items() if value is not None}}, context
+    return {"question": question, **{name: value for name, value in inputs.items() if value is not None}}, context
 
 
 def _find_cause(error: Exception) -> BaseException:

@@ -21,8 +21,8 @@ def is_block(value: Any) -> bool:
 def blocks(value: Any) -> list[Block]:
     """List the blocks in a value from the YAML, inner blocks first. A block that YAML repeats is listed each time."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    found = [block for part in parts for block in blocks(part)]
-    return [*found, value] if is_block(value) else found
+    inner = [block for part in parts for block in blocks(part)]
+    return [*inner, value] if is_block(value) else inner
 
 
 def rewrite(value: Any, change: Change = lambda block: block) -> Any:

@@ -104,10 +104,10 @@ def read(path: Path) -> str:
     """Read a pipeline's YAML and fill in the environment variables."""
 
     def value(match: re.Match[str]) -> str:
-        found = os.environ.get(match["name"]) or match["default"]
-        if found is None:
+        text = os.environ.get(match["name"]) or match["default"]
+        if text is None:
             raise PipelineMissing(f"{path.name} needs the environment variable {match['name']}: set it.")
-        return found
+        return text
 
     return _VARIABLE.sub(value, path.read_text(encoding="utf-8"))
 
@@ -153,9 +153,11 @@ def read_block(path: Path) -> Block:
         raise PipelineMissing(f"The pipeline {path} cannot be loaded: {explain_yaml(error, text)}") from error
     if not isinstance(block, dict) or not isinstance(block.get("components", {}), dict):
         raise PipelineMissing(f"The pipeline {path} cannot be loaded: it has no `components`.")
-    if missing := explain_keys(block):
+    missing = explain_keys(block)
+    if missing:
         raise PipelineMissing(f"The pipeline {path} cannot be loaded: {missing}")
-    if own := settings.pipelines_dir:
+    own = settings.pipelines_dir
+    if own:
         make_importable(own, (part["type"] for part in blocks(block)))
     return block
 
@@ -172,7 +174,8 @@ def _parse(text: str) -> Any:
 
 def build(block: Block, name: str) -> Any:
     """Build a pipeline; its components may come from modules in ``PREFRAG_PIPELINES_DIR``."""
-    if own := settings.pipelines_dir:
+    own = settings.pipelines_dir
+    if own:
         make_importable(own, {part["type"] for part in blocks(block)})
     export_secrets()
     for part in blocks(block):
@@ -185,7 +188,8 @@ def build(block: Block, name: str) -> Any:
         text = read(Path(name)) if name.endswith((".yaml", ".yml")) and Path(name).is_file() else ""
         reason = explain_error(error, block, text, _shipped_types())
         raise PipelineMissing(f"The pipeline {name} cannot be loaded: {reason}") from error
-    if missing := {"start", "answer"} - set(pipeline.graph.nodes):
+    missing = {"start", "answer"} - set(pipeline.graph.nodes)
+    if missing:
         raise PipelineMissing(f"The pipeline {name} has no component {' and no '.join(sorted(missing))}: add it.")
     try:
         _check_prompts(pipeline)
@@ -238,11 +242,13 @@ def make_importable(folder: Path, types: Iterable[str]) -> None:
         sys.path.append(str(folder.resolve()))
     used = {name.partition(".")[0] for name in types}
     for name, file in sorted(modules.items()):
-        found = _find_module_file(name)
-        if found == file.resolve():
+        module_file = _find_module_file(name)
+        if module_file == file.resolve():
             trust_module(name)
         elif name in used:
-            raise BadInput(f"{file} has the name of a module that is imported instead ({found or name}): rename it.")
+            raise BadInput(
+                f"{file} has the name of a module that is imported instead ({module_file or name}): rename it."
+            )
 
 
 def _find_module_file(name: str) -> Path | None:

@@ -28,7 +28,7 @@ def references(result: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
     The page of a document is that of its first sentence in the evidence or, if it has none there, of its best sentence.
     """
-    shown = {one["mark"]: _page(one) for one in reversed(result.get("evidence") or ())}
+    shown = {quotation["mark"]: _page(quotation) for quotation in reversed(result.get("evidence") or ())}
     documents = [(document.get("mark", ""), document) for document in result.get("documents") or ()]
     return [(mark, {**document, **shown.get(mark, {})}) for mark, document in documents]
 
@@ -44,7 +44,8 @@ def reference_text(mark: str, document: Mapping[str, Any]) -> str:
 
 def sentence_text(document: Mapping[str, Any]) -> str:
     """Quote the sentence of a document that is most relevant to the answer or the query."""
-    if not (sentence := document.get("sentence")):
+    sentence = document.get("sentence")
+    if not sentence:
         return ""
     # Drop the bars at the edges of a table row.
     words = one_line(document["content"][sentence["start"] : sentence["end"]]).strip("| ")
@@ -55,15 +56,17 @@ def evidence_texts(result: Mapping[str, Any]) -> list[str]:
     """Write the sentences that carry a model's answer or, without an answer, those that are relevant."""
     documents, texts = dict(references(result)), list[str]()
     named: set[tuple[str, str | None]] = set()
-    for one in result.get("evidence") or ():
+    for quotation in result.get("evidence") or ():
         # A passage may lie in several sections, so each sentence has headings of its own.
-        document = {**documents.get(one["mark"], {}), **one}
-        title = "" if (key := (one["mark"], document.get("heading"))) in named else title_text(document)
+        document = {**documents.get(quotation["mark"], {}), **quotation}
+        title = "" if (key := (quotation["mark"], document.get("heading"))) in named else title_text(document)
         named.add(key)
         # The list of documents names the page of the first sentence. A passage may go on over several pages.
-        if _page(one) != _page(documents.get(one["mark"], one)):
-            title = ", ".join(filter(None, (title, *(f"{name} {number}" for name, number in _page(one).items()))))
-        texts.append(one_line(f"[{one['mark']}] {without_marks(': '.join(filter(None, (title, one['sentence']))))}"))
+        if _page(quotation) != _page(documents.get(quotation["mark"], quotation)):
+            title = ", ".join(filter(None, (title, *(f"{name} {number}" for name, number in _page(quotation).items()))))
+        texts.append(
+            one_line(f"[{quotation['mark']}] {without_marks(': '.join(filter(None, (title, quotation['sentence']))))}")
+        )
     return texts
 
 
@@ -73,7 +76,8 @@ def answer_parts(result: Mapping[str, Any]) -> list[str]:
     The answer is empty if the reader found only a sentence. The list is empty if nothing was found, if a model's answer
     was not checked, or if it stands as a whole in no sentence: then it is shown in the model's own words.
     """
-    if (word := GIVEN.get(result.get("certainty") or "")) is None:
+    word = GIVEN.get(result.get("certainty") or "")
+    if word is None:
         return []
     first = result["evidence"][0]
     if result.get("answered_by") == "model" and not first.get("answer"):
@@ -110,7 +114,7 @@ def references_text(result: Mapping[str, Any]) -> str:
 def quoted_marks(result: Mapping[str, Any]) -> set[str]:
     """Find the citation marks of documents that are quoted above the list."""
     evidence = result.get("evidence") or ()
-    return {one["mark"] for one in (evidence[:1] if answer_parts(result) else evidence)}
+    return {quotation["mark"] for quotation in (evidence[:1] if answer_parts(result) else evidence)}
 
 
 def _describe(document: Mapping[str, Any]) -> str:
@@ -126,7 +130,8 @@ def place_text(document: Mapping[str, Any], write_file: Callable[[str], str] = s
     if document.get("attachment") and document.get("mail"):
         place.append(f"attached to {_shorten(str(document['mail']))}")
     place += [f"{name} {document[name]}" for name in ("page", "line") if document.get(name) is not None]
-    if position := document.get("position"):
+    position = document.get("position")
+    if position:
         place.append(f"passage {position['number']} of {position['of']}")
     place.append(str(document.get("standing") or ""))
     return ", ".join(filter(None, place))

@@ -52,8 +52,9 @@ def _find_blocks(pipeline: Block, name: str, key: str) -> list[Block]:
     """Find the blocks that the first word of a key names."""
     components, everywhere = pipeline["components"], blocks(pipeline["components"])
     if name not in components:
-        if found := [block for block in everywhere if class_of(block) == name]:
-            return found
+        matches = [block for block in everywhere if class_of(block) == name]
+        if matches:
+            return matches
         classes = {class_of(block) for block in everywhere}
         raise ValueError(
             f"'{key}' in `replace` names neither a component nor a class of the pipeline: the components are "
@@ -63,9 +64,9 @@ def _find_blocks(pipeline: Block, name: str, key: str) -> list[Block]:
     parameters = block.get("init_parameters")
     if not parameters:
         return [block]
-    owner = next(other for other, one in components.items() if one.get("init_parameters") is parameters)
+    owner = next(other for other, component in components.items() if component.get("init_parameters") is parameters)
     if owner == name:
-        return [one for one in everywhere if one is block or one.get("init_parameters") is parameters]
+        return [other for other in everywhere if other is block or other.get("init_parameters") is parameters]
     # The component repeats the parameters of another. Copy them, because the key names only this component.
     components[name] = {**block, "init_parameters": dict(parameters)}
     return [components[name]]
@@ -75,10 +76,10 @@ def _set_value(holder: Any, path: Sequence[str], value: Any, key: str) -> Any:
     name, *rest = path
     if is_block(holder):
         parameters = parameters_of(holder)
-        known = parameters.keys() if name in parameters else _parameter_names(holder)
-        if known is not None and name not in known:
+        names = parameters.keys() if name in parameters else _parameter_names(holder)
+        if names is not None and name not in names:
             raise ValueError(
-                f"'{key}' in `replace`: {class_of(holder)} has no parameter '{name}'; it has {_join_names(known)}."
+                f"'{key}' in `replace`: {class_of(holder)} has no parameter '{name}'; it has {_join_names(names)}."
             )
         inner = _set_value(parameters.get(name), rest, value, key) if rest else value
         return {**holder, "init_parameters": {**parameters, name: inner}}
@@ -100,7 +101,11 @@ def _parameter_names(block: Block) -> list[str] | None:
     except (ImportError, DeserializationError, TypeError, ValueError):
         return None
     _, *parameters = signature.parameters.values()
-    return None if any(one.kind is one.VAR_KEYWORD for one in parameters) else [one.name for one in parameters]
+    return (
+        None
+        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+        else [parameter.name for parameter in parameters]
+    )
 
 
 def _as_yaml(value: Any, key: str) -> Any:
@@ -121,7 +126,8 @@ def _as_yaml(value: Any, key: str) -> Any:
         raise ValueError(f"'{key}' in `replace` cannot be written as YAML: {error}") from error
     # Haystack 3 builds only classes of trusted modules. The module of an existing object is trusted: the caller
     # imported it.
-    if allow := getattr(serialization, "allow_deserialization_module", None):
+    allow = getattr(serialization, "allow_deserialization_module", None)
+    if allow:
         for inner in blocks(block):
             allow(inner["type"].rpartition(".")[0])
     return block

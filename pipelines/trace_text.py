@@ -162,11 +162,13 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
         case "verdict" if judged_by in _JUDGED_BY and judged_by not in ("model", "classifier", "words"):
             values["analysis"] = ""
         case "evaluated":
-            values["scores"] = _join(_write_score(one) for one in data.get("scores") or ())
+            values["scores"] = _join(_write_score(score) for score in data.get("scores") or ())
         case "strips":
-            strips = [one for one in data.get("strips") or () if isinstance(one, Mapping)]
-            values |= {"number": len(strips), "kept": sum(bool(one.get("kept")) for one in strips)}
-            values["scores"] = _join(_write_score(one) + ("" if one.get("kept") else " (dropped)") for one in strips)
+            strips = [strip for strip in data.get("strips") or () if isinstance(strip, Mapping)]
+            values |= {"number": len(strips), "kept": sum(bool(strip.get("kept")) for strip in strips)}
+            values["scores"] = _join(
+                _write_score(strip) + ("" if strip.get("kept") else " (dropped)") for strip in strips
+            )
         case "selection":
             pairs: Any = data.get("pairs") if isinstance(data.get("pairs"), Sequence) else ()
             values |= {"pairs": len(pairs or ()), "documents": _join_documents(data, "documents")}

@@ -49,7 +49,8 @@ def _fill(block: list[str], base: str) -> list[str]:
     """Replace each reference with `@` by the part that it names, with what stands on the line of the part's key."""
     filled: list[str] = []
     for line in block:
-        if match := _OTHER.match(line):
+        match = _OTHER.match(line)
+        if match:
             other = text_of(match["pipeline"] or base).splitlines()
             first, last, indent = _find(other, match["path"])
             key = match["key"]
@@ -110,5 +111,5 @@ def _parts(lines: list[str], first: int, last: int, indent: int) -> dict[str, tu
 
 
 if __name__ == "__main__":
-    for each in table():
-        (YAML_PIPELINES / f"{each}.yaml").write_text(text_of(each), encoding="utf-8", newline="\n")
+    for name in table():
+        (YAML_PIPELINES / f"{name}.yaml").write_text(text_of(name), encoding="utf-8", newline="\n")

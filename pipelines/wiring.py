@@ -112,10 +112,12 @@ def _first_sources(pipeline: Any, receivers: list[str]) -> set[str]:
     passed: set[str] = set()
     reached: set[str] = set()
     while waiting:
-        if (name := waiting.pop()) in passed:
+        name = waiting.pop()
+        if name in passed:
             continue
         passed.add(name)
-        if searched := _searched_by(pipeline, name):
+        searched = _searched_by(pipeline, name)
+        if searched:
             reached |= searched
         else:
             waiting += pipeline.graph.successors(name)

@@ -64,16 +64,16 @@ class _Actors:
         # one call more than `concurrency`, so that it can always be asked whether it is alive.
         options = {"max_restarts": -1, "max_concurrency": concurrency + 1, "scheduling_strategy": "SPREAD"}
         variables = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)}
-        given = os.getcwd(), variables, ray.cloudpickle.dumps(build)
-        self._workers = [ray.remote(_Worker).options(**options).remote(*given) for _ in range(workers)]
+        arguments = os.getcwd(), variables, ray.cloudpickle.dumps(build)
+        self._workers = [ray.remote(_Worker).options(**options).remote(*arguments) for _ in range(workers)]
 
     def submit(self, item: Any) -> Future[Any]:
-        number = min(range(len(self._workers)), key=lambda one: len(self._running[one]))
-        one = _Running(item, Future(), number)
-        self._running[number].add(one.ended)
-        one.ended.add_done_callback(self._running[number].discard)
-        self._send(one)
-        return one.ended
+        number = min(range(len(self._workers)), key=lambda worker: len(self._running[worker]))
+        task = _Running(item, Future(), number)
+        self._running[number].add(task.ended)
+        task.ended.add_done_callback(self._running[number].discard)
+        self._send(task)
+        return task.ended
 
     def watch(self) -> None:
         """Send lost items again, and give up if no worker has answered for a long time."""
@@ -94,24 +94,24 @@ class _Actors:
         """Ask a worker whether it is alive. A worker that has died answers after its restart."""
         return self._workers[number].is_there.options(max_task_retries=-1).remote()
 
-    def _send(self, one: _Running) -> None:
+    def _send(self, task: _Running) -> None:
         # Send the item only when its worker is up, because Ray counts a call to a starting worker as a try.
-        one.tries += 1
-        sent = self._workers[one.number].run.remote(one.item, self._ask(one.number))
-        sent.future().add_done_callback(partial(self._receive, one))
+        task.tries += 1
+        sent = self._workers[task.number].run.remote(task.item, self._ask(task.number))
+        sent.future().add_done_callback(partial(self._receive, task))
 
-    def _receive(self, one: _Running, given: Future[Any]) -> None:
-        error = given.exception()
+    def _receive(self, task: _Running, reply: Future[Any]) -> None:
+        error = reply.exception()
         if error is None:
-            settle(one.ended, *given.result())
-        elif one.tries < TRIES:
+            settle(task.ended, *reply.result())
+        elif task.tries < TRIES:
             # Let `watch` send the item again, because Ray is waiting for this callback to return.
-            self._lost.append(one)
+            self._lost.append(task)
         else:
             reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
             lost = f"A worker on the Ray cluster died {TRIES} times with the same item, or could not start ({reason})"
             advice = "check that all machines have the same prefrag and enough memory, then run the same command again."
-            settle(one.ended, None, WorkerLost(f"{lost}: {advice}"))
+            settle(task.ended, None, WorkerLost(f"{lost}: {advice}"))
 
 
 class _Worker:

@@ -35,7 +35,7 @@ class Processes(Runner):
         workers: list[_Worker] = []
         try:
             workers += [_Worker(build) for _ in range(self.workers)]
-            yield lambda item: min(workers, key=lambda one: len(one.running)).submit(item)
+            yield lambda item: min(workers, key=lambda worker: len(worker.running)).submit(item)
         finally:
             end = time.monotonic() + _SECONDS_TO_END
             for worker in workers:
@@ -63,14 +63,14 @@ class _Worker:
         self._start()
 
     def submit(self, item: Any) -> Future[Any]:
-        one = _Running(item, Future())
+        task = _Running(item, Future())
         with self._one_at_a_time:
-            self.running[number := next(self._numbers)] = one
+            self.running[number := next(self._numbers)] = task
             if self._pipe is None:
                 self._start()
             else:
                 self._send(number, item)
-        return one.ended
+        return task.ended
 
     def close(self) -> None:
         with self._one_at_a_time:
@@ -90,8 +90,8 @@ class _Worker:
         self._process.start()
         theirs.close()
         Thread(target=self._receive, args=(self._pipe, self._process), daemon=True).start()
-        for number, one in list(self.running.items()):
-            self._send(number, one.item)
+        for number, task in list(self.running.items()):
+            self._send(number, task.item)
 
     def _send(self, number: int, item: Any) -> None:
         # If the process has died, `_receive` notices this and starts a new process with the item.
@@ -103,16 +103,16 @@ class _Worker:
         with suppress(EOFError, OSError):
             while True:
                 number, result, error = pipe.recv()
-                for one in list(self.running) if number is None else [number]:
-                    settle(self.running.pop(one).ended, result, error)
+                for ended in list(self.running) if number is None else [number]:
+                    settle(self.running.pop(ended).ended, result, error)
         with self._one_at_a_time:
             if self._is_closed:
                 return
             self._pipe = None
             process.join()
-            for number, one in list(self.running.items()):
-                one.tries += 1
-                if one.tries > TRIES:
+            for number, task in list(self.running.items()):
+                task.tries += 1
+                if task.tries > TRIES:
                     reason = f"A worker process died {TRIES} times with the same item (exit code {process.exitcode})"
                     advice = "It may need more memory: use fewer workers, and run the same command again."
                     settle(self.running.pop(number).ended, None, WorkerLost(f"{reason}. {advice}"))

@@ -50,13 +50,15 @@ class Runner(ABC):
         with self.open(build) as submit:
             try:
                 while True:
-                    room = min(self.room - sum(not one.done() for one in running), self.room * _AHEAD - len(running))
+                    room = min(
+                        self.room - sum(not future.done() for future in running), self.room * _AHEAD - len(running)
+                    )
                     running |= {submit(item): item for item in islice(waiting, 0 if failed else room)}
                     if not running:
                         break
-                    are_done = [one.done() for one in running]
+                    are_done = [future.done() for future in running]
                     if not (are_done[0] if ordered else any(are_done)):
-                        undone = [one for one in running if not one.done()]
+                        undone = [future for future in running if not future.done()]
                         wait(undone, _SIGNAL_SECONDS, FIRST_COMPLETED)
                     for future in list(running):
                         if not future.done():
@@ -64,7 +66,8 @@ class Runner(ABC):
                                 break
                             continue
                         item = running.pop(future)
-                        if (error := future.exception()) is not None:
+                        error = future.exception()
+                        if error is not None:
                             failed.append(error)
                         else:
                             yield item, future.result()
