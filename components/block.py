@@ -29,28 +29,30 @@ class Block:
 def check_whole_number(least: int, most: float = math.inf, **settings: Any) -> None:
     """Refuse anything but a whole number within a range."""
     # In Python, True is an int.
-    fits = [isinstance(one, int) and not isinstance(one, bool) and least <= one <= most for one in settings.values()]
+    fits = [
+        isinstance(value, int) and not isinstance(value, bool) and least <= value <= most for value in settings.values()
+    ]
     bounds = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
     _refuse(settings, fits, f"a whole number {bounds}")
 
 
 def check_range(least: float, most: float = math.inf, **settings: Any) -> None:
     """Refuse anything but a number within a range."""
-    fits = [isinstance(one, int | float) and least <= one <= most for one in settings.values()]
+    fits = [isinstance(value, int | float) and least <= value <= most for value in settings.values()]
     bounds = f"of at least {least:g}" if most == math.inf else f"from {least:g} to {most:g}"
     _refuse(settings, fits, f"a number {bounds}")
 
 
 def check_above_zero(**settings: Any) -> None:
     """Refuse anything but a finite number above zero."""
-    fits = [isinstance(one, int | float) and 0 < one < math.inf for one in settings.values()]
+    fits = [isinstance(value, int | float) and 0 < value < math.inf for value in settings.values()]
     _refuse(settings, fits, "a number above 0")
 
 
 def check_choice(choices: Iterable[str], **settings: Any) -> None:
     """Refuse anything but one of the choices."""
     *others, last = choices
-    fits = [one in (*others, last) for one in settings.values()]
+    fits = [value in (*others, last) for value in settings.values()]
     _refuse(settings, fits, f"{', '.join(others)} or {last}" if others else last)
 
 

@@ -106,5 +106,5 @@ def _contents(part: Any) -> list[tuple[Any, Any]]:
         # This is a Haystack pipeline, whose graph contains much more than its components.
         return list(part.walk())
     # Skip what Haystack attaches to a component: its sockets, and the pipeline that it belongs to.
-    held = (read_attribute(part, "__dict__") or {}).items()
-    return [(name, value) for name, value in held if not str(name).startswith("__haystack_")]
+    attributes = (read_attribute(part, "__dict__") or {}).items()
+    return [(name, value) for name, value in attributes if not str(name).startswith("__haystack_")]

@@ -88,13 +88,13 @@ class Recording(Block):
 
         With ``replay``, raise :class:`NotRecorded` instead of returning None. The message shows ``content[0]``.
         """
-        kept = None if self.mode == "record" else self._file.entries.get(_key(kind, name, content))
+        entry = None if self.mode == "record" else self._file.entries.get(_key(kind, name, content))
         if self.mode == "replay":
-            if kept is None:
+            if entry is None:
                 request = f": {str(content[0]).strip()[-_REPORTED_CHARACTERS:]}" if content else ""
                 raise NotRecorded(f"The recording {self.path} does not contain this {kind} of {name}{request}")
-            return kept
-        return None if kept is None or kept.error is not None else kept
+            return entry
+        return None if entry is None or entry.error is not None else entry
 
     def record(self, entry: Entry, kind: Kind, name: str, *content: Any) -> Entry:
         """Record the outcome of a request. With ``reuse``, keep and return an earlier outcome if there is one."""
@@ -120,9 +120,9 @@ class _File:
 
     def add(self, key: str, entry: Entry, replace: bool) -> Entry:
         with self._lock:
-            kept = self.entries.get(key)
-            if kept is not None and (kept == entry or (kept.error is None and not replace)):
-                return kept
+            earlier = self.entries.get(key)
+            if earlier is not None and (earlier == entry or (earlier.error is None and not replace)):
+                return earlier
             line = json.dumps({"key": key, **entry.to_dict()}, ensure_ascii=False, default=str)
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._append(f"{line}\n".encode("utf-8", "replace"))
@@ -183,7 +183,8 @@ _files_lock = threading.Lock()
 def _open(path: Path) -> _File:
     path = path.resolve()
     with _files_lock:
-        if (file := _files.get(path)) is None:
+        file = _files.get(path)
+        if file is None:
             file = _files[path] = _File(path)
         return file
 

@@ -73,7 +73,9 @@ class BoostedTrees:
         classes = range(max(1, len(self.classes)))
         # Add the leaf values one by one, in the order in which XGBoost does, so that the sums are rounded alike.
         return (
-            np.stack([np.cumsum(ends[:, self._class_of == each], 1, dtype=np.float32)[:, -1] for each in classes], 1)
+            np.stack(
+                [np.cumsum(ends[:, self._class_of == number], 1, dtype=np.float32)[:, -1] for number in classes], 1
+            )
             + self._base
         )
 
@@ -89,8 +91,8 @@ class BoostedTrees:
             return []
         sums = self._sums(rows)
         powers = np.exp(sums - sums.max(1, keepdims=True))
-        found = powers / powers.sum(1, keepdims=True)
-        return [dict(zip(self.classes, map(float, row), strict=True)) for row in found]
+        shares = powers / powers.sum(1, keepdims=True)
+        return [dict(zip(self.classes, map(float, row), strict=True)) for row in shares]
 
     def scores(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
         """Return a score for each row: a probability if the trees were trained for that, else a number for ranking."""

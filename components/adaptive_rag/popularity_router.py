@@ -65,14 +65,16 @@ class PopularityRouter(Block):
         """
         names = list(islice(dict.fromkeys(names_in(state.question)), _MOST_NAMES))
         try:
-            found = await gather(*(self._find(name, state.settings.filters) for name in names))
+            retrieved = await gather(*(self._find(name, state.settings.filters) for name in names))
         except Exception as error:
             # Retrieve as usual: if the index is broken, the search that follows fails too and reports the error.
             return {"retrieve": state.with_event(EVENT, counts={}, retrieves=True, error=str(error))}
-        counts = {name: count_passages_with_name(name, documents) for name, documents in zip(names, found, strict=True)}
-        known = bool(counts) and min(counts.values()) >= self.threshold
-        state = state.with_event(EVENT, counts=counts, threshold=self.threshold, retrieves=not known)
-        return {"no_retrieval" if known else "retrieve": state}
+        counts = {
+            name: count_passages_with_name(name, documents) for name, documents in zip(names, retrieved, strict=True)
+        }
+        is_known = bool(counts) and min(counts.values()) >= self.threshold
+        state = state.with_event(EVENT, counts=counts, threshold=self.threshold, retrieves=not is_known)
+        return {"no_retrieval" if is_known else "retrieve": state}
 
     run = as_blocking(run_async)
 

@@ -34,9 +34,28 @@ _YEAR = re.compile(r"\b1\d{3}\b|\b20\d\d\b")
 _QUOTED = re.compile(r"[\"\u201c\u00ab][^\"\u201c\u201d\u00ab\u00bb]+[\"\u201d\u00bb]")
 
 _COUNTS = (
-    *("words", "letters_per_word", "names", "words_in_names", "longest_name", "share_in_names", "of", "possessives"),
-    *("relatives", "relations", "links", "the", "and", "commas", "numbers", "years", "quoted", "parentheses"),
-    *("comparisons", "passives", "asks_to_compare", "asks_beyond_spans"),
+    "words",
+    "letters_per_word",
+    "names",
+    "words_in_names",
+    "longest_name",
+    "share_in_names",
+    "of",
+    "possessives",
+    "relatives",
+    "relations",
+    "links",
+    "the",
+    "and",
+    "commas",
+    "numbers",
+    "years",
+    "quoted",
+    "parentheses",
+    "comparisons",
+    "passives",
+    "asks_to_compare",
+    "asks_beyond_spans",
 )
 FEATURES = (*_COUNTS, *(f"first_{word}" for word in _FIRST), "first_other", *ASKED_FEATURES)
 

@@ -43,7 +43,8 @@ class QuestionRouter:
         least = dict(least_probability or {})
         if not classes:
             raise ValueError(f"`classes` is empty: name one of {', '.join(CLASSES)}.")
-        if unknown := [name for name in (*classes, *least) if name not in CLASSES]:
+        unknown = [name for name in (*classes, *least) if name not in CLASSES]
+        if unknown:
             raise ValueError(f"There is no question class '{unknown[0]}': choose from {', '.join(CLASSES)}.")
         for name, probability in least.items():
             if not 0 <= probability <= 1:
@@ -65,10 +66,10 @@ class QuestionRouter:
         """
         estimate = await call_matching(self.classifier.classify, self.classifier.classify_async, state.question)
         open_classes = [name for name in CLASSES if name in self.classes]
-        known: dict[str, float] = {name: estimate.probabilities.get(name, 0.0) for name in open_classes}
-        total = sum(known.values())
+        shares: dict[str, float] = {name: estimate.probabilities.get(name, 0.0) for name in open_classes}
+        total = sum(shares.values())
         # If the classifier gives no probability to any allowed class, all of them are equally likely.
-        probabilities = {name: value / total if total else 1 / len(known) for name, value in known.items()}
+        probabilities = {name: value / total if total else 1 / len(shares) for name, value in shares.items()}
         chosen, reason = self._choose(open_classes, probabilities, estimate.doubt)
         event = {
             "chosen": chosen,

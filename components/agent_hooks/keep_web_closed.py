@@ -89,7 +89,8 @@ class KeepWebClosed(Block):
         """Say why a web search has to wait; None if it may go."""
         if not state.data["tool_call_counts"].get(self.documents_tool, 0):
             return f"search the documents with the tool {self.documents_tool} first"
-        if failure := find_failure(messages, self.documents_tool):
+        failure = find_failure(messages, self.documents_tool)
+        if failure:
             return f"the search of the documents failed ({cut_text(one_line(failure), _MOST_CHARACTERS)})"
         documents = find_documents(state, self.documents_key)
         run = make_state(messages, self.documents_tool, documents)

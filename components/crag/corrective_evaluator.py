@@ -121,25 +121,25 @@ class CorrectiveEvaluator:
 
     async def _evaluate(self, state: State, other: str) -> dict[str, State]:
         # Section 4.3 of CRAG.
-        found = state.step.searches[-1]
+        search = state.step.searches[-1]
         relevance = Relevance((), "nothing_found")
-        if found.documents:
-            relevance, state = await self._score(state, found.documents)
-        action, reason = self._choose_action(relevance, found.source)
+        if search.documents:
+            relevance, state = await self._score(state, search.documents)
+        action, reason = self._choose_action(relevance, search.source)
         leaves = action in ("ambiguous", "incorrect")
         if leaves and other not in state.settings.sources:
             leaves, reason = False, f"{reason} This run is not allowed to search {other}."
         writes = self._call is not None and not self._call.is_absent
-        if leaves and found.documents and not writes and state.takes_question(other):
+        if leaves and search.documents and not writes and state.takes_question(other):
             verdict, state = await call_matching(self.judge.judge, self.judge.judge_async, state)
             leaves, reason = not verdict.status, f"{reason} {verdict.analysis}"
         state = _record_action(state, action, reason, relevance)
         whole = action in ("in doubt", "incorrect")
         if not leaves or not whole:
-            kept = found.documents
+            documents = search.documents
             if not whole:
-                kept, state = await self._refine(state, kept, relevance.scores)
-            state = observe(state, kept, found.source if kept else None)
+                documents, state = await self._refine(state, documents, relevance.scores)
+            state = observe(state, documents, search.source if documents else None)
         if not leaves:
             return {"kept": state}
         query, state = await self._write_query(state)
@@ -149,14 +149,14 @@ class CorrectiveEvaluator:
 
     async def _refine_last(self, state: State) -> dict[str, State]:
         """Refine the last search's passages, or use those of an earlier search if the model would see none at all."""
-        found = state.step.searches[-1]
-        kept = found.documents
-        if kept:
-            kept, state = await self._refine(state, kept, (None,) * len(kept))
+        search = state.step.searches[-1]
+        documents = search.documents
+        if documents:
+            documents, state = await self._refine(state, documents, (None,) * len(documents))
         elif not state.retrieved:
-            found = next((search for search in reversed(state.searches) if search.documents), found)
-            kept = found.documents
-        return {"kept": observe(state, kept, found.source if kept else None)}
+            search = next((search for search in reversed(state.searches) if search.documents), search)
+            documents = search.documents
+        return {"kept": observe(state, documents, search.source if documents else None)}
 
     def _choose_action(self, relevance: Relevance, source: str) -> tuple[str, str]:
         scores = [score for score in relevance.scores if score is not None]
@@ -173,44 +173,47 @@ class CorrectiveEvaluator:
         return "ambiguous", f"The best passage scores {max(scores):.2f}, between {self.lower:g} and {self.upper:g}."
 
     async def _refine(
-        self, state: State, found: Sequence[Document], scores: Sequence[float | None]
+        self, state: State, documents: Sequence[Document], scores: Sequence[float | None]
     ) -> tuple[tuple[Document, ...], State]:
         """Cut passages into strips (section 4.4). Keep the best-scored ones (at least one), and all without a score."""
         if self.strips is None:
-            return tuple(found), state
+            return tuple(documents), state
         strips = [
             _Strip(place, text, score if len(texts) == 1 else None)
-            for place, (document, score) in enumerate(zip(found, scores, strict=True))
+            for place, (document, score) in enumerate(zip(documents, scores, strict=True))
             for texts in [split_strips(document.content or "", self.strip_sentences) or [""]]
             for text in texts
         ]
         judged_by, parsed = "", True
-        if unscored := [number for number, strip in enumerate(strips) if strip.score is None]:
-            relevance, state = await self._score(state, [_as_document(found, strips[number]) for number in unscored])
+        unscored = [number for number, strip in enumerate(strips) if strip.score is None]
+        if unscored:
+            relevance, state = await self._score(
+                state, [_as_document(documents, strips[number]) for number in unscored]
+            )
             judged_by, parsed = relevance.judged_by, relevance.parsed
             # If the judge's reply could not be read, its scores are only defaults, so drop no strip because of them.
             for number, score in zip(unscored, relevance.scores, strict=True):
                 strips[number] = replace(strips[number], score=score if parsed else None)
-        kept = self._select(strips)
+        chosen = self._select(strips)
         state = state.with_event(
             "strips",
             source=state.step.searches[-1].source,
             judged_by=judged_by,
             parsed=parsed,
             strips=[
-                {"title": _title(found[strip.place]), "score": strip.score, "kept": number in kept}
+                {"title": _title(documents[strip.place]), "score": strip.score, "kept": number in chosen}
                 for number, strip in enumerate(strips)
             ],
         )
-        return _recompose(found, strips, kept), state
+        return _recompose(documents, strips, chosen), state
 
     def _select(self, strips: Sequence[_Strip]) -> set[int]:
         assert self.strips is not None
-        kept = {number for number, strip in enumerate(strips) if strip.score is None}
+        chosen = {number for number, strip in enumerate(strips) if strip.score is None}
         # Strips with equal scores stay in the order of the text.
         best = sorted((-strip.score, number) for number, strip in enumerate(strips) if strip.score is not None)
         reaching = [number for score, number in best[: self.strips] if -score >= self.strip_threshold]
-        return {*kept, *(reaching or [number for _, number in best[:1]])}
+        return {*chosen, *(reaching or [number for _, number in best[:1]])}
 
     async def _write_query(self, state: State) -> tuple[str, State]:
         """Rewrite the question into keywords for a search engine (section 4.5)."""
@@ -235,33 +238,33 @@ class CorrectiveEvaluator:
 
 
 def _record_action(state: State, action: str, reason: str, relevance: Relevance) -> State:
-    found = state.step.searches[-1]
+    search = state.step.searches[-1]
     verdict = Verdict(
         action != "incorrect", relevance.judged_by, f"{action.capitalize()}: {reason}", parsed=relevance.parsed
     )
     return state.with_last(verdict=verdict).with_event(
         "evaluated",
-        source=found.source,
+        source=search.source,
         action=action,
         reason=reason,
         judged_by=relevance.judged_by,
         parsed=relevance.parsed,
         scores=[
             {"title": _title(document), "score": score}
-            for document, score in zip(found.documents, relevance.scores, strict=True)
+            for document, score in zip(search.documents, relevance.scores, strict=True)
         ],
     )
 
 
-def _recompose(found: Sequence[Document], strips: Sequence[_Strip], kept: set[int]) -> tuple[Document, ...]:
+def _recompose(documents: Sequence[Document], strips: Sequence[_Strip], chosen: set[int]) -> tuple[Document, ...]:
     recomposed = []
-    for place, numbered in groupby(enumerate(strips), key=lambda each: each[1].place):
-        document, parts = found[place], list(numbered)
-        is_kept = [number in kept for number, _ in parts]
+    for place, numbered in groupby(enumerate(strips), key=lambda item: item[1].place):
+        document, parts = documents[place], list(numbered)
+        is_kept = [number in chosen for number, _ in parts]
         if all(is_kept):
             recomposed.append(document)
         elif any(is_kept):
-            texts = [strip.text if number in kept else _DROPPED for number, strip in parts]
+            texts = [strip.text if number in chosen else _DROPPED for number, strip in parts]
             content = "\n".join(text for text, _ in groupby(texts))
             # Keep the whole text: it identifies the passage in citations, no matter which of its strips are kept.
             # The sections' places hold only for the whole text.
@@ -270,8 +273,8 @@ def _recompose(found: Sequence[Document], strips: Sequence[_Strip], kept: set[in
     return tuple(recomposed)
 
 
-def _as_document(found: Sequence[Document], strip: _Strip) -> Document:
-    whole = found[strip.place]
+def _as_document(documents: Sequence[Document], strip: _Strip) -> Document:
+    whole = documents[strip.place]
     return Document(id=whole.id, content=strip.text, meta={"title": whole.meta.get("title") or ""})
 
 

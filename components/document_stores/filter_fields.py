@@ -11,7 +11,7 @@ _LISTED = 20  # the maximum number of fields that a message lists
 
 def named_fields(filters: Any) -> list[str]:
     """List the metadata fields that filters use."""
-    found: dict[str, None] = {}
+    fields: dict[str, None] = {}
     waiting = [filters]
     while waiting:
         condition = waiting.pop(0)
@@ -21,13 +21,13 @@ def named_fields(filters: Any) -> list[str]:
         waiting += conditions if isinstance(conditions, list) else ()
         field = condition.get("field")
         if isinstance(field, str) and field not in Document.__dataclass_fields__:
-            found[field.removeprefix("meta.")] = None
-    return list(found)
+            fields[field.removeprefix("meta.")] = None
+    return list(fields)
 
 
-def unknown_field(name: str, known: Iterable[str]) -> FilterError:
+def unknown_field(name: str, fields: Iterable[str]) -> FilterError:
     """Make the error for a filter on a field that no document has. Without the error, the search would find nothing."""
-    names = sorted(known)
+    names = sorted(fields)
     listed = ", ".join(f"meta.{known_name}" for known_name in names[:_LISTED]) + (
         ", ..." if len(names) > _LISTED else ""
     )

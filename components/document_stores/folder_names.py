@@ -15,11 +15,11 @@ def name_folders(paths: Iterable[str], uploads: Path | None = None) -> dict[str,
     """
     folders = {path: PurePath(path).parent for path in paths}
     groups: dict[tuple[str, ...], set[PurePath]] = defaultdict(set)
-    known = {folder for folder in folders.values() if uploads not in (folder, folder.parent)}
-    if len(_common(known)) > 1:
-        groups[()] = known
+    user_folders = {folder for folder in folders.values() if uploads not in (folder, folder.parent)}
+    if len(_common(user_folders)) > 1:
+        groups[()] = user_folders
     else:
-        for folder in known:
+        for folder in user_folders:
             groups[folder.parts[:2]].add(folder)
     names = {}
     for begin, members in groups.items():
@@ -32,5 +32,5 @@ def name_folders(paths: Iterable[str], uploads: Path | None = None) -> dict[str,
 def _common(folders: Iterable[PurePath]) -> tuple[str, ...]:
     parts = [folder.parts for folder in folders]
     first, last = min(parts, default=()), max(parts, default=())
-    same = [one == other for one, other in zip(first, last, strict=False)]
+    same = [part == other for part, other in zip(first, last, strict=False)]
     return first[: same.index(False) if False in same else len(same)]

@@ -36,15 +36,16 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
     since, until = (_check_date(name, wanted.get(name)) for name in ("since", "until"))
     own = {_fold(getattr(store, "_index", "") or store._path().name) for store in stores}
     for option, narrow in (("folders", partial(_in_folders, own)), ("kinds", _of_kinds)):
-        if given := wanted.get(option):
-            conditions.append(narrow(values, given))
+        choice = wanted.get(option)
+        if choice:
+            conditions.append(narrow(values, choice))
     if since or until:
-        held = sorted(each for each in values("date") if _is_within(each, since, until))
-        if not held:
-            span = " ".join(f"{word} {each}" for word, each in (("since", since), ("until", until)) if each)
+        dates = sorted(date for date in values("date") if _is_within(date, since, until))
+        if not dates:
+            span = " ".join(f"{word} {date}" for word, date in (("since", since), ("until", until)) if date)
             such = "such document" if conditions else "document"
             raise BadInput(f"No {such} is dated {span}. Only dates in a document's name or first lines count.")
-        conditions.append(_one_of("date", held))
+        conditions.append(_one_of("date", dates))
     return {"operator": "AND", "conditions": conditions + ([filters] if filters else [])}
 
 
@@ -56,7 +57,7 @@ def _in_folders(own: set[str], values: _Values, wanted: Sequence[str]) -> dict[s
     files = {str(PurePath(path, "file")): path for path in every - uploads}
     names = {files[file]: name for file, name in name_folders(files).items()} | dict.fromkeys(uploads, "")
     forms = {path: f"/{_fold(names[path])}/" for path in paths}
-    found: list[str] = []
+    folders: list[str] = []
     own_files: list[str] = []
     # These names do not contain the name of the common folder. If the user writes it, the whole collection is meant.
     tops = {PurePath(path).parts[: -len(PurePath(names[path]).parts) or None] for path in every - uploads}
@@ -64,17 +65,17 @@ def _in_folders(own: set[str], values: _Values, wanted: Sequence[str]) -> dict[s
     for named, folder in zip(wanted, map(_fold, wanted), strict=True):
         # A path as `prefrag documents list` prints it: of a file, or of a folder above it.
         if PurePath(named).is_absolute():
-            found += [path for path in paths if PurePath(path).is_relative_to(named)]
+            folders += [path for path in paths if PurePath(path).is_relative_to(named)]
             own_files += [named] if str(PurePath(named).parent) in paths else []
-            if found or own_files:
+            if folders or own_files:
                 continue
         # An empty name means the whole collection. So does a name in `own`, unless a folder inside has that name too.
         below = [path for path, form in forms.items() if not folder or form.startswith(f"/{folder}/")]
         inside = [path for path, form in forms.items() if f"/{folder}/" in form]
-        found += below or inside or (paths if folder in own else ())
-    if not found and not own_files:
+        folders += below or inside or (paths if folder in own else ())
+    if not folders and not own_files:
         raise _no_match("lies in the folder", wanted, (names[path] for path in paths))
-    chosen = [_one_of("folder", found)] if found else []
+    chosen = [_one_of("folder", folders)] if folders else []
     if own_files:
         chosen.append(_one_of("file_path", own_files))
     return chosen[0] if len(chosen) == 1 else {"operator": "OR", "conditions": chosen}
@@ -87,13 +88,13 @@ def _fold(folder: str) -> str:
 
 
 def _of_kinds(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
-    known, folded = values("kind"), {each.strip(" .").casefold() for each in wanted} - {""}
-    kinds = [kind for kind in known if kind.casefold() in folded]
-    endings = tuple(f".{each}" for each in folded - {kind.casefold() for kind in kinds})
+    all_kinds, folded = values("kind"), {word.strip(" .").casefold() for word in wanted} - {""}
+    kinds = [kind for kind in all_kinds if kind.casefold() in folded]
+    endings = tuple(f".{ending}" for ending in folded - {kind.casefold() for kind in kinds})
     files = [name for name in values("file_name") if name.casefold().endswith(endings)] if endings else []
     if not kinds and not files:
-        raise _no_match("is of the kind", wanted, known)
-    both = [_one_of(name, held) for name, held in (("kind", kinds), ("file_name", files)) if held]
+        raise _no_match("is of the kind", wanted, all_kinds)
+    both = [_one_of(name, matches) for name, matches in (("kind", kinds), ("file_name", files)) if matches]
     return {"operator": "OR", "conditions": both}
 
 
@@ -106,9 +107,9 @@ def _check_date(name: str, text: str | None) -> str | None:
 
 def _is_within(value: str, since: str | None, until: str | None) -> bool:
     """Check whether a date lies in a span. A year or a month lies in the span if at least one of its days does."""
-    held = match[0] if (match := _DATE.match(value)) else ""
-    after, before = since or held, until or held
-    return bool(held) and held[: len(after)] >= after[: len(held)] and held[: len(before)] <= before[: len(held)]
+    date = match[0] if (match := _DATE.match(value)) else ""
+    after, before = since or date, until or date
+    return bool(date) and date[: len(after)] >= after[: len(date)] and date[: len(before)] <= before[: len(date)]
 
 
 def _one_of(name: str, values: Sequence[str]) -> dict[str, Any]:
@@ -116,7 +117,7 @@ def _one_of(name: str, values: Sequence[str]) -> dict[str, Any]:
 
 
 def _no_match(where: str, wanted: Sequence[str], names: Iterable[str]) -> BadInput:
-    asked = " or ".join(f"{each!r:.80}" for each in wanted[:_LISTED])
+    asked = " or ".join(f"{name!r:.80}" for name in wanted[:_LISTED])
     there = sorted({*names} - {""})
     listed = ", ".join([*there[:_LISTED], *(["..."] if there[_LISTED:] else [])]) or "none"
     return BadInput(f"No document {where} {asked}. The choices are: {listed}")
@@ -124,11 +125,11 @@ def _no_match(where: str, wanted: Sequence[str], names: Iterable[str]) -> BadInp
 
 def _held_values(store: Any, name: str, filters: dict[str, Any] | None) -> Iterable[str]:
     if isinstance(store, TantivyDocumentStore):
-        held = store.count_values(name, filters)
-        if name in ("folder", "file_name") and sum(held.values()) < sum(store.count_values("kind", filters).values()):
+        counts = store.count_values(name, filters)
+        if name in ("folder", "file_name") and sum(counts.values()) < sum(store.count_values("kind", filters).values()):
             # The counts leave out values over 200 characters, such as long paths. Then the documents are read instead.
-            return {str(each.meta[name]) for each in store.iterate_documents(filters) if name in each.meta}
-        return held
+            return {str(document.meta[name]) for document in store.iterate_documents(filters) if name in document.meta}
+        return counts
     # Imported only here, because the Elasticsearch client takes long to import.
     from prefrag.components.document_stores.elasticsearch.fields import count_values
 

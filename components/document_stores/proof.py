@@ -60,7 +60,7 @@ def find_stated_from(stores: Sequence[Any]) -> dict[str, float]:
     :returns: By what answers, ``reader`` or ``model``; without a choice nothing, so that the usual limits alone decide.
     """
     names = {READER: "reader", **({} if (answerer := name_answerer()) == READER else {answerer: "model"})}
-    found: dict[str, float] = {}
+    probabilities: dict[str, float] = {}
     for store in filter(is_tantivy_store, stores):
         try:
             proofs = read_proofs(store._path())
@@ -71,5 +71,5 @@ def find_stated_from(stores: Sequence[Any]) -> dict[str, float]:
             for proof in proofs.get(name, {}).values():
                 chosen = proof.get("stated_from")
                 if isinstance(chosen, int | float) and not isinstance(chosen, bool):
-                    found[part] = max(found.get(part, 0.0), float(chosen))
-    return found
+                    probabilities[part] = max(probabilities.get(part, 0.0), float(chosen))
+    return probabilities

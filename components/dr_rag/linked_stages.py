@@ -111,9 +111,9 @@ class LinkedStages(Block):
         deep = _with_depth(state, self.first_stage_depth)
         return [(self.source, deep), (self.links, deep)]
 
-    def _first_stage(self, state: State, found: Sequence[State]) -> tuple[State, list[Document]]:
+    def _first_stage(self, state: State, branches: Sequence[State]) -> tuple[State, list[Document]]:
         before = len(state.step.searches)
-        state = with_searches(state, found)
+        state = with_searches(state, branches)
         documents = list(_unique(search.documents for search in state.step.searches[before:]).values())
         if self.classifier.selection == "fill":
             return state, documents
@@ -135,10 +135,10 @@ class LinkedStages(Block):
         return [(source, deep.with_last(query=query)) for source, query in (*by_titles, *by_words)]
 
     def _second_stage(
-        self, state: State, documents: Sequence[Document], found: Sequence[State]
+        self, state: State, documents: Sequence[Document], branches: Sequence[State]
     ) -> tuple[State, list[list[Document]]]:
         before = len(state.step.searches)
-        state = with_searches(state, found)
+        state = with_searches(state, branches)
         lists = [search.documents for search in state.step.searches[before:]]
         candidates = []
         for place, document in enumerate(documents):
@@ -157,9 +157,9 @@ def _with_depth(state: State, depth: int) -> State:
     return replace(state, settings=replace(state.settings, top_k=depth))
 
 
-def _unique(found: Iterable[Iterable[Document]]) -> dict[Identity, Document]:
+def _unique(rankings: Iterable[Iterable[Document]]) -> dict[Identity, Document]:
     documents: dict[Identity, Document] = {}
-    for one in found:
-        for document in one:
+    for ranking in rankings:
+        for document in ranking:
             documents.setdefault(identity(document), document)
     return documents

@@ -49,11 +49,11 @@ class OpenQuestionQuery:
         :returns: ``queries``, one for each document, in the same order. An empty query is replaced by the question.
         """
         question, texts = _WORD.findall(query), [passage_text(document) for document in documents]
-        terms = [set(found) for found in analyze_texts([*question, *texts], self.term_statistics)]
+        terms = [set(text_terms) for text_terms in analyze_texts([*question, *texts], self.term_statistics)]
         queries = []
-        for text, held in zip(texts, terms[len(question) :], strict=True):
+        for text, text_terms in zip(texts, terms[len(question) :], strict=True):
             # A stop word has no terms, so it is left out. The index could not search for it.
-            still_open = [word for word, meant in zip(question, terms, strict=False) if meant - held]
+            still_open = [word for word, meant in zip(question, terms, strict=False) if meant - text_terms]
             names = [word for word in _WORD.findall(text) if word != word.lower() or word[0].isdigit()]
             queries.append(" ".join([*still_open, *dict.fromkeys(names[: self.max_names])]) or query)
         return {"queries": queries}

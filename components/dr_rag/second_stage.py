@@ -96,16 +96,16 @@ class SecondStage(Block):
         :raises RunError: When local documents would be sent to an external source. The error contains the state.
         """
         documents = self._first_stage(state)
-        found = await search_all([(self.source, one) for one in self._second_searches(state, documents)])
-        state, candidates = self._with_candidates(state, found)
+        branches = await search_all([(self.source, branch) for branch in self._second_searches(state, documents)])
+        state, candidates = self._with_candidates(state, branches)
         return state, documents, candidates
 
     gather = as_blocking(gather_async)
 
     def _first_stage(self, state: State) -> list[Document]:
         k = state.settings.top_k
-        found = {identity(document): document for search in state.step.searches for document in search.documents}
-        return list(found.values())[: min(k, self.k1 or math.ceil(k / 2))]
+        documents = {identity(document): document for search in state.step.searches for document in search.documents}
+        return list(documents.values())[: min(k, self.k1 or math.ceil(k / 2))]
 
     def _second_searches(self, state: State, documents: list[Document]) -> list[State]:
         if len(documents) >= state.settings.top_k:
@@ -115,9 +115,9 @@ class SecondStage(Block):
         queries = self.concat.run(state.question, documents)["queries"]
         return [deep.with_last(query=query) for query in queries]
 
-    def _with_candidates(self, state: State, found: Sequence[State]) -> tuple[State, list[list[Document]]]:
+    def _with_candidates(self, state: State, branches: Sequence[State]) -> tuple[State, list[list[Document]]]:
         before = len(state.step.searches)
-        state = with_searches(state, found)
+        state = with_searches(state, branches)
         return state, [list(search.documents) for search in state.step.searches[before:]]
 
     def _select(
@@ -158,14 +158,14 @@ async def _search_async(calls: Sequence[SourceCall]) -> list[State]:
     return [output["state"] for output in outputs]
 
 
-def with_searches(state: State, found: Sequence[State]) -> State:
-    """Add the searches and events of ``found`` to ``state``, from which these parallel searches started."""
+def with_searches(state: State, branches: Sequence[State]) -> State:
+    """Add the searches and events of ``branches`` to ``state``, from which these parallel searches started."""
     searches_before, events_before = len(state.step.searches), len(state.events)
     searches: tuple[Search, ...] = state.step.searches
     events = state.events
-    for one in found:
-        searches += one.step.searches[searches_before:]
-        events += one.events[events_before:]
+    for branch in branches:
+        searches += branch.step.searches[searches_before:]
+        events += branch.events[events_before:]
     return replace(state.with_last(searches=searches), events=events)
 
 

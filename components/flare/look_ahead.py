@@ -59,7 +59,7 @@ class LookAhead:
         again = _is_written_again(state)
         if not step.tokens and not again:
             raise RunError(NO_PROBABILITIES, state.with_event("error", caller="look_ahead", message=NO_PROBABILITIES))
-        token, lowest = min(step.tokens, key=lambda one: one[1], default=("", None))
+        token, lowest = min(step.tokens, key=lambda item: item[1], default=("", None))
         is_sure = again or lowest is None or lowest > self.threshold
         masked = [] if is_sure else [text.strip() for text, likely in step.tokens if likely <= self.mask]
         query = "" if is_sure else self._query(state)
@@ -76,7 +76,8 @@ class LookAhead:
             # Leave the sentence out of the chain of thought, because the model writes it again after the search.
             return {"state": state.with_last(action=Action.SEARCH, reply="", thought=step.reply, query=query)}
         if ends_chain(step.reply):
-            if answer := read_chain(step.reply).answer:
+            answer = read_chain(step.reply).answer
+            if answer:
                 state = state.with_last(action=Action.ANSWER, query="", answer=answer)
                 state = state.with_event("answer", text=answer, label=None, forced=False)
             return {"state": state}
@@ -87,8 +88,8 @@ class LookAhead:
     run_async = as_async(run)
 
     def _query(self, state: State) -> str:
-        kept = "".join(text if likely > self.mask else " " for text, likely in state.step.tokens)
-        return plain_query(kept) if re.search(r"\w", kept) else ""
+        sure_text = "".join(text if likely > self.mask else " " for text, likely in state.step.tokens)
+        return plain_query(sure_text) if re.search(r"\w", sure_text) else ""
 
 
 def _is_written_again(state: State) -> bool:

@@ -74,4 +74,6 @@ def is_trial_open(chat_generator: Any) -> bool:
 
 
 def _read_documents(passages: list[dict[str, str]]) -> tuple[Document, ...]:
-    return tuple(Document(id=each["id"], content=each["text"], meta={"title": each["title"]}) for each in passages)
+    return tuple(
+        Document(id=passage["id"], content=passage["text"], meta={"title": passage["title"]}) for passage in passages
+    )

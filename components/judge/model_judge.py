@@ -77,9 +77,9 @@ class ModelJudge(Block):
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
         """Judge the passages of the last search, if possible in the reasoner's conversation (see ``prompt``)."""
-        call, known = self._continue(state) or (self.prepare(state), {})
+        call, marks = self._continue(state) or (self.prepare(state), {})
         verdict, state = self._decide(*await self.call.send_until_read_async(call, read_judgement))
-        return replace(verdict, analysis=without_codes(verdict.analysis, known)), state
+        return replace(verdict, analysis=without_codes(verdict.analysis, marks)), state
 
     judge = as_blocking(judge_async)
 
@@ -123,19 +123,20 @@ class ModelJudge(Block):
             return None
         if not self.call.has_same_model_as(reasoner.chat_generator):
             return None
-        found = {identity(document): document for document in state.step.searches[-1].documents}
-        shown = state.with_last(documents=tuple(found.values()), refined=None, observed=True)
-        if (asked := reasoner.ask_further(shown, render_prompt("source_switch_question"))) is None:
+        documents = {identity(document): document for document in state.step.searches[-1].documents}
+        shown = state.with_last(documents=tuple(documents.values()), refined=None, observed=True)
+        asked = reasoner.ask_further(shown, render_prompt("source_switch_question"))
+        if asked is None:
             return None
         parameters: dict[str, Any] = {"tool_choice": "none"} if asked["tools"] else {}
         call = self.call.prepare(state, **asked, response_format=response_format("verdict", _SCHEMA), **parameters)
         return call, known_marks(shown)
 
     def _prepare_scores(
-        self, state: State, found: Sequence[Document]
+        self, state: State, documents: Sequence[Document]
     ) -> tuple[PreparedCall, Callable[[str], list[float | None] | None]]:
         """Prepare the call that scores the first 100 passages, numbered from 1, and a function that reads the reply."""
-        scored = found[:_MOST_SCORES]
+        scored = documents[:_MOST_SCORES]
         # Equal passages, such as a sentence that occurs twice on a page, share a number.
         marks = {key: str(number) for number, key in enumerate(dict.fromkeys(map(identity, scored)), start=1)}
         shown: list[str] = []
@@ -151,7 +152,7 @@ class ModelJudge(Block):
             # One unreadable score makes all scores unusable, because it may belong to the most relevant passage.
             if None in scores.values():
                 return None
-            return [scores.get(marks.get(identity(document), "")) for document in found]
+            return [scores.get(marks.get(identity(document), "")) for document in documents]
 
         schema = object_schema(**{number: {"enum": list(range(_BEST_SCORE + 1))} for number in marks.values()})
         needed = _TOKENS_OF_SCORE * len(marks)

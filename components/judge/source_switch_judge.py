@@ -139,7 +139,7 @@ class SourceSwitchJudge:
     def _has_patience(self, state: State) -> bool:
         judged = [(step.verdict, step.searches) for step in reversed(state.steps[:-1]) if step.verdict is not None]
         # A step with two searches has switched the source, so its False verdict was not tolerated.
-        in_row = takewhile(lambda one: not one[0].status and len(one[1]) == 1, judged)
+        in_row = takewhile(lambda step: not step[0].status and len(step[1]) == 1, judged)
         return len(list(in_row)) < self.patience
 
     def _route(self, verdict: Verdict, state: State) -> dict[str, State]:

@@ -98,8 +98,25 @@ _MAX_YEARS = 5
 # Words that begin questions. If one of them is capitalised, it is not taken for the beginning of a name.
 _FIRST_WORDS = frozenset(
     (
-        *("what", "when", "where", "which", "who", "whose", "whom", "why", "how"),
-        *("is", "are", "was", "were", "do", "does", "did", "in", "of", "for"),
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "whose",
+        "whom",
+        "why",
+        "how",
+        "is",
+        "are",
+        "was",
+        "were",
+        "do",
+        "does",
+        "did",
+        "in",
+        "of",
+        "for",
     )
 )
 _ARTICLES = frozenset(("the", "a", "an"))
@@ -174,7 +191,7 @@ class _Texts:
         texts = [query, question]
         texts += [passage_text(document) for document in (*new, *observed)]
         texts += [_title(document) for document in new]
-        texts += [sentence for each in sentences for sentence in each]
+        texts += [sentence for passage in sentences for sentence in passage]
         in_order = analyze_texts(texts, statistics)
         self.query, self.question, *rest = map(set, in_order)
         shown = len(new) + len(observed)
@@ -182,7 +199,8 @@ class _Texts:
         analysed_sentences = iter(rest[shown + len(new) :])
         # The words of a passage's title count as words of each of its sentences, which rarely repeat the title.
         self.sentences = [
-            [next(analysed_sentences) | title for _ in each] for each, title in zip(sentences, self.titles, strict=True)
+            [next(analysed_sentences) | title for _ in passage]
+            for passage, title in zip(sentences, self.titles, strict=True)
         ]
         self.query_pairs = set(pairwise(in_order[0]))
         self.pairs = [set(pairwise(terms)) for terms in in_order[2 : 2 + len(new)]]
@@ -306,8 +324,8 @@ def _holding(names: Sequence[str], holds: Callable[[str], bool]) -> float:
 
 def _whole_names(query: str) -> list[str]:
     names = []
-    for found in _WHOLE_NAME.findall(query):
-        name_words = found.split()
+    for text in _WHOLE_NAME.findall(query):
+        name_words = text.split()
         while name_words and name_words[0].lower() in _FIRST_WORDS | _ARTICLES:
             name_words.pop(0)
         name = _normalise(" ".join(name_words))

@@ -112,10 +112,10 @@ class TreeJudge(Block):
         passages = (*state.observed, *state.step.searches[-1].documents)
         asked = {*words(state.question), *_NUMBER.findall(state.question)}
         texts = [" ".join(sorted(asked)), *map(passage_text, passages)]
-        wanted, *held = map(set, analyze_texts(texts, self.term_statistics))
+        wanted, *passage_terms = map(set, analyze_texts(texts, self.term_statistics))
         weights = term_weights(wanted, self.term_statistics)
         # Sorted, because a sum of floats depends on the order in which they are added.
-        whole, *parts = (sum(weights[term] for term in sorted(wanted & each)) for each in (wanted, *held))
+        whole, *parts = (sum(weights[term] for term in sorted(wanted & terms)) for terms in (wanted, *passage_terms))
         share = round(max(parts, default=0.0) / whole, 4) if whole else 1.0
         least = _WORD_SHARE_FACTOR * least_probability(self.cost_of_leaving)
         analysis = f"One passage holds {share:.0%} of the question's words, by weight (kept at {least:.0%} or more)."

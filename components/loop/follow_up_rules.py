@@ -48,7 +48,7 @@ _ASKED_WHO = re.compile(r"\W*(?:\w+ )?who(?:m|se)?\b", re.I)
 _ASKED_WHICH = re.compile(r"\W*(?:\w+ )?(?:which|what)\b", re.I)
 _DEMONSTRATIVES = ("this", "that", "these", "those")
 _SAME = tuple(
-    frozenset(each.split()) for each in ("he him his", "she her hers", "it its", "they them their theirs these those")
+    frozenset(forms.split()) for forms in ("he him his", "she her hers", "it its", "they them their theirs these those")
 )
 
 Turns = Sequence[tuple[str, str]]
@@ -68,8 +68,8 @@ def find_reference(question: str) -> str:
         return rest.strip(" ?.!")
     if words and set(words) <= _GRAMMAR_WORDS and not _PERSON.search(question) and not _THING.search(question):
         return question.strip(" ?.!")
-    found = _find_pronoun(question)
-    return found.group() if found else ""
+    pronoun = _find_pronoun(question)
+    return pronoun.group() if pronoun else ""
 
 
 def rewrite_by_rules(question: str, turns: Turns) -> str | None:
@@ -77,23 +77,23 @@ def rewrite_by_rules(question: str, turns: Turns) -> str | None:
 
     A question without references is returned unchanged. Returns None if no turn names what the question refers to.
     """
-    reference, found = find_reference(question), _find_pronoun(question)
+    reference, match = find_reference(question), _find_pronoun(question)
     if not (reference and turns):
         return None if reference else question
-    if found is None or found.group() != reference:
+    if match is None or match.group() != reference:
         return _complete_fragment(reference, turns)
     pronoun = reference.casefold()
     meant = (_find_person if _PERSON.fullmatch(pronoun) else _find_thing)(turns, pronoun)
-    noun = re.match(r" (\w+)", question[found.end() :]) if pronoun in _DEMONSTRATIVES else None
+    noun = re.match(r" (\w+)", question[match.end() :]) if pronoun in _DEMONSTRATIVES else None
     if noun and noun[1].casefold() in _GRAMMAR_WORDS:
         noun = None
     # "This ship" is replaced only if the last question contains the word "ship".
     if not meant or (noun and not re.search(rf"\b{noun[1]}s?\b", turns[-1][0], re.I)):
         return None
-    before, after = question[: found.start()], question[found.end() :]
+    before, after = question[: match.start()], question[match.end() :]
     if noun:
         return f"{before}the {noun[1]} ({meant}){after[noun.end() :]}"
-    if _POSSESSIVE.match(question, found.start()):
+    if _POSSESSIVE.match(question, match.start()):
         return f"{before}{meant}'s{after}"
     return f"{before}in {meant}{after}" if pronoun == "there" else before + meant + after
 
@@ -109,10 +109,10 @@ def _find_pronoun(question: str) -> re.Match[str] | None:
     if any(_names(question)):
         return None
     bare = _EMPTY.sub(lambda match: " " * len(match.group()), question)
-    found = _PERSON.search(bare) or _THING.search(bare)
-    clause = _JOINS.search(bare[: found.start()]) if found else None
+    pronoun = _PERSON.search(bare) or _THING.search(bare)
+    clause = _JOINS.search(bare[: pronoun.start()]) if pronoun else None
     # Skip a pronoun that refers to a phrase in the clause before it: "How heavy is the trailer when it is full?"
-    return None if clause and not _PERSON.search(bare) and any(_phrases(bare[: clause.start()])) else found
+    return None if clause and not _PERSON.search(bare) and any(_phrases(bare[: clause.start()])) else pronoun
 
 
 def _names(text: str) -> Iterator[str]:
@@ -161,21 +161,23 @@ def _names_in_answer(answer: str) -> list[str]:
 
 def _find_person(turns: Turns, pronoun: str) -> str:
     for asked, answer in _from_last(turns, pronoun):
-        if _ASKED_WHO.match(asked) and (found := _names_in_answer(answer)):
-            return found[0] if len(found) == 1 else ""
-        if found := list(_names(asked)):
+        if _ASKED_WHO.match(asked) and (names := _names_in_answer(answer)):
+            return names[0] if len(names) == 1 else ""
+        names = list(_names(asked))
+        if names:
             # Of several names, the one that comes first is most likely the subject of the question.
-            return found[0]
+            return names[0]
     return next((phrase for asked, _ in reversed(turns) for phrase in _phrases(asked)), "")
 
 
 def _find_thing(turns: Turns, pronoun: str) -> str:
     for asked, answer in _from_last(turns, pronoun):
-        if _ASKED_WHICH.match(asked) and (found := _names_in_answer(answer)):
-            return found[0]
+        if _ASKED_WHICH.match(asked) and (answered := _names_in_answer(answer)):
+            return answered[0]
         names = [name for name in _names(asked) if not _is_label(name, asked)]
-        if found := names or list(_phrases(asked)):
-            return found[-1]
+        things = names or list(_phrases(asked))
+        if things:
+            return things[-1]
     return ""
 
 
@@ -187,7 +189,7 @@ def _is_label(name: str, text: str) -> bool:
 
 def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
     """Yield the turns, last first. Leave out turns whose question also contains the pronoun, instead of a name."""
-    same = next((each for each in _SAME if pronoun.casefold() in each), frozenset())
+    same = next((forms for forms in _SAME if pronoun.casefold() in forms), frozenset())
     for asked, answer in reversed(turns):
         if not same.intersection(re.findall(r"\w+", asked.casefold())):
             yield asked, answer
@@ -195,7 +197,8 @@ def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
 
 def _complete_fragment(rest: str, turns: Turns) -> str | None:
     """Repeat the previous question, with the fragment's name in place of the name that comes last in the question."""
-    if year := _IN_A_YEAR.fullmatch(rest):
+    year = _IN_A_YEAR.fullmatch(rest)
+    if year:
         return _ask_of_year(turns[-1][0], year[1])
     if _STANDS_FOR_NOUN.search(rest):
         return None

@@ -47,26 +47,26 @@ class ObservationRecorder:
             shown = sorted(searches, key=lambda search: order.index(search.source))
         else:
             shown = self._choose_last(searches)
-        found = [document for search in shown for document in search.documents]
-        documents = self._collect(state, found)
+        retrieved = [document for search in shown for document in search.documents]
+        documents = self._collect(state, retrieved)
         source = "+".join(search.source for search in shown if search.documents) if documents else ""
         state = observe(state, documents, source or None)
-        if not found or documents:
+        if not retrieved or documents:
             return {"state": state}
-        held = {identity(document) for document in state.retrieved}
-        if all(identity(document) in held for document in found):
+        seen = {identity(document) for document in state.retrieved}
+        if all(identity(document) in seen for document in retrieved):
             return {"state": state.with_last(note="Nothing new was found.")}
         note = f"New passages were found, but no more than {self.max_documents} are shown."
         return {"state": state.with_last(note=note)}
 
     run_async = as_async(run)
 
-    def _collect(self, state: State, found: list[Document]) -> list[Document]:
+    def _collect(self, state: State, retrieved: list[Document]) -> list[Document]:
         if self.max_documents is None:
-            return found
-        held = {identity(document) for document in state.retrieved}
-        new = {identity(document): document for document in found if identity(document) not in held}
-        return list(new.values())[: max(0, self.max_documents - len(held))]
+            return retrieved
+        seen = {identity(document) for document in state.retrieved}
+        new = {identity(document): document for document in retrieved if identity(document) not in seen}
+        return list(new.values())[: max(0, self.max_documents - len(seen))]
 
     def _choose_last(self, searches: list[Search]) -> list[Search]:
         if not searches:

@@ -107,15 +107,15 @@ class SelfReflector:
         # Code has checked an answer without a label: the model does not evaluate itself.
         if self.reflection == "off" or (state.step.certainty is not None and label is None):
             return {"accepted": state}
-        known = known_marks(state)
+        marks = known_marks(state)
         # An answer without a label is accepted. The event in the trace has the label None.
         negative = label in (Label.INCORRECT, Label.PARTIALLY_CORRECT)
         supplement = negative and state.supplements < state.settings.max_supplements
         state = state.with_event(
             "reflection",
             label=label.value if label else None,
-            explanation=without_codes(state.step.explanation, known),
-            suggestions=without_codes(state.step.suggestions, known),
+            explanation=without_codes(state.step.explanation, marks),
+            suggestions=without_codes(state.step.suggestions, marks),
             supplement=supplement,
         )
         if not supplement:

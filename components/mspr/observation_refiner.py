@@ -80,7 +80,8 @@ class ObservationRefiner:
         while parts:
             part = parts.pop(0)
             text, call = "", self._prepare(part, state)
-            if not (is_cut := _was_cut(call.state, state)):
+            is_cut = _was_cut(call.state, state)
+            if not is_cut:
                 text, reached = await self._call.send_async(call)
                 is_cut, state = _was_cut(reached, state), reached
             if is_cut and len(part) > 1:
@@ -136,6 +137,6 @@ def _was_cut(reached: State, before: State) -> bool:
 
 def _tokens(step: Step) -> int:
     """Estimate the tokens of a step's passages in a fixed layout, so that the layout of the prompts does not matter."""
-    shown = ((number, one.meta, one.content or "") for number, one in enumerate(step.shown, start=1))
+    shown = ((number, document.meta, document.content or "") for number, document in enumerate(step.shown, start=1))
     texts = [f"[{number}] {meta.get('title')} ({meta.get('source')})\n{text}" for number, meta, text in shown]
     return rough_tokens("\n\n".join(texts))

@@ -17,9 +17,9 @@ def fill_by_rank(documents: Sequence[Document], candidates: Sequence[Sequence[Do
     turns = [iter(candidate_list) for candidate_list in candidates]
     while turns and len(context) < k:
         for turn in list(turns):
-            found = next((document for document in turn if identity(document) not in context), None)
-            if found is None:
+            next_document = next((document for document in turn if identity(document) not in context), None)
+            if next_document is None:
                 turns.remove(turn)
             elif len(context) < k:
-                context[identity(found)] = found
+                context[identity(next_document)] = next_document
     return list(context.values())[:k]

@@ -127,9 +127,12 @@ class PairClassifier:
                 f"There are {len(candidates)} lists of candidates for {len(documents)} documents: give a list for each."
             )
         unique: dict[Identity, tuple[Document, list[Document]]] = {}
-        for document, found in zip(documents, candidates, strict=True):
-            unique.setdefault(identity(document), (document, found))
-        documents, candidates = [one for one, _ in unique.values()], [found for _, found in unique.values()]
+        for document, second_stage in zip(documents, candidates, strict=True):
+            unique.setdefault(identity(document), (document, second_stage))
+        documents, candidates = (
+            [document for document, _ in unique.values()],
+            [second_stage for _, second_stage in unique.values()],
+        )
         verdicts = _Verdicts(query, self.engine, self.threshold)
         select = {"cis": self._inverse, "cfs": self._forward, "fill": self._fill}[self.selection]
         selected = select(documents, candidates, k, verdicts)
@@ -190,8 +193,8 @@ class PairClassifier:
                     continue
                 if not verdicts.is_known(first, second):
                     # Continue with the lists of the other documents, so that their next pairs are in the same batch.
-                    behind = (one for one in second_stage[position:] if identity(one) not in context)
-                    ahead = (one for one in behind if not verdicts.is_known(first, one))
+                    behind = (document for document in second_stage[position:] if identity(document) not in context)
+                    ahead = (document for document in behind if not verdicts.is_known(first, document))
                     unknown += [(first, document) for document in islice(ahead, self.lookahead)]
                     break
                 if verdicts.is_positive(first, second):
@@ -206,8 +209,8 @@ def all_pairs(documents: Sequence[Document], candidates: Sequence[Sequence[Docum
     first_stage = {identity(document): document for document in documents}
     return [
         (first, second)
-        for first, found in zip(documents, candidates, strict=True)
-        for key, second in ({identity(document): document for document in found} | first_stage).items()
+        for first, second_stage in zip(documents, candidates, strict=True)
+        for key, second in ({identity(document): document for document in second_stage} | first_stage).items()
         if key != identity(first)
     ]
 
@@ -216,16 +219,16 @@ def by_best_pair(
     documents: Sequence[Document], pairs: Sequence[Pair], scores: Sequence[float], rank_weight: float
 ) -> list[Document]:
     """Rank the documents of both stages by their best pairs, best first. For ``rank_weight``, see `PairClassifier`."""
-    found = {identity(document): document for document in documents}
-    best = dict.fromkeys(found, 0.0)
+    unique = {identity(document): document for document in documents}
+    best = dict.fromkeys(unique, 0.0)
     for pair, score in zip(pairs, scores, strict=True):
         for document in pair:
             key = identity(document)
-            found[key] = document
+            unique[key] = document
             best[key] = max(best.get(key, 0.0), score)
     for place, document in enumerate(documents, start=1):
         best[identity(document)] += rank_weight / place
-    return [found[key] for key in sorted(found, key=lambda key: -best[key])]
+    return [unique[key] for key in sorted(unique, key=lambda key: -best[key])]
 
 
 class _Verdicts:

@@ -136,7 +136,7 @@ def _measure(
     new_titles = titles * (1 - in_question)
     title_weight = np.maximum(titles @ weights, _ALMOST_NOTHING)
     new_title_weight = np.maximum(new_titles @ weights, _ALMOST_NOTHING)
-    held = holds[front] * weights
+    weighted = holds[front] * weights
     names, plain = texts.names, in_question - texts.names
     names_weight = names @ weights
     with_names = share(holds * names, names_weight)
@@ -176,9 +176,9 @@ def _measure(
         "shared_rarest": rarest[row, b] / rarest_of_all,
         "shared_phrases": (texts.other_phrases[front] @ texts.other_phrases.T)[row, b],
         "title_a_words_in_b": ((titles[front] * weights) @ holds.T)[row, b] / title_weight[a],
-        "title_b_words_in_a": (held @ titles.T)[row, b] / title_weight[b],
+        "title_b_words_in_a": (weighted @ titles.T)[row, b] / title_weight[b],
         "title_a_new_words_in_b": ((new_titles[front] * weights) @ holds.T)[row, b] / new_title_weight[a],
-        "title_b_new_words_in_a": (held @ new_titles.T)[row, b] / new_title_weight[b],
+        "title_b_new_words_in_a": (weighted @ new_titles.T)[row, b] / new_title_weight[b],
         "title_a_words_asked": title_asked[a],
         "title_b_words_asked": title_asked[b],
         "title_a_asked": links.in_question[a],
@@ -239,19 +239,19 @@ class _Texts:
         is_in_question = np.zeros(len(column), bool)
         is_in_question[question_numbers] = True
         # Only words in the question, in a title or in several passages are used. Other words say nothing about pairs.
-        kept = np.flatnonzero(is_in_question | in_title.any(axis=0) | (holds.sum(axis=0) > 1))
+        columns = np.flatnonzero(is_in_question | in_title.any(axis=0) | (holds.sum(axis=0) > 1))
         terms = list(column)
-        kept_terms = [terms[number] for number in kept]
+        kept_terms = [terms[number] for number in columns]
         weight_of = term_weights(kept_terms, statistics)
         self.weights = np.array([weight_of[term] for term in kept_terms], np.float32)
-        self.in_question = is_in_question[kept].astype(np.float32)
+        self.in_question = is_in_question[columns].astype(np.float32)
         terms_of_names = {term for word in named for term in word}
         self.names = np.array([term in terms_of_names for term in kept_terms], np.float32) * self.in_question
-        self.holds = holds[:, kept].astype(np.float32)
-        self.titles = (in_title[:, kept] > 0).astype(np.float32)
+        self.holds = holds[:, columns].astype(np.float32)
+        self.titles = (in_title[:, columns] > 0).astype(np.float32)
         # The BM25 weight of each word in each passage, whether or not the question contains it.
-        fits_title = _saturate(in_title[:, kept], titles)
-        self.bm25 = (self.weights * (_TITLE_BOOST * fits_title + _saturate(in_content[:, kept], contents))).astype(
+        fits_title = _saturate(in_title[:, columns], titles)
+        self.bm25 = (self.weights * (_TITLE_BOOST * fits_title + _saturate(in_content[:, columns], contents))).astype(
             np.float32
         )
         self.lengths = np.array([len(text) for text in contents], np.float32)
@@ -262,8 +262,8 @@ class _Texts:
         wanted = np.unique([first * size + second for first, second in pairwise(in_question)])
         follows = row[1:] == row[:-1]
         # One number encodes a phrase and a passage. A phrase that a passage repeats is counted once.
-        held = np.sort(((word[:-1] * size + word[1:]) * passages + row[1:])[follows])
-        phrase, row = np.divmod(held[_starts_of_runs(held)], passages)
+        encoded = np.sort(((word[:-1] * size + word[1:]) * passages + row[1:])[follows])
+        phrase, row = np.divmod(encoded[_starts_of_runs(encoded)], passages)
         # After sorting, the passages of a phrase are adjacent.
         begins = np.flatnonzero(_starts_of_runs(phrase))
         often = np.diff(begins, append=len(phrase))
@@ -295,8 +295,8 @@ def _mentions(texts: _Texts, front: Values) -> _Mentions:
         for other, name in enumerate(names):
             if other == place:
                 continue
-            if name is not None and (found := text.find(name)) >= 0:
-                by_front[row, other] = found / len(text)
+            if name is not None and (begin := text.find(name)) >= 0:
+                by_front[row, other] = begin / len(text)
             if own is not None and own in texts.spoken[other]:
                 of_front[row, other] = 1
     return _Mentions(np.array(in_question, np.float32), by_front, of_front)
@@ -304,8 +304,8 @@ def _mentions(texts: _Texts, front: Values) -> _Mentions:
 
 def _find_names(question: str) -> list[str]:
     """Find the words of a question that have a capital letter or begin with a digit, except the first word."""
-    found = [match.group() for match in _NAME.finditer(question)]
-    return [word for word in found if word != word.lower() or word[0].isdigit()]
+    names = [match.group() for match in _NAME.finditer(question)]
+    return [word for word in names if word != word.lower() or word[0].isdigit()]
 
 
 def _number_words(texts: Sequence[Sequence[str]], column: Mapping[str, int]) -> tuple[Values, Values]:

@@ -154,9 +154,9 @@ def encode_pairs(
         left = room - min(len(offsets[question]), QUESTION_TOKENS)
         first, second = (min(len(offsets[text]), document_tokens or left) for text in pair)
         limits = max(left // 2, left - second), max(left // 2, left - first)
-        kept = [cut(text, min(size, most)) for text, size, most in zip(pair, (first, second), limits, strict=True)]
+        halves = [cut(text, min(size, most)) for text, size, most in zip(pair, (first, second), limits, strict=True)]
         kept_questions.append(cut(question, QUESTION_TOKENS))
-        kept_pairs.append(f"{kept[0]} {separator} {kept[1]}")
+        kept_pairs.append(f"{halves[0]} {separator} {halves[1]}")
     return dict(tokenizer(kept_questions, kept_pairs, padding=True, return_tensors="np"))
 
 
@@ -186,7 +186,8 @@ def _torch_model(model: str, device: str | None) -> Callable[[dict[str, Any]], l
     from transformers import AutoModelForSequenceClassification
 
     network, info = AutoModelForSequenceClassification.from_pretrained(model, output_loading_info=True)
-    if missing := sorted(info["missing_keys"]):
+    missing = sorted(info["missing_keys"])
+    if missing:
         raise ClassifierMissing(
             f"'{model}' is not trained to classify pairs: it has no weights for {', '.join(missing)}. Train it first."
         )

@@ -69,12 +69,13 @@ def _check(file: Path) -> None:
         raise ValueError(f"{file}, line {line}: the file is not written in UTF-8.") from error
     except TemplateSyntaxError as error:
         raise ValueError(f"{file}, line {error.lineno}: {error.message}") from error
-    if (taken := next(tree.find_all(_FROM_ELSEWHERE), None)) is not None:
+    taken = next(tree.find_all(_FROM_ELSEWHERE), None)
+    if taken is not None:
         raise ValueError(f"{file}, line {taken.lineno}: a prompt may not use another file.")
     used = [name for name in tree.find_all(nodes.Name) if name.name in unknown]
     if used:
-        known = ", ".join(sorted({"quoted", *variables_of(file.stem)}))
-        raise ValueError(f"{file}, line {used[0].lineno}: there is no variable '{used[0].name}', only {known}.")
+        variables = ", ".join(sorted({"quoted", *variables_of(file.stem)}))
+        raise ValueError(f"{file}, line {used[0].lineno}: there is no variable '{used[0].name}', only {variables}.")
     if file.stem == PASSAGE:
         _check_form(file, text)
 
@@ -86,7 +87,7 @@ def _check_form(file: Path, text: str) -> None:
     form = ENVIRONMENT.from_string(text)
     try:
         shown = [form.render(number=number, title=words, content=words) for number in (1, 2, 3)]
-        lines = [line for each in shown for line in each.splitlines()]
+        lines = [line for passage in shown for line in passage.splitlines()]
     except CANNOT_BE_FILLED as error:
         raise ValueError(f"{file} cannot be filled: {error}") from error
     if any(line.lstrip().startswith(_WORDS) for line in lines):

@@ -131,8 +131,10 @@ class DenseRetriever(Block):
         if self._fields is not None:
             await self._fields.check_async(filters)
         embedding = (await call_component(self._embedder or await self._ready_async(), {"text": query}))["embedding"]
-        found = await call_component(self.retriever, {"query_embedding": embedding, "top_k": top_k, "filters": filters})
-        return {"documents": found["documents"]}
+        output = await call_component(
+            self.retriever, {"query_embedding": embedding, "top_k": top_k, "filters": filters}
+        )
+        return {"documents": output["documents"]}
 
     run = as_blocking(run_async)
 

@@ -204,10 +204,10 @@ class ElasticsearchMultiMatchRetriever(Block):
 def _each_word_once(text: str) -> str:
     """Remove repeated words from a text, so that each counts once. Searches of the tantivy index do the same."""
     # If the query is a passage, counting repeated words costs 2 points of recall at 5 on MuSiQue.
-    found: dict[str, str] = {}
+    words: dict[str, str] = {}
     for word in text.split():
-        found.setdefault(word.strip(punctuation).lower(), word)
-    return " ".join(found.values())
+        words.setdefault(word.strip(punctuation).lower(), word)
+    return " ".join(words.values())
 
 
 def _as_term(word: str) -> dict[str, Any]:
@@ -233,26 +233,26 @@ def _characters(text: str) -> int:
 
 def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
     batch: list[str] = []
-    held = 0
+    characters = 0
     for text in texts:
         length = _characters(text)
-        if batch and held + length > _CHARACTERS_PER_REQUEST:
+        if batch and characters + length > _CHARACTERS_PER_REQUEST:
             yield batch
-            batch, held = [], 0
+            batch, characters = [], 0
         batch.append(text)
-        held += length
+        characters += length
     if batch:
         yield batch
 
 
 def _by_text(tokens: Iterable[Mapping[str, Any]], texts: Sequence[str]) -> list[list[str]] | None:
     """Group tokens by the text that they come from; None if a token reaches into the next text."""
-    found: list[list[str]] = [[] for _ in texts]
+    groups: list[list[str]] = [[] for _ in texts]
     lengths = [_characters(text) for text in texts]
     starts = list(accumulate((length + 1 for length in lengths[:-1]), initial=0))
     for token in tokens:
         place = bisect_right(starts, token["start_offset"]) - 1
         if len(texts) > 1 and token["end_offset"] > starts[place] + lengths[place]:
             return None
-        found[place].append(token["token"])
-    return found
+        groups[place].append(token["token"])
+    return groups

@@ -137,7 +137,7 @@ class HybridRetriever(Block):
         return replies
 
     async def _call_all_async(self, calls: Sequence[_Call]) -> list[dict[str, Any] | BaseException]:
-        running = [asyncio.wait_for(call_component(*one), self.timeout) for one in calls]
+        running = [asyncio.wait_for(call_component(*call), self.timeout) for call in calls]
         # All have ended when this returns, so none goes on after a failure.
         return await asyncio.gather(*running, return_exceptions=True)  # noqa: TID251
 

@@ -207,8 +207,8 @@ class LinkedRetriever(Block):
         scores = self._best_pairs(question, leading, paired)
         for place, document in enumerate(by_words, start=1):
             scores[identity(document)] = scores.get(identity(document), 0.0) + self.rank_weight / place
-        found = {identity(document): document for document in (*by_words, *mentioned)}
-        scored = [replace(document, score=scores[key]) for key, document in found.items()]
+        unique = {identity(document): document for document in (*by_words, *mentioned)}
+        scored = [replace(document, score=scores[key]) for key, document in unique.items()]
         return sorted(scored, key=lambda document: -(document.score or 0.0))
 
     # This runs in a thread, because the counts of words may come from a server.

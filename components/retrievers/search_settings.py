@@ -3,8 +3,8 @@
 from prefrag.components.block import check_whole_number
 
 
-def wanted_top_k(own: int, given: int | None = None) -> int:
-    """Return ``given``, the `top_k` of the call. If the call sets none, return ``own``, the retriever's `top_k`."""
-    top_k = own if given is None else given
+def wanted_top_k(own: int, requested: int | None = None) -> int:
+    """Return ``requested``, the `top_k` of the call. If the call sets none, return ``own``, the retriever's `top_k`."""
+    top_k = own if requested is None else requested
     check_whole_number(1, top_k=top_k)
     return top_k

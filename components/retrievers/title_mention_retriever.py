@@ -91,7 +91,7 @@ class TitleMentionRetriever:
         :raises FilterError: When the filters cannot be understood or applied.
         :raises DocumentStoreError: When the index was made without title keys, or the server fails.
         """
-        top_k, given = wanted_top_k(self.top_k, top_k), documents or []
+        top_k, passages = wanted_top_k(self.top_k, top_k), documents or []
         store = self.document_store
         if isinstance(store, TantivyDocumentStore):
             # The calls run in threads, because the thousands of keys of a long text would block the event loop.
@@ -102,14 +102,14 @@ class TitleMentionRetriever:
         else:
             titles = ElasticsearchTitles(store)
             find_titles, find_documents = titles.known_titles_async, titles.documents_by_title_async
-        known = await find_titles(self._possible_keys(query, given))
-        # Every known title has a passage, but the `given` passages are left out later. So at most len(given) titles may
-        # be left without a passage. Without filters, top_k + len(given) titles are therefore enough.
-        mentioned = self._find_mentioned(query, given, known, None if filters else top_k + len(given))
-        # More than `per_title` passages are requested, because the `given` passages are left out later.
-        wanted = self.per_title + sum(_own_key(document) in mentioned for document in given)
-        found = await find_documents(mentioned, wanted, filters)
-        return {"documents": self._choose(found, given, top_k), "lookups": bool(query.strip()) + len(given)}
+        known_titles = await find_titles(self._possible_keys(query, passages))
+        # Every known title has a passage, but `passages` are left out later. So at most len(passages) titles may
+        # be left without a passage. Without filters, top_k + len(passages) titles are therefore enough.
+        mentioned = self._find_mentioned(query, passages, known_titles, None if filters else top_k + len(passages))
+        # More than `per_title` passages are requested, because `passages` are left out later.
+        wanted = self.per_title + sum(_own_key(document) in mentioned for document in passages)
+        by_title = await find_documents(mentioned, wanted, filters)
+        return {"documents": self._choose(by_title, passages, top_k), "lookups": bool(query.strip()) + len(passages)}
 
     run = as_blocking(run_async)
 
@@ -118,21 +118,26 @@ class TitleMentionRetriever:
         return list(dict.fromkeys(chain.from_iterable(mentioned_keys(text, MAX_WORDS) for text in texts)))
 
     def _find_mentioned(
-        self, query: str, documents: Sequence[Document], known: set[str], most: int | None
+        self, query: str, documents: Sequence[Document], known_titles: set[str], most: int | None
     ) -> dict[str, str]:
-        mentioned = dict.fromkeys(longest_mentions(query, known, MAX_WORDS), query)
+        mentioned = dict.fromkeys(longest_mentions(query, known_titles, MAX_WORDS), query)
         for document in documents:
             text = document.content or ""
-            for key in longest_mentions(text, known, MAX_WORDS):
+            for key in longest_mentions(text, known_titles, MAX_WORDS):
                 if key != _own_key(document):
                     mentioned.setdefault(key, query if query.strip() else text)
         return {key: text[:_RANKED_BY_CHARACTERS] for key, text in islice(mentioned.items(), most)}
 
-    def _choose(self, found: Mapping[str, Sequence[Document]], given: Sequence[Document], top_k: int) -> list[Document]:
+    def _choose(
+        self, by_title: Mapping[str, Sequence[Document]], passages: Sequence[Document], top_k: int
+    ) -> list[Document]:
         # Titles take turns, because a title with many passages would otherwise leave no room for later titles.
-        held = {identity(document) for document in given}
-        titles = [[document for document in one if identity(document) not in held] for one in found.values()]
-        turns = ([one[turn] for one in titles if turn < len(one)] for turn in range(self.per_title))
+        excluded = {identity(document) for document in passages}
+        titles = [
+            [document for document in documents if identity(document) not in excluded]
+            for documents in by_title.values()
+        ]
+        turns = ([documents[turn] for documents in titles if turn < len(documents)] for turn in range(self.per_title))
         return [document for turn in turns for document in turn][:top_k]
 
 

@@ -142,7 +142,8 @@ class PassageCritic:
         :returns: The state under one of the outputs.
         :raises RunError: When the model fails. The error contains the state.
         """
-        if (routed := self._without_call(state)) is not None:
+        routed = self._without_call(state)
+        if routed is not None:
             return routed
         if not state.steps:
             call = self._prepare_decision(state)
@@ -223,8 +224,8 @@ class PassageCritic:
         closed = state.settings.answer_type != "short"
         totals: dict[str | int, float] = {}
         best: dict[str | int, tuple[float, Document, Critique]] = {}
-        for place, (document, found) in enumerate(zip(state.observed, critiques, strict=True)):
-            critique = found or Critique()
+        for place, (document, reading) in enumerate(zip(state.observed, critiques, strict=True)):
+            critique = reading or Critique()
             score = critique.score(self._weights)
             state = state.with_event(
                 "critique",
@@ -244,7 +245,7 @@ class PassageCritic:
                     best[key] = score, document, critique
         if not totals:
             # No reply gave an answer. If a reply could be read, the passages contain none. If not, the model failed.
-            was_read = any(found is not None for found in critiques)
+            was_read = any(critique is not None for critique in critiques)
             return state.with_step(Step(Action.ANSWER, certainty="not_found" if was_read else None))
         _, document, critique = best[max(totals, key=lambda key: totals[key])]
         words = read_citations(critique.answer, known_marks(state))[0]
@@ -261,7 +262,7 @@ class PassageCritic:
             answer=critique.answer + (f" [{mark}]" if mark else ""),
             label=label,
             explanation=explanation,
-            evidence=tuple(Evidence(document, one.sentence, state.question) for one in sentences),
+            evidence=tuple(Evidence(document, quotation.sentence, state.question) for quotation in sentences),
         )
         state = state.with_step(step)
         text = cite_plainly(step.answer, known_marks(state))
@@ -319,8 +320,8 @@ def _read_support(value: Any) -> Support | None:
         "partially": "partial" in text or "partly" in text,
         "none": value is not None and _NO_SUPPORT.search(text) is not None,
     }
-    found = [name for name, is_named in named.items() if is_named]
-    return found[0] if len(found) == 1 else None
+    names = [name for name, is_named in named.items() if is_named]
+    return names[0] if len(names) == 1 else None
 
 
 def _read_usefulness(value: Any) -> int | None:

@@ -17,11 +17,15 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
     Passages without a date keep their positions.
     """
     # Use only dates that begin with the year. Other forms, such as "20 May 1890", do not sort correctly as strings.
-    dated = {place: one for place, one in enumerate(documents) if str(one.meta.get("date"))[:4].isdigit()}
-    words = {place: set((one.content or "").casefold().split()) for place, one in dated.items()}
+    dated = {
+        place: document for place, document in enumerate(documents) if str(document.meta.get("date"))[:4].isdigit()
+    }
+    words = {place: set((document.content or "").casefold().split()) for place, document in dated.items()}
     groups: dict[int, list[int]] = {}
     for place in words:
-        equal = (one for one in groups if _are_equal(documents[one], documents[place], words[one], words[place]))
+        equal = (
+            first for first in groups if _are_equal(documents[first], documents[place], words[first], words[place])
+        )
         groups.setdefault(next(equal, place), []).append(place)
     ordered = list(documents)
     for group in groups.values():
@@ -32,8 +36,12 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
     return ordered
 
 
-def _are_equal(one: Document, other: Document, words: set[str], others: set[str]) -> bool:
-    if one.score is not None and other.score is not None and math.isclose(one.score, other.score, rel_tol=_SAME_SCORE):
+def _are_equal(document: Document, other: Document, words: set[str], others: set[str]) -> bool:
+    if (
+        document.score is not None
+        and other.score is not None
+        and math.isclose(document.score, other.score, rel_tol=_SAME_SCORE)
+    ):
         return True
     # Compare the numbers of words first, because that is faster and rules out most pairs.
     shorter, longer = sorted((len(words), len(others)))

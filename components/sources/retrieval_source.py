@@ -220,8 +220,8 @@ class RetrievalSource(Block):
             return {}
         providers = [part for part in (self.retriever, self.retry_policy.fallback) if part is not None]
         supported = {name for part in providers for name in self._supported[id(part)]}
-        known = {"question": state.question, "observed": list(state.retrieved)}
-        return {name: value for name, value in known.items() if name in supported}
+        context = {"question": state.question, "observed": list(state.retrieved)}
+        return {name: value for name, value in context.items() if name in supported}
 
     def _admit(self, request: SearchRequest) -> None:
         """Replay the search if it is recorded. Else, if its query would leave this machine, check the query."""
@@ -278,8 +278,8 @@ class RetrievalSource(Block):
                 # If the ranker has failed, the documents are good as they are, and no query is sent again.
                 documents = ranking.output.get("documents", documents)
                 errors += filter(None, [attempts[-1].error])
-            kept, error = self._stamp(self._order(request, documents)), "; ".join(errors) or None
-            search = Search(self.name, request.query, kept, call.attempt.provider, error=error)
+            stamped, error = self._stamp(self._order(request, documents)), "; ".join(errors) or None
+            search = Search(self.name, request.query, stamped, call.attempt.provider, error=error)
         seconds, lookups = round(time.perf_counter() - started, 4), sum(attempt.lookups for attempt in attempts)
         search = self._record(request, search)
         request.search = replace(search, seconds=seconds, lookups=lookups, attempts=tuple(attempts))
@@ -329,22 +329,27 @@ class RetrievalSource(Block):
         return self._is_ordered and any(document.meta.get("date") for document in documents)
 
     def _order(self, request: SearchRequest, documents: list[Document]) -> list[Document]:
-        kept = newest_first(documents) if self._has_dates(documents) else documents
+        ordered = newest_first(documents) if self._has_dates(documents) else documents
         if request.already_observed:
             observed = {identity(document) for document in request.already_observed}
             # Compare documents after `_stamp`, which can change their text. The observed ones are already stamped.
-            kept = sorted(self._stamp(kept), key=lambda document: identity(document) in observed)
-        kept = kept[: request.top_k]
+            ordered = sorted(self._stamp(ordered), key=lambda document: identity(document) in observed)
+        ordered = ordered[: request.top_k]
         # Move superseded, old and draft documents to the end. If this came before the cut, the cut would remove them.
-        return sorted(kept, key=lambda one: standing_of(one.meta) is not None) if self._is_ordered else kept
+        return (
+            sorted(ordered, key=lambda document: standing_of(document.meta) is not None)
+            if self._is_ordered
+            else ordered
+        )
 
     def _stamp(self, documents: Sequence[Document]) -> tuple[Document, ...]:
         """Add this source's name to each document, give it the question's form, and remove what cannot be sent."""
         stamped = []
         for document in documents:
-            kept = {name: value for name, value in document.meta.items() if name not in RESERVED_META}
-            meta = {**kept, "source": self.name}
-            if url := document_url(document):
+            own_meta = {name: value for name, value in document.meta.items() if name not in RESERVED_META}
+            meta = {**own_meta, "source": self.name}
+            url = document_url(document)
+            if url:
                 meta["url"] = url
             if "title" in meta:
                 meta["title"] = _plain(meta["title"])
@@ -371,25 +376,25 @@ class RetrievalSource(Block):
         if self.recording is None:
             return None
         if self.recording.mode != "replay":
-            kept = self.recording.record(Entry(facts=self._facts), "source", self.name)
-            if kept.facts != self._facts:
+            recorded = self.recording.record(Entry(facts=self._facts), "source", self.name)
+            if recorded.facts != self._facts:
                 raise ValueError(
                     f"The recording {self.recording.path} holds searches of a source '{self.name}' with other parts or "
                     "settings: record to another file."
                 )
-        found = Search(self.name, request.query, provider=RECORDING)
+        search = Search(self.name, request.query, provider=RECORDING)
         entry = self.recording.play("search", self.name, *request.content)
         if entry is None:
             return None
-        return replace(found, documents=self._stamp(entry.documents), error=entry.error)
+        return replace(search, documents=self._stamp(entry.documents), error=entry.error)
 
     def _record(self, request: SearchRequest, search: Search) -> Search:
         if self.recording is None:
             return search
         # Record an error only if every provider failed, because a replayed search with an error counts as failed.
         entry = Entry(documents=search.documents) if search.provider else Entry(error=search.error)
-        kept = self.recording.record(entry, "search", self.name, *request.content)
-        return replace(search, documents=kept.documents) if search.provider else search
+        recorded = self.recording.record(entry, "search", self.name, *request.content)
+        return replace(search, documents=recorded.documents) if search.provider else search
 
     def _filter_error(self, request: SearchRequest, error: FilterError) -> Exception:
         # End the run. Otherwise it could go on with a source that ignores filters, such as the web.

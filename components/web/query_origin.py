@@ -260,7 +260,8 @@ def reason_to_withhold(query: str, state: State) -> str:
     # Skip the current step: its results were not known yet when the query was written.
     read = [search for step in state.steps[:-1] for search in step.searches if search.source not in external]
     passages = [
-        document.content or "" for document in (*(each for one in read for each in one.documents), *state.attached)
+        document.content or ""
+        for document in (*(document for search in read for document in search.documents), *state.attached)
     ]
     named = words & _names(passages) - _content_words(own)
     if settings.web_hold_names and not is_allowed and 2 * len(named) > len(words):
@@ -274,8 +275,9 @@ def reason_to_withhold(query: str, state: State) -> str:
 def _words_stated(text: str = "") -> list[int]:
     """Count the words of each statement: each sentence that is neither a question nor a greeting."""
     places = [0, *(after for _, after, _ in sentence_ends(text)), len(text)]
-    told = (each for start, end in pairwise(places) if not _ASKS.search((each := text[start:end].strip())[-4:]))
-    return [words for each in told if (words := _count(each)) > _MAX_GREETING]
+    sentences = (text[start:end].strip() for start, end in pairwise(places))
+    counts = [_count(sentence) for sentence in sentences if not _ASKS.search(sentence[-4:])]
+    return [words for words in counts if words > _MAX_GREETING]
 
 
 def _count(text: str) -> int:
@@ -316,4 +318,4 @@ def _glue(texts: Iterable[str]) -> str:
 
 def _word_sequences(texts: Iterable[str]) -> set[str]:
     parts = (_split(text) for text in texts)
-    return {" ".join(each[at : at + COPIED_WORDS]) for each in parts for at in range(len(each) - COPIED_WORDS + 1)}
+    return {" ".join(words[at : at + COPIED_WORDS]) for words in parts for at in range(len(words) - COPIED_WORDS + 1)}

@@ -12,9 +12,9 @@ def connection_settings(hosts: Any = None) -> dict[str, Any]:
     ``hosts`` is one address, several addresses separated by commas, or a list. The default is
     `PREFRAG_ELASTICSEARCH_URL`. Raises :class:`Missing` when a certificate file does not exist.
     """
-    given = hosts or settings.elasticsearch_url
-    if isinstance(given, str) and "," in given:
-        given = [address for part in given.split(",") if (address := part.strip())]
+    addresses = hosts or settings.elasticsearch_url
+    if isinstance(addresses, str) and "," in addresses:
+        addresses = [address for part in addresses.split(",") if (address := part.strip())]
     files = {
         "ca_certs": settings.elasticsearch_ca,
         "client_cert": settings.elasticsearch_cert,
@@ -23,7 +23,7 @@ def connection_settings(hosts: Any = None) -> dict[str, Any]:
     for path in filter(None, files.values()):
         if not path.is_file():
             raise Missing(f"There is no file {path}: set PREFRAG_ELASTICSEARCH_CA, _CERT and _KEY to PEM files.")
-    return {"hosts": given, **{name: str(path) for name, path in files.items() if path}}
+    return {"hosts": addresses, **{name: str(path) for name, path in files.items() if path}}
 
 
 def count_other_nodes(hosts: Any) -> int:

@@ -48,4 +48,4 @@ def _connect(store: ElasticsearchDocumentStore) -> Iterator[Elasticsearch]:
 
 def _read_metas(client: Elasticsearch, index: str) -> dict[str, dict[str, Any]]:
     reply = client.indices.get_mapping(index=index)
-    return {name: one["mappings"].get("_meta") or {} for name, one in reply.items()}
+    return {name: mapping["mappings"].get("_meta") or {} for name, mapping in reply.items()}

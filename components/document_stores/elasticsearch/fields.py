@@ -24,12 +24,13 @@ class KnownFields:
 
     async def check_async(self, filters: Any) -> None:
         """Raise a FilterError for filters on a metadata field that no document has."""
-        if not (names := [name for name in named_fields(filters) if name not in self._known]):
+        names = [name for name in named_fields(filters) if name not in self._known]
+        if not names:
             return
         index = self._store._index
         with explain_failures(self._store):
-            if self._lacks(names, await send(self._store, lambda one: one.field_caps(index=index, fields=names))):
-                self._refuse(names, await send(self._store, lambda one: one.field_caps(index=index, fields="*")))
+            if self._lacks(names, await send(self._store, lambda client: client.field_caps(index=index, fields=names))):
+                self._refuse(names, await send(self._store, lambda client: client.field_caps(index=index, fields="*")))
 
     check = as_blocking(check_async)
 
@@ -51,4 +52,4 @@ def count_values(store: ElasticsearchDocumentStore, name: str, filters: dict[str
         query = filter_clause(filters) if filters else None
         reply = store.client.search(index=store._index, size=0, query=query, aggs=counted)
         check_whole(store, reply)
-    return {str(one["key"]): one["doc_count"] for one in reply["aggregations"]["values"]["buckets"]}
+    return {str(bucket["key"]): bucket["doc_count"] for bucket in reply["aggregations"]["values"]["buckets"]}

@@ -41,11 +41,13 @@ class ElasticsearchTitles:
         if not searches:
             return set()
         with explain_failures(self._store):
-            found = self._responses(await self._send(searches))
-            known = {bucket["key"] for one in found for bucket in one["aggregations"]["keys"]["buckets"]}
-            if not known:
+            responses = self._responses(await self._send(searches))
+            present = {
+                bucket["key"] for response in responses for bucket in response["aggregations"]["keys"]["buckets"]
+            }
+            if not present:
                 self._check_keys(await self._send(_ANY_TITLES))
-        return known
+        return present
 
     known_title_keys = as_blocking(known_titles_async)
 
@@ -98,14 +100,16 @@ class ElasticsearchTitles:
         return searches
 
     def _responses(self, reply: Any) -> list[Any]:
-        for one in reply["responses"]:
-            if "error" in one:
-                raise DocumentStoreError(f"Elasticsearch could not look up titles in '{self._index}': {one['error']}")
-            check_whole(self._store, one)
+        for response in reply["responses"]:
+            if "error" in response:
+                raise DocumentStoreError(
+                    f"Elasticsearch could not look up titles in '{self._index}': {response['error']}"
+                )
+            check_whole(self._store, response)
         return list(reply["responses"])
 
     def _check_keys(self, reply: Any) -> None:
-        with_title, with_key = (one["hits"]["total"]["value"] for one in self._responses(reply))
+        with_title, with_key = (response["hits"]["total"]["value"] for response in self._responses(reply))
         if with_title and not with_key:
             raise DocumentStoreError(
                 f"The Elasticsearch index '{self._index}' was made without title keys, so passages cannot be found by "
@@ -115,8 +119,9 @@ class ElasticsearchTitles:
 
 
 def _documents(titles: Mapping[str, str], responses: list[Any]) -> dict[str, list[Document]]:
-    found = {}
-    for key, one in zip(titles, responses, strict=True):
-        if hits := one["hits"]["hits"]:
-            found[key] = sort_ties(Document.from_dict({**hit["_source"], "score": hit["_score"]}) for hit in hits)
-    return found
+    documents = {}
+    for key, response in zip(titles, responses, strict=True):
+        hits = response["hits"]["hits"]
+        if hits:
+            documents[key] = sort_ties(Document.from_dict({**hit["_source"], "score": hit["_score"]}) for hit in hits)
+    return documents

@@ -10,8 +10,19 @@ from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS, normalize_uni
 
 # The languages for which tantivy 0.27 has stop words. LANGUAGES are all languages that it can stem.
 _WITH_STOP_WORDS = (
-    *("danish", "dutch", "english", "finnish", "french", "german", "hungarian", "italian", "norwegian"),
-    *("portuguese", "russian", "spanish", "swedish"),
+    "danish",
+    "dutch",
+    "english",
+    "finnish",
+    "french",
+    "german",
+    "hungarian",
+    "italian",
+    "norwegian",
+    "portuguese",
+    "russian",
+    "spanish",
+    "swedish",
 )
 LANGUAGES = tuple(sorted((*_WITH_STOP_WORDS, "arabic", "greek", "romanian", "tamil", "turkish")))
 DEFAULT_LANGUAGE = "english"

@@ -64,10 +64,10 @@ class Commit:
         # The query is built from terms, because parsing would fail for some texts. A repeated word counts once:
         # counting repetitions cost 3 points of recall at 5 on MuSiQue and gained nothing on other data.
         tokens = dict.fromkeys(text_analyzer(self._language).analyze(indexed_form(text)))
-        held = [self._clauses.get(token) or self._clauses_of(token) for token in tokens]
-        if len(held) > _MAX_WORDS and not filters and self.searcher.num_docs >= LARGE_INDEX:
-            held = sorted((word for word in held if word[0]), key=itemgetter(0))[:_MAX_WORDS]
-        clauses = list(chain.from_iterable(clauses for _, clauses in held))
+        words = [self._clauses.get(token) or self._clauses_of(token) for token in tokens]
+        if len(words) > _MAX_WORDS and not filters and self.searcher.num_docs >= LARGE_INDEX:
+            words = sorted((word for word in words if word[0]), key=itemgetter(0))[:_MAX_WORDS]
+        clauses = list(chain.from_iterable(clauses for _, clauses in words))
         return Query.boolean_query(clauses) if clauses else None
 
     def title_query(self, keys: Iterable[str]) -> Query:
@@ -84,7 +84,8 @@ class Commit:
                 hits = searcher.search(query, limit=top_k + _MAX_TIED, count=False).hits
                 hits = hits[:top_k] + [hit for hit in hits[top_k:] if is_tied((hits[top_k - 1][0], hit[0]), 1)]
             return sort_ties(self._read(address, score) for score, address in hits)[:top_k]
-        if (candidates := candidate_query(self._schema, filters)) is not None:
+        candidates = candidate_query(self._schema, filters)
+        if candidates is not None:
             query = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(candidates, 0.0))])
         # The index can apply only part of the filter, so each hit is checked here. If too few match, the search is
         # repeated with a higher limit and from the first hit, because hits with nearly equal scores may swap places.
@@ -92,18 +93,19 @@ class Commit:
         checked: dict[tuple[int, int], Document | None] = {}
         while True:
             hits = searcher.search(query, limit=limit, count=False).hits
-            found = []
+            documents = []
             for score, address in hits:
                 key = (address.segment_ord, address.doc)
                 if key not in checked:
                     document = read_document(searcher, address, score)
                     checked[key] = document if matches_filters(filters, document) else None
-                if (match := checked[key]) is not None:
-                    found.append(match)
-            scores = [document.score or 0.0 for document in found]
-            is_enough = len(found) > top_k and (limit > top_k + _MAX_TIED or not is_tied(scores, top_k))
+                match = checked[key]
+                if match is not None:
+                    documents.append(match)
+            scores = [document.score or 0.0 for document in documents]
+            is_enough = len(documents) > top_k and (limit > top_k + _MAX_TIED or not is_tied(scores, top_k))
             if is_enough or len(hits) < limit or limit >= searcher.num_docs:
-                return sort_ties(found)[:top_k]
+                return sort_ties(documents)[:top_k]
             limit = min(searcher.num_docs, max(64, limit * 4))
 
     def check_fields(self, filters: dict[str, Any]) -> None:
@@ -133,21 +135,21 @@ class Commit:
     def by_id(self, document_ids: Sequence[str]) -> list[Document]:
         """Read the documents with these ids, in this order; ids that do not exist are ignored."""
         query = Query.term_set_query(self._schema, "id", [exact_term(document_id) for document_id in document_ids])
-        found = {document.id: document for document in self._read_all(query)}
-        return [found[document_id] for document_id in document_ids if document_id in found]
+        documents = {document.id: document for document in self._read_all(query)}
+        return [documents[document_id] for document_id in document_ids if document_id in documents]
 
     def existing(self, field: str, values: Iterable[str]) -> set[str]:
         """Return the values that occur in this field of at least one document, compared as exact terms."""
         searcher, often = self.searcher, self.searcher.doc_freq
         # There may be a thousand values, so `exact_term` is not called for short ASCII values, which it never changes.
-        found = {
+        present = {
             value
             for value in values
             if often(field, value if value.isascii() and len(value) <= LONGEST_TERM else exact_term(value))
         }
         if self.whole:
-            return found
-        terms = {value: Query.term_query(self._schema, field, exact_term(value), "basic") for value in found}
+            return present
+        terms = {value: Query.term_query(self._schema, field, exact_term(value), "basic") for value in present}
         return {value for value, term in terms.items() if searcher.search(term, limit=1, count=False).hits}
 
     def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
@@ -162,29 +164,29 @@ class Commit:
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
         """Return the number of all documents, and for each word the number of those with the word in title or text."""
-        searcher, kept = self.searcher, self._frequencies
+        searcher, cache = self.searcher, self._frequencies
         total = searcher.num_docs
         frequencies = {}
         for word in words:
-            if word in kept:
-                frequencies[word] = kept[word]
+            if word in cache:
+                frequencies[word] = cache[word]
                 continue
             # A word may be a stem already, and stemming could change a stem. So words in the index are looked up as is.
             text = indexed_form(word)
-            known = any(searcher.doc_freq(field, text) for field in TEXT_FIELDS)
-            tokens = [text] if known else text_analyzer(self._language).analyze(text)
+            is_indexed = any(searcher.doc_freq(field, text) for field in TEXT_FIELDS)
+            tokens = [text] if is_indexed else text_analyzer(self._language).analyze(text)
             if not tokens:
                 frequencies[word] = total
                 continue
             frequencies[word] = self._count_with(tokens)
-            if len(kept) < _MAX_FREQUENCIES:
-                kept[word] = frequencies[word]
+            if len(cache) < _MAX_FREQUENCIES:
+                cache[word] = frequencies[word]
         return total, frequencies
 
     def _clauses_of(self, token: str) -> _Word:
         # A field without the word gets no clause: each clause costs several look-ups, and most words are in no title.
         often = {field: self.searcher.doc_freq(field, token) for field in TEXT_FIELDS}
-        terms = {field: Query.term_query(self._schema, field, token, "freq") for field, held in often.items() if held}
+        terms = {field: Query.term_query(self._schema, field, token, "freq") for field, count in often.items() if count}
         if "title" in terms:
             terms["title"] = Query.boost_query(terms["title"], TITLE_BOOST)
         word = sum(often.values()), [(Occur.Should, term) for term in terms.values()]
@@ -196,8 +198,8 @@ class Commit:
         """Count the documents in which every token occurs in the title or the text."""
         if self.whole and len(tokens) == 1:
             # Documents with the word in both fields are in this sum twice, so their number is subtracted once.
-            held = [self.searcher.doc_freq(field, tokens[0]) for field in TEXT_FIELDS]
-            return sum(held) - (self._count(self._in_fields(tokens[0], Occur.Must)) if all(held) else 0)
+            counts = [self.searcher.doc_freq(field, tokens[0]) for field in TEXT_FIELDS]
+            return sum(counts) - (self._count(self._in_fields(tokens[0], Occur.Must)) if all(counts) else 0)
         wanted = [(Occur.Must, self._in_fields(token, Occur.Should)) for token in dict.fromkeys(tokens)]
         return self._count(Query.boolean_query(wanted))
 
@@ -212,8 +214,9 @@ class Commit:
     def _read(self, address: tantivy.DocAddress, score: float) -> Document:
         """Read a document from the cache or the index. Each call returns a new object."""
         key = address.segment_ord, address.doc
-        if (known := self._documents.get(key)) is not None:
-            document_id, content, meta = known
+        cached = self._documents.get(key)
+        if cached is not None:
+            document_id, content, meta = cached
             return Document(id=document_id, content=content, meta=meta.copy(), score=score)
         document = read_document(self.searcher, address, score)
         # Documents with lists or dictionaries in their metadata are not cached: copies would share the same lists. Nor
@@ -227,7 +230,8 @@ class Commit:
         return document
 
     def _read_all(self, query: Query) -> Iterator[Document]:
-        if total := self.searcher.num_docs:
+        total = self.searcher.num_docs
+        if total:
             query = Query.const_score_query(query, 1.0)
             for _, address in self.searcher.search(query, limit=total, count=False).hits:
                 yield read_document(self.searcher, address)

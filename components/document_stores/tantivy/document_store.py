@@ -132,7 +132,8 @@ class TantivyDocumentStore(Block):
     @report_damage
     def check_fields(self, filters: dict[str, Any]) -> None:
         """Raise a FilterError, which lists the existing fields, for filters on a field that no document has."""
-        if index := self._open():
+        index = self._open()
+        if index:
             index.commit().check_fields(filters)
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
@@ -144,7 +145,8 @@ class TantivyDocumentStore(Block):
         """Yield the documents that `filter_documents` lists, without keeping them all in memory."""
         if filters:
             check_filters(filters)
-        if index := self._open():
+        index = self._open()
+        if index:
             yield from index.commit().all_matching(filters)
 
     @report_damage

@@ -20,7 +20,8 @@ def check_filters(filters: Any) -> None:
     if not isinstance(filters, dict):
         raise FilterError(f"A filter is a dictionary, not {type(filters).__name__}.")
     keys: Sequence[str] = ("field", "operator", "value") if "field" in filters else ("operator", "conditions")
-    if missing := [key for key in keys if key not in filters]:
+    missing = [key for key in keys if key not in filters]
+    if missing:
         raise FilterError(
             f"The filter {filters} lacks {' and '.join(missing)}: a comparison has field, operator and value, "
             "a combination has operator and conditions."
@@ -43,11 +44,11 @@ def candidate_query(schema: tantivy.Schema, filters: dict[str, Any]) -> Query | 
     operator = filters["operator"]
     if "field" not in filters:
         parts = [candidate_query(schema, condition) for condition in filters["conditions"]]
-        known = [part for part in parts if part is not None]
-        if operator == "AND" and known:
-            return Query.boolean_query([(Occur.Must, part) for part in known])
-        if operator == "OR" and known and len(known) == len(parts):
-            return Query.boolean_query([(Occur.Should, part) for part in known])
+        clauses = [part for part in parts if part is not None]
+        if operator == "AND" and clauses:
+            return Query.boolean_query([(Occur.Must, part) for part in clauses])
+        if operator == "OR" and clauses and len(clauses) == len(parts):
+            return Query.boolean_query([(Occur.Should, part) for part in clauses])
         return None
     values = filters["value"] if operator == "in" else [filters["value"]]
     if operator not in ("==", "in") or not all(isinstance(value, str | int | float) for value in values):

@@ -136,10 +136,10 @@ class Index:
             else:
                 alone.append((text, {key: per_title}))
         # A Python with other Unicode tables may have made the index. Documents whose key differs now are left out.
-        found: dict[str, list[Document]] = {key: [] for key in titles}
+        by_key: dict[str, list[Document]] = {key: [] for key in titles}
         if unranked:
             for document in commit.best(commit.title_query(unranked), len(unranked), filters):
-                found.get(title_key(str(document.meta["title"])), []).append(replace(document, score=None))
+                by_key.get(title_key(str(document.meta["title"])), []).append(replace(document, score=None))
         ranking: dict[str, Query | None] = {}
         for text, most in (*together.items(), *alone):
             if not any(most.values()):
@@ -147,11 +147,12 @@ class Index:
             if text not in ranking:
                 ranking[text] = commit.text_query(text, filters)
             clauses = [(Occur.Must, commit.title_query(most))]
-            if (ranked := ranking[text]) is not None:
+            ranked = ranking[text]
+            if ranked is not None:
                 clauses.append((Occur.Should, ranked))
             for document in commit.best(Query.boolean_query(clauses), sum(most.values()), filters):
-                found.get(title_key(str(document.meta["title"])), []).append(document)
-        return {key: documents[:per_title] for key, documents in found.items() if documents}
+                by_key.get(title_key(str(document.meta["title"])), []).append(document)
+        return {key: documents[:per_title] for key, documents in by_key.items() if documents}
 
     def write(
         self, documents: list[Document], policy: DuplicatePolicy, timeout: float, outdated: Iterable[str] = ()
@@ -169,10 +170,11 @@ class Index:
             by_id = {document.id: document for document in documents}
             if policy in (DuplicatePolicy.NONE, DuplicatePolicy.FAIL):
                 repeated = [key for key, count in Counter(d.id for d in documents).items() if count > 1]
-                if known := sorted({*present, *repeated}):
-                    listed = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
+                taken = sorted({*present, *repeated})
+                if taken:
+                    listed = ", ".join(taken[:5]) + (", ..." if len(taken) > 5 else "")
                     raise DuplicateDocumentError(
-                        f"{len(known)} ids exist already or are given twice ({listed}). Nothing was written; "
+                        f"{len(taken)} ids exist already or are given twice ({listed}). Nothing was written; "
                         "choose DuplicatePolicy.SKIP or OVERWRITE to accept them."
                     )
             elif policy == DuplicatePolicy.SKIP:
@@ -281,10 +283,10 @@ class Index:
         """
         for path, size in self._sizes.items():
             try:
-                held = os.stat(path).st_size
+                actual_size = os.stat(path).st_size
             except FileNotFoundError:
                 continue
-            if held < size:
+            if actual_size < size:
                 raise DocumentStoreError(
                     f"The index {self.path} is damaged ({os.path.basename(path)} has become shorter): restore its "
                     "files, or delete the folder and index the documents again."
@@ -294,15 +296,15 @@ class Index:
         # Only the commit file contains `max_doc`, which counts deleted documents too. `num_docs` does not count them.
         try:
             segments = json.loads(Path(self._commit_file).read_bytes())["segments"]
-            held = sum(segment["max_doc"] for segment in segments)
+            total = sum(segment["max_doc"] for segment in segments)
         except (OSError, ValueError, KeyError, TypeError):
             return False
-        return bool(held == searcher.num_docs) and _file_version(self._commit_file) == version
+        return bool(total == searcher.num_docs) and _file_version(self._commit_file) == version
 
 
 def write_error(error: OSError | ValueError, message: str) -> DocumentStoreError:
     """Make the error for a failed write: DiskFull if the disk is full, which tantivy tells only in the error's text."""
-    is_full = getattr(error, "errno", None) in NO_ROOM or any(f"os error {each})" in str(error) for each in NO_ROOM)
+    is_full = getattr(error, "errno", None) in NO_ROOM or any(f"os error {code})" in str(error) for code in NO_ROOM)
     if not is_full:
         return DocumentStoreError(message)
     return DiskFull(f"The disk is full: make room and try again. What was indexed before is still there. {message}")

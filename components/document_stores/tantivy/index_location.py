@@ -38,7 +38,8 @@ _found: dict[Path, str] = {}
 
 def data_directory() -> Path:
     """Return `PREFRAG_DATA_DIR` if it is set, else `prefrag` in the user's data folder (`LOCALAPPDATA` on Windows)."""
-    if chosen := settings.data_dir:
+    chosen = settings.data_dir
+    if chosen:
         return chosen.absolute()
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
@@ -61,8 +62,8 @@ def make_data_directory() -> Path:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             (folder / "indexes").mkdir(exist_ok=True)
             own = [folder / name for name in ("indexes", "uploads")] if settings.data_dir else [folder]
-            for each in own:
-                _narrow(each)
+            for path in own:
+                _narrow(path)
             mark.touch(mode=0o600)
     return folder
 
@@ -108,14 +109,15 @@ def index_path(name: str) -> Path:
 def list_names() -> list[str]:
     """List the names of the indexes in the data directory."""
     folder = data_directory() / "indexes"
-    found = sorted(path.name for path in folder.iterdir() if path.name[0] != ".") if folder.is_dir() else []
-    return [name for name in found if index_exists(folder / name)]
+    names = sorted(path.name for path in folder.iterdir() if path.name[0] != ".") if folder.is_dir() else []
+    return [name for name in names if index_exists(folder / name)]
 
 
 def suggest_indexes(name: str) -> str:
     """Make the end of a message about a missing index. It suggests the most similar name, or lists the indexes."""
-    names = [each for each in list_names() if not each.startswith(CORPUS_PREFIX)]
-    if near := difflib.get_close_matches(name, names, n=1):
+    names = [index for index in list_names() if not index.startswith(CORPUS_PREFIX)]
+    near = difflib.get_close_matches(name, names, n=1)
+    if near:
         return f" Did you mean '{near[0]}'?"
     more = ", ..." if names[_MAX_NAMED:] else ""
     listed = ", ".join(names[:_MAX_NAMED])
@@ -128,9 +130,11 @@ def chosen_index() -> str:
     It is the name in `PREFRAG_INDEX`. If that is not set, it is the first of these that exists: `default`, the index
     that follows a folder, the demo. If several indexes follow folders, FileNotFoundError is raised.
     """
-    if chosen := settings.index:
+    chosen = settings.index
+    if chosen:
         return chosen
-    if (own := _own_indexes())[1:]:
+    own = _own_indexes()
+    if own[1:]:
         several = ", ".join(own[:_MAX_NAMED])
         raise FileNotFoundError(f"Several folders are indexed ({several}): use --index NAME or {INDEX_VARIABLE}=NAME.")
     return _found.setdefault(data_directory(), own[0]) if own else DEMO_INDEX
@@ -139,8 +143,9 @@ def chosen_index() -> str:
 def _own_indexes() -> list[str]:
     """List the indexes to choose from if the user names none: one found before, or `default`, or those of folders."""
     folder = data_directory()
-    if found := _found.get(folder):
-        return [found]
+    index = _found.get(folder)
+    if index:
+        return [index]
     names = list_names()
     if DEFAULT_INDEX in names:
         return [DEFAULT_INDEX]

@@ -73,9 +73,9 @@ class PassageVectors:
                 # The partitions near the query may have fewer vectors than the limit, so all vectors are compared.
                 nearest = nearest.bypass_vector_index()
             rows = nearest.select(["id", "_distance"]).limit(limit).to_list()
-            found = self._documents(rows, filters)
-            if len(found) >= top_k or limit >= (total := table.count_rows()):
-                return found[:top_k]
+            documents = self._documents(rows, filters)
+            if len(documents) >= top_k or limit >= (total := table.count_rows()):
+                return documents[:top_k]
             limit = min(total, max(64, 4 * limit))
 
     def fingerprints(self) -> dict[str, str]:
@@ -105,13 +105,13 @@ class PassageVectors:
             }
         )
         try:
-            table, known = self._table_and_length()
+            table, former_length = self._table_and_length()
         except FileNotFoundError:
             _lancedb().connect(self.folder).create_table(self._name(), data=rows, exist_ok=False)
             return
-        if known != length:
+        if former_length != length:
             raise ValueError(
-                f"The vectors of {self.model} had {known} numbers and now have {length}: delete the folder "
+                f"The vectors of {self.model} had {former_length} numbers and now have {length}: delete the folder "
                 f"{self.folder} and embed the passages again."
             )
         try:

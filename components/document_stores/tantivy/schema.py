@@ -57,11 +57,13 @@ def to_tantivy(document: Document) -> tantivy.Document:
     fields: dict[str, Any] = {"id": exact_term(document.id), "stored": _encode(document)}
     if title is not None:
         fields["title"] = indexed_form(str(title))
-        if key := title_key(str(title)):
+        key = title_key(str(title))
+        if key:
             fields["title_key"] = exact_term(key)
     if document.content:
         fields["content"] = indexed_form(document.content)
-    if terms := list(dict.fromkeys(_metadata_terms(document.meta))):
+    terms = list(dict.fromkeys(_metadata_terms(document.meta)))
+    if terms:
         fields["meta"] = terms
     return tantivy.Document(**fields)
 
