@@ -18,11 +18,13 @@ if not (ROOT / "components").is_dir():
 if "HAYSTACK_TELEMETRY_ENABLED" not in os.environ:
     os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
     # Haystack reads this when it is imported, which a program may have done before.
-    if (_imported := sys.modules.get("haystack.telemetry._telemetry")) is not None:
+    _imported = sys.modules.get("haystack.telemetry._telemetry")
+    if _imported is not None:
         vars(_imported)["telemetry"] = None
 if "ORT_DISABLE_TELEMETRY" not in os.environ:
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-    if (_imported := sys.modules.get("onnxruntime")) is not None and hasattr(_imported, "disable_telemetry_events"):
+    _imported = sys.modules.get("onnxruntime")
+    if _imported is not None and hasattr(_imported, "disable_telemetry_events"):
         _imported.disable_telemetry_events()
 # Haystack traces wherever OpenTelemetry is set up, for whatever purpose, unless this variable is "false". So does the
 # client of Elasticsearch, by a variable of its own.

@@ -45,7 +45,8 @@ def audit_labels() -> Mapping[str, str | None]:
 def check_audit_log() -> str:
     """Check that an audit log can be written, if one is set. Return a warning if other users can read or change it."""
     _append("")
-    if (path := audit_log()) is None or os.name != "posix":
+    path = audit_log()
+    if path is None or os.name != "posix":
         return ""
     mode = path.stat().st_mode
     is_open = not stat.S_ISCHR(mode) and stat.S_IMODE(mode) & 0o077

@@ -63,13 +63,16 @@ Thinking = Annotated[bool | None, "on or off"]
 WebSetting = Annotated[Literal["on", "off", "ask"] | None, BeforeValidator(_spell), "on, off or ask"]
 StructuredOutput = Literal["json_schema", "json_object", "off"]
 ReplyFormat = Annotated[
-    Literal["text", "steps", "json", "tools"] | None, BeforeValidator(_spell),
+    Literal["text", "steps", "json", "tools"] | None,
+    BeforeValidator(_spell),
     "text, steps, json or tools",
-]  # fmt: skip
+]
 Address = Annotated[
-    tuple[str, Annotated[int, Field(ge=1, le=65535)]] | None, NoDecode, BeforeValidator(_split_address),
+    tuple[str, Annotated[int, Field(ge=1, le=65535)]] | None,
+    NoDecode,
+    BeforeValidator(_split_address),
     "a port, or HOST:PORT",
-]  # fmt: skip
+]
 WebQueries = Annotated[Literal["question", "names"], BeforeValidator(_spell), "question or names"]
 Ready = Annotated[Literal["all", "index"], BeforeValidator(_spell), "all or index"]
 State = Annotated[Literal["files", "elasticsearch"], BeforeValidator(_spell), "files or elasticsearch"]
@@ -78,9 +81,12 @@ Structured = Annotated[StructuredOutput, BeforeValidator(_spell), "json_schema, 
 # A secret may be in a file: then the variable with _FILE added to its name holds the path. No message shows a secret.
 Secret = Annotated[str, "a secret"]
 Keys = Annotated[
-    tuple[str, ...], NoDecode, BeforeValidator(_split), AfterValidator(_check_keys),
+    tuple[str, ...],
+    NoDecode,
+    BeforeValidator(_split),
+    AfterValidator(_check_keys),
     "keys of printable ASCII characters, separated by commas",
-]  # fmt: skip
+]
 _SECRETS = (Secret.__metadata__[-1], Keys.__metadata__[-1])  # type: ignore[attr-defined]
 
 
@@ -409,16 +415,16 @@ def check_settings(own: Collection[str] = ()) -> list[str]:
     Returns a warning for each variable that looks like a setting but is none, with the most similar name. ``own``
     contains the names of variables that a user's own pipelines read.
     """
-    known = []
+    variables = []
     for table in _TABLES:
         for name, field in table.model_fields.items():
             _read(table, name)
-            known.append(_variable_of(table, name))
+            variables.append(_variable_of(table, name))
             if _allowed(field) in _SECRETS:
-                known.append(f"{known[-1]}_FILE")
-    given = sorted(name for name in os.environ if name.upper().startswith("PREFRAG_"))
-    unknown = [name for name in given if name not in {*known, *own} and not name.startswith("PREFRAG_TEST_")]
-    bare = [name.removeprefix("PREFRAG_") for name in known]
+                variables.append(f"{variables[-1]}_FILE")
+    environment = sorted(name for name in os.environ if name.upper().startswith("PREFRAG_"))
+    unknown = [name for name in environment if name not in {*variables, *own} and not name.startswith("PREFRAG_TEST_")]
+    bare = [name.removeprefix("PREFRAG_") for name in variables]
     near = [difflib.get_close_matches(name[len("PREFRAG_") :].upper(), bare, n=1) for name in unknown]
     return [
         f"{name} is not a setting" + (f": did you mean PREFRAG_{match[0]}?" if match else ".")
@@ -428,12 +434,12 @@ def check_settings(own: Collection[str] = ()) -> list[str]:
 
 def read_secrets() -> list[str]:
     """List all secrets, so that callers can keep them out of what clients see."""
-    found: list[str] = []
+    secrets: list[str] = []
     for table in _TABLES:
         for name in (name for name, field in table.model_fields.items() if _allowed(field) in _SECRETS):
             secret = _read(table, name)
-            found += [secret] if isinstance(secret, str) else secret
-    return list(filter(None, found))
+            secrets += [secret] if isinstance(secret, str) else secret
+    return list(filter(None, secrets))
 
 
 def export_secrets() -> None:

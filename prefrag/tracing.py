@@ -68,9 +68,9 @@ class _WordlessTracer(ProxyTracer):
         if _run.get() is not None:
             yield NullSpan()
             return
-        kept = {key: value for key, value in (tags or {}).items() if _is_wordless(key, value)}
+        wordless = {key: value for key, value in (tags or {}).items() if _is_wordless(key, value)}
         failure: BaseException | None = None
-        with suppress(_RunError), super().trace(operation_name, kept, parent) as span:
+        with suppress(_RunError), super().trace(operation_name, wordless, parent) as span:
             try:
                 yield _WordlessSpan(span)
             except BaseException as error:
