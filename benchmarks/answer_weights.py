@@ -59,9 +59,11 @@ def read_example(prediction: Mapping[str, Any], reader: Reader) -> Example | Non
     answer, signs = proposed
     documents = [
         Document(
-            id=each["id"], content=each["content"], meta={key: each.get(key) for key in ("title", "source", "date")}
+            id=document["id"],
+            content=document["content"],
+            meta={key: document.get(key) for key in ("title", "source", "date")},
         )
-        for each in prediction["result"]["documents"]
+        for document in prediction["result"]["documents"]
     ]
     question = prediction["question"]
     judged = reader.judge(question, choose_documents(question, documents, MOST_SHOWN), answer)

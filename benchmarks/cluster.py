@@ -78,14 +78,14 @@ class Cluster:
 
     def kill(self, index: str, kind: str) -> str:
         """Kill the node that holds the primary shard of an index (`p`) or its copy (`r`)."""
-        found: list[str] = []
+        nodes: list[str] = []
         deadline = time.monotonic() + _START_SECONDS
-        while not found and time.monotonic() < deadline:
+        while not nodes and time.monotonic() < deadline:
             shards: Any = self.client.cat.shards(index=index, format="json")
-            found = [shard["node"] for shard in shards if shard["prirep"] == kind and shard["node"]]
-        self._running[found[0]].kill()
-        self._running[found[0]].wait()
-        return found[0]
+            nodes = [shard["node"] for shard in shards if shard["prirep"] == kind and shard["node"]]
+        self._running[nodes[0]].kill()
+        self._running[nodes[0]].wait()
+        return nodes[0]
 
     def stop(self) -> None:
         """Stop all nodes."""
@@ -98,11 +98,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--start", required=True, help="the command that starts a node in the foreground")
     parser.add_argument("--passages", type=int, default=8000)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        cluster = Cluster(given.start, Path(temporary))
+        cluster = Cluster(options.start, Path(temporary))
         try:
-            sys.exit(1 if run(cluster, Path(temporary), given.passages) else 0)
+            sys.exit(1 if run(cluster, Path(temporary), options.passages) else 0)
         finally:
             cluster.stop()
 
@@ -187,9 +187,11 @@ def _count(cluster: Cluster, index: str, **query: Any) -> int:
 def _find_missing(cluster: Cluster, index: str, passages: int, edition: str) -> list[str]:
     cluster.client.cluster.health(index=index, wait_for_status="yellow", timeout="30s")
     of_edition = _count(cluster, index, query={"match": {"content": f"Ada{edition}"}})
-    found = (of_edition, _count(cluster, index))
+    counts = (of_edition, _count(cluster, index))
     return (
-        [] if found == (passages, passages) else [f"{found[0]:,} of {found[1]:,} passages are from edition {edition}"]
+        []
+        if counts == (passages, passages)
+        else [f"{counts[0]:,} of {counts[1]:,} passages are from edition {edition}"]
     )
 
 
@@ -209,7 +211,7 @@ def _ask(stop: threading.Event, seen: Counter[str]) -> None:
         except Exception as error:
             seen[f"refused ({type(error).__name__})"] += 1
             continue
-        texts = [each["content"] for each in result["documents"]]
+        texts = [document["content"] for document in result["documents"]]
         if result["queries_sent_out"]:
             seen["WRONG: a query was sent out"] += 1
         elif not texts:

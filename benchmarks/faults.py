@@ -129,8 +129,8 @@ def damage(folder: Path) -> None:
 
 
 def find_index(data: Path) -> Path:
-    (found,) = {file.parent for file in data.rglob("meta.json")}
-    return found
+    (index,) = {file.parent for file in data.rglob("meta.json")}
+    return index
 
 
 def break_audit_log(table: Table, model: Server, data: Path, environment: dict[str, str]) -> list[str]:
@@ -177,28 +177,28 @@ def main() -> None:
     parser.add_argument("--rolling", type=int, default=0, metavar="CLIENTS")
     parser.add_argument("--silent-seconds", type=float, default=66)
     parser.add_argument("--cuts", type=int, default=0, metavar="TIMES")
-    given = parser.parse_args()
-    if given.kills:
+    options = parser.parse_args()
+    if options.kills:
         with tempfile.TemporaryDirectory() as folder:
-            raise SystemExit("\n".join(kill_series(given.kills, Path(folder))) or 0)
-    if given.rolling:
+            raise SystemExit("\n".join(kill_series(options.kills, Path(folder))) or 0)
+    if options.rolling:
         with tempfile.TemporaryDirectory() as folder:
             make_index(Path(folder))
-            raise SystemExit("\n".join(roll(Path(folder), given.rolling, given.silent_seconds)) or 0)
-    if given.greedy or given.cuts:
+            raise SystemExit("\n".join(roll(Path(folder), options.rolling, options.silent_seconds)) or 0)
+    if options.greedy or options.cuts:
         with tempfile.TemporaryDirectory() as folder:
-            raise SystemExit("\n".join(_starve_or_cut(Path(folder), given.greedy, given.cuts)) or 0)
+            raise SystemExit("\n".join(_starve_or_cut(Path(folder), options.greedy, options.cuts)) or 0)
     model = Server()
     threading.Thread(target=model.serve_forever, daemon=True).start()
     environment = {
         "PREFRAG_LLM_BASE_URL": f"http://127.0.0.1:{model.server_port}/v1",
         "PREFRAG_LLM_MODEL": "simulated",
-        "PREFRAG_LLM_SECONDS": str(given.call_seconds),
-        "PREFRAG_RUN_SECONDS": str(given.run_seconds),
+        "PREFRAG_LLM_SECONDS": str(options.call_seconds),
+        "PREFRAG_RUN_SECONDS": str(options.run_seconds),
         "PREFRAG_WEB": "off",
         "HAYHOOKS_LOG_LEVEL": "ERROR",
     }
-    table = Table(given.run_seconds + GRACE_SECONDS, given.only)
+    table = Table(options.run_seconds + GRACE_SECONDS, options.only)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as servers:
         data = Path(folder)
         make_index(data)

@@ -66,12 +66,14 @@ class Service:
     def processor_seconds(self) -> float:
         """Add up the processor time of the command and of the process that serves."""
         own = [str(self.process), *Path(f"/proc/{self.process}/task/{self.process}/children").read_text().split()]
-        times = [Path(f"/proc/{each}/stat").read_text().rpartition(") ")[2].split()[11:13] for each in own]
+        times = [Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].split()[11:13] for process in own]
         return sum(int(ticks) for both in times for ticks in both) / os.sysconf("SC_CLK_TCK")
 
     def all_processor_seconds(self) -> float:
         """Add up the processor time of all processes of the command, including those that have ended."""
-        times = [Path(f"/proc/{each}/stat").read_text().rpartition(") ")[2].split()[11:15] for each in self._family()]
+        times = [
+            Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].split()[11:15] for process in self._family()
+        ]
         return sum(int(ticks) for four in times for ticks in four) / os.sysconf("SC_CLK_TCK")
 
     def watch_memory(self) -> None:
@@ -79,8 +81,8 @@ class Service:
         while Path(f"/proc/{self.process}/smaps_rollup").exists():
             # If a process has just ended, its file is empty or no longer exists.
             with suppress(OSError, IndexError):
-                rolls = [Path(f"/proc/{each}/smaps_rollup").read_text() for each in self._family()]
-                self.peak = max(self.peak, sum(int(each.split("Pss:")[1].split()[0]) for each in rolls))
+                rolls = [Path(f"/proc/{process}/smaps_rollup").read_text() for process in self._family()]
+                self.peak = max(self.peak, sum(int(roll.split("Pss:")[1].split()[0]) for roll in rolls))
             time.sleep(0.5)
 
     def cost(self) -> str:
@@ -89,8 +91,8 @@ class Service:
 
     def _family(self) -> list[str]:
         family = [str(self.process)]
-        for each in family:
-            for children in Path(f"/proc/{each}/task").glob("*/children"):
+        for process in family:
+            for children in Path(f"/proc/{process}/task").glob("*/children"):
                 family += children.read_text().split()
         return family
 
@@ -147,8 +149,8 @@ def change(folder: Path, number: int) -> None:
 def is_same(folder: Path) -> bool:
     """Check whether the index holds exactly the files of the folder with their present contents."""
     store = TantivyDocumentStore(path=str(index_path(folder.name)))
-    held = {(each.meta["file_path"], each.meta["file_hash"]) for each in store.iterate_documents()}
-    return held == {(str(path), fingerprint(path.read_bytes())) for path in folder.rglob("*") if path.is_file()}
+    indexed = {(document.meta["file_path"], document.meta["file_hash"]) for document in store.iterate_documents()}
+    return indexed == {(str(path), fingerprint(path.read_bytes())) for path in folder.rglob("*") if path.is_file()}
 
 
 def main(data: Path = DATA, files: int = 2_000, rounds: int = 5, changes: int = 0) -> None:

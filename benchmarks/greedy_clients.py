@@ -62,10 +62,10 @@ async def _measure(url: str, keys: list[str]) -> list[str]:
         usual, _ = await ask_in_turn()
         hanging = [asyncio.create_task(ask(key, 900_000 + n)) for n in range(QUESTIONS) for key in keys[1:]]
         await asyncio.sleep(_SETTLE_SECONDS)
-        refused = Counter(each.result().status_code for each in hanging if each.done() and not each.exception())
+        refused = Counter(task.result().status_code for task in hanging if task.done() and not task.exception())
         took, statuses = await ask_in_turn()
-        for each in hanging:
-            each.cancel()
+        for task in hanging:
+            task.cancel()
         await asyncio.gather(*hanging, return_exceptions=True)
     print(
         f"{len(keys) - 1} greedy keys with {QUESTIONS} hanging questions each, refused {dict(refused)}; the other key: "

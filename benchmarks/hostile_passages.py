@@ -32,8 +32,8 @@ def main(mode: str) -> None:
             reached = [run_hostile(*way, model, [passage], mode) for way in WAYS for model in MODELS]
             runs += len(reached)
             for name in REACHED:
-                counts[name] += any(name in each for each in reached)
-                totals[name] += any(name in each for each in reached)
+                counts[name] += any(name in outcomes for outcomes in reached)
+                totals[name] += any(name in outcomes for outcomes in reached)
         print(f"| {kind} | {len(passages)} |", " | ".join(str(counts[name]) for name in REACHED), "|", flush=True)
     number = sum(map(len, PASSAGES.values()))
     print(f"| all, in {runs:,} runs | {number} |", " | ".join(str(totals[name]) for name in REACHED), "|")

@@ -90,7 +90,7 @@ def main() -> None:
     measured = {name: dev_steps(dataset(name, "dev"), options.seed) for name in DATASETS}
     for name, runs in measured.items():
         for kind, steps in runs.items():
-            for part, chosen in (("all steps", steps), ("after the first", [one for one in steps if one.step])):
+            for part, chosen in (("all steps", steps), ("after the first", [step for step in steps if step.step])):
                 title = f"{name}, {kind}, {part}"
                 report(title, "classifier", chosen, score_with(trees), LEAST, options.seed)
     if options.elsewhere and not options.shipped:
@@ -118,12 +118,12 @@ def judge_with_model(name: str, steps: Sequence[JudgedStep]) -> None:
     model = ChatModel(role="judge", timeout=600.0)
     judge = SourceSwitchJudge(["local", "web"], ModelJudge(model), judge_first_step=True)
     judge.warm_up()
-    verdicts = [call_judge(judge, one) for one in steps]
+    verdicts = [call_judge(judge, step) for step in steps]
     print(
-        f"{name}: the model keeps {mean(one.status for one in verdicts):.2f} of {len(steps)} steps, "
-        f"{sum(not one.parsed for one in verdicts)} replies unreadable (taken as False)"
+        f"{name}: the model keeps {mean(verdict.status for verdict in verdicts):.2f} of {len(steps)} steps, "
+        f"{sum(not verdict.parsed for verdict in verdicts)} replies unreadable (taken as False)"
     )
-    report(name, "model", steps, lambda _: [float(one.status) for one in verdicts], 0.5)
+    report(name, "model", steps, lambda _: [float(verdict.status) for verdict in verdicts], 0.5)
     report(name, "shipped classifier", steps, score_with(load_trees(SHIPPED_TREES, FEATURES)), LEAST)
 
 
@@ -147,7 +147,7 @@ def train(steps: Sequence[TrainingStep], seed: int) -> BoostedTrees:
 def score_with(trees: BoostedTrees) -> Numbers:
     """Return a function that scores steps by the probability of the trees, or 1 if a feature is outside their range."""
     return lambda steps: [
-        1.0 if find_unknown(trees, one.features) else keep_probability(trees, one.features) for one in steps
+        1.0 if find_unknown(trees, step.features) else keep_probability(trees, step.features) for step in steps
     ]
 
 
@@ -156,16 +156,21 @@ def report(
 ) -> None:
     """Print the accuracy and the area under the curve of one judge."""
     scores = number(steps)
-    right = [one.keep == (score >= threshold) for one, score in zip(steps, scores, strict=True)]
+    right = [step.keep == (score >= threshold) for step, score in zip(steps, scores, strict=True)]
     low, high = interval(steps, right, seed)
-    kept = [score for one, score in zip(steps, scores, strict=True) if one.keep]
-    switched = [score for one, score in zip(steps, scores, strict=True) if not one.keep]
-    area = mannwhitneyu(kept, switched).statistic / (len(kept) * len(switched)) if kept and switched else float("nan")
+    keeping = [score for step, score in zip(steps, scores, strict=True) if step.keep]
+    switched = [score for step, score in zip(steps, scores, strict=True) if not step.keep]
+    area = (
+        mannwhitneyu(keeping, switched).statistic / (len(keeping) * len(switched))
+        if keeping and switched
+        else float("nan")
+    )
     print(
-        f"{title:45} {judge:18} n {len(steps):4}  keep {len(kept) / len(steps):.2f}  "
+        f"{title:45} {judge:18} n {len(steps):4}  keep {len(keeping) / len(steps):.2f}  "
         f"accuracy {sum(right) / len(right):.3f} [{low:.3f}, {high:.3f}]  area {area:.3f}  "
-        f"majority {max(len(kept), len(switched)) / len(steps):.3f}  "
-        f"kept {describe([score >= threshold for score in kept])}  left {describe([s < threshold for s in switched])}",
+        f"majority {max(len(keeping), len(switched)) / len(steps):.3f}  "
+        f"kept {describe([score >= threshold for score in keeping])}  "
+        f"left {describe([s < threshold for s in switched])}",
         flush=True,
     )
 
@@ -181,8 +186,8 @@ def describe(right: Sequence[bool]) -> str:
 def interval(steps: Sequence[JudgedStep], right: Sequence[bool], seed: int) -> tuple[float, float]:
     """Return the bounds of the middle 95% of the accuracies over bootstrap samples of questions."""
     of_question: dict[str, list[bool]] = {}
-    for one, correct in zip(steps, right, strict=True):
-        of_question.setdefault(one.question_id, []).append(correct)
+    for step, correct in zip(steps, right, strict=True):
+        of_question.setdefault(step.question_id, []).append(correct)
     groups = list(of_question.values())
     draw = random.Random(seed)
     accuracies = []

@@ -98,7 +98,7 @@ class KilledServer:
         """Delete a document, and return whether the deletion was acknowledged."""
         try:
             listed = self._client.get("/collections/kept/documents").json()["documents"]
-            [number] = [each["id"] for each in listed if each["name"] == name]
+            [number] = [document["id"] for document in listed if document["name"] == name]
             return self._client.delete(f"/collections/kept/documents/{number}").status_code == 200
         except httpx.HTTPError:
             return False
@@ -177,13 +177,13 @@ def kill_series(points: int, data: Path) -> list[str]:
                 server.kill()
             acknowledged = reply.result()
             server.start()
-            found, wrong = server.find_differences()
-            if found not in (before, after):
+            files, wrong = server.find_differences()
+            if files not in (before, after):
                 wrong.append("the files are neither as before the change nor as after it")
-            if acknowledged and found != after:
+            if acknowledged and files != after:
                 wrong.append("an acknowledged change is lost")
-            seen[f"{kind} {'acknowledged' if acknowledged else 'finished' if found == after else 'undone'}"] += 1
-            problems += [f"point {number}: {each}" for each in wrong]
+            seen[f"{kind} {'acknowledged' if acknowledged else 'finished' if files == after else 'undone'}"] += 1
+            problems += [f"point {number}: {problem}" for problem in wrong]
     finally:
         server.kill()
     print(

@@ -39,15 +39,21 @@ def main(folder: str) -> None:
     questions = [json.loads(line) for line in lines]
 
     def recall(store: TantivyDocumentStore, kind: str) -> int:
-        asked = [one for one in questions if one["type"] == kind]
-        found = ((one, [_plain(each.content or "") for each in store.search(one["question"], TOP_K)]) for one in asked)
-        return sum(any(_plain(one["sentences"][0]) in text for text in texts) for one, texts in found)
+        asked = [question for question in questions if question["type"] == kind]
+        retrieved = (
+            (question, [_plain(document.content or "") for document in store.search(question["question"], TOP_K)])
+            for question in asked
+        )
+        return sum(any(_plain(question["sentences"][0]) in text for text in texts) for question, texts in retrieved)
 
     print(f"language: of {len(questions) // len(LANGUAGES)} found as English, as itself, as English among all")
-    with tempfile.TemporaryDirectory() as kept:
-        together = make(Path(folder), f"{kept}/all", "english")
+    with tempfile.TemporaryDirectory() as indexes:
+        together = make(Path(folder), f"{indexes}/all", "english")
         for kind, language in LANGUAGES.items():
-            stores = [make(Path(folder) / kind, f"{kept}/{kind}-{each}", each) for each in ("english", language)]
+            stores = [
+                make(Path(folder) / kind, f"{indexes}/{kind}-{analyser}", analyser)
+                for analyser in ("english", language)
+            ]
             print(kind, *(recall(store, kind) for store in (*stores, together)), flush=True)
 
 

@@ -124,14 +124,14 @@ def print_selections(name: str, questions: Sequence[Question], store: TantivyDoc
         engine = TreePairScorer(model, store, "passage" if selection == "fill" else "pair")
         retrieval = linked_retrieval(store, PairClassifier(engine, selection, k))  # type: ignore[arg-type]
         start = StateBuilder(["local"], "local", top_k=k)
-        given, found = [], []
+        sizes, recalls = [], []
         for question in questions:
             state = QuestionAsQuery().run(start.run(question.question)["state"])["state"]
             documents = retrieval.run(state)["state"].step.documents
             gold = set(question.supporting_ids)
-            given.append(len(documents))
-            found.append(len(gold & {document.id for document in documents}) / min(k, len(gold)))
-        print(f"{name}: {selection}, k {k}: {mean(given):.1f} documents, recall {100 * mean(found):.1f}", flush=True)
+            sizes.append(len(documents))
+            recalls.append(len(gold & {document.id for document in documents}) / min(k, len(gold)))
+        print(f"{name}: {selection}, k {k}: {mean(sizes):.1f} documents, recall {100 * mean(recalls):.1f}", flush=True)
 
 
 def print_times(name: str, questions: Sequence[Question], store: TantivyDocumentStore, model: str | None) -> None:

@@ -89,9 +89,9 @@ def ask(store: TantivyDocumentStore, data: Path) -> None:
         retrieval.run(state)
         together = time.process_time() - began
         first, *second = by_words.seconds
-        known = (first, sum(second), sum(linking.seconds), sum(scoring.seconds))
+        parts = (first, sum(second), sum(linking.seconds), sum(scoring.seconds))
         searches.append((1 + len(second), len(linking.seconds)))
-        for name, seconds in zip(PARTS, (*known, together - sum(known), together), strict=True):
+        for name, seconds in zip(PARTS, (*parts, together - sum(parts), together), strict=True):
             spent[name].append(seconds)
     words, titles = (mean(counts) for counts in zip(*searches, strict=True))
     how = f"{len(texts)} train questions; {words:.1f} searches by words and {titles:.1f} by titles each, mean"
@@ -108,11 +108,11 @@ class Timed:
         self._call = getattr(part, method)
         setattr(part, method, self)
 
-    def __call__(self, *given: Any, **named: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call the method and add its time."""
         began = time.process_time()
         try:
-            return self._call(*given, **named)
+            return self._call(*arguments, **named)
         finally:
             self.seconds.append(time.process_time() - began)
 

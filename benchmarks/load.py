@@ -231,7 +231,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int)
     parser.add_argument("--stream", action="store_true")
     parser.add_argument("--largest", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     model_port, port = free_port(), free_port()
     model = f"http://127.0.0.1:{model_port}/v1"
     simulated = [sys.executable, "-m", "benchmarks.model_server", "--port", str(model_port)]
@@ -243,7 +243,7 @@ def main() -> None:
         "--port",
         str(port),
         "--workers",
-        str(given.workers),
+        str(options.workers),
         "--demo",
     ]
     with (
@@ -259,15 +259,15 @@ def main() -> None:
         ) as server,
     ):
         url = f"http://127.0.0.1:{port}"
-        if given.largest:
+        if options.largest:
             asyncio.run(measure_largest(url))
             return
 
         def print_memory(when: str = "after a tenth of the questions") -> None:
             sizes = ", ".join(f"{resident_mb(pid):.0f}" for pid in processes_of(server.pid))
-            print(f"Resident memory of the serving processes ({given.workers} worker(s)), {when}: {sizes} MB")
+            print(f"Resident memory of the serving processes ({options.workers} worker(s)), {when}: {sizes} MB")
 
-        asyncio.run(load(url, given.clients, given.seconds, given.questions, given.stream, print_memory))
+        asyncio.run(load(url, options.clients, options.seconds, options.questions, options.stream, print_memory))
         print_memory("at the end")
 
 

@@ -346,16 +346,16 @@ async def run_all(name: str, chosen: Iterable[tuple[int, str]]) -> list[tuple[in
 
 def find_breaches(rule: Rule, runs: Sequence[tuple[int, Result]]) -> list[str]:
     """Describe the rules that a method breaks."""
-    found = [
+    breaches = [
         f"{text}: broken in {count} of {len(runs)} runs"
         for text, keeps in rule.statements.items()
         if (count := sum(not keeps(result) for _, result in runs))
     ]
     for kind, wanted in enumerate(rule.runs):
         counted = {Run.of(result) for k, result in runs if k == kind} - {wanted}
-        found += [f"runs of kind {kind}: {run}, must be {wanted}" for run in counted]
-    found += [f"a run had an error: {error}" for _, result in runs for error in result["errors"]]
-    return found
+        breaches += [f"runs of kind {kind}: {run}, must be {wanted}" for run in counted]
+    breaches += [f"a run had an error: {error}" for _, result in runs for error in result["errors"]]
+    return breaches
 
 
 def write_row(name: str, runs: Sequence[tuple[int, Result]], verdict: str) -> list[str]:
@@ -413,19 +413,19 @@ def write_table(rows: Sequence[Sequence[str]]) -> str:
 
 def measure(names: Sequence[str], count: int) -> bool:
     """Print the table and the rules of each method, and return whether all methods kept their rules."""
-    rows, lines, kept = [], [], True
+    rows, lines, all_kept = [], [], True
     for number, name in enumerate(names):
         try:
             runs = asyncio.run(run_all(name, questions(count, 100_000 + 1_000 * number)))
         except (ValueError, RuntimeError) as error:
             rows.append([name, *["-"] * (len(HEAD) - 2), "NOT ok"])
             lines.append(f"{name}: NOT ok\n  the run failed: {error}")
-            kept = False
+            all_kept = False
             continue
         rule = RULES.get(name)
         wrong = find_breaches(rule, runs) if rule else []
         verdict = "none" if rule is None else "NOT ok" if wrong else "ok"
-        kept = kept and not wrong
+        all_kept = all_kept and not wrong
         rows.append(write_row(name, runs, verdict))
         if rule is not None:
             lines += [
@@ -437,7 +437,7 @@ def measure(names: Sequence[str], count: int) -> bool:
     print(write_table(rows))
     print("\nThe rules of each method:")
     print("\n".join(lines))
-    return kept
+    return all_kept
 
 
 def main() -> None:
@@ -445,15 +445,15 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="PIPELINE")
     parser.add_argument("--questions", type=int, default=20)
     parser.add_argument("--delay-ms", type=float, default=0.0, help="the delay of each model reply")
-    given = parser.parse_args()
-    names = given.names or [name for name in RULES if name in pipelines.names()]
+    options = parser.parse_args()
+    names = options.names or [name for name in RULES if name in pipelines.names()]
     logging.disable(logging.INFO)
     port = free_port()
     model = f"http://127.0.0.1:{port}/v1"
     simulated = [sys.executable, "-m", "benchmarks.model_server", "--port", str(port), "--script", "methods"]
     with (
         tempfile.TemporaryDirectory() as data,
-        process(*simulated, "--delay-ms", str(given.delay_ms), ready=f"{model}/models"),
+        process(*simulated, "--delay-ms", str(options.delay_ms), ready=f"{model}/models"),
     ):
         for variable in [
             name for name in os.environ if name.startswith("PREFRAG_") and name != "PREFRAG_PIPELINES_DIR"
@@ -461,8 +461,8 @@ def main() -> None:
             if not variable.startswith("PREFRAG_PAIR_"):
                 del os.environ[variable]
         os.environ |= {"PREFRAG_DATA_DIR": data, "PREFRAG_LLM_BASE_URL": model, "PREFRAG_LLM_MODEL": "simulated"}
-        kept = measure(names, given.questions)
-    if not kept:
+        all_kept = measure(names, options.questions)
+    if not all_kept:
         raise SystemExit(1)
 
 

@@ -108,15 +108,15 @@ class MethodsScript:
             aspects = dict.fromkeys(("effectiveness", "completeness", "correctness"), f"Reviewed for {token}.")
             return json.dumps({**aspects, "label": str(holds)})
         if '"status"' in prompt:
-            kept = self._earlier("verdict", token) % 2 == 0
-            return json.dumps({"analysis": f"Compared for {token}.", "status": str(kept)})
+            is_kept = self._earlier("verdict", token) % 2 == 0
+            return json.dumps({"analysis": f"Compared for {token}.", "status": str(is_kept)})
         if '"question"' in prompt:
             return json.dumps({"question": question})
         if '{"query": "' in prompt:
             return json.dumps({"query": f"keywords of {question}"})
         if '"support"' in prompt:
-            given = {"relevance": "relevant", "answer": f"answer {token}", "support": "fully", "usefulness": 5}
-            return json.dumps(given)
+            critique = {"relevance": "relevant", "answer": f"answer {token}", "support": "fully", "usefulness": 5}
+            return json.dumps(critique)
         if numbers := _NUMBERED.findall(prompt):
             return json.dumps(dict.fromkeys(numbers, self.RELEVANCE[kind]))
         if prompt.endswith(_NEXT_SENTENCE):

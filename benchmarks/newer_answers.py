@@ -26,24 +26,28 @@ def main() -> None:
     for name, dated in (("without dates", False), ("with dates", True)):
         for seen in (True, False):
             for changes in (True, False):
-                those = [one for one in questions if one["seen"] is seen and ("before" in one) is changes]
-                counts = Counter(_kind(reader, one, dated) for one in those)
+                those = [
+                    question for question in questions if question["seen"] is seen and ("before" in question) is changes
+                ]
+                counts = Counter(_kind(reader, question, dated) for question in those)
                 kind = f"{'seen' if seen else 'unseen'}, {'changed' if changes else 'the same'}"
                 print(f"{name}, {kind}, n {len(those)}: {', '.join(f'{n} {k}' for k, n in sorted(counts.items()))}")
 
 
-def _kind(reader: ExtractiveReader, one: dict[str, Any], dated: bool) -> str:
+def _kind(reader: ExtractiveReader, question: dict[str, Any], dated: bool) -> str:
     documents = []
-    for each in one["documents"]:
+    for passage in question["documents"]:
         hidden = () if dated else ("date", "standing")
-        meta = {key: value for key, value in each.items() if key != "text" and key not in hidden}
-        documents.append(Document(content=each["text"], meta={"source": "local", **meta}))
-    found = reader.read(one["question"], documents)
-    if not found or found[0].probability < reader.probable:
+        meta = {key: value for key, value in passage.items() if key != "text" and key not in hidden}
+        documents.append(Document(content=passage["text"], meta={"source": "local", **meta}))
+    answers = reader.read(question["question"], documents)
+    if not answers or answers[0].probability < reader.probable:
         return "not found"
-    given, right = f" {normalize_words(found[0].text)} ", f" {normalize_words(one['answer'])} "
-    is_right = right in given or given in right
-    return f"{'stated' if found[0].probability >= reader.threshold else 'sentence'} {'right' if is_right else 'wrong'}"
+    answer, right = f" {normalize_words(answers[0].text)} ", f" {normalize_words(question['answer'])} "
+    is_right = right in answer or answer in right
+    return (
+        f"{'stated' if answers[0].probability >= reader.threshold else 'sentence'} {'right' if is_right else 'wrong'}"
+    )
 
 
 if __name__ == "__main__":

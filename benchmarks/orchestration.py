@@ -91,7 +91,7 @@ class CountedModel:
             reply = ChatMessage.from_assistant(self.script(prompt))
         earlier = self.sent.setdefault(ASKED.findall(prompt)[-1], [])
         # `commonprefix` compares by character. That is wrong for paths, but right for prompts.
-        cached = max((len(os.path.commonprefix([prompt, one])) for one in earlier), default=0)  # noqa: RUF071
+        cached = max((len(os.path.commonprefix([prompt, text])) for text in earlier), default=0)  # noqa: RUF071
         earlier.append(prompt)
         reply.meta["usage"] = {"prompt_tokens": len(prompt) // 4, "cached_tokens": cached // 4}
         return {"replies": [reply]}
@@ -119,8 +119,8 @@ async def measure_http(questions: list[str]) -> None:
 
 
 def split_corpus(data: Path) -> None:
-    found = ensure_indexes(data / "corpus.jsonl", split=True)
-    os.environ |= {"PREFRAG_INDEX": found.local, "PREFRAG_WEB_INDEX": str(found.web)}
+    indexes = ensure_indexes(data / "corpus.jsonl", split=True)
+    os.environ |= {"PREFRAG_INDEX": indexes.local, "PREFRAG_WEB_INDEX": str(indexes.web)}
 
 
 def read_questions(data: Path) -> list[str]:
@@ -138,7 +138,7 @@ def count_tokens(data: Path, simulated: bool) -> None:
         token = "" if simulated else f" (Q-{100_000 + number})"
         used.append(pipelines.ask(question + token, pipeline)["usage"])
     names = ("llm_calls", "prompt_tokens", "cached_tokens")
-    calls, read, cached = (statistics.mean(one[name] for one in used) for name in names)
+    calls, read, cached = (statistics.mean(usage[name] for usage in used) for name in names)
     print(
         f"{len(used)} questions of {data.name}: {calls:.1f} calls and {read:,.0f} prompt tokens per question, of "
         f"which {read - cached:,.0f} are new and {cached / read:.0%} cached"

@@ -83,7 +83,7 @@ def nine_pairs() -> list[Pair]:
         return Document(content=" ".join(words.choices(WORDS, k=150)))
 
     first, second = [document() for _ in range(3)], [document() for _ in range(3)]
-    return [(one, other) for one in first for other in second]
+    return [(document, other) for document in first for other in second]
 
 
 def measure(name: str, scorer: TransformerPairScorer, runs: int) -> None:

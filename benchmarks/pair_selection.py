@@ -89,20 +89,22 @@ def main() -> None:
             print(f"{name}: {len(questions)} {options.questions} questions", flush=True)
             shipped = TreePairScorer(None, store, "pair")
             for selection, k in SELECTIONS:
-                given = [Candidates(one, *two_stage_candidates(one.question, store, k)) for one in questions]
-                trees = select(given, PairClassifier(shipped, selection, k))  # type: ignore[arg-type]
+                candidates = [
+                    Candidates(question, *two_stage_candidates(question.question, store, k)) for question in questions
+                ]
+                trees = select(candidates, PairClassifier(shipped, selection, k))  # type: ignore[arg-type]
                 print(f"  {selection}, k {k}: trees, shipped  {write(trees)}", flush=True)
                 again = [
-                    select(given, PairClassifier(TreePairScorer(str(file), store), selection, k))  # type: ignore[arg-type]
+                    select(candidates, PairClassifier(TreePairScorer(str(file), store), selection, k))  # type: ignore[arg-type]
                     for file in boosters
                 ]
                 if again:
                     print(f"  {selection}, k {k}: trees, {len(again)} seeds  {write_all(again)}", flush=True)
                 if transformer is not None and threshold is not None:
                     engine = PairClassifier(transformer, selection, k, threshold=threshold)  # type: ignore[arg-type]
-                    selected = select(given, engine)
+                    selected = select(candidates, engine)
                     print(f"  {selection}, k {k}: transformer     {write(selected)}", flush=True)
-                    print_difference(given, trees, selected)
+                    print_difference(candidates, trees, selected)
 
 
 @dataclass(frozen=True)
@@ -114,41 +116,40 @@ class Selected:
     milliseconds: list[float]
 
 
-def select(given: Sequence[Candidates], classifier: PairClassifier) -> Selected:
+def select(candidates: Sequence[Candidates], classifier: PairClassifier) -> Selected:
     classifier.warm_up()
     result = Selected([], [], [])
-    for one in given:
+    for pool in candidates:
         began = time.process_time()
-        documents = classifier.run(one.question.question, one.documents, one.lists)["documents"]
+        documents = classifier.run(pool.question.question, pool.documents, pool.lists)["documents"]
         result.milliseconds.append(1000 * (time.process_time() - began))
-        gold = set(one.question.supporting_ids)
+        gold = set(pool.question.supporting_ids)
         result.shares.append(len(gold & {document.id for document in documents}) / max(1, len(gold)))
         result.documents.append(len(documents))
     return result
 
 
-def write(one: Selected) -> str:
+def write(selected: Selected) -> str:
     """Describe the means, with the interval of the recall."""
-    [recall] = intervals(100 * np.asarray(one.shares)[:, None])
+    [recall] = intervals(100 * np.asarray(selected.shares)[:, None])
     return (
-        f"recall {100 * mean(one.shares):.1f} ({recall.low:.1f} to {recall.high:.1f}), {mean(one.documents):.1f} "
-        f"documents, {median(one.milliseconds):.1f} ms"
+        f"recall {100 * mean(selected.shares):.1f} ({recall.low:.1f} to {recall.high:.1f}), "
+        f"{mean(selected.documents):.1f} documents, {median(selected.milliseconds):.1f} ms"
     )
 
 
 def write_all(runs: Sequence[Selected]) -> str:
     """Describe the means over several trainings, and their spread."""
-    recalls = [100 * mean(one.shares) for one in runs]
-    return (
-        f"recall {mean(recalls):.1f} ± {np.std(recalls):.1f}, {mean(mean(one.documents) for one in runs):.1f} documents"
-    )
+    recalls = [100 * mean(selected.shares) for selected in runs]
+    documents = mean(mean(selected.documents) for selected in runs)
+    return f"recall {mean(recalls):.1f} ± {np.std(recalls):.1f}, {documents:.1f} documents"
 
 
-def print_difference(given: Sequence[Candidates], trees: Selected, transformer: Selected) -> None:
+def print_difference(candidates: Sequence[Candidates], trees: Selected, transformer: Selected) -> None:
     """Print the questions for which only one of the two engines selects all gold passages."""
     complete = [(first == 1.0, second == 1.0) for first, second in zip(trees.shares, transformer.shares, strict=True)]
     for label, wanted in (("trees", (True, False)), ("transformers", (False, True))):
-        only = [one.question.question for one, found in zip(given, complete, strict=True) if found == wanted]
+        only = [pool.question.question for pool, engines in zip(candidates, complete, strict=True) if engines == wanted]
         print(f"    only {label} select all gold passages: {len(only)}" + "".join(f"\n      {q}" for q in only[:4]))
 
 

@@ -141,7 +141,7 @@ def langgraph_agent(address: str, search: Search) -> Ask:
     from langchain_core.tools import StructuredTool
     from langchain_openai import ChatOpenAI
 
-    tools = [StructuredTool.from_function(coroutine=each, description=told) for each, told in searching(search)]
+    tools = [StructuredTool.from_function(coroutine=tool, description=told) for tool, told in searching(search)]
     model = ChatOpenAI(model=MODEL, api_key="none", base_url=address)  # type: ignore[arg-type]
     agent = create_agent(model, tools, system_prompt=SYSTEM)
     return lambda question: agent.ainvoke({"messages": [("user", question)]})
@@ -179,17 +179,21 @@ def langgraph_crag(address: str, search: Search) -> Ask:
         return {"passages": search("local", state["question"]).split("\n\n")}
 
     async def grade(state: Graded) -> dict[str, Any]:
-        grades = [await grader.ainvoke({"passage": each, "question": state["question"]}) for each in state["passages"]]
-        kept = [each for each, given in zip(state["passages"], grades, strict=True) if given.relevant == "yes"]
-        return {"passages": kept, "on_the_web": len(kept) < len(grades)}
+        grades = [
+            await grader.ainvoke({"passage": passage, "question": state["question"]}) for passage in state["passages"]
+        ]
+        relevant = [
+            passage for passage, grade in zip(state["passages"], grades, strict=True) if grade.relevant == "yes"
+        ]
+        return {"passages": relevant, "on_the_web": len(relevant) < len(grades)}
 
     async def rewrite(state: Graded) -> dict[str, Any]:
         await rewriter.ainvoke({"question": state["question"]})
         return {"passages": [*state["passages"], *search("web", state["question"]).split("\n\n")]}
 
     async def generate(state: Graded) -> dict[str, Any]:
-        given = {"passages": "\n\n".join(state["passages"]), "question": state["question"]}
-        return {"answer": str((await (generator | model).ainvoke(given)).content)}
+        values = {"passages": "\n\n".join(state["passages"]), "question": state["question"]}
+        return {"answer": str((await (generator | model).ainvoke(values)).content)}
 
     graph = StateGraph(Graded)
     for name, node in (("retrieve", retrieve), ("grade", grade), ("rewrite", rewrite), ("generate", generate)):
@@ -208,7 +212,7 @@ def llamaindex_agent(address: str, search: Search) -> Ask:
     from llama_index.core.tools import FunctionTool
     from llama_index.llms.openai_like import OpenAILike
 
-    tools = [FunctionTool.from_defaults(async_fn=each, description=told) for each, told in searching(search)]
+    tools = [FunctionTool.from_defaults(async_fn=tool, description=told) for tool, told in searching(search)]
     kinds = {"is_chat_model": True, "is_function_calling_model": True}
     model = OpenAILike(model=MODEL, api_key="none", api_base=address, **kinds)
     agent = FunctionAgent(tools=tools, llm=model, streaming=False, system_prompt=SYSTEM)
@@ -220,7 +224,7 @@ def llamaindex_agent(address: str, search: Search) -> Ask:
 
 
 PEERS: dict[str, Callable[[str, Search], Ask]] = {
-    each.__name__: each for each in (prefrag, haystack_agent, langgraph_agent, langgraph_crag, llamaindex_agent)
+    peer.__name__: peer for peer in (prefrag, haystack_agent, langgraph_agent, langgraph_crag, llamaindex_agent)
 }
 
 
@@ -242,8 +246,10 @@ async def measure(name: str, address: str, data: Path, questions: int, first: in
     stores = {source: TantivyDocumentStore(index=os.environ[name]) for source, name in names.items()}
 
     def search(source: str, query: str) -> str:
-        found = stores[source].search(query, TOP_K)
-        return "\n\n".join(f"[{one.id}] {one.meta.get('title', '')} {one.content}" for one in found)
+        documents = stores[source].search(query, TOP_K)
+        return "\n\n".join(
+            f"[{document.id}] {document.meta.get('title', '')} {document.content}" for document in documents
+        )
 
     ask = PEERS[name](address, search)
     asked = read_questions(data)[: questions + WARM_UP]
@@ -267,11 +273,11 @@ async def measure(name: str, address: str, data: Path, questions: int, first: in
 def table(rounds: list[dict[str, dict[str, float]]]) -> str:
     """Return a table of the medians over the rounds. The framework with the least orchestration comes first."""
     names = {
-        name: {column: statistics.median(one[name][column] for one in rounds) for column in rounds[0][name]}
+        name: {column: statistics.median(measured[name][column] for measured in rounds) for column in rounds[0][name]}
         for name in rounds[0]
     }
     lines = ["framework          calls  searches  ms whole  ms searching  ms orchestration  ms a call"]
-    for name, row in sorted(names.items(), key=lambda each: each[1]["orchestration"]):
+    for name, row in sorted(names.items(), key=lambda item: item[1]["orchestration"]):
         lines.append(
             f"{name:17} {row['calls']:6.1f} {row['searches']:9.1f} {row['whole']:9.1f} {row['searching']:13.1f} "
             f"{row['orchestration']:17.1f} {row['a call']:10.1f}"
@@ -283,21 +289,21 @@ def main(data: Path, questions: int, rounds: int) -> None:
     port = free_port()
     address = f"http://127.0.0.1:{port}/v1"
     own = (sys.executable, "-m", "benchmarks.peers")
-    found = []
+    measured_rounds = []
     with process(*own, "--serve", str(port), ready=f"{address}/models"):
         for turn in range(rounds):
             # Each round begins with another framework, so that changes in the machine's load affect all alike.
             names = [*PEERS][turn % len(PEERS) :] + [*PEERS][: turn % len(PEERS)]
-            one = {}
+            measured = {}
             for name in names:
                 command = [*own, "--data", str(data), "--questions", str(questions), "--only", name]
                 command += ["--address", address, "--first", str(100_000 + turn * 1_000)]
-                one[name] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-                one[name]["calls"] = httpx.get(f"{address}/calls").json() / (questions + WARM_UP)
-                one[name]["a call"] = one[name]["orchestration"] / one[name]["calls"]
-            found.append(one)
+                measured[name] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+                measured[name]["calls"] = httpx.get(f"{address}/calls").json() / (questions + WARM_UP)
+                measured[name]["a call"] = measured[name]["orchestration"] / measured[name]["calls"]
+            measured_rounds.append(measured)
     print(f"{data.name}, {questions} questions, medians over {rounds} rounds, processor time per question:")
-    print(table(found))
+    print(table(measured_rounds))
 
 
 if __name__ == "__main__":

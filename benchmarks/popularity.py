@@ -42,7 +42,10 @@ def answer_both_ways(folder: Path, split: str, llm: str, memory: float) -> list[
     right = {}
     for name in ("vanilla_local", "no_retrieval"):
         ended = evaluation.run(name, questions, corpus=corpus, llm=llm, split=False, progress=False, **policy)
-        right[name] = {each["id"]: (each["question"], bool(each["scores"]["acc"])) for each in ended.predictions}
+        right[name] = {
+            prediction["id"]: (prediction["question"], bool(prediction["scores"]["acc"]))
+            for prediction in ended.predictions
+        }
     index = ensure_indexes(corpus, split=False).local
     router = PopularityRouter(TantivyBM25Retriever(TantivyDocumentStore(index=index)))
 
@@ -52,21 +55,23 @@ def answer_both_ways(folder: Path, split: str, llm: str, memory: float) -> list[
         return min(event.data["counts"].values(), default=-1)
 
     return [
-        Answered(count(question), found, right["no_retrieval"][key][1])
-        for key, (question, found) in right["vanilla_local"].items()
+        Answered(count(question), is_right, right["no_retrieval"][key][1])
+        for key, (question, is_right) in right["vanilla_local"].items()
     ]
 
 
 def measure(answered: list[Answered], threshold: float) -> tuple[float, float]:
     """For a threshold, return the percentage of right answers and the percentage of questions with a retrieval."""
-    searched = [one.popularity < threshold for one in answered]
-    right = [one.retrieved if search else one.known for one, search in zip(answered, searched, strict=True)]
+    searched = [question.popularity < threshold for question in answered]
+    right = [
+        question.retrieved if search else question.known for question, search in zip(answered, searched, strict=True)
+    ]
     return 100 * sum(right) / len(right), 100 * sum(searched) / len(searched)
 
 
 def choose(answered: list[Answered]) -> float:
     """Return the threshold with the most right answers. Among equals, take the lowest, with the fewest searches."""
-    candidates = sorted({0.0, math.inf, *(one.popularity for one in answered if one.popularity >= 0)})
+    candidates = sorted({0.0, math.inf, *(question.popularity for question in answered if question.popularity >= 0)})
     return max(candidates, key=lambda threshold: (measure(answered, threshold)[0], -threshold))
 
 
@@ -76,13 +81,15 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--llm", default="simulated")
     parser.add_argument("--memory", type=float, default=0.0)
-    given = parser.parse_args()
-    print("| dataset | tuned on train |", " | ".join(f"from {one}" for one in THRESHOLDS), "| always |")
+    options = parser.parse_args()
+    print("| dataset | tuned on train |", " | ".join(f"from {threshold}" for threshold in THRESHOLDS), "| always |")
     print("|---|---|" + "---|" * (len(THRESHOLDS) + 1))
-    for name in given.datasets:
-        train, dev = (answer_both_ways(given.data / name, split, given.llm, given.memory) for split in ("train", "dev"))
+    for name in options.datasets:
+        train, dev = (
+            answer_both_ways(options.data / name, split, options.llm, options.memory) for split in ("train", "dev")
+        )
         best = choose(train)
-        cells = [measure(dev, one) for one in (best, *THRESHOLDS, math.inf)]
+        cells = [measure(dev, threshold) for threshold in (best, *THRESHOLDS, math.inf)]
         words = [f"{accuracy:.1f} ({searched:.0f}%)" for accuracy, searched in cells]
         print(f"| {name} ({len(dev)}) | {best:g}: {words[0]} |", " | ".join(words[1:]), "|", flush=True)
 

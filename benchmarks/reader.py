@@ -61,7 +61,7 @@ def main() -> None:
     options = parser.parse_args()
     print(f"| {options.split} | pipeline | {COLUMNS.replace('|', ' | ')} |")
     print("|---" * (COLUMNS.count("|") + 3) + "|")
-    kept = []
+    results = []
     with tempfile.TemporaryDirectory() as folder:
         both = Path(folder) / "demo.jsonl"
         both.write_bytes(b"".join((DEMO / f"{name}.jsonl").read_bytes() for name in ("local", "web")))
@@ -78,10 +78,12 @@ def main() -> None:
                 replace = {"Reasoner.reader.model": options.model, "Reasoner.reader.threshold": options.threshold}
                 used = load(pipeline, replace=replace)
                 rows = measure(used, questions, Experiment(llm=READER, top_k=PASSAGES, **corpora))
-                kept += [{"dataset": name, "pipeline": pipeline, **row} for row in rows]
+                results += [{"dataset": name, "pipeline": pipeline, **row} for row in rows]
                 print(line(name, pipeline, rows), flush=True)
     if options.write is not None:
-        options.write.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept), encoding="utf-8")
+        options.write.write_text(
+            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in results), encoding="utf-8"
+        )
 
 
 def measure(pipeline: Any, questions: Path, experiment: Experiment) -> list[dict[str, Any]]:
@@ -125,13 +127,13 @@ def line(name: str, pipeline: str, rows: Sequence[dict[str, Any]]) -> str:
 
     :param rows: The results from :func:`measure`.
     """
-    right, given = (sum(row.get(score, 0.0) for row in rows) for score in ("right_of_given", "answered"))
+    right, stated = (sum(row.get(score, 0.0) for row in rows) for score in ("right_of_given", "answered"))
     scores = ("guess_em", "f1", "answered", "right_of_given", "evidence_held", "evidence_gold")
-    em, overlap, answered, right_of_given, held, gold = (
+    em, overlap, answered, right_of_given, evidence_held, gold = (
         with_interval([100 * row[score] for row in rows if score in row]) for score in scores
     )
-    counts = f"{right:.0f}, {given - right:.0f}"
-    cells = (name, pipeline, len(rows), em, overlap, answered, right_of_given, counts, held, gold)
+    counts = f"{right:.0f}, {stated - right:.0f}"
+    cells = (name, pipeline, len(rows), em, overlap, answered, right_of_given, counts, evidence_held, gold)
     return f"| {' | '.join(map(str, cells))} | {mean(row['seconds'] for row in rows):.3f} |"
 
 

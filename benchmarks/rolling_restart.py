@@ -77,10 +77,14 @@ def roll(data: Path, clients: int, silent_seconds: float) -> list[str]:
     model.fault = reply
     threading.Thread(target=model.serve_forever, daemon=True).start()
     environment = {
-        "PREFRAG_LLM_BASE_URL": f"http://127.0.0.1:{model.server_port}/v1", "PREFRAG_LLM_MODEL": "simulated",
-        "PREFRAG_API_KEYS": "rolling", "PREFRAG_WEB": "off", "HAYHOOKS_LOG_LEVEL": "ERROR",
-        "PREFRAG_LAME_DUCK_SECONDS": str(_LAME_DUCK_SECONDS), "PREFRAG_DATA_DIR": str(data),
-    }  # fmt: skip
+        "PREFRAG_LLM_BASE_URL": f"http://127.0.0.1:{model.server_port}/v1",
+        "PREFRAG_LLM_MODEL": "simulated",
+        "PREFRAG_API_KEYS": "rolling",
+        "PREFRAG_WEB": "off",
+        "HAYHOOKS_LOG_LEVEL": "ERROR",
+        "PREFRAG_LAME_DUCK_SECONDS": str(_LAME_DUCK_SECONDS),
+        "PREFRAG_DATA_DIR": str(data),
+    }
     ports, nginx = [free_port(), free_port()], Nginx(data / "nginx")
     seen, wrong, over = Counter[str](), list[str](), threading.Event()
 

@@ -80,13 +80,13 @@ def main() -> None:
 def mentions_of_gold(name: str, corpus: list[Document], questions: list[dict]) -> None:
     """Print how often a question mentions a gold title, and how often its first gold passage mentions the others."""
     passages = {passage.id: passage for passage in corpus}
-    known = {key_of(passage) for passage in corpus}
+    title_keys = {key_of(passage) for passage in corpus}
     in_question, in_first, in_either, titles = [], [], [], []
     for question in questions:
         first, *others = (passages[passage_id] for passage_id in question["supporting_ids"])
         gold = {key_of(passage) for passage in others}
-        in_text = set(longest_mentions(question["question"], known))
-        in_passage = set(longest_mentions(first.content or "", known)) - {key_of(first)}
+        in_text = set(longest_mentions(question["question"], title_keys))
+        in_passage = set(longest_mentions(first.content or "", title_keys)) - {key_of(first)}
         titles.append(len(in_passage))
         in_question.append(bool(in_text & (gold | {key_of(first)})))
         if gold:
@@ -109,16 +109,16 @@ def time_questions(
 ) -> None:
     """Time the search for passages whose titles are mentioned by a question or by its first passages."""
     retriever = retriever or TitleMentionRetriever(store)
-    given = [(query, store.search(query, top_k=3)) for query in texts]
-    for query, documents in given[:3]:
+    searched = [(query, store.search(query, top_k=3)) for query in texts]
+    for query, documents in searched[:3]:
         retriever.run(query=query, documents=documents)
-    times, cpu, found = [], [], []
-    for query, documents in given:
+    times, cpu, counts = [], [], []
+    for query, documents in searched:
         start, start_cpu = time.perf_counter(), time.process_time()
-        found.append(len(retriever.run(query=query, documents=documents)["documents"]))
+        counts.append(len(retriever.run(query=query, documents=documents)["documents"]))
         times.append(time.perf_counter() - start)
         cpu.append(time.process_time() - start_cpu)
-    how = f"{len(texts)} train questions, one after the other; {mean(found):.1f} passages found, mean"
+    how = f"{len(texts)} train questions, one after the other; {mean(counts):.1f} passages found, mean"
     report(f"{name}: links p50", f"{median(times) * 1000:.2f} ms", how)
     report(f"{name}: links p95", f"{percentile_95(times) * 1000:.2f} ms", how)
     how = "of this process alone"
@@ -175,9 +175,9 @@ def report_memory() -> None:
     status = Path("/proc/self/status")
     if not status.exists():
         return
-    held = dict(line.split(":", 1) for line in status.read_text().splitlines())
+    fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
     for name, field in (("its own", "RssAnon"), ("mapped files", "RssFile")):
-        report(f"memory after the questions, {name}", f"{int(held[field].split()[0]) / 1024:,.0f} MB", field)
+        report(f"memory after the questions, {name}", f"{int(fields[field].split()[0]) / 1024:,.0f} MB", field)
 
 
 if __name__ == "__main__":

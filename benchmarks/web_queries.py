@@ -35,9 +35,9 @@ def main() -> None:
     for file in [*files, CHECKOUT / "demo" / "questions.jsonl", data / "reading" / "dev.jsonl"]:
         lines = file.read_text(encoding="utf-8").splitlines()
         questions = [json.loads(line)["question"] for line in lines]
-        found = Counter(is_question(question) and split_question(question)[0] != "" for question in questions)
-        asked += found
-        print(f"{file.parent.name}/{file.name}: {found[False]} of {len(lines)} not recognised as questions")
+        recognised = Counter(is_question(question) and split_question(question)[0] != "" for question in questions)
+        asked += recognised
+        print(f"{file.parent.name}/{file.name}: {recognised[False]} of {len(lines)} not recognised as questions")
     print(f"all: {asked[False]} of {asked.total()} not recognised as questions")
     queries: Counter[str] = Counter()
     admit = RetrievalSource._admit_async

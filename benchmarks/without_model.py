@@ -85,5 +85,5 @@ if __name__ == "__main__":
     chosen = parser.parse_args()
     logging.disable(logging.INFO)
     onnxruntime.InferenceSession = TimedSession
-    for each in chosen.only:
-        asyncio.run(measure(chosen.data / each, chosen.limit))
+    for name in chosen.only:
+        asyncio.run(measure(chosen.data / name, chosen.limit))

@@ -40,9 +40,9 @@ def main(
                 began = time.perf_counter()
                 run(pipeline, dataset / f"{questions}.jsonl", experiment, limit=limit, workers=workers, progress=False)
                 seconds.append(time.perf_counter() - began)
-            one, two = seconds
-            ratio = f"{one / two:.2f} times as fast; load {os.getloadavg()[0]:.1f}"
-            print(f"round {number + 1}: one process {one:.1f} s, two {two:.1f} s, {ratio}")
+            single, double = seconds
+            ratio = f"{single / double:.2f} times as fast; load {os.getloadavg()[0]:.1f}"
+            print(f"round {number + 1}: one process {single:.1f} s, two {double:.1f} s, {ratio}")
 
 
 if __name__ == "__main__":
