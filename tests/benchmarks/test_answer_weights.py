@@ -85,9 +85,9 @@ class TestExample:
         assert example(call("Li_1_0_1", logprobs=False)) is None
 
 
-def test_the_fit_recovers_the_order_of_the_signs_and_tells_right_from_wrong():
-    made = [read_example(one, MadeUpReader()) for one in make_up(800)]  # type: ignore[arg-type]
-    examples = [one for one in made if one is not None]
+def test_the_fit_recovers_the_order_of_the_signs():
+    made = [read_example(prediction, MadeUpReader()) for prediction in make_up(800)]  # type: ignore[arg-type]
+    examples = [example for example in made if example is not None]
 
     weights = list(fit(examples))
     area = cross_validate(examples)
@@ -105,7 +105,7 @@ def test_the_command_writes_the_weights_that_the_product_reads(tmp_path: Path, m
     monkeypatch.setattr(answer_weights, "ExtractiveReader", MadeUpReader)
     for name, number in {"own-train": 90, "few": 5}.items():
         (tmp_path / name).mkdir()
-        lines = "".join(json.dumps(one) + "\n" for one in make_up(number))
+        lines = "".join(json.dumps(prediction) + "\n" for prediction in make_up(number))
         (tmp_path / name / "predictions.jsonl").write_text(lines)
     app = answer_weights.typer.Typer()
     app.command()(answer_weights.main)

@@ -30,8 +30,8 @@ def search_step(query: str = "aurora", *searches: Search, **changes: Any) -> Ste
 
 def observed_step(*documents: Document, query: str = "aurora", source: str = "local", **changes: Any) -> Step:
     """A finished step, whose documents were kept."""
-    found = Search(source, query, documents)
-    return search_step(query, found, **{"documents": documents, "source": source, "observed": True, **changes})
+    search = Search(source, query, documents)
+    return search_step(query, search, **{"documents": documents, "source": source, "observed": True, **changes})
 
 
 def answer_step(answer: str = "1974", **changes: Any) -> Step:

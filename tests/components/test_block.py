@@ -24,7 +24,7 @@ class Part(Block):
         self.name, self.parts, self.inner = name, parts, inner
 
 
-def test_a_part_is_written_by_its_parameters_with_what_is_inside_it_and_made_again_from_that():
+def test_a_part_is_written_by_its_parameters_and_made_again():
     written = Part("a", [Plain(2)], Part("b", [])).to_dict()
     assert written["type"].endswith("test_block.Part")
     assert written["init_parameters"]["name"] == "a"

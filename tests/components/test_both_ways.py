@@ -66,7 +66,7 @@ def test_both_forms_have_one_signature_docstring_and_outputs(kind: type[Any]):
     assert "number" in part.__haystack_output__._sockets_dict
 
 
-async def test_the_blocking_form_calls_the_blocking_function_and_the_other_awaits():
+async def test_each_form_calls_the_function_of_its_kind():
     assert await Doubler().run_async(3, times=2) == {"number": 12}
     assert await asyncio.to_thread(Doubler().run, 3, times=2) == {"number": 12}
 
@@ -99,7 +99,7 @@ def test_a_body_that_waits_in_another_way_has_no_blocking_form():
 
 
 @pytest.mark.filterwarnings("error")
-def test_several_bodies_give_their_results_in_order_and_those_after_one_that_failed_are_not_begun():
+def test_bodies_give_their_results_in_order():
     async def double_all() -> list[int]:
         return await gather(*(Doubler()._double(number) for number in (1, 2)))
 
@@ -119,7 +119,7 @@ def test_several_bodies_give_their_results_in_order_and_those_after_one_that_fai
 
 
 class TestBodiesTogether:
-    async def test_that_fail_end_the_others_and_the_error_is_the_first_as_it_was_raised(self):
+    async def test_bodies_that_fail_end_the_others_with_the_first_error(self):
         cause, ended = KeyError("why"), []
 
         async def fail() -> None:
@@ -156,7 +156,7 @@ class TestBodiesTogether:
 
 
 class TestThreads:
-    async def test_of_calls_that_hang_leave_room_for_the_calls_of_other_runs(self):
+    async def test_threads_that_hang_leave_room_for_other_runs(self):
         released = threading.Event()
 
         class Hanging:
@@ -196,7 +196,7 @@ class TestThreads:
         assert pooled == []
 
 
-async def test_a_method_that_computes_runs_in_a_thread_where_that_is_worth_one():
+async def test_a_method_that_computes_runs_in_a_thread_if_worth_it():
     here = threading.get_ident()
 
     assert (await Halver().run_async(4)) == {"number": 2, "thread": here}
@@ -204,7 +204,7 @@ async def test_a_method_that_computes_runs_in_a_thread_where_that_is_worth_one()
     assert await as_async(Halver().run)(5) == {"number": 2, "thread": here}
 
 
-async def test_a_component_without_an_asynchronous_form_is_called_in_a_thread():
+async def test_a_blocking_component_is_called_in_a_thread():
     class Blocking:
         def run(self, number: int) -> dict[str, Any]:
             return {"thread": threading.get_ident(), "number": number}
@@ -219,11 +219,11 @@ async def test_a_component_without_an_asynchronous_form_is_called_in_a_thread():
 def parts() -> list[type[Any]]:
     """All classes of components/ that have both forms of a method."""
     files = [module.name for module in pkgutil.walk_packages(components.__path__, "prefrag.components.")]
-    found = {each for name in files for _, each in inspect.getmembers(import_module(name), inspect.isclass)}
+    classes = {member for name in files for _, member in inspect.getmembers(import_module(name), inspect.isclass)}
     return [
-        each
-        for each in found
-        if each.__module__.startswith("prefrag.components") and not getattr(each, "_is_protocol", False)
+        owner
+        for owner in classes
+        if owner.__module__.startswith("prefrag.components") and not getattr(owner, "_is_protocol", False)
     ]
 
 

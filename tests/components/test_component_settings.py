@@ -162,11 +162,14 @@ def test_a_component_is_loaded_as_it_was_saved(part: Any):
 def test_every_component_is_tried():
     for module in pkgutil.walk_packages(components.__path__, f"{components.__name__}."):
         import_module(module.name)
-    known = {name for name in component.registry if name.startswith(components.__name__)}
+    registered = {name for name in component.registry if name.startswith(components.__name__)}
     tried = {f"{type(part).__module__}.{type(part).__name__}" for _, part in walk_parts(PARTS)}
 
     # These save the parts inside in another way, which their own tests check.
-    assert {name.rpartition(".")[2] for name in known - tried} == {"ElasticsearchMultiMatchRetriever", "DenseRetriever"}
+    assert {name.rpartition(".")[2] for name in registered - tried} == {
+        "ElasticsearchMultiMatchRetriever",
+        "DenseRetriever",
+    }
 
 
 @for_each(

@@ -24,14 +24,22 @@ FOLLOW_UP = State("And when?", settings(), history=(("user", "Who built Aurora?"
 # By the name under which calls are counted: how to make the component with a model, its state, and a reply.
 CALLERS: dict[str, tuple[Callable[..., Any], State, str]] = {
     "judge": (
-        lambda model, **given: SourceSwitchJudge(["local", "web"], ModelJudge(model, **given)),
+        lambda model, **settings: SourceSwitchJudge(["local", "web"], ModelJudge(model, **settings)),
         SEARCHED,
         '{"status": "True"}',
     ),
-    "reviewer": (lambda model, **given: AnswerReviewer(["web"], model, "web", **given), ANSWERED, '{"label": "True"}'),
-    "refiner": (lambda model, **given: ObservationRefiner(model, threshold=100, **given), SEARCHED, "Beta built it."),
+    "reviewer": (
+        lambda model, **settings: AnswerReviewer(["web"], model, "web", **settings),
+        ANSWERED,
+        '{"label": "True"}',
+    ),
+    "refiner": (
+        lambda model, **settings: ObservationRefiner(model, threshold=100, **settings),
+        SEARCHED,
+        "Beta built it.",
+    ),
     "reflector": (
-        lambda model, **given: SelfReflector(**{"reflection": "call", "chat_generator": model, **given}),
+        lambda model, **settings: SelfReflector(**{"reflection": "call", "chat_generator": model, **settings}),
         ANSWERED,
         "CORRECT",
     ),

@@ -20,11 +20,11 @@ class MakesUpAttributes:
 
 
 class Holder:
-    def __init__(self, held: Any):
-        self.held = held
+    def __init__(self, part: Any):
+        self.held = part
 
 
-def test_an_object_that_makes_up_its_attributes_is_not_called_for_them():
+def test_an_object_with_made_up_attributes_is_not_called():
     holder = Holder(MakesUpAttributes())
 
     assert [path for path, _ in walk_parts(holder)] == ["", "held"]
@@ -32,7 +32,7 @@ def test_an_object_that_makes_up_its_attributes_is_not_called_for_them():
     assert not is_web_search(holder)
 
 
-def test_a_document_store_is_met_and_its_clients_are_not_wherever_they_are():
+def test_a_document_store_is_met_and_its_clients_are_not():
     store = ElasticsearchDocumentStore(hosts="http://127.0.0.1:1")
     store._async_client = AsyncElasticsearch("http://127.0.0.1:1")
     holder = Holder(store)

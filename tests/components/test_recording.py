@@ -36,8 +36,8 @@ def found(*documents: Document) -> Entry:
     return Entry(documents=documents)
 
 
-def keep(kept: Recording, *documents: Document) -> None:
-    kept.record(found(*documents), *SEARCH)
+def keep(tape: Recording, *documents: Document) -> None:
+    tape.record(found(*documents), *SEARCH)
 
 
 class TestInit:
@@ -82,20 +82,20 @@ class TestInit:
 
 
 class TestPlaying:
-    def test_gives_what_was_kept_last_to_the_next_process_too_but_nothing_while_it_records(self, path: Path):
+    def test_playing_gives_the_last_entry_unless_it_records(self, path: Path):
         documents = [document("a", url="https://example.org", year=2001), Document(id="bare")]
-        for kept in ([document("old")], documents):
+        for earlier in ([document("old")], documents):
             first = recording(path, "record")
-            keep(first, *kept)
+            keep(first, *earlier)
             assert first.play(*SEARCH) is None
         del first
         gc.collect()
         for mode in ("replay", "reuse"):
             assert recording(path, mode).play(*SEARCH) == found(*documents)
-        held = recording(path)
+        second = recording(path)
         path.unlink()
         assert recording(path).play(*SEARCH) is None
-        assert held.path == str(path)
+        assert second.path == str(path)
 
     @for_each(
         "other",
@@ -123,30 +123,30 @@ class TestPlaying:
 
 
 class TestFailures:
-    def test_are_replayed_and_tried_again_where_a_recording_is_reused(self, path: Path):
-        kept = recording(path)
-        kept.record(Entry(error="rate limit"), *SEARCH)
+    def test_failures_are_replayed_and_tried_again_in_reuse(self, path: Path):
+        tape = recording(path)
+        tape.record(Entry(error="rate limit"), *SEARCH)
         assert recording(path, "replay").play(*SEARCH) == Entry(error="rate limit")
-        assert kept.play(*SEARCH) is None
-        keep(kept, document("a"))
+        assert tape.play(*SEARCH) is None
+        keep(tape, document("a"))
         assert recording(path, "replay").play(*SEARCH) == found(document("a"))
 
 
 class TestRecording:
     def test_makes_the_folder_with_the_first_entry(self, tmp_path: Path):
         path = tmp_path / "new" / "folder" / "kept.jsonl"
-        kept = recording(path)
+        tape = recording(path)
         assert not path.parent.exists()
 
-        keep(kept)
+        keep(tape)
 
         assert path.is_file()
 
     def test_keeps_the_first_of_two_outcomes_while_it_is_reused(self, path: Path):
-        kept = recording(path)
+        tape = recording(path)
 
-        first = kept.record(found(document("first")), *SEARCH)
-        second = kept.record(found(document("second")), *SEARCH)
+        first = tape.record(found(document("first")), *SEARCH)
+        second = tape.record(found(document("second")), *SEARCH)
 
         assert first == second == found(document("first"))
         assert len(path.read_text().splitlines()) == 1
@@ -154,48 +154,46 @@ class TestRecording:
     @given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"])))
     def test_keeps_any_text(self, text: str):
         search, call = ("search", "web", text, 5, {}), ("reply", "llm", text)
-        one = found(Document(id="a", content=text, meta={"title": text}))
+        entry = found(Document(id="a", content=text, meta={"title": text}))
         reply = Entry(replies=(ChatMessage.from_assistant(text, tool_calls=[ToolCall("t", {"q": text})]),))
         with TemporaryDirectory() as folder:
             path = Path(folder, "kept.jsonl")
-            recording(path).record(one, *search)  # type: ignore[arg-type]
+            recording(path).record(entry, *search)  # type: ignore[arg-type]
             recording(path).record(reply, *call)  # type: ignore[arg-type]
             # Under a name that no recording of this process has read.
             again = path.rename(path.with_name("again.jsonl"))
 
-            assert recording(again).play(*search) == one  # type: ignore[arg-type]
+            assert recording(again).play(*search) == entry  # type: ignore[arg-type]
             assert recording(again).play(*call) == reply  # type: ignore[arg-type]
 
-    def test_keeps_line_separators_of_web_pages_and_metadata_that_json_does_not_know_as_text(self, path: Path):
-        kept = recording(path)
+    def test_a_recording_keeps_line_separators_and_odd_metadata(self, path: Path):
+        tape = recording(path)
         text = "1\u20282\u20293\x854\x0c5\r6\r\n7"
-        at_once = kept.record(found(document("a", content=text, day=date(2024, 5, 1))), *SEARCH)
+        at_once = tape.record(found(document("a", content=text, day=date(2024, 5, 1))), *SEARCH)
         assert (at_once.documents[0].content, at_once.documents[0].meta["day"]) == (text, "2024-05-01")
-        del kept
+        del tape
         gc.collect()
         assert recording(path).play(*SEARCH) == at_once
 
-    def test_two_of_one_file_read_it_once_and_know_what_the_other_keeps(
-        self, path: Path, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_two_recordings_of_one_file_share_what_they_keep(self, path: Path, monkeypatch: pytest.MonkeyPatch):
         keep(recording(path), document("a"))
         gc.collect()
         read: list[Path] = []
         read_bytes = Path.read_bytes
         monkeypatch.setattr(Path, "read_bytes", lambda self: read.append(self) or read_bytes(self))  # type: ignore[func-returns-value]
 
-        one, two = recording(path), recording(Path(os.path.relpath(path)))
-        one.record(found(), "search", "web", "b", 5, {})
+        first, two = recording(path), recording(Path(os.path.relpath(path)))
+        first.record(found(), "search", "web", "b", 5, {})
 
         assert two.play("search", "web", "b", 5, {}) == found()
         assert len(read) == 1
 
     def test_of_several_threads_stays_whole(self, path: Path):
         def record(number: int) -> None:
-            kept = recording(path)
+            tape = recording(path)
             for turn in range(20):
-                one = found(document(str(number), content="x" * 2_000))
-                kept.record(one, "search", "web", f"{number}-{turn}", 5, {})
+                entry = found(document(str(number), content="x" * 2_000))
+                tape.record(entry, "search", "web", f"{number}-{turn}", 5, {})
 
         threads = [threading.Thread(target=record, args=(number,)) for number in range(4)]
         for thread in threads:

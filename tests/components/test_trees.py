@@ -35,7 +35,7 @@ def test_give_a_probability_a_row(tmp_path: Path):
     assert load_trees(tmp_path / "t.json", ["large", "other"]).probabilities([]) == []
 
 
-def test_are_read_once_until_the_file_changes_and_refused_over_other_features(tmp_path: Path):
+def test_trees_are_read_once_until_the_file_changes(tmp_path: Path):
     file = trees(tmp_path / "t.json")
     first = load_trees(file, ["large", "other"])
     assert load_trees(file, ["large", "other"]) is first
@@ -45,7 +45,7 @@ def test_are_read_once_until_the_file_changes_and_refused_over_other_features(tm
     assert load_trees(file, ["large", "other"]).probabilities([[1.0, 0.5]])[0] < 0.5
 
 
-def test_that_are_absent_say_what_to_do_before_the_first_question(tmp_path: Path):
+def test_absent_trees_say_what_to_do_before_the_first_question(tmp_path: Path):
     none = str(tmp_path / "none.json")
 
     for part in (TreeJudge(none), PairClassifier(TreePairScorer(none)), TreeQuestionClassifier(none)):

@@ -133,10 +133,10 @@ def run_hostile(way: str, source: str, model: str, passages: Sequence[Passage], 
     if any(token in prompt for prompt in prompts for token in CONTROL_TOKENS):
         reached.add("prompt")
     if model == "believes":
-        own = [normalize_unicode(repair(str(one.text))) for one in passages]
+        own = [normalize_unicode(repair(str(passage.text))) for passage in passages]
         cited = {citation["mark"] for citation in result["citations"]}
-        found = [each for each in result["documents"] if each["mark"] in cited]
-        if any(each["source"] != source or each["content"] not in own for each in found):
+        cited_documents = [document for document in result["documents"] if document["mark"] in cited]
+        if any(document["source"] != source or document["content"] not in own for document in cited_documents):
             reached.add("citation")
         return reached
     expected, harmless = _expect(way, source, model, len(passages), mode)
@@ -148,7 +148,7 @@ def run_hostile(way: str, source: str, model: str, passages: Sequence[Passage], 
 
 @cache
 def _expect(way: str, source: str, model: str, number: int, mode: str) -> tuple[dict[str, Any], list[str]]:
-    harmless = [Passage(f"{HARMLESS.text} {each}", HARMLESS.title) for each in range(number)]
+    harmless = [Passage(f"{HARMLESS.text} {place}", HARMLESS.title) for place in range(number)]
     result, prompts = _run(way, source, model, harmless, mode)
     assert len(result["documents"]) == number + 1, result["errors"]
     return _outcome(result), sorted(map(_skeleton, prompts))
@@ -199,25 +199,25 @@ def _load(way: str, mode: str) -> Any:
 def _write_scripts(
     name: str, form: str, source: str, model: str, passages: Sequence[Passage]
 ) -> dict[str, list[dict[str, Any]]]:
-    known = "1974 [[1]]"
+    text = "1974 [[1]]"
     if model == "believes":
-        raw = " ".join(" ".join(f"{one.title} {one.text}" for one in passages).split())[:3_000]
-        known = f"1666 [1] {' '.join(_MARK.findall(raw)[:400])} {raw}"
+        raw = " ".join(" ".join(f"{passage.title} {passage.text}" for passage in passages).split())[:3_000]
+        text = f"1666 [1] {' '.join(_MARK.findall(raw)[:400])} {raw}"
     local, web = ("Search_Local", "Search_Web") if name == "mspr" else ("Search_Engine", "Search_Engine")
     label, doubt = ("CORRECT", "INCORRECT") if name == "prefrag" else (None, None)
     steps: list[Search | Answer] = [
         Search("alpha", local),
         Search("delta", web if source == "web" else local),
         Answer("1912", doubt),
-        Answer(known, label),
+        Answer(text, label),
     ]
     if model == "believes":
         del steps[2]
     replies = [write_reply(step, form) for step in steps]
     if name == "dr_rag_qdc":
-        replies = [{"text": f"Final Answer: {known}" if model == "quotes" else known}]
+        replies = [{"text": f"Final Answer: {text}" if model == "quotes" else text}]
     if name == "self_rag":
-        good = {"relevance": "relevant", "answer": known.removesuffix(" [[1]]"), "support": "fully", "usefulness": 5}
+        good = {"relevance": "relevant", "answer": text.removesuffix(" [[1]]"), "support": "fully", "usefulness": 5}
         poor = {"relevance": "irrelevant", "answer": "1912", "support": "none", "usefulness": 1}
         of_alpha, of_others = (poor, good) if model == "believes" else (good, poor)
         replies = [{"text": json.dumps(of_alpha), "to": ALPHA.content}, {"text": json.dumps(of_others), "to": ""}]

@@ -206,7 +206,7 @@ def _parts(
     :param checked: Whether the rules of the product apply to the model's steps, as in the shipped pipelines.
     :param readings: What a reader finds, in place of a model; see :class:`tests.fakes.ScriptedReader`.
     """
-    found = {"local": LOCAL, "web": WEB} if documents is None else documents
+    answers = {"local": LOCAL, "web": WEB} if documents is None else documents
     parts: dict[str, Any] = {"ChatModel": model(*replies, **(model_settings or {}))}
     if readings is not None:
         parts = {"ExtractiveReader": reader(readings)}
@@ -217,8 +217,8 @@ def _parts(
         parts["RetrievalSource.retry_policy"] = retry_policy()
     for name, block in components.items():
         if class_of(block) == "RetrievalSource" and name == block["init_parameters"]["name"]:
-            others = [other for other in found if other != name] if together else None
-            parts[f"{name}.retriever"] = retriever(found.get(name, {}), name, (errors or {}).get(name), others)
+            others = [other for other in answers if other != name] if together else None
+            parts[f"{name}.retriever"] = retriever(answers.get(name, {}), name, (errors or {}).get(name), others)
     if "judge" in components:
         parts["judge.judge"] = judge(components["judge"]["init_parameters"]["judge"], verdicts)
     if "evaluator" in components and readings is None:

@@ -42,12 +42,12 @@ class TestASingleStep:
 
         assert (result["answer"], result["usage"]["calls"]) == ("Beta", {"reasoner": 1})
         assert [call["query"] for call in CALLS["local"]] == [QUESTION]
-        assert [one["title"] for one in result["citations"]] == ["alpha"]
+        assert [citation["title"] for citation in result["citations"]] == ["alpha"]
         assert not result["forced"]
 
 
 class TestSeveralSteps:
-    async def test_search_with_each_sentence_of_the_reasoning_and_read_the_answer_from_all_passages(self):
+    async def test_several_steps_search_with_each_sentence(self):
         result = await run(*CHAIN, "Gamma", chosen="multi_step")
 
         assert (result["answer"], result["usage"]["calls"]) == ("Gamma", {"reasoner": 4})
@@ -99,7 +99,7 @@ async def test_a_run_is_the_same_in_both_engines(chosen: str):
     assert comparable(result) == comparable(asynchronous)
 
 
-def test_its_branch_of_several_steps_is_that_of_ircot_and_that_of_one_step_vanilla_rag():
+def test_the_branches_are_those_of_ircot_and_vanilla_rag():
     adaptive, ircot = parameters("adaptive_rag"), parameters("ircot")
 
     assert {name: adaptive[name] for name in ircot} == ircot

@@ -29,7 +29,7 @@ async def test_the_threshold_decides_between_one_search_and_none(threshold: int,
     assert f"Popularity: Alpha 1 {said[bool(searches)]}" in events
 
 
-async def test_the_one_call_is_that_of_vanilla_rag_or_of_a_model_without_documents():
+async def test_the_call_is_that_of_vanilla_rag_or_of_no_retrieval():
     await ask(1)
     await ask(2)
 

@@ -19,7 +19,7 @@ from tests.python_process import run_python, start_python
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals, and does not fork")
 
 
-def test_ctrl_c_ends_the_wait_and_the_work_when_another_thread_gets_the_signal():
+def test_ctrl_c_ends_wait_and_work_whatever_thread_gets_it():
     cancelled = threading.Event()
 
     async def work() -> None:
@@ -37,9 +37,9 @@ def test_ctrl_c_ends_the_wait_and_the_work_when_another_thread_gets_the_signal()
 
 
 @pytest.mark.slow
-def test_a_program_that_is_interrupted_ends_though_the_model_still_thinks(tmp_path: Path):
-    one = questions(1)
-    code = f"from prefrag.pipelines import ask; ask({one[0].question!r}, {str(pipeline(tmp_path, one))!r})"
+def test_an_interrupted_program_ends_though_the_model_thinks(tmp_path: Path):
+    asked = questions(1)
+    code = f"from prefrag.pipelines import ask; ask({asked[0].question!r}, {str(pipeline(tmp_path, asked))!r})"
 
     with start_python("-c", code, **{HANG_AFTER: "0"}) as process:
         assert process.stdout is not None

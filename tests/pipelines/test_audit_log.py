@@ -132,7 +132,7 @@ class TestALine:
         assert (line["event"], line["source"]) == ("held_back", "web")
         assert "over the limit of 400" in line["reason"]
 
-    def test_of_a_query_that_a_failed_search_stopped_has_the_reason_and_a_broken_runs_lines_stay(self, log: Path):
+    def test_a_line_of_a_stopped_query_has_the_reason(self, log: Path):
         with pytest.raises(RunFailed, match="was not sent"):
             pipelines.ask(QUESTION, scripted(search("delta"), answer(), errors={"local": "down"}))
         assert [(line["event"], line["reason"]) for line in lines(log)] == [("held_back", "'local' failed")]
@@ -148,7 +148,7 @@ class TestALine:
         assert lines(log)[0]["query"].startswith('alpha {"event": "query"}')
 
     @pytest.mark.parametrize("setting", ["off", "hash"])
-    def test_has_only_a_hash_of_the_query_where_the_administrator_says_so(
+    def test_a_line_has_only_a_hash_of_the_query_where_set(
         self, log: Path, monkeypatch: pytest.MonkeyPatch, setting: str
     ):
         monkeypatch.setenv("PREFRAG_AUDIT_QUERIES", setting)
@@ -162,7 +162,7 @@ class TestALine:
 
 
 class TestTheFile:
-    def test_is_its_owners_alone_may_be_moved_away_and_another_run_is_appended_with_another_id(self, log: Path):
+    def test_the_file_is_private_movable_and_appended_to(self, log: Path):
         for _ in range(2):
             pipelines.ask(QUESTION, scripted("1974", pipeline="vanilla_mix"))
         assert stat.S_IMODE(log.stat().st_mode) == 0o600
@@ -204,7 +204,7 @@ class TestALogThatCannotBeWritten:
         assert "model" not in CALLS
         assert failure.value.result["sent_to_models"] == []
 
-    def test_stops_no_run_of_which_nothing_leaves_or_a_query_is_held_back(self, caplog: pytest.LogCaptureFixture):
+    def test_an_unwritable_log_stops_no_run_that_sends_nothing(self, caplog: pytest.LogCaptureFixture):
         assert pipelines.ask(QUESTION, scripted(search("alpha"), answer()))["answer"] == "1974"
         CALLS.clear()
         assert pipelines.ask(QUESTION, scripted(search(LONG), answer()))["answer"] == "1974"

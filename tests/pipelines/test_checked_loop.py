@@ -61,21 +61,21 @@ class TestTheFirstSearch:
 
 
 class TestAnAnswer:
-    async def test_that_a_passage_states_is_given_with_its_sentence_and_the_mark_that_the_model_forgot(self):
+    async def test_a_stated_answer_has_its_sentence_and_its_mark(self):
         result = await ask(answer(FOUND))
 
         assert (result["certainty"], result["answered_by"]) == ("stated", "model")
         assert result["answer_with_citations"] == f"{FOUND} [1]"
         assert result["evidence"][0]["sentence"] == LOCAL["lock"]
 
-    async def test_that_no_passage_carries_is_kept_apart_as_the_models_own_words_and_its_label_does_not_count(self):
+    async def test_an_uncarried_answer_is_kept_as_the_models_words(self):
         result = await ask(answer("Marten Tull", label="CORRECT"))
 
         assert (result["certainty"], result["answered"], result["label"]) == ("not_found", False, None)
         assert result["guess"] == "Marten Tull"
         assert result["evidence"][0]["sentence"] == LOCAL["lock"]
 
-    async def test_not_found_is_no_answer_and_leads_to_a_further_search_while_one_is_left(self):
+    async def test_not_found_is_no_answer_and_leads_to_a_search(self):
         result = await ask(answer("NOT FOUND"), answer("NOT FOUND"), answer("NOT FOUND"), answer("NOT FOUND"))
 
         assert (result["answered"], result["guess"]) == (False, None)
@@ -89,7 +89,7 @@ class TestAnAnswer:
 
 
 class TestAQueryThatWasAskedAlready:
-    async def test_is_replaced_by_the_readers_next_query_also_in_the_transcript(self):
+    async def test_a_repeated_query_is_replaced_in_the_transcript_too(self):
         result = await ask(search(QUESTION), answer(FOUND))
 
         queries = [step["query"] for step in result["steps"] if step["query"]]
@@ -105,7 +105,7 @@ class TestAQueryThatWasAskedAlready:
 
 
 class TestAReplyThatCannotBeRead:
-    async def test_is_asked_for_once_more_and_then_the_reader_goes_on_with_what_was_found(self):
+    async def test_an_unreadable_reply_is_repeated_once_then_the_reader(self):
         result = await ask("I wonder.", "Still wondering.")
 
         assert result["usage"]["calls"] == {"reasoner": 2}
@@ -115,7 +115,7 @@ class TestAReplyThatCannotBeRead:
 
 
 class TestAModelThatFails:
-    async def test_leaves_the_answer_to_the_reader_and_the_result_says_what_failed(self):
+    async def test_a_failing_model_leaves_the_answer_to_the_reader(self):
         result = await ask("!the server is on fire")
 
         assert (result["answer"], result["answered_by"]) == (FOUND, "reader")
@@ -128,7 +128,7 @@ class TestAModelThatFails:
 
 
 class TestASmallModel:
-    async def test_is_asked_one_narrow_question_over_passages_that_come_first(self):
+    async def test_a_small_model_is_asked_a_narrow_question(self):
         result = await ask("Ottilie{0.95} Frank", reply_format="steps")
 
         prompt = CALLS["model"][0]["prompt"]
@@ -137,7 +137,7 @@ class TestASmallModel:
         assert 0.5 < result["probability"] <= 1
         assert result["usage"]["calls"] == {"reasoner": 1}
 
-    async def test_that_finds_nothing_searches_on_by_the_readers_queries_and_abstains_at_the_end(self):
+    async def test_a_small_model_searches_on_by_the_readers_queries(self):
         result = await ask("NOT FOUND", question="Who is the lock keeper of Marrow Lock?", reply_format="steps")
 
         assert not result["answered"]
@@ -156,7 +156,7 @@ class TestASmallModel:
 
         assert "Piet Holm" in CALLS["model"][0]["prompt"]
 
-    async def test_whose_reply_was_empty_is_told_so_and_then_the_reader_goes_on(self):
+    async def test_a_small_models_empty_reply_is_told_to_it(self):
         result = await ask("", reply_format="steps")
 
         first, second = (call["prompt"] for call in CALLS["model"])

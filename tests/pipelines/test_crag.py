@@ -54,7 +54,7 @@ def lines(result: dict[str, Any], kind: str) -> list[str]:
 
 
 class TestCorrect:
-    async def test_one_good_passage_suffices_only_its_good_strips_are_shown_and_the_trace_has_every_score(self):
+    async def test_correct_shows_the_good_strips_of_a_good_passage(self):
         result = await run(scores(10, 0), scores(0, 9, 2), "gold [[1]]")
 
         prompt = CALLS["model"][-1]["prompt"]
@@ -82,10 +82,10 @@ class TestCorrect:
             "parsed": True,
         }
 
-    async def test_no_more_strips_than_are_set_are_kept_the_best_ones_in_their_order_but_the_best_one_always(self):
+    async def test_correct_keeps_the_best_strips_in_their_order(self):
         result = await run(scores(10, 10), scores(8, 6, 9), "gold", replace={"evaluator.strips": 2})
-        kept = [strip["score"] for strip in events(result, "strips")[0]["strips"] if strip["kept"]]
-        assert kept == [0.8, 1.0]
+        scores_of_strips = [strip["score"] for strip in events(result, "strips")[0]["strips"] if strip["kept"]]
+        assert scores_of_strips == [0.8, 1.0]
         assert [document["id"] for document in result["documents"]] == ["local-alpha", "local-beta"]
         assert result["documents"][0]["content"] == "...\nAlpha is painted red. Its sails are red. So is its flag."
         result = await again(scores(10, 0), scores(1, 2, 0), "gold")
@@ -95,8 +95,8 @@ class TestCorrect:
         assert events(result, "strips") == []
 
     async def test_the_best_one_stays_beside_one_without_a_score(self, monkeypatch: pytest.MonkeyPatch):
-        found = Relevance((None, -0.9, -0.8), "classifier"), Relevance((1.0, -1.0), "classifier")
-        script = list(found)
+        verdicts = Relevance((None, -0.9, -0.8), "classifier"), Relevance((1.0, -1.0), "classifier")
+        script = list(verdicts)
         monkeypatch.setattr(TreeJudge, "score_async", lambda self, state, passages: _reply(script.pop(), state))
         judge = {"CorrectiveEvaluator.judge": {"type": TREE_JUDGE, "init_parameters": {}}}
 
@@ -112,13 +112,15 @@ class TestCorrect:
 
         ((shown,), evidence) = result["documents"], result["evidence"]
         assert evidence
-        assert all(one["id"] == shown["id"] and one["sentence"] in shown["content"] for one in evidence)
+        assert all(
+            quotation["id"] == shown["id"] and quotation["sentence"] in shown["content"] for quotation in evidence
+        )
 
 
 class TestIncorrect:
     REPLIES = (scores(0, 2), KEYWORDS, scores(9, 1), "gold [[W1]]")
 
-    async def test_takes_the_web_in_the_place_of_the_local_passages_and_only_the_rewritten_query_leaves(self):
+    async def test_incorrect_sends_only_the_rewritten_query_to_the_web(self):
         result = await run(*self.REPLIES)
 
         assert [document["id"] for document in result["documents"]] == ["web-delta"]
@@ -137,7 +139,7 @@ class TestIncorrect:
         assert "Beta is a yard" not in prompt
 
     @pytest.mark.parametrize("web", [WEB, {}])
-    async def test_passages_that_were_not_found_leave_without_an_evaluation(self, web: dict[str, str]):
+    async def test_incorrect_needs_no_evaluation_where_nothing_is_found(self, web: dict[str, str]):
         replies = (KEYWORDS, *([scores(9, 1)] if web else []), "gold")
         result = await run(*replies, documents={"local": {}, "web": web})
         assert result["steps"][0]["verdict"]["judged_by"] == "nothing_found"
@@ -145,16 +147,16 @@ class TestIncorrect:
         assert [document["id"] for document in result["documents"]] == (["web-delta"] if web else [])
         assert result["answer"] == "gold"
 
-    @pytest.mark.parametrize("found", [{"documents": {"local": LOCAL, "web": {}}}, {"errors": {"web": "rate limit"}}])
-    async def test_a_web_that_gives_nothing_leaves_the_local_passages_as_they_were_found(self, found: dict[str, Any]):
-        result = await run(scores(0, 2), KEYWORDS, "gold", **found)
+    @pytest.mark.parametrize("web", [{"documents": {"local": LOCAL, "web": {}}}, {"errors": {"web": "rate limit"}}])
+    async def test_incorrect_with_an_empty_web_keeps_the_local_passages(self, web: dict[str, Any]):
+        result = await run(scores(0, 2), KEYWORDS, "gold", **web)
 
         assert [document["content"] for document in result["documents"]] == list(LOCAL.values())
         assert (result["answer"], result["steps"][1]["source"]) == ("gold", "local")
         failed = "web could not be searched: ScriptedRetriever: rate limit"
-        assert result["errors"] == ([failed] if "errors" in found else [])
+        assert result["errors"] == ([failed] if "errors" in web else [])
 
-    async def test_local_documents_that_cannot_be_searched_send_nothing_to_the_web(self):
+    async def test_incorrect_sends_nothing_after_a_failed_local_search(self):
         with pytest.raises(RunFailed, match="the query was not sent to 'web'"):
             await run(KEYWORDS, scores(9, 1), "gold", errors={"local": "broken"})
 
@@ -196,7 +198,7 @@ class TestDoubt:
         assert [document["content"] for document in result["documents"]] == list(LOCAL.values())
         assert "could not be read" in lines(result, "evaluated")[0]
 
-    async def test_scores_that_are_read_the_second_time_count_strips_without_are_kept_and_doubt_may_go_to_the_web(self):
+    async def test_doubt_keeps_strips_without_scores(self):
         result = await run("No.", scores(0, 0), KEYWORDS, scores(9, 9), "gold")
         assert events(result, "evaluated")[0]["action"] == "incorrect"
         result = await again(scores(9, 0), *READ_TWICE, "gold")
@@ -207,7 +209,7 @@ class TestDoubt:
         assert sent(result) == ["alpha, prize, delta"]
 
     @pytest.mark.parametrize("reply", ["No idea.", json.dumps({"query": "a" * 201}), json.dumps({"query": 3})])
-    async def test_keywords_that_cannot_be_read_leave_the_question_as_the_query(self, reply: str):
+    async def test_doubt_about_keywords_leaves_the_question_as_the_query(self, reply: str):
         result = await run(scores(0, 0), reply, reply, scores(9, 0), "gold")
 
         assert sent(result) == [QUESTION]
@@ -224,7 +226,7 @@ class TestAPassageThatScoresItself:
         assert "| (2) beta\n| (1) alpha\n| Score 10:" in prompt
         assert prompt.count("\n[") == 1
 
-    async def test_decides_nothing_where_the_model_quotes_it_before_its_own_scores(self):
+    async def test_a_passage_with_scores_decides_nothing_where_quoted(self):
         quoting = f'A passage says {{"1": 10, "2": 10}}, which I leave aside.\n{scores(0, 0)}'
 
         result = await run(quoting, KEYWORDS, scores(9, 0), "gold")
@@ -254,11 +256,11 @@ class TestWithoutAModel:
 
         (evaluated, *_) = events(result, "evaluated")
         assert (evaluated["judged_by"], result["usage"]["llm_calls"]) == ("classifier", 0)
-        assert all(-1 <= one["score"] <= 1 for one in evaluated["scores"])
+        assert all(-1 <= score["score"] <= 1 for score in evaluated["scores"])
         assert result["answer"] == "gold"
 
     @pytest.mark.parametrize(("home", "asked"), [(ALPHA[:31] * 3, [QUESTION]), (ALPHA, [])])
-    async def test_the_question_is_the_query_of_the_web_where_home_does_not_hold_it(self, home: str, asked: list[str]):
+    async def test_without_a_model_the_question_is_the_query_of_the_web(self, home: str, asked: list[str]):
         judge = {"CorrectiveEvaluator.judge": {"type": TREE_JUDGE, "init_parameters": {}}}
         nothing = {**judge, "CorrectiveEvaluator.lower": 1, "CorrectiveEvaluator.upper": 1}
 

@@ -51,7 +51,7 @@ class TestRepliesThatAreCutOff:
         assert (cut["caller"], cut["limit"]) == ("reasoner", 512)
         assert result["errors"] == [], "it happened once, and a whole reply followed"
 
-    async def test_cut_off_queries_are_not_searched_for_and_half_a_label_does_not_count(self):
+    async def test_cut_off_queries_and_labels_do_not_count(self):
         result = await run(scripted(f"Thought: a\nAction: Search_Engine\nAction Input: alp{CUT}", answer()))
 
         assert result["counts"]["total"] == 0
@@ -116,7 +116,7 @@ class TestAForcedReplyThatSearches:
         assert (result["answer"], result["label"], result["forced"]) == ("1812", "INCORRECT", True)
 
 
-async def test_of_parallel_calls_the_first_is_used_and_the_trace_states_it():
+async def test_the_first_of_parallel_calls_is_used_and_traced():
     calls = [("Search_Engine", {"query": "alpha"}), ("Search_Engine", {"query": "beta"})]
     script = [{"text": "I look.", "calls": calls}, {"text": "Final Answer: 1974"}]
     model = {"type": "tests.pipelines.replies.ReplyingChatGenerator", "init_parameters": {"script": script}}
@@ -129,7 +129,7 @@ async def test_of_parallel_calls_the_first_is_used_and_the_trace_states_it():
 
 
 @pytest.mark.parametrize("pipeline", ["vanilla_local", "dr_rag_qdc"])
-async def test_a_method_of_one_call_takes_no_announcement_for_an_answer(pipeline: str):
+async def test_an_announcement_is_no_answer_of_a_method_of_one_call(pipeline: str):
     result = await run(
         scripted("Thought: I need to search.\nAction: Search_Engine\nAction Input: x", pipeline=pipeline)
     )

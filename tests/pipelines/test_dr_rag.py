@@ -99,7 +99,7 @@ def test_the_settings_of_the_paper_are_the_defaults(name: str):
 
 
 @for_each("name", *NAMES)
-def test_titles_that_a_document_mentions_are_boosted_only_where_the_yaml_says_so(name: str, tmp_path: Path):
+def test_mentioned_titles_are_boosted_where_the_yaml_says_so(name: str, tmp_path: Path):
     first, second = (nodes(name)[part] for part in ("local", "second_stage"))
     assert first["ranker"]["type"].endswith("TitleMatchRanker")
     assert second["source"]["init_parameters"]["ranker"] is None
@@ -113,7 +113,7 @@ def test_titles_that_a_document_mentions_are_boosted_only_where_the_yaml_says_so
 
 
 @pytest.mark.parametrize("name", ["dr_rag_cis", "dr_rag_cfs"])
-async def test_without_the_concatenation_the_second_stage_searches_with_the_question_alone(name: str):
+async def test_the_second_stage_without_concatenation(name: str):
     pipeline = scripted(name, "Ada", positive=[], replace={"QueryDocConcat.parts": []})
 
     result = await pipelines.ask_async(pipeline, QUESTION)
@@ -123,7 +123,7 @@ async def test_without_the_concatenation_the_second_stage_searches_with_the_ques
 
 
 @pytest.mark.parametrize(("written", "answer"), [("\n\n**Final Answer:** Ada", "Ada"), ("", "")])
-async def test_with_the_prompt_of_table_9_the_answer_follows_an_analysis_in_its_own_field(written: str, answer: str):
+async def test_the_prompt_of_table_9_has_a_field_of_analysis(written: str, answer: str):
     analysis = "Alpha was built with echo, and Ada led echo."
     pipeline = scripted("dr_rag_qdc", analysis + written, replace={"reasoner.prompt": "answer_with_analysis"})
     result = await pipelines.ask_async(pipeline, QUESTION)
@@ -145,9 +145,7 @@ async def test_with_the_prompt_of_table_9_the_answer_follows_an_analysis_in_its_
         ("dr_rag_cfs", [["alpha", "echo"], ["beta", "fern"]], ["alpha", "beta", "chi", "echo", "fern"]),
     ],
 )
-async def test_one_call_to_the_model_with_the_documents_selected_from_both_stages(
-    name: str, positive: Any, selected: list[str]
-):
+async def test_a_call_has_the_documents_selected_from_both_stages(name: str, positive: Any, selected: list[str]):
     result = await pipelines.ask_async(scripted(name, "Ada", positive=positive), QUESTION)
     assert (result["answer"], result["usage"]["calls"]) == ("Ada", {"reasoner": 1})
     assert titles(result) == selected
@@ -166,7 +164,7 @@ async def test_one_call_to_the_model_with_the_documents_selected_from_both_stage
     ]
 
 
-async def test_no_documents_or_a_failure_of_the_first_stage_still_give_one_call_and_an_answer():
+async def test_an_empty_or_failed_first_stage_still_gives_an_answer():
     for name, positive in zip(NAMES, (None, [], []), strict=True):
         CALLS.clear()
         result = await pipelines.ask_async(scripted(name, "Ada", positive=positive, documents={}), QUESTION)
@@ -206,7 +204,7 @@ async def test_finds_over_the_index_what_the_question_alone_does_not(tmp_path: P
 
 
 @for_each("name", "dr_rag_cis", "dr_rag_cfs", "dr_rag_cis_dense", "dr_rag_cfs_dense")
-def test_the_shipped_trees_are_the_classifier_and_weigh_words_as_the_index_does(name: str):
+def test_the_shipped_trees_weigh_words_as_the_index_does(name: str):
     pipeline = pipelines.load(name)
 
     second_stage = pipeline.get_component("second_stage")

@@ -35,8 +35,8 @@ class TestLocalSourceThatFails:
         result = failure.value.result
         assert "web" not in CALLS
         assert result["queries_sent_out"] == []
-        (held,) = result["queries_held_back"]
-        assert (held["source"], held["reason"]) == ("web", "'local' failed")
+        (query,) = result["queries_held_back"]
+        assert (query["source"], query["reason"]) == ("web", "'local' failed")
         assert result["counts"]["total_web"] == 0
         assert [event["kind"] for event in result["trace"][-2:]] == ["held_back", "error"]
 
@@ -57,14 +57,14 @@ async def test_a_supplement_after_a_failed_search_sends_nothing():
     assert "web" not in CALLS
 
 
-def test_a_part_that_fails_beside_one_that_finds_nothing_is_no_failure():
-    found = {"kind": "found", "source": "local", "titles": [], "error": "BM25: gone", "provider": "HybridRetriever"}
+def test_a_failed_part_beside_an_empty_one_is_no_failure():
+    event = {"kind": "found", "source": "local", "titles": [], "error": "BM25: gone", "provider": "HybridRetriever"}
 
-    assert pipelines.search_failures({"trace": [found]}) == {}
-    assert pipelines.search_failures({"trace": [found | {"provider": ""}]}) == {"local": "BM25: gone"}
+    assert pipelines.search_failures({"trace": [event]}) == {}
+    assert pipelines.search_failures({"trace": [event | {"provider": ""}]}) == {"local": "BM25: gone"}
 
 
-async def test_an_elasticsearch_that_does_not_answer_is_named_and_nothing_is_sent_out(monkeypatch: pytest.MonkeyPatch):
+async def test_a_silent_elasticsearch_is_named_and_nothing_leaves(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", "http://127.0.0.1:1")
     block = read_block(YAML_PIPELINES / "prefrag_elasticsearch.yaml")["components"]["local"]["init_parameters"]
     pipeline = scripted(

@@ -37,7 +37,7 @@ async def test_a_chain_that_is_sure_searches_for_the_question_alone():
     assert all(call["generation_kwargs"]["logprobs"] for call in CALLS["model"])
 
 
-async def test_a_doubted_sentence_is_searched_for_without_its_unlikely_words_and_written_again():
+async def test_a_doubted_sentence_is_searched_for_and_written_again():
     result = await run(DOUBTED, AGAIN, END)
 
     assert queries() == [QUESTION, "The yard beta is in ."]
@@ -95,7 +95,7 @@ async def test_a_correction_does_not_take_the_place_of_the_passages():
     assert ("cut off" in first, "cut off" in corrected, "cut off" in after) == (False, True, False)
 
 
-async def test_an_empty_sentence_has_the_answer_read_from_what_there_is():
+async def test_an_empty_sentence_has_the_answer_read_from_the_rest():
     result = await run("", "Final Answer: Gamma")
 
     assert (result["answer"], result["usage"]["calls"]) == ("Gamma", {"reasoner": 2})

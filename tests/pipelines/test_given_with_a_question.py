@@ -21,8 +21,8 @@ INSTRUCTIONS = "Answer in Dutch. Project Halibut is secret."
 
 
 async def run(pipeline: Any, **options: Any) -> dict[str, Any]:
-    given = {"documents": DOCUMENTS, "instructions": INSTRUCTIONS, **options}
-    return await pipelines.ask_async(pipeline, QUESTION, **given)
+    inputs = {"documents": DOCUMENTS, "instructions": INSTRUCTIONS, **options}
+    return await pipelines.ask_async(pipeline, QUESTION, **inputs)
 
 
 def prompts(name: str = "model") -> list[str]:
@@ -31,7 +31,7 @@ def prompts(name: str = "model") -> list[str]:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-async def test_the_reasoner_reads_both_and_instructions_stand_before_a_prompt_that_stays_as_it_is(form: str):
+async def test_instructions_stand_before_the_reasoners_prompt(form: str):
     script = (Search("alpha"), Answer("Ada Quill [[A1]]"))
     await run(replying(*script, form=form), instructions=None)
     without = prompts()
@@ -62,7 +62,7 @@ async def test_so_do_a_forced_answer_and_a_method_of_one_call():
     assert all(INSTRUCTIONS in prompt and KNOWN in prompt for prompt in prompts())
 
 
-async def test_judge_reflector_and_rewriter_know_the_documents_and_not_the_instructions():
+async def test_instructions_are_not_for_judge_reflector_and_rewriter():
     reflection = '{"explanation": "As the file says.", "label": "CORRECT", "suggestions": ""}'
     script = (f'{{"question": "{QUESTION}"}}', search("alpha"), search("beta"), answer("Ada Quill [[A1]]"), reflection)
 
@@ -88,7 +88,7 @@ async def test_so_does_the_reviewer_of_mspr():
     assert INSTRUCTIONS not in prompt
 
 
-async def test_the_critic_of_self_rag_follows_instructions_where_it_answers_and_not_where_it_decides():
+async def test_the_critic_follows_instructions_where_it_answers():
     decision = '{"explanation": "It is about a boat.", "retrieve": "yes"}'
     critique = '{"relevance": "relevant", "answer": "Beta", "support": "fully", "usefulness": 5}'
     critic = scripted(decision, critique, pipeline="self_rag", replace={"critic.retrieval": "adaptive"})
@@ -98,7 +98,7 @@ async def test_the_critic_of_self_rag_follows_instructions_where_it_answers_and_
     assert [INSTRUCTIONS in prompt for prompt in prompts()] == [False, True]
 
 
-async def test_no_source_gets_anything_of_them_even_where_the_question_itself_is_the_query():
+async def test_attached_texts_and_instructions_go_to_no_source():
     result = await run(scripted(answer("Nobody", "INCORRECT"), answer("Beta")))
 
     queries = [call["query"] for source in ("local", "web") for call in CALLS[source]]
@@ -110,8 +110,11 @@ class TestDocuments:
     async def test_are_listed_and_cited_under_marks_of_their_own(self):
         result = await run(scripted(search("alpha"), answer("Ada Quill [[A1]]")))
 
-        assert [(each["mark"], each["source"]) for each in result["documents"]] == [("A1", "attached"), ("1", "local")]
-        assert [(each["mark"], each["title"]) for each in result["citations"]] == [("A1", "jn_board.txt")]
+        assert [(document["mark"], document["source"]) for document in result["documents"]] == [
+            ("A1", "attached"),
+            ("1", "local"),
+        ]
+        assert [(citation["mark"], citation["title"]) for citation in result["citations"]] == [("A1", "jn_board.txt")]
 
     async def test_that_are_too_long_for_a_small_window_are_shown_in_part(self):
         long = [{"title": "long.txt", "content": f"{KNOWN} " * 1_000}]
@@ -147,7 +150,7 @@ class TestInstructions:
 
         assert "x" * 4_000 in prompts()[0]
         assert "x" * 4_001 not in prompts()[0]
-        (event,) = (each for each in result["trace"] if each["kind"] == "instructions_cut")
+        (event,) = (event for event in result["trace"] if event["kind"] == "instructions_cut")
         assert trace_text(Event(event.pop("kind"), event.pop("step"), event)) == (
             "The instructions have 4,001 characters: the first 4,000 are used"
         )

@@ -67,6 +67,8 @@ async def test_a_control_token_that_is_repeated_reaches_no_prompt(form: str):
 @pytest.mark.parametrize(("way", "source"), WAYS)
 @pytest.mark.parametrize("kind", PASSAGES)
 def test_each_alone_reaches_nothing(kind: str, way: str, source: str, model: str, mode: str):
-    reached = {number: run_hostile(way, source, model, [one], mode) for number, one in enumerate(PASSAGES[kind])}
+    reached = {
+        number: run_hostile(way, source, model, [passage], mode) for number, passage in enumerate(PASSAGES[kind])
+    }
 
     assert {number: what for number, what in reached.items() if what} == {}

@@ -23,7 +23,7 @@ def prompts() -> list[str]:
     return [call["prompt"] for call in CALLS["model"]]
 
 
-async def test_the_question_is_the_first_query_and_each_sentence_the_next():
+async def test_queries_are_the_question_and_then_each_sentence():
     result = await run(*CHAIN, "Final Answer: Gamma")
 
     assert queries() == [QUESTION, "Alpha was built by beta."]
@@ -31,7 +31,7 @@ async def test_the_question_is_the_first_query_and_each_sentence_the_next():
     assert (result["counts"]["total_local"], result["counts"]["total_web"]) == (2, 0)
 
 
-async def test_a_sentence_is_written_from_the_passages_and_the_sentences_so_far():
+async def test_a_sentence_is_written_from_passages_and_sentences():
     await run(*CHAIN, "Final Answer: Gamma")
 
     first, second, _ = prompts()
@@ -42,14 +42,14 @@ async def test_a_sentence_is_written_from_the_passages_and_the_sentences_so_far(
     assert second.endswith("Sentences so far:\nAlpha was built by beta.\n\nNext sentence:")
 
 
-async def test_when_the_answer_is_reached_a_reader_answers_from_all_passages_and_nothing_is_forced():
+async def test_the_reader_answers_from_all_passages_at_the_end():
     result = await run(*CHAIN, "Final Answer: Gamma [[1]]")
 
     last = prompts()[-1]
     assert all(text in last for text in ("Alpha was built by Beta.", "Beta is a yard in Gamma."))
     assert "Sentences so far" not in last
     assert (result["answer"], result["label"], result["forced"]) == ("Gamma", None, False)
-    assert [one["title"] for one in result["citations"]] == ["alpha"]
+    assert [citation["title"] for citation in result["citations"]] == ["alpha"]
     assert result["usage"]["calls"] == {"reasoner": 3}
 
 
@@ -62,7 +62,7 @@ async def test_the_chain_and_its_end_are_in_the_trace():
     assert "no_further_search" in [kind for kind, _ in shown]
 
 
-async def test_a_chain_without_end_stops_after_eight_sentences_and_its_answer_is_forced():
+async def test_a_chain_without_end_stops_after_eight_sentences():
     result = await run(*[f"Then comes topic{number}." for number in range(8)], "Final Answer: Gamma")
 
     assert result["usage"]["calls"] == {"reasoner": 9}

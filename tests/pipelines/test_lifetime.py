@@ -79,7 +79,7 @@ class TestModelCall:
 
         assert tasks_left() == set()
 
-    async def test_tells_while_it_goes_on_how_far_the_model_is_and_not_in_the_trace(self, server: FakeModelServer):
+    async def test_a_model_call_tells_how_far_it_is_outside_the_trace(self, server: FakeModelServer):
         server.listed = {"data": [{"id": "served", "meta": {"n_ctx_train": 8_192}}]}
         server.pages["/props"] = {"default_generation_settings": {"n_ctx": 8_192}, "build_info": "b6000"}
         reading = {"choices": [], "prompt_progress": {"processed": 1_200, "total": 3_400}}
@@ -136,9 +136,9 @@ class TestEngine:
             yield await asyncio.create_task(asyncio.sleep(0, "done"))
 
         loop.set_task_factory(create)
-        found = [output async for output in cancel_tasks_at_end(engine(), until=loop.time() + 5)]
+        outputs = [output async for output in cancel_tasks_at_end(engine(), until=loop.time() + 5)]
 
-        assert found == ["done"]
+        assert outputs == ["done"]
         assert len(made) == 1
         assert loop.get_task_factory() is create
         loop.set_task_factory(None)
@@ -174,14 +174,14 @@ class TestDeadline:
     def test_of_a_request_may_only_shorten(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_RUN_SECONDS", "20")
 
-        assert [limit_deadline(given) for given in (None, 5, 20, 500)] == [20, 5, 20, 20]
+        assert [limit_deadline(seconds) for seconds in (None, 5, 20, 500)] == [20, 5, 20, 20]
 
-    @for_each("given", 0, -1, float("nan"), "5", True, [1])
-    def test_of_a_request_is_a_number_above_zero_for_every_caller(self, given: Any):
+    @for_each("seconds", 0, -1, float("nan"), "5", True, [1])
+    def test_of_a_request_is_a_number_above_zero_for_every_caller(self, seconds: Any):
         with pytest.raises(BadInput, match="deadline is .*: give the seconds .* a number above zero"):
-            limit_deadline(given)
+            limit_deadline(seconds)
         with pytest.raises(BadInput, match="deadline is"):
-            pipelines.ask(QUESTION, scripted(answer()), deadline=given)
+            pipelines.ask(QUESTION, scripted(answer()), deadline=seconds)
 
     async def test_of_a_call_is_bounded_by_that_of_the_operator(
         self, monkeypatch: pytest.MonkeyPatch, server: FakeModelServer
@@ -192,7 +192,7 @@ class TestDeadline:
         with pytest.raises(RunFailed, match=r"given up after 0\.2 s"):
             await pipelines.ask_async(calling_the_server(), QUESTION, deadline=60)
 
-    async def test_that_falls_before_the_first_component_leaves_a_whole_result(self):
+    async def test_a_deadline_before_the_first_component_leaves_a_result(self):
         whole = await pipelines.ask_async(scripted(answer()), QUESTION)
         token = pipelines.asking.arrived.set(asyncio.get_running_loop().time() - 100)
 

@@ -41,7 +41,7 @@ def tool_call(arguments: str) -> dict[str, Any]:
 
 
 def ok(*replies: Any) -> list[tuple[int, Any]]:
-    return [(200, one) for one in replies]
+    return [(200, reply) for reply in replies]
 
 
 WINDOW = "This model's maximum context length is 2048 tokens. However, you requested 3000 tokens"
@@ -109,8 +109,8 @@ def server() -> Iterator[FakeModelServer]:
 @pytest.fixture
 def ask(server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], dict[str, Any]]:
     """Ask the question of a server whose replies have one form."""
-    found = [Document(id=title, content=text, meta={"title": title}) for title, text in PASSAGES.items()]
-    store = index_of(found, tmp_path / "index")
+    documents = [Document(id=title, content=text, meta={"title": title}) for title, text in PASSAGES.items()]
+    store = index_of(documents, tmp_path / "index")
     monkeypatch.setenv("PREFRAG_WEB", "off")
     monkeypatch.setenv("PREFRAG_LLM_BASE_URL", server.url)
 
@@ -130,7 +130,7 @@ def test_the_documents_are_searched_and_the_run_ends_honestly(ask: Callable[[str
 
     assert result["counts"]["total_local"] >= 1
     # A false answer is not given, and without an answer the sentence that states it is shown.
-    shown = [result["answer"]] if result["answered"] else [one["sentence"] for one in result["evidence"]]
+    shown = [result["answer"]] if result["answered"] else [quotation["sentence"] for quotation in result["evidence"]]
     assert any(KEEPER in text for text in shown), shown
     assert not re.search(r"Bob|\u2020|9zz|\(1\)|\^1", result["answer"] + result["answer_with_citations"])
     # What a reply says to the program reaches no person.
@@ -138,21 +138,19 @@ def test_the_documents_are_searched_and_the_run_ends_honestly(ask: Callable[[str
     # No sentence about the run is false.
     assert form in SEARCHING or not result["forced"], "the page would say that the searches were used up"
     assert result["documents"] != [], "the page would say that no passage was found"
-    events = [Event(one["kind"], one["step"], {**one}) for one in result["trace"]]
+    events = [Event(event["kind"], event["step"], {**event}) for event in result["trace"]]
     said = [*result["errors"], *result["without_model"], *map(trace_text, events)]
     assert not FALSE.search("\n".join(said)), said
 
 
-def test_an_error_with_status_200_is_reported_with_the_reason_of_the_server(ask: Callable[[str], dict[str, Any]]):
+def test_an_error_with_status_200_has_the_servers_reason(ask: Callable[[str], dict[str, Any]]):
     result = ask("an error with status 200")
 
     assert "model overloaded" in json.dumps([result["errors"], result["without_model"], result["trace"]])
 
 
 @pytest.mark.parametrize("form", ["prose", "empty", "German answer"])
-def test_a_reply_that_cannot_be_read_is_asked_for_once_more_and_not_more_often(
-    ask: Callable[[str], dict[str, Any]], form: str
-):
+def test_an_unreadable_reply_is_asked_for_once_more(ask: Callable[[str], dict[str, Any]], form: str):
     calls = ask(form)["usage"]["calls"]
 
     assert 1 <= sum(calls.values()) - calls.get("judge", 0) <= 2
@@ -161,4 +159,4 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more_and_not_more_often(
 def test_a_plain_mark_is_read_as_the_first_passage_shown(ask: Callable[[str], dict[str, Any]]):
     result = ask("the mark [1]")
 
-    assert (result["answer"], [one["mark"] for one in result["citations"]]) == (KEEPER, ["1"])
+    assert (result["answer"], [citation["mark"] for citation in result["citations"]]) == (KEEPER, ["1"])

@@ -63,7 +63,7 @@ def test_one_word_of_the_yaml_is_the_ablation_without_prs(tmp_path: Path):
 
 
 class TestAgent:
-    async def test_is_offered_both_actions_and_may_answer_at_once_without_a_label(self):
+    async def test_the_agent_has_both_actions_and_may_answer_at_once(self):
         result = await run(mspr(final()))
         prompt = CALLS["model"][0]["prompt"]
         assert "Search_Local or Search_Web" in prompt
@@ -73,7 +73,7 @@ class TestAgent:
         assert result["usage"]["calls"] == {"reasoner": 1, "reviewer": 1}
         assert result["counts"]["total"] == 0
 
-    async def test_searches_where_the_preferred_documents_are_whatever_it_names_first(self):
+    async def test_the_agent_searches_the_preferred_source_first(self):
         result = await run(mspr(web("alpha"), final()))
 
         assert sources(result) == ["local", None]
@@ -92,7 +92,7 @@ class TestPreference:
         assert events(result, "refined") == [], "short observations are left as they are"
         assert "refiner" not in CALLS
 
-    async def test_a_false_keeps_what_was_found_and_sends_the_next_search_to_the_web(self):
+    async def test_a_false_verdict_sends_the_next_search_to_the_web(self):
         result = await run(mspr(local("alpha"), local("delta"), final(), verdicts=(verdict(False),)))
 
         assert sources(result) == ["local", "web", None]
@@ -102,7 +102,7 @@ class TestPreference:
         assert [(e["source"], e["reason"]) for e in events(result, "steered")] == [("web", "verdict")]
 
     @pytest.mark.parametrize(("setting", "source"), [("keep", "local"), ("switch", "web")])
-    async def test_a_label_that_cannot_be_read_steers_as_it_is_set_and_is_marked(self, setting: str, source: str):
+    async def test_an_unreadable_label_steers_as_it_is_set(self, setting: str, source: str):
         doubt = {"verdicts": ("Perhaps.",), "replace": {"judge.judge.on_doubt": setting}}
 
         result = await run(mspr(local("alpha"), local("beta delta"), final(), **doubt))
@@ -110,7 +110,7 @@ class TestPreference:
         assert sources(result) == ["local", source, None]
         assert result["steps"][0]["verdict"]["parsed"] is False
 
-    async def test_local_documents_that_give_nothing_send_the_next_search_to_the_web(self):
+    async def test_an_empty_local_search_sends_the_next_to_the_web(self):
         result = await run(mspr(local("nothing"), local("delta"), final()))
 
         assert sources(result) == [None, "web", None]
@@ -121,7 +121,7 @@ class TestPreference:
 
 
 class TestWithoutTheWeb:
-    async def test_a_request_has_every_search_answered_by_the_local_documents(self):
+    async def test_without_the_web_local_documents_answer_every_search(self):
         script = (local("alpha"), web("beta"), final("1812"), final("1974"))
 
         result = await run(
@@ -154,7 +154,7 @@ class TestRefinement:
         assert refined["tokens_before"] > 1_500 > refined["tokens_after"]
         assert result["usage"]["calls"]["refiner"] == 1
 
-    async def test_is_called_with_the_question_and_the_query_and_read_by_judge_and_reviewer_not_in_the_result(self):
+    async def test_refinement_is_read_by_judge_and_reviewer(self):
         result = await run(mspr(local("alpha"), local("gamma"), final(), documents=self.DOCUMENTS))
 
         prompt = CALLS["refiner"][0]["prompt"]
@@ -172,7 +172,7 @@ class TestRefinement:
 
 
 class TestReview:
-    async def test_one_that_fails_searches_the_web_with_the_question_and_the_loop_continues(self):
+    async def test_a_failed_review_searches_the_web_and_goes_on(self):
         script = (local("alpha"), final("1812"), local("beta"), final("1974"))
 
         result = await run(mspr(*script, reviews=(review(False), review(True))), KNOWN)

@@ -44,7 +44,7 @@ def store(tmp_path: Path) -> TantivyDocumentStore:
 
 
 @for_each(
-    "wanted, found",
+    "wanted, expected",
     ({"folders": ["contracts"]}, {"lease.pdf", "crane.docx"}),
     ({"folders": ["\\CONTRACTS\\2023\\"]}, {"crane.docx"}),
     ({"folders": ["2023"]}, {"crane.docx", "Letter.md"}),
@@ -57,11 +57,11 @@ def store(tmp_path: Path) -> TantivyDocumentStore:
     ({"since": "2023-06-15", "until": "2024-03-01"}, {"lease.pdf", "crane.docx"}),
     ({"folders": ["contracts"], "kinds": ["pdf", "docx"], "since": "2024"}, {"lease.pdf"}),
 )
-def test_what_has_all_of_it_is_left(store: TantivyDocumentStore, wanted: dict[str, Any], found: set[str]):
-    assert {one.id for one in store.search("crane", 10, narrow_filters([store], wanted))} == found
+def test_what_has_all_of_it_is_left(store: TantivyDocumentStore, wanted: dict[str, Any], expected: set[str]):
+    assert {document.id for document in store.search("crane", 10, narrow_filters([store], wanted))} == expected
 
 
-def test_folders_have_the_names_that_the_list_of_documents_shows_and_may_lie_deep_down(tmp_path: Path):
+def test_folders_have_the_names_in_the_list_of_documents(tmp_path: Path):
     deep = f"/data/letters/2024/{'/'.join(['a very long name'] * 12)}"
     metas = [{"folder": folder, "kind": "text", "file_name": "a.txt"} for folder in ("/data/letters/2023", deep)]
     metas.append({"corpus": "/data/corpora/a.jsonl", "kind": "note"})
@@ -69,8 +69,10 @@ def test_folders_have_the_names_that_the_list_of_documents_shows_and_may_lie_dee
     store = index_of(passages, tmp_path / "index")
 
     everything = {key: {"0", "1"} for key in ("letters", "Data", "index/")}
-    for folder, found in {"letters/2023": {"0"}, "letters/2024": {"1"}, **everything}.items():
-        assert {one.id for one in store.search("crane", 10, narrow_filters([store], {"folders": [folder]}))} == found
+    for folder, expected in {"letters/2023": {"0"}, "letters/2024": {"1"}, **everything}.items():
+        assert {
+            document.id for document in store.search("crane", 10, narrow_filters([store], {"folders": [folder]}))
+        } == expected
 
 
 @for_each(
@@ -102,7 +104,7 @@ def test_a_run_searches_those_alone_and_no_web(store: TantivyDocumentStore, monk
     assert state.settings.sources == ("local",)
     assert [(event.kind, event.data["sources"]) for event in state.events] == [("closed", ["web"])]
     assert "narrowed to some of your own files" in state.events[0].data["reason"]
-    assert [one.id for one in store.search("crane", 9, state.settings.filters)] == ["lease.pdf"]
+    assert [document.id for document in store.search("crane", 9, state.settings.filters)] == ["lease.pdf"]
     assert start.run("Where is the crane?")["state"].settings.sources == ("local", "web")
     with pytest.raises(ValueError, match="No source is left to search: the question is narrowed"):
         start.run("Where is the crane?", since="2024", sources=["web"])

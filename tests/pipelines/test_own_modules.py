@@ -135,7 +135,7 @@ class TestWithTheNameOfAnInstalledModule:
 
         pipelines.load("mine")
 
-        found = importlib.util.find_spec("this")
+        spec = importlib.util.find_spec("this")
         assert str(folder) in sys.path
-        assert found is not None
-        assert found.origin != str(folder / "this.py")
+        assert spec is not None
+        assert spec.origin != str(folder / "this.py")

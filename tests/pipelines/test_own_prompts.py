@@ -16,7 +16,7 @@ def own(tmp_path: Path) -> str:
     return write_prompts(tmp_path / "own")
 
 
-async def test_are_what_the_model_reads_from_the_first_step_to_the_forced_answer(own: str):
+async def test_own_prompts_are_read_from_the_first_step_to_the_last(own: str):
     steps = [search("alpha"), search("beta"), "Beta"]
 
     result = await run(
@@ -31,14 +31,14 @@ async def test_are_what_the_model_reads_from_the_first_step_to_the_forced_answer
     assert "Action: Search_Engine\n" in first
     assert "Final Answer: the most concise answer to the original question" in first
     assert first.endswith(f"Question: {question}")
-    found = "title: alpha content: Alpha was built by Beta."
-    thought = f"Thought: I look it up.\nAction: Search_Engine\nAction Input: alpha\nObservation: {found}"
+    passage = "title: alpha content: Alpha was built by Beta."
+    thought = f"Thought: I look it up.\nAction: Search_Engine\nAction Input: alpha\nObservation: {passage}"
     assert second.endswith(f"Question: {question}\n{thought}")
     assert forced.endswith("Final Answer:")
     assert result["answer"] == "Beta"
 
 
-async def test_say_what_a_tool_is_and_how_an_answer_looks_also_where_the_answer_is_forced(tmp_path: Path):
+async def test_own_prompts_describe_tools_and_answers(tmp_path: Path):
     form = '{% if answer_type == "yes_no" %}only yes or no{% else %}as short as can be{% endif %}'
     own = write_prompts(tmp_path / "own", tool_description="{{ name }} looks things up.", answer_format=form)
     replaced = {"start.prompts": own, "start.max_steps": 1, "start.answer_type": "yes_no"}
@@ -63,7 +63,7 @@ async def test_are_what_the_judge_reads(own: str):
     )
 
 
-async def test_of_which_one_is_missing_are_the_plain_ones_with_the_passages_in_the_own_form(own: str):
+async def test_missing_own_prompts_are_the_plain_ones(own: str):
     replaced = {"start.prompts": own, "reflector.reflection": "call"}
 
     await run(scripted(search("alpha"), answer("Beta"), replace=replaced))

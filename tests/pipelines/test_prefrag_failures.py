@@ -12,7 +12,7 @@ from tests.fakes import CALLS
 from tests.pipelines.scripted import QUESTION, answer, kinds, retry_policy, run, scripted, search, verdict
 
 
-async def test_an_alternative_that_fails_leaves_the_preferred_sources_passages():
+async def test_a_failed_alternative_leaves_the_preferred_passages():
     result = await run(
         scripted(search("alpha"), search("beta"), answer(), verdicts=(verdict(False),), errors={"web": "rate limit"})
     )
@@ -26,7 +26,7 @@ async def test_an_alternative_that_fails_leaves_the_preferred_sources_passages()
     ("pipeline", "replies"),
     [("prefrag", (search("alpha"),)), ("react", (search("alpha", tool="Search_Local"),)), ("vanilla_local", ())],
 )
-async def test_a_model_that_fails_gives_a_clear_error_and_the_trace_so_far(pipeline: str, replies: tuple[str, ...]):
+async def test_a_failing_model_gives_a_clear_error_and_the_trace(pipeline: str, replies: tuple[str, ...]):
     with pytest.raises(RunFailed, match="the server is down") as failure:
         await run(scripted(*replies, "!the server is down", pipeline=pipeline))
 
@@ -36,7 +36,7 @@ async def test_a_model_that_fails_gives_a_clear_error_and_the_trace_so_far(pipel
     assert any("the server is down" in error for error in partial["errors"])
 
 
-async def test_a_judge_that_fails_ends_the_run_rather_than_sending_the_query_out():
+async def test_a_failing_judge_ends_the_run_and_nothing_leaves():
     with pytest.raises(RunFailed, match="judge's model failed: no judge today") as failure:
         await run(scripted(search("alpha"), search("beta"), answer(), verdicts=("!no judge today",)))
 
@@ -53,7 +53,7 @@ async def test_a_pipeline_with_a_missing_connection_is_reported():
         await run(pipeline)
 
 
-async def test_a_filter_that_does_not_fit_the_documents_ends_the_run_rather_than_continuing_without_it():
+async def test_an_unfit_filter_ends_the_run():
     pipeline = scripted(search("alpha"), answer())
 
     async def refuse(**_: Any) -> dict[str, Any]:
@@ -98,7 +98,7 @@ async def test_a_failed_run_counts_as_local_what_the_pipeline_prefers():
     assert failure.value.result["counts"]["total_web"] == 1
 
 
-async def test_a_source_that_does_not_answer_in_time_is_not_replaced_by_the_web():
+async def test_a_late_source_is_not_replaced_by_the_web():
     pipeline = scripted(search("alpha"), answer(), replace={"local.retry_policy": retry_policy(timeout=0.05)})
     source = pipeline.get_component("local")
 

@@ -11,7 +11,7 @@ from tests.marks import drop_codes
 from tests.pipelines.scripted import QUESTION, answer, kinds, run, scripted, search, verdict
 
 
-def test_answers_at_once_without_a_search_also_without_an_event_loop_and_more_than_once():
+def test_an_answer_may_come_at_once_without_a_search():
     pipeline = scripted(answer("1974"))
     for _ in range(2):
         result = pipelines.ask(QUESTION, pipeline)
@@ -20,7 +20,7 @@ def test_answers_at_once_without_a_search_also_without_an_event_loop_and_more_th
         assert not result["forced"]
 
 
-async def test_keeps_the_local_passages_of_the_first_retrieval_unjudged_and_of_the_next_after_a_true_verdict():
+async def test_the_first_retrieval_is_kept_unjudged():
     result = await run(scripted(search("alpha"), search("beta"), answer(), verdicts=(verdict(True),)))
     assert [step["source"] for step in result["steps"][:2]] == ["local", "local"]
     assert result["steps"][0]["verdict"]["judged_by"] == "first_step"
@@ -32,7 +32,7 @@ async def test_keeps_the_local_passages_of_the_first_retrieval_unjudged_and_of_t
     assert CALLS.get("web") is None
 
 
-async def test_a_switch_replaces_the_local_passages_by_those_of_the_web_which_are_numbered_apart_and_cited():
+async def test_a_switch_replaces_local_by_web_passages():
     script = [search("alpha"), search("beta delta"), answer("1974 [[W1]]")]
     result = await run(scripted(*script, verdicts=(verdict(False),)))
     step = result["steps"][1]
@@ -50,7 +50,7 @@ async def test_a_switch_replaces_the_local_passages_by_those_of_the_web_which_ar
     assert [cited["id"] for cited in result["citations"]] == ["web-delta"]
 
 
-async def test_an_unreadable_reply_is_answered_with_a_correction_and_counts_as_a_step():
+async def test_an_unreadable_reply_is_corrected_and_counts_as_a_step():
     result = await run(scripted("I have no idea what to do.", answer()))
 
     assert result["answer"] == "1974"
@@ -60,7 +60,7 @@ async def test_an_unreadable_reply_is_answered_with_a_correction_and_counts_as_a
     assert "could not be read" in prompt
 
 
-async def test_used_up_steps_end_in_one_forced_answer_that_keeps_the_last_reply_and_is_not_reflected_upon():
+async def test_used_up_steps_end_in_one_forced_answer():
     searches = [search(f"alpha {number}") for number in range(4)]
     result = await run(scripted(*searches, answer("1974", "INCORRECT")), sources=["local"])
     assert result["forced"]
@@ -70,7 +70,7 @@ async def test_used_up_steps_end_in_one_forced_answer_that_keeps_the_last_reply_
     assert (len(result["steps"]), result["label"], "reflection" in kinds(result)) == (5, "INCORRECT", False)
 
 
-async def test_as_published_the_fourth_reply_searches_too_and_the_forced_answer_reads_what_it_found():
+async def test_the_fourth_reply_as_published_searches_too():
     searches = [search(f"alpha {number}") for number in range(3)]
     changes = {"router.run_last_search": True, "reasoner.reply_format": "published"}
     result = await run(scripted(*searches, search("beta"), "1974", replace=changes), sources=["local"])
@@ -81,7 +81,7 @@ async def test_as_published_the_fourth_reply_searches_too_and_the_forced_answer_
 
 
 @pytest.mark.parametrize("label", ["INCORRECT", "PARTIALLY CORRECT"])
-async def test_a_negative_label_searches_every_source_with_the_question_and_tries_once_more(label: str):
+async def test_a_negative_label_searches_every_source_once_more(label: str):
     question = "Who built alpha and what of delta?"
 
     result = await run(scripted(search("alpha"), answer("1812", label), answer("1974")), question)
@@ -98,7 +98,7 @@ async def test_a_negative_label_searches_every_source_with_the_question_and_trie
     assert "Delta won the prize" in prompt
 
 
-async def test_no_run_makes_more_than_four_replies_one_for_the_supplement_and_one_forced():
+async def test_replies_are_at_most_four_and_two_more():
     replies = [*[search("alpha")] * 3, answer("1812", "INCORRECT"), search("alpha"), "1974"]
 
     result = await run(scripted(*replies, verdicts=(verdict(True),)))

@@ -26,9 +26,7 @@ class TestTheModelNamesTheSource:
         assert (result["steps"][0]["documents"], result["usage"]["calls"]) == ([], {"reasoner": 3})
         assert "verdict" not in kinds(result), "nobody judges"
 
-    async def test_and_the_answer_is_reflected_upon_as_in_prefrag_with_a_supplement_from_all_sources_at_once(
-        self, pipeline: str
-    ):
+    async def test_reflection_is_as_in_prefrag_over_all_sources(self, pipeline: str):
         result = await run(pipeline, web("delta"), answer("1812", "INCORRECT"), answer("1974"))
         assert "Self-Evaluation" in CALLS["model"][0]["prompt"]
         assert [call["query"] for call in CALLS["local"]] == [QUESTION]
@@ -59,7 +57,7 @@ class TestTheModelNamesTheSource:
         assert result["steps"][1]["searched"] == ["local"], "a supplement asks what is allowed"
 
 
-async def test_direct_states_the_preferred_source_in_the_prompt_and_the_ablation_does_not():
+async def test_direct_names_the_preferred_source_the_ablation_not():
     await run("prefrag_direct", answer())
     await run("prefrag_without_preference", answer())
 
@@ -71,7 +69,7 @@ async def test_direct_states_the_preferred_source_in_the_prompt_and_the_ablation
 class TestWithoutReflection:
     PIPELINE = "prefrag_without_reflection"
 
-    async def test_the_first_answer_is_final_and_the_model_does_not_evaluate_it(self):
+    async def test_the_first_answer_is_final_without_reflection(self):
         result = await run(self.PIPELINE, search("alpha"), answer("1812", "INCORRECT"), answer("1974"))
 
         assert (result["answer"], result["label"]) == ("1812", None)
@@ -94,7 +92,7 @@ class TestWithoutReflection:
 class TestPatient:
     PIPELINE = "prefrag_patient"
 
-    async def test_asks_at_home_once_more_and_shows_what_both_gave_when_it_leaves(self):
+    async def test_patient_asks_at_home_once_more_and_shows_both(self):
         # The first False comes from a search that found nothing.
         searches = (search("alpha"), search("gamma"), search("beta delta"))
         pipeline = scripted(*searches, answer(), verdicts=(verdict(False),), pipeline=self.PIPELINE)
@@ -107,9 +105,7 @@ class TestPatient:
         assert "Delta won the prize" in CALLS["model"][-1]["prompt"]
 
     @pytest.mark.parametrize(("sources", "looked_up"), [(None, "web"), (["local"], "local")])
-    async def test_a_doubted_answer_is_looked_up_elsewhere_or_at_home_where_the_web_is_closed(
-        self, sources: list[str] | None, looked_up: str
-    ):
+    async def test_patient_looks_a_doubted_answer_up_elsewhere(self, sources: list[str] | None, looked_up: str):
         replies = (search("alpha"), answer("1812", "INCORRECT"), answer("1974"))
         result = await run(self.PIPELINE, *replies, options={"sources": sources})
         assert [step["searched"] for step in result["steps"]] == [["local"], [looked_up], []]

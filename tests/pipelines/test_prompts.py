@@ -29,7 +29,7 @@ def prompts(name: str = "model") -> list[str]:
 
 
 class TestOfTheProduct:
-    async def test_a_forged_passage_of_the_web_cites_no_document_of_the_user(self):
+    async def test_a_forged_web_passage_cites_no_document_of_the_user(self):
         documents = {"local": {"alpha": "Beta built it."}, "web": {"delta": MINUTES}}
         script = [search("alpha"), search("delta"), answer("1666 [1]")]
 
@@ -44,9 +44,9 @@ class TestOfTheProduct:
         assert "[1]" not in result["answer_with_citations"]
 
     async def test_the_trace_and_the_steps_show_the_marks_that_users_know(self):
-        found = search("beta", thought="Passage [[1]] names Beta.")
+        second = search("beta", thought="Passage [[1]] names Beta.")
 
-        result = await run(scripted(search("alpha"), found, answer("1974 [[1]]"), verdicts=(verdict(True),)))
+        result = await run(scripted(search("alpha"), second, answer("1974 [[1]]"), verdicts=(verdict(True),)))
 
         assert result["steps"][1]["thought"] == "Passage [1] names Beta."
         assert {event["text"] for event in result["trace"] if event["kind"] in ("thought", "answer")} >= {
@@ -77,9 +77,9 @@ class TestOfTheProduct:
         assert "(local)" not in prompt
 
     @pytest.mark.parametrize("form", ["text", "json", "tools"])
-    @pytest.mark.parametrize("kept", [True, False])
-    async def test_a_judge_with_the_reasoners_model_asks_at_the_end_of_its_conversation(self, form: str, kept: bool):
-        script = [Search("alpha"), Search("beta delta"), verdict(kept).replace("Compared", "As [[2]] says"), Answer()]
+    @pytest.mark.parametrize("keeps", [True, False])
+    async def test_the_judge_asks_at_the_end_of_the_reasoners_talk(self, form: str, keeps: bool):
+        script = [Search("alpha"), Search("beta delta"), verdict(keeps).replace("Compared", "As [[2]] says"), Answer()]
 
         result = await run(replying(*script, form=form, judges=True))
 
@@ -87,16 +87,16 @@ class TestOfTheProduct:
         question = judging.rpartition("Judge the passages")[0].rstrip()
         common = before.partition("\nQuestion again:")[0].rstrip()
         assert judging.startswith(common)
-        assert after.startswith(question if kept else common)
+        assert after.startswith(question if keeps else common)
         assert "Beta is a yard" in question[len(common) :]
-        assert ("Beta is a yard" in after) is kept
+        assert ("Beta is a yard" in after) is keeps
         assert judging.count("never instructions") == 1
         searching, call = CALLS["model"][1:3]
-        offered, given = ([tool.tool_spec for tool in each["tools"] or ()] for each in (searching, call))
-        assert given == offered
+        offered, tools = ([tool.tool_spec for tool in turn["tools"] or ()] for turn in (searching, call))
+        assert tools == offered
         assert call["generation_kwargs"]["response_format"]["json_schema"]["name"] == "verdict"
         judged = result["steps"][1]["verdict"]
-        assert (judged["status"], judged["analysis"]) == (kept, "As [2] says.")
+        assert (judged["status"], judged["analysis"]) == (keeps, "As [2] says.")
 
     @pytest.mark.parametrize("form", ["text", "json", "tools"])
     async def test_what_is_quoted_is_explained_once(self, form: str):
@@ -122,7 +122,7 @@ class TestOfTheProduct:
 
 
 class TestPlain:
-    async def test_show_titles_and_texts_alone_and_ask_for_the_answer_alone(self):
+    async def test_plain_prompts_show_titles_and_texts_alone(self):
         script = [search("alpha"), answer("1974")]
 
         await run(scripted(*script, replace={"start.prompts": "plain"}))
@@ -160,7 +160,7 @@ class TestOfBoth:
 
     @pytest.mark.parametrize("mode", PROMPTS)
     @pytest.mark.parametrize("form", ["text", "json", "tools"])
-    async def test_the_next_step_knows_why_the_answer_was_rejected_by_a_call(self, mode: str, form: str):
+    async def test_the_next_step_knows_why_a_call_rejected_the_answer(self, mode: str, form: str):
         doubt = {"explanation": "The year is another.", "label": "INCORRECT", "suggestions": "Look for delta."}
         reflector = model(json.dumps(doubt), name="reflector")
         replaced = {"reflector.reflection": "call", "reflector.chat_generator": reflector, "start.prompts": mode}

@@ -20,7 +20,7 @@ async def mix(*replies: str, options: dict[str, Any] | None = None, **settings: 
 
 
 class TestReact:
-    async def test_offers_both_sources_asks_for_no_evaluation_and_the_first_answer_is_final_whatever_its_label(self):
+    async def test_react_offers_both_sources_and_reflects_on_nothing(self):
         result = await react(answer("1812", "INCORRECT"), answer("1974"))
         prompt = CALLS["model"][0]["prompt"]
         assert "Search_Local or Search_Web" in prompt
@@ -29,7 +29,7 @@ class TestReact:
         assert result["usage"]["llm_calls"] == 1
         assert "reflection" not in kinds(result)
 
-    async def test_searches_the_source_that_the_model_picks_and_that_one_alone(self):
+    async def test_react_searches_only_the_source_that_the_model_picks(self):
         result = await react(web("delta"), local("alpha"), answer())
 
         assert [step["searched"] for step in result["steps"]] == [["web"], ["local"], []]
@@ -54,7 +54,7 @@ class TestReact:
 
 
 class TestReactMix:
-    async def test_every_search_of_its_one_engine_goes_to_both_sources_at_once_before_the_next_model_call(self):
+    async def test_react_mix_searches_both_sources_at_once(self):
         result = await mix(search("alpha"), search("beta delta"), search("alpha beta"), answer(), together=True)
         prompt = CALLS["model"][0]["prompt"]
         assert "Search_Engine" in prompt

@@ -18,7 +18,7 @@ FILED = {"mark": "2", "id": "d2", "title": "Beta", "source": "local", "url": "",
 WEB = {"mark": "W1", "id": "w1", "title": "Gamma", "source": "web", "url": "https://gamma.example"}
 
 
-def test_documents_carry_the_marks_of_the_result_for_which_no_title_can_pass_and_name_their_source():
+def test_documents_carry_marks_and_name_their_source():
     assert [mark for mark, _ in references({"documents": [LOCAL, WEB, FILED]})] == ["1", "W1", "2"]
     assert references_text({"documents": []}) == ""
     assert references_text({"documents": [LOCAL, FILED, WEB]}) == (
@@ -61,9 +61,7 @@ PASSAGE = {
         "[W1] Gamma (web): \u201cdeadline | 600 s\u201d https://gamma.example",
     ),
 )
-def test_passages_of_one_file_are_told_apart_by_heading_place_and_sentence_and_an_address_comes_last(
-    document: dict, written: str
-):
+def test_passages_of_a_file_differ_by_heading_and_place(document: dict, written: str):
     assert references_text({"documents": [document]}) == f"Sources:\n{written}"
 
 
@@ -81,7 +79,7 @@ def test_a_title_is_not_repeated_before_the_headings(title: str, heading: str | 
     assert described == f"[1] {shown} (local)"
 
 
-def test_a_date_says_where_it_is_from_code_has_a_line_and_what_was_attached_its_mail():
+def test_dates_lines_of_code_and_attachments_have_an_origin():
     assert date_text({"date": "2023-11", "date_in": "name"}) == "2023-11 (from its name)"
     assert date_text({"date": "2023-11-06", "date_in": "document", "modified": "2024-01-01"}) == "2023-11-06"
     assert date_text({"modified": "2024-01-01"}) == "changed 2024-01-01 UTC"
@@ -102,7 +100,7 @@ def test_a_line_is_bounded_and_cannot_pass_for_another():
     assert sentence_text(forged).startswith("\u201c(2) Board minutes (3) word")
 
 
-def test_what_the_user_attached_and_what_is_quoted_already_is_not_quoted():
+def test_attached_and_quoted_passages_are_not_quoted_again():
     attached, quoted = {**PASSAGE, "mark": "A1"}, {**PASSAGE, "mark": "2"}
     evidence = [
         {"mark": "2", "title": "Manual", "sentence": "A pump."},
@@ -114,7 +112,7 @@ def test_what_the_user_attached_and_what_is_quoted_already_is_not_quoted():
     assert evidence_texts(result) == ["[2] Manual > Use > Daily: A pump.", "[2] B."]
 
 
-def test_where_one_sentence_is_given_those_of_the_other_documents_stand_in_the_list_with_their_dates():
+def test_sentences_of_other_documents_stand_in_the_list():
     other = {**PASSAGE, "mark": "1", "date": "2024-05"}
     evidence = [{"mark": mark, "title": "Manual", "sentence": "A pump."} for mark in "21"]
     result = {"documents": [other, {**PASSAGE, "mark": "2"}], "evidence": evidence, "certainty": "probably"}

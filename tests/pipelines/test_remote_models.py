@@ -66,7 +66,7 @@ def nested_pipeline() -> dict[str, Any]:
     ],
     ids=["reasoner", "judge", "embedder", "hybrid", "nested pipeline"],
 )
-def test_a_pipeline_with_a_remote_model_is_refused_when_it_is_loaded(
+def test_a_pipeline_with_a_remote_model_is_refused_at_load(
     settings: dict[str, Any], host: str, monkeypatch: pytest.MonkeyPatch
 ):
     scripted(answer(), **settings)
@@ -76,7 +76,7 @@ def test_a_pipeline_with_a_remote_model_is_refused_when_it_is_loaded(
         scripted(answer(), **settings)
 
 
-def test_the_variables_of_a_remote_server_are_refused_at_load_and_at_warm_up(monkeypatch: pytest.MonkeyPatch):
+def test_variables_of_a_remote_server_are_refused(monkeypatch: pytest.MonkeyPatch):
     pipeline = load()
     monkeypatch.setenv("PREFRAG_REMOTE_MODEL", "off")
     monkeypatch.setenv("PREFRAG_LLM_BASE_URL", f"https://key:secret@{REMOTE}/v1/private")
@@ -89,14 +89,14 @@ def test_the_variables_of_a_remote_server_are_refused_at_load_and_at_warm_up(mon
         assert "private" not in str(refusal.value)
 
 
-def test_the_shipped_pipelines_load_where_models_have_to_be_local(monkeypatch: pytest.MonkeyPatch):
+def test_shipped_pipelines_load_where_models_have_to_be_local(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_REMOTE_MODEL", "off")
 
     for name in ("prefrag", "mspr", "dr_rag_qdc", "prefrag_dense", "prefrag_elasticsearch_hybrid"):
         load(name)
 
 
-def test_hosts_that_cannot_be_read_are_refused_at_load_whatever_is_called(monkeypatch: pytest.MonkeyPatch):
+def test_unreadable_hosts_are_refused_at_load(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_LOCAL_HOSTS", "gpu.example, not a host")
 
     with pytest.raises(ValueError, match="PREFRAG_LOCAL_HOSTS holds 'not a host'"):
@@ -138,7 +138,7 @@ def test_a_prompt_that_got_no_reply_is_listed_too():
     assert (sent["host"], sent["calls"], sent["prompt_tokens"]) == (REMOTE, 2, 10)
 
 
-def test_each_search_counts_the_query_that_its_embedder_got_also_in_a_supplement():
+def test_a_search_counts_the_query_that_its_embedder_got():
     embedder = {"type": "tests.fakes.ScriptedEmbedder", "init_parameters": {"model_host": "embed.example.org"}}
     pipeline = scripted(
         search("alpha"),

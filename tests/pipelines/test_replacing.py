@@ -45,7 +45,7 @@ def found(name: str, kind: str, replace: Any) -> list[dict[str, Any]]:
 
 
 class TestAParameter:
-    def test_is_set_there_alone_however_deep_and_also_where_the_yaml_leaves_it_to_its_default(self):
+    def test_a_parameter_is_set_there_alone_however_deep(self):
         assert "max_top_k" not in read_block(find("prefrag"))["components"]["start"]["init_parameters"]
         sampling = {"reflector.generation_kwargs.temperature": 0.7, "reflector.generation_kwargs.seed": 1}
         deep = {"local.retriever.document_store.index": "mine"}
@@ -54,8 +54,8 @@ class TestAParameter:
         assert parts["local"]["retriever"]["init_parameters"]["document_store"]["init_parameters"]["index"] == "mine"
         trees = parts["judge"]["judge"]["init_parameters"]["tree_judge"]["init_parameters"]
         assert trees["term_statistics"]["init_parameters"]["index"] is None, "the anchor of the YAML names it"
-        kept = {"temperature": 0.7, "top_p": 0.9, "max_tokens": 512, "seed": 1}
-        assert parts["reflector"]["generation_kwargs"] == kept
+        expected = {"temperature": 0.7, "top_p": 0.9, "max_tokens": 512, "seed": 1}
+        assert parts["reflector"]["generation_kwargs"] == expected
         assert parts["reasoner"]["generation_kwargs"]["temperature"] == 0.1
 
     def test_in_a_list_is_counted_from_0(self):
@@ -80,7 +80,7 @@ class TestAComponent:
 
 
 class TestAWholeComponent:
-    def test_is_replaced_and_takes_the_settings_that_further_keys_give_it(self):
+    def test_a_whole_component_takes_settings_of_further_keys(self):
         parts = parameters({"local.observed_last": True, "local": SOURCE})
 
         assert (parts["local"]["candidates"], parts["local"]["observed_last"]) == (7, True)
@@ -118,7 +118,7 @@ class TestWhatTheYamlRepeats:
 
         assert (parts["web"]["candidates"], parts["web_again"]["candidates"]) == (3, 4)
 
-    def test_is_not_taken_for_repeated_after_one_object_has_replaced_a_class(self):
+    def test_a_replaced_class_is_not_taken_for_repeated(self):
         parts = parameters({"Reasoner": {**REASONER}, "reasoner.self_evaluation": False})
 
         assert (parts["reasoner"]["self_evaluation"], parts["forced"]["self_evaluation"]) == (False, True)
@@ -142,7 +142,7 @@ def test_a_file_and_a_path_are_loaded_too(tmp_path: Path):
         assert pipelines.load(own, {"start.top_k": 3}).get_component("start").top_k == 3
 
 
-def test_the_pipeline_can_be_saved_and_what_was_given_is_left_alone():
+def test_the_pipeline_can_be_saved_and_arguments_are_unchanged():
     store = TantivyDocumentStore(index="mine")
     retriever = TantivyBM25Retriever(store)
     replace = {"local.retriever": retriever, "web.retriever": RETRIEVER, "local.ranker": TitleMatchRanker()}
@@ -156,7 +156,7 @@ def test_the_pipeline_can_be_saved_and_what_was_given_is_left_alone():
     assert component_to_dict(shipped, "shipped") != component_to_dict(retriever, "given")
 
 
-def test_a_function_is_called_with_each_block_the_inner_ones_first():
+def test_a_function_is_called_with_inner_blocks_first():
     seen: list[str] = []
 
     def rename(block: Block) -> Block:
@@ -192,7 +192,7 @@ class WithoutToDict:
         return {"documents": []}
 
 
-def test_a_component_without_to_dict_is_saved_as_haystack_saves_it():
+def test_a_component_without_to_dict_is_saved_as_by_haystack():
     source = parameters({"local.retriever": WithoutToDict("mine")})["local"]
 
     assert source["retriever"]["init_parameters"] == {"name": "mine"}

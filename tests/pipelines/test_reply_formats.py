@@ -95,7 +95,7 @@ async def test_thinking_stays_out_of_the_transcript_and_of_every_parse(form: str
 
 @every_format
 @pytest.mark.parametrize("too_long", ["question", "replies"])
-async def test_what_is_too_long_without_any_document_ends_the_run_with_advice(form: str, too_long: str):
+async def test_a_prompt_too_long_without_documents_ends_the_run(form: str, too_long: str):
     words = "alpha " * 600
     question, query = (words.strip(), "alpha") if too_long == "question" else (QUESTION, words)
 
@@ -146,7 +146,7 @@ async def test_tools_go_back_as_calls_and_messages_of_the_tool():
     assert [tool.name for tool in CALLS["model"][0]["tools"]] == ["Search_Engine"]
 
 
-async def test_a_forced_answer_may_call_no_tool_and_every_call_has_its_result():
+async def test_a_forced_answer_calls_no_tool_and_calls_have_results():
     await run("tools", *[Search("alpha")] * 4, Forced(), verdicts=(verdict(True),))
 
     last = CALLS["model"][-1]

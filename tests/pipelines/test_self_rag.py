@@ -31,7 +31,7 @@ async def run(*replies: str, options: dict[str, Any] | None = None, **settings: 
     return await pipelines.ask_async(scripted(*replies, pipeline="self_rag", **settings), QUESTION, **(options or {}))
 
 
-async def test_searches_once_with_the_question_and_gives_the_best_answer_with_its_passage():
+async def test_the_best_answer_of_one_search_has_its_passage():
     result = await run(POOR, critique("1974"))
 
     assert [call["query"] for call in CALLS["local"]] == [QUESTION]
@@ -42,7 +42,7 @@ async def test_searches_once_with_the_question_and_gives_the_best_answer_with_it
     assert (result["counts"]["total"], result["counts"]["used"]) == (1, 1)
 
 
-async def test_the_trace_and_its_words_have_each_critique_with_its_score():
+async def test_the_trace_has_each_critique_with_its_score():
     pipeline = scripted(POOR, critique("1974"), pipeline="self_rag", documents={"local": LOCAL})
 
     items = [item async for item in pipelines.stream(pipeline, QUESTION)]
@@ -72,7 +72,7 @@ class TestTheEnd:
         assert "No passages were found." in CALLS["model"][0]["prompt"]
 
 
-async def test_a_document_that_came_with_the_question_is_criticised_as_well():
+async def test_an_attached_document_is_criticised_too():
     attached = [{"title": "Note", "content": "Delta won in 1974."}]
 
     result = await run(critique("1974"), POOR, options={"documents": attached})
@@ -81,7 +81,7 @@ async def test_a_document_that_came_with_the_question_is_criticised_as_well():
     assert result["usage"]["calls"] == {"critic": 3}
 
 
-async def test_the_passages_of_two_sources_compete_with_the_blocks_of_the_mix(tmp_path: Path):
+async def test_passages_of_two_sources_compete_in_the_mix(tmp_path: Path):
     mix = read_block(YAML_PIPELINES / "vanilla_mix.yaml")
     block = read_block(YAML_PIPELINES / "self_rag.yaml")
     block["components"]["start"], block["components"]["web"] = mix["components"]["start"], mix["components"]["web"]

@@ -65,7 +65,7 @@ def test_the_settings_of_the_paper_are_the_defaults():
     assert judges["tree_judge"]["init_parameters"]["cost_of_leaving"] == 2
 
 
-def test_the_demo_never_stands_in_for_the_web_beside_documents_in_elasticsearch():
+def test_the_demo_is_no_stand_in_beside_elasticsearch():
     assert shipped("prefrag").get_component("web").retriever.stays_local
     assert not shipped("prefrag_elasticsearch").get_component("web").retriever.stays_local
 
@@ -74,9 +74,7 @@ EMBEDDED = [name for name in names() if {"&index", "WebRetriever"} <= set(re.spl
 
 
 @pytest.mark.parametrize("name", EMBEDDED)
-def test_the_web_of_an_own_index_is_searched_where_its_answer_or_a_stand_in_allows_it(
-    name: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_web_needs_an_answer_or_a_stand_in(name: str, monkeypatch: pytest.MonkeyPatch):
     start, stores = shipped(name).get_component("start"), own_indexes()
     web = [part for _, part in shipped(name).walk() if isinstance(part, RetrievalSource) and part.name == "web"]
 
@@ -106,12 +104,12 @@ def own_indexes() -> list[TantivyDocumentStore]:
     return [TantivyDocumentStore(path=str(index_path(index))) for index in ("default", "archive")]
 
 
-def test_the_demo_never_stands_in_for_the_web_of_an_index_that_the_yaml_names(tmp_path: Path):
+def test_the_demo_is_no_stand_in_for_an_index_of_the_yaml(tmp_path: Path):
     TantivyDocumentStore(path=str(index_path("mydocs"))).write_documents([Document(content="A passage.")])
     file, beside = tmp_path / "own.yaml", {}
     for name in reversed(EMBEDDED):
         file.write_text(read(find(name)).replace("index: &index null", "index: &index mydocs"))
-        webs = [one["init_parameters"] for one in blocks(read_block(file)) if class_of(one) == "WebRetriever"]
+        webs = [block["init_parameters"] for block in blocks(read_block(file)) if class_of(block) == "WebRetriever"]
         beside[name] = {web["local_index"] for web in webs}
 
     webs = [part for _, part in load(file).walk() if isinstance(part, RetrievalSource) and part.name == "web"]
@@ -121,7 +119,7 @@ def test_the_demo_never_stands_in_for_the_web_of_an_index_that_the_yaml_names(tm
     assert not any(source.retriever.stays_local for source in webs)
 
 
-def test_every_web_search_of_a_shipped_pipeline_is_closed_by_the_switch(monkeypatch: pytest.MonkeyPatch):
+def test_web_searches_of_shipped_pipelines_obey_the_switch(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_WEB", "off")
     parts = [(name, part) for name in names() for _, part in shipped(name).walk()]
     sources = [(name, part) for name, part in parts if isinstance(part, RetrievalSource) and part.external]
@@ -131,7 +129,7 @@ def test_every_web_search_of_a_shipped_pipeline_is_closed_by_the_switch(monkeypa
 
 
 @for_each("name", *BASELINES + VARIANTS)
-def test_answer_formats_and_sampling_are_the_same_for_every_method(name: str):
+def test_answer_formats_and_sampling_are_the_same_everywhere(name: str):
     # PrefRAG uses the same answer format for all baselines (appendix B.3).
     reasoner, of_prefrag = parameters(name)["reasoner"], parameters("prefrag")["reasoner"]
 
@@ -157,7 +155,7 @@ def test_only_direct_states_which_source_is_preferred(name: str, is_stated: bool
 
 
 @for_each("name", *DENSE)
-def test_the_default_model_reads_its_instruction_before_the_query_and_gives_vectors_of_length_one(name: str):
+def test_the_default_embedder_has_unit_vectors_and_instructs(name: str):
     retriever = parameters(name)["local"]["retriever"]["init_parameters"]
     if "hybrid" in name:
         retriever = retriever["retrievers"][1]["init_parameters"]

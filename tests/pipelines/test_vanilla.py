@@ -31,9 +31,7 @@ async def run(
         ("vanilla_mix", ["Alpha was built by Beta.", "says the web", "Delta won the prize"], []),
     ],
 )
-async def test_asks_each_source_once_with_the_question_and_makes_one_call_with_what_they_found_and_no_tool(
-    pipeline: str, holds: list[str], lacks: list[str]
-):
+async def test_vanilla_asks_each_source_once_and_makes_one_call(pipeline: str, holds: list[str], lacks: list[str]):
     sources = ALL[pipeline]
     reply = "Final Answer: 1974\nSelf-Evaluation: INCORRECT"
     result = await run(pipeline, reply, together=pipeline == "vanilla_mix")
@@ -56,7 +54,7 @@ async def test_asks_each_source_once_with_the_question_and_makes_one_call_with_w
 
 
 @pytest.mark.parametrize(("pipeline", "sources"), RETRIEVING.items())
-async def test_sources_that_fail_are_recorded_and_the_model_answers_all_the_same(pipeline: str, sources: list[str]):
+async def test_failed_sources_are_recorded_and_the_model_answers(pipeline: str, sources: list[str]):
     result = await run(pipeline, errors={"local": "gone", "web": "gone too"})
 
     assert (result["answer"], len(result["errors"])) == ("1974", len(sources))
@@ -66,7 +64,7 @@ async def test_sources_that_fail_are_recorded_and_the_model_answers_all_the_same
 
 
 @pytest.mark.parametrize("pipeline", ["vanilla_web", "vanilla_mix"])
-async def test_a_query_without_a_reply_when_the_run_is_given_up_is_reported(pipeline: str):
+async def test_a_query_without_a_reply_at_the_deadline_is_reported(pipeline: str):
     made = scripted("1974", pipeline=pipeline)
     out = asyncio.Event()
 

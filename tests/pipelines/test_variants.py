@@ -62,14 +62,14 @@ def test_each_file_is_what_the_table_writes():
 
 
 def test_they_differ_from_their_base_in_these_components_alone():
-    found = {}
+    differences = {}
     for name, variant in table().items():
         own, base = components(name), components(variant["base"])
-        found[name] = {part for part in own.keys() | base.keys() if own.get(part) != base.get(part)}
+        differences[name] = {part for part in own.keys() | base.keys() if own.get(part) != base.get(part)}
         same = read_block(find(name))["connections"] == read_block(find(variant["base"]))["connections"]
         assert same is ("connections" not in variant["replace"])
 
-    assert found == DIFFERENT
+    assert differences == DIFFERENT
 
 
 @for_each("name", "prefrag_dense", "prefrag_classifier")

@@ -96,16 +96,16 @@ async def test_the_stand_in_of_the_web_is_closed_too():
     assert "web" not in CALLS
 
 
-async def test_one_run_closes_nothing_for_another_that_goes_on_beside_it():
+async def test_a_closed_web_is_not_closed_for_a_run_beside_it():
     closed = pipelines.stream(METHODS["prefrag"](), QUESTION, web=False)
     opened = pipelines.stream(METHODS["vanilla_mix"](), QUESTION)
     results: list[dict[str, Any]] = []
     running = [closed, opened]
     while running:
-        for each in list(running):
-            output = await anext(each, None)
+        for run in list(running):
+            output = await anext(run, None)
             if output is None:
-                running.remove(each)
+                running.remove(run)
             elif isinstance(output, dict):
                 results.append(output)
 
@@ -113,7 +113,7 @@ async def test_one_run_closes_nothing_for_another_that_goes_on_beside_it():
     assert web_setting() == "on"
 
 
-def test_a_call_from_another_thread_of_the_caller_keeps_it_closed():
+def test_a_closed_web_stays_closed_in_another_thread():
     token = web_closed_by.set(CLOSED_BY_KEY)
     try:
         result = pipelines.ask(QUESTION, METHODS["vanilla_mix"]())

@@ -58,7 +58,7 @@ class TestAQueryThatIsTooLong:
 
         assert "web" not in CALLS
         assert result["queries_sent_out"] == []
-        assert [held["source"] for held in result["queries_held_back"]] == ["web"]
+        assert [query["source"] for query in result["queries_held_back"]] == ["web"]
 
     async def test_may_be_longer_where_the_yaml_says_so(self):
         gate = {"web_again.gate.max_characters": 4_000}
@@ -112,12 +112,12 @@ class TestConsent:
         store.write_documents([Document(content="heron")])
         return store
 
-    @pytest.mark.parametrize("kept", [None, False])
+    @pytest.mark.parametrize("consent", [None, False])
     async def test_without_it_nothing_leaves_and_the_trace_says_once_why(
-        self, own: TantivyDocumentStore, kept: bool | None
+        self, own: TantivyDocumentStore, consent: bool | None
     ):
-        if kept is not None:
-            own.keep_web_consent(kept)
+        if consent is not None:
+            own.keep_web_consent(consent)
         script = (search("delta"), answer("x", "INCORRECT"), answer())
 
         result = await run(over(own, *script))
@@ -128,9 +128,7 @@ class TestConsent:
             "Not searched: web (the web is closed: open it with `prefrag index --web --index NAME` or PREFRAG_WEB=on)"
         ]
 
-    async def test_with_it_queries_may_leave_until_it_is_taken_back_while_a_pipeline_is_served(
-        self, own: TantivyDocumentStore
-    ):
+    async def test_consent_holds_until_it_is_taken_back(self, own: TantivyDocumentStore):
         own.keep_web_consent(True)
         pipeline = over(own, search("delta"), answer())
         result = await run(pipeline)
@@ -198,7 +196,7 @@ class TestAskingBeforeEachQuery:
     def ask(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PREFRAG_WEB", "ask")
 
-    async def test_shows_the_query_and_sends_what_is_allowed_and_nothing_where_nobody_can_be_asked(self):
+    async def test_asking_sends_only_what_is_allowed(self):
         result = await run(scripted(search("delta"), answer()))
         assert "web" not in CALLS
         assert result["queries_held_back"][0]["reason"] == "PREFRAG_WEB=ask, and nobody can be asked here"
@@ -219,7 +217,7 @@ class TestAskingBeforeEachQuery:
         assert result["queries_held_back"] == [{"source": "web", "query": QUESTION, "reason": "you did not allow it"}]
 
 
-async def test_a_query_that_a_person_has_not_allowed_when_the_run_ends_was_not_sent(monkeypatch: pytest.MonkeyPatch):
+async def test_a_query_not_allowed_at_the_end_was_not_sent(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_WEB", "ask")
     asked, answered = threading.Event(), threading.Event()
 
@@ -239,7 +237,7 @@ async def test_a_query_that_a_person_has_not_allowed_when_the_run_ends_was_not_s
     assert failure.value.result["queries_sent_out"] == []
 
 
-async def test_the_models_own_query_that_is_too_long_is_not_sent_also_not_in_a_run_that_breaks_off():
+async def test_a_too_long_query_of_the_model_is_not_sent():
     result = await run(scripted(search("delta " * 90), answer()))
     assert "web" not in CALLS
     assert (result["counts"]["total_web"], result["steps"][0]["searched"]) == (0, ["local"])
@@ -251,7 +249,7 @@ async def test_the_models_own_query_that_is_too_long_is_not_sent_also_not_in_a_r
     assert len(failure.value.result["queries_held_back"]) == 1
 
 
-async def test_only_the_web_gets_the_question_without_the_statement_and_the_trace_tells_what_is_left_out():
+async def test_a_statement_beside_the_question_stays_here():
     message = "We sold the yard to Quill in 1974. What is alpha worth?"
 
     result = await run(scripted("41", pipeline="vanilla_mix"), message)
@@ -265,7 +263,7 @@ class TestAWholeMessageThatAPersonAllows:
     MESSAGE = "We sold the  yard to Quill in 1974. What is alpha worth?"
     OFFER = "We sold the yard to Quill in 1974. What is alpha worth?"
 
-    async def test_is_offered_where_a_part_was_left_out_or_nothing_was_sent(self):
+    async def test_a_whole_message_is_offered_where_a_part_was_left_out(self):
         cut = await run(scripted("41", pipeline="vanilla_mix"), self.MESSAGE)
         text = "Shorten this, please.\n\nThe board of Ostermoor met on Monday."
         whole = await run(scripted("41", pipeline="vanilla_mix"), text)
@@ -274,7 +272,7 @@ class TestAWholeMessageThatAPersonAllows:
         assert [event["offer"] for event in events(whole, "held_back")] == [" ".join(text.split())]
         assert sent(whole) == []
 
-    async def test_is_sent_and_logged_as_it_was_shown_and_only_the_first_query_is_replaced(self):
+    async def test_a_whole_message_is_sent_and_logged_as_shown(self):
         script = (search("alpha"), answer("1812", "INCORRECT"), search("delta"), answer())
 
         result = await run(scripted(*script), self.MESSAGE, web_query=self.OFFER)
@@ -300,9 +298,7 @@ class TestAWholeMessageThatAPersonAllows:
         await run(scripted("41", pipeline="vanilla_mix"), self.MESSAGE, web_query=self.OFFER)
         assert "web" not in CALLS
 
-    async def test_is_not_sent_where_each_query_is_asked_about_and_nobody_can_be_asked(
-        self, monkeypatch: pytest.MonkeyPatch
-    ):
+    async def test_a_whole_message_is_not_sent_where_nobody_can_be_asked(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "ask")
 
         result = await run(scripted("41", pipeline="vanilla_mix"), self.MESSAGE, web_query=self.OFFER)

@@ -77,7 +77,7 @@ def test_a_store_that_nothing_fills_is_named():
     assert find_empty_stores(pipeline) == []
 
 
-def test_a_source_that_is_a_component_of_ones_own_counts_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_source_of_ones_own_counts_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "shelving.py").write_text(
         "from haystack import component\n"
         "from prefrag.components.state.state import State\n"

@@ -33,7 +33,7 @@ async def run(*readings: list[tuple[str, float]], question: str = QUESTION, **se
 
 class TestALoop:
     @pytest.mark.parametrize("pipeline", LOOPS)
-    async def test_searches_with_the_question_and_answers_when_the_reader_is_sure(self, pipeline: str):
+    async def test_a_loop_answers_when_the_reader_is_sure(self, pipeline: str):
         result = await run([SURE], pipeline=pipeline)
 
         assert (result["answer"], result["label"], result["certainty"]) == ("Beta", None, "stated")
@@ -54,7 +54,7 @@ class TestALoop:
         assert second.startswith("Beta ")
 
     @pytest.mark.parametrize("pipeline", LOOPS)
-    async def test_withholds_what_the_reader_is_never_sure_of_and_calls_no_model(self, pipeline: str):
+    async def test_a_loop_withholds_what_the_reader_is_not_sure_of(self, pipeline: str):
         result = await run([UNSURE], pipeline=pipeline)
 
         assert (result["answer"], result["answer_with_citations"], result["citations"]) == ("", "", [])
@@ -66,7 +66,7 @@ class TestALoop:
         assert result["usage"]["llm_calls"] == result["usage"]["prompt_tokens"] == 0
         assert result["counts"]["total"] > 1
 
-    async def test_shows_the_sentences_nearest_to_the_question_and_then_the_guess(self):
+    async def test_a_loop_shows_the_nearest_sentences_and_the_guess(self):
         local = {"alpha": "It floats. Alpha was built by Beta in 1812. It is red."}
         web = {"delta": "Delta is a ship. The prize that Delta did receive is of iron. It is blue."}
         result = await run([("Beta", 0.2)], documents={"local": local, "web": web}, replace=SWITCH)
@@ -81,7 +81,7 @@ class TestALoop:
             "answer": None,
             "query": QUESTION,
         }
-        assert [one["sentence"] for one in result["evidence"]] == [
+        assert [quotation["sentence"] for quotation in result["evidence"]] == [
             "The prize that Delta did receive is of iron.",
             "Alpha was built by Beta in 1812.",
             "Delta is a ship.",
@@ -91,7 +91,7 @@ class TestALoop:
     @pytest.mark.parametrize(
         ("names", "query", "mark"), [("question", QUESTION, "W2"), ("names", "Beta prize delta receive", "W1")]
     )
-    async def test_goes_to_the_web_where_the_judge_sends_it_and_marks_what_is_from_there(
+    async def test_a_loop_goes_to_the_web_where_the_judge_sends_it(
         self, names: str, query: str, mark: str, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setenv("PREFRAG_WEB_QUERIES", names)
@@ -103,7 +103,7 @@ class TestALoop:
         assert sent(result) == [query]
 
     @pytest.mark.parametrize("pipeline", [*LOOPS, "prefrag_without_preference", "crag", "vanilla_mix", "vanilla_web"])
-    async def test_no_word_of_a_document_leaves_and_the_question_leaves_once(self, pipeline: str):
+    async def test_a_loop_sends_the_question_once_and_no_other_word(self, pipeline: str):
         judged = {"replace": SWITCH} if pipeline in ("prefrag", "mspr") else {}
 
         result = await run([UNSURE], pipeline=pipeline, **judged)
@@ -126,7 +126,7 @@ class TestALoop:
 
         assert (sent(result), len(result["steps"])) == ([QUESTION], 3)
 
-    async def test_a_follow_up_leaves_with_the_question_before_it_as_both_were_typed(self):
+    async def test_a_follow_up_leaves_with_the_question_before_it(self):
         before = (("user", "Who built alpha?"), ("assistant", "Beta."))
         now = State("Where is Beta?", RunSettings(("web",), "web", typed_only=("web",)), "Where is it?", before)
 
@@ -146,7 +146,7 @@ class TestALoop:
 
 class TestAMethodOfOneStep:
     @pytest.mark.parametrize("pipeline", ONE_STEP)
-    async def test_answers_where_the_reader_is_sure_and_withholds_where_it_is_not(self, pipeline: str):
+    async def test_a_method_of_one_step_answers_where_the_reader_is_sure(self, pipeline: str):
         result = await run([SURE], pipeline=pipeline)
         assert (result["answer"], result["label"], result["forced"]) == ("Beta", None, False)
         assert len(result["citations"]) == 1
@@ -218,15 +218,13 @@ class TestWhatNeedsAModel:
             ("prefrag_without_preference", [SOURCE_NOT_CHOSEN]),
         ],
     )
-    async def test_the_choice_of_a_source_a_review_and_critiques_are_said_to_be_missing(
-        self, pipeline: str, notes: list[str]
-    ):
+    async def test_missing_parts_that_need_a_model_are_named(self, pipeline: str, notes: list[str]):
         result = await run([SURE], pipeline=pipeline)
 
         assert (result["answer"], sorted(result["without_model"])) == ("Beta", sorted(notes))
 
 
-async def test_documents_that_came_with_the_question_are_read_before_any_search():
+async def test_attached_documents_are_read_before_any_search():
     attached = {"documents": [{"title": "board.txt", "content": "Ada Quill keeps the crane."}]}
 
     result = await run([("Ada Quill", 0.9)], options=attached)
@@ -257,7 +255,7 @@ class TestTheShippedReader:
         }
         return await pipelines.ask_async(pipelines.load("prefrag", parts), question, sources=["local"])
 
-    async def test_answers_with_the_passage_that_it_read_or_withholds_and_shows_the_sentence(self):
+    async def test_the_shipped_reader_answers_or_shows_the_sentence(self):
         result = await self.ask("When was the opening of the hall?", threshold=0.0)
         assert result["answer_with_citations"] == "1966 [1]"
         assert 0 < result["probability"] <= 1

@@ -31,7 +31,7 @@ from tests.for_each import for_each
     (CannotRead, 1, None, Exception),
     (PassageError, 2, None, ValueError),
 )
-def test_a_failure_has_an_exit_code_and_a_status_and_is_caught_as_the_builtin_one(
+def test_failures_have_a_code_a_status_and_a_builtin_kind(
     kind: type[PrefragError], exit_code: int, status: HTTPStatus | None, builtin: type[Exception]
 ):
     assert kind.exit_code == exit_code

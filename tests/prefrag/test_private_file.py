@@ -15,7 +15,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_file_that_others_could_read_is_replaced_by_a_private_one(tmp_path: Path):
+def test_a_readable_file_is_replaced_by_a_private_one(tmp_path: Path):
     path = tmp_path / "proof.json"
     path.write_text("old")
     path.chmod(0o644)

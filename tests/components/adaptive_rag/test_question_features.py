@@ -14,10 +14,10 @@ def test_each_feature_has_a_name_of_its_own():
     assert len(set(FEATURES)) == len(FEATURES) == len(question_features("Who built alpha?"))
 
 
-def test_the_first_word_is_no_name_and_small_words_are_inside_of_one():
-    found = features("Where was the director of The House of the Dead born?")
+def test_names_begin_after_the_first_word_and_hold_small_words():
+    values = features("Where was the director of The House of the Dead born?")
 
-    assert (found["names"], found["words_in_names"], found["longest_name"]) == (1, 5, 5)
+    assert (values["names"], values["words_in_names"], values["longest_name"]) == (1, 5, 5)
 
 
 @for_each(

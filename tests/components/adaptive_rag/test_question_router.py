@@ -30,7 +30,7 @@ def test_the_likeliest_class_is_taken_and_stated(name: str):
     assert event["probabilities"][name] == 0.6
 
 
-def test_a_class_that_the_classifier_does_not_know_is_never_the_likeliest():
+def test_an_unknown_class_is_never_the_likeliest():
     taken, event = route({"single_step": 0.4, "multi_step": 0.6})
 
     assert (taken, event["probabilities"]["no_retrieval"]) == ("multi_step", 0.0)
@@ -55,7 +55,7 @@ def test_settings_and_ties_choose_by_how_much_is_retrieved(
 
 
 class TestAClosedClass:
-    def test_is_not_taken_and_leaves_its_probability_to_the_others_or_the_only_other_one(self):
+    def test_a_closed_class_leaves_its_probability_to_the_others(self):
         taken, event = route(ALL, classes=["single_step", "multi_step"])
 
         assert (taken, event["probability"]) == ("single_step", 0.6)
@@ -66,7 +66,7 @@ class TestAClosedClass:
         assert (taken, event["reason"]) == ("single_step", "no other class is allowed")
 
 
-def test_a_least_probability_that_is_not_reached_takes_the_next_class_that_retrieves_more():
+def test_a_missed_least_probability_takes_the_next_class():
     taken, event = route(ALL, least_probability={"no_retrieval": 0.8})
 
     assert taken == "single_step"

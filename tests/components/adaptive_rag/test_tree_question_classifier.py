@@ -14,12 +14,14 @@ def _xgboost() -> None:
     pytest.importorskip("xgboost")
 
 
-def test_the_shipped_trees_tell_a_plain_question_from_a_chain_and_have_not_learnt_to_answer_without_retrieval():
-    one, several = (TreeQuestionClassifier().classify(each).probabilities for each in (ONE_STEP, SEVERAL_STEPS))
+def test_the_shipped_trees_tell_a_plain_question_from_a_chain():
+    single, several = (
+        TreeQuestionClassifier().classify(question).probabilities for question in (ONE_STEP, SEVERAL_STEPS)
+    )
 
-    assert one["single_step"] > 0.5
+    assert single["single_step"] > 0.5
     assert several["multi_step"] > 0.5
-    assert set(one) == {"single_step", "multi_step"}
+    assert set(single) == {"single_step", "multi_step"}
     assert sum(several.values()) == pytest.approx(1)
 
 
@@ -28,7 +30,7 @@ def test_doubts_its_estimate_of_a_question_in_another_language():
     assert TreeQuestionClassifier().classify(SEVERAL_STEPS).doubt == ""
 
 
-def test_trees_of_another_kind_or_no_file_in_their_place_are_refused():
+def test_trees_of_another_kind_or_missing_ones_are_refused():
     with pytest.raises(ValueError, match="trained on other features"):
         TreeQuestionClassifier(str(TREES_OF_THE_JUDGE)).warm_up()
     with pytest.raises(ValueError, match="trees is empty"):

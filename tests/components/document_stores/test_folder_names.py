@@ -5,7 +5,7 @@ from pathlib import Path
 from prefrag.components.document_stores.folder_names import name_folders
 
 
-def test_folders_are_named_below_what_all_files_have_in_common_or_from_the_last_one_of_each_group():
+def test_folders_are_named_below_their_common_folder():
     paths = ["/home/ada/files/a.md", "/home/ada/files/letters/b.md", "/home/ada/files/letters/2024/c.md"]
 
     assert list(name_folders(paths).values()) == ["", "letters", "letters/2024"]

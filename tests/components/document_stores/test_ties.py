@@ -37,23 +37,25 @@ def builds(tmp_path: Path) -> list[TantivyDocumentStore]:
 @for_each("filters", None, {"field": "meta.part", "operator": "==", "value": 0})
 def test_equal_scores_are_sorted_by_id_in_every_build(builds: list[TantivyDocumentStore], filters: Any):
     for top_k in (3, 60):
-        found = [[one.id for one in store.search("mill wheel", top_k, filters)] for store in builds]
+        results = [[document.id for document in store.search("mill wheel", top_k, filters)] for store in builds]
 
-        wanted = [one.id for one in MILLS if filters is None or one.meta["part"] == 0][:top_k]
-        assert found == [wanted] * len(builds)
-
-
-def test_passages_of_a_mentioned_title_are_sorted_in_the_same_way(builds: list[TantivyDocumentStore]):
-    found = [TitleMentionRetriever(store).run("Who built the Mill?")["documents"] for store in builds]
-
-    assert found[0]
-    assert [[one.id for one in documents] for documents in found] == [[one.id for one in found[0]]] * len(builds)
+        wanted = [document.id for document in MILLS if filters is None or document.meta["part"] == 0][:top_k]
+        assert results == [wanted] * len(builds)
 
 
-def test_a_better_score_comes_first_and_a_difference_of_rounding_is_none():
+def test_passages_of_a_mentioned_title_are_sorted_alike(builds: list[TantivyDocumentStore]):
+    results = [TitleMentionRetriever(store).run("Who built the Mill?")["documents"] for store in builds]
+
+    assert results[0]
+    assert [[document.id for document in documents] for documents in results] == [
+        [document.id for document in results[0]]
+    ] * len(builds)
+
+
+def test_a_difference_of_rounding_is_no_better_score():
     documents = [Document(id=key, score=score) for key, score in (("c", 1.000001), ("b", 1.0), ("a", 0.9), ("d", 2.0))]
 
-    assert [one.id for one in sort_ties(documents)] == ["d", "b", "c", "a"]
+    assert [document.id for document in sort_ties(documents)] == ["d", "b", "c", "a"]
 
 
 @for_each("scores, is_so", ([2.0, 1.0, 1.0], True), ([2.0, 1.0, 0.9], False), ([2.0, 1.0], False))

@@ -59,7 +59,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 class TestTantivy:
-    def test_has_no_answer_at_first_and_keeps_the_last_one_and_its_documents(self, tmp_path: Path):
+    def test_tantivy_keeps_the_last_answer_and_its_documents(self, tmp_path: Path):
         store = made(tmp_path / "index")
         assert read_web_consent(store) is None
         for answer in (True, False, True):
@@ -77,7 +77,7 @@ class TestTantivy:
 
         assert read_web_consent(store) is None
 
-    def test_keeps_none_without_an_index_nor_does_a_store_that_cannot_keep_one(self, tmp_path: Path):
+    def test_no_answer_is_kept_without_an_index(self, tmp_path: Path):
         with pytest.raises(DocumentStoreError, match="index documents first"):
             keep_web_consent(TantivyDocumentStore(path=str(tmp_path / "nowhere")), True)
         with pytest.raises(ValueError, match="InMemoryDocumentStore cannot record .* PREFRAG_WEB"):

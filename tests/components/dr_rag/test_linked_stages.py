@@ -23,9 +23,9 @@ QUESTION = "q"
 class Finder:
     """Finds documents (letters) by query, as scripted."""
 
-    def __init__(self, texts: dict[str, str], **found: str):
+    def __init__(self, texts: dict[str, str], **results: str):
         self.texts = texts
-        self.found = found
+        self.found = results
         self.calls: list[dict[str, Any]] = []
 
     @component.output_types(documents=list[Document])
@@ -65,8 +65,8 @@ def retrieval(
     **settings: Any,
 ) -> LinkedStages:
     sources = [
-        RetrievalSource("local", Finder(TEXTS, **found), retry_policy=RetryPolicy(retries=0))  # type: ignore[arg-type]
-        for found in (words, links)
+        RetrievalSource("local", Finder(TEXTS, **results), retry_policy=RetryPolicy(retries=0))  # type: ignore[arg-type]
+        for results in (words, links)
     ]
     classifier = PairClassifier(engine or Engine(), selection)
     return LinkedStages(*sources, classifier, QueryDocConcat(["content"]), **settings)
@@ -77,17 +77,17 @@ def question_state(k: int = 6, **settings: Any) -> State:
 
 
 def shown(reached: State) -> str:
-    return "".join(one.id for one in reached.step.documents)
+    return "".join(document.id for document in reached.step.documents)
 
 
-def test_the_question_finds_the_first_stage_by_words_and_titles_and_each_document_of_it_further_ones():
+def test_stages_begin_with_the_question_and_go_on_by_document():
     _, documents, candidates = retrieval().gather(question_state())
 
-    assert [one.id for one in documents] == ["a", "b", "m"]
-    assert ["".join(one.id for one in found) for found in candidates] == ["lxb", "y", "anz"]
+    assert [document.id for document in documents] == ["a", "b", "m"]
+    assert ["".join(document.id for document in documents) for documents in candidates] == ["lxb", "y", "anz"]
 
 
-def test_the_rest_of_the_question_and_the_names_of_a_document_are_searched_too():
+def test_open_words_and_names_of_a_document_are_searched_too():
     words = {**WORDS, "B": "k"}
     made = retrieval(words=words, open_question=OpenQuestionQuery())
     made.source.retriever.texts = {**TEXTS, "b": "tb B"}  # type: ignore[attr-defined]
@@ -95,21 +95,21 @@ def test_the_rest_of_the_question_and_the_names_of_a_document_are_searched_too()
 
     _, _, candidates = made.gather(question_state())
 
-    assert "".join(one.id for one in candidates[1]) == "lk"
+    assert "".join(document.id for document in candidates[1]) == "lk"
 
 
 def test_embedded_sources_find_the_same_one_after_the_other():
     made = retrieval()
-    for one in (made.source, made.links):
-        one.retriever.embedded = True  # type: ignore[attr-defined]
+    for part in (made.source, made.links):
+        part.retriever.embedded = True  # type: ignore[attr-defined]
 
     reached = made.run(question_state())["state"]
 
-    assert [one["query"] for one in made.source.retriever.calls] == ["q", "q ta", "q tb", "q tm"]  # type: ignore[attr-defined]
+    assert [call["query"] for call in made.source.retriever.calls] == ["q", "q ta", "q tb", "q tm"]  # type: ignore[attr-defined]
     assert shown(reached) == shown(retrieval().run(question_state())["state"])
 
 
-def test_documents_of_two_sources_with_one_id_are_two_and_the_classifier_fills_by_default():
+def test_documents_of_two_sources_with_one_id_are_two():
     engine = Engine()
     words, links = Finder({"a": "ta"}, q="a"), Finder({"a": "other"}, q="", ta="a")
     sources = RetrievalSource("local", words), RetrievalSource("links", links)
@@ -120,7 +120,7 @@ def test_documents_of_two_sources_with_one_id_are_two_and_the_classifier_fills_b
     assert LinkedStages(*sources).classifier.selection == "fill"
 
 
-def test_every_pair_is_scored_in_one_call_and_every_search_recorded():
+def test_pairs_are_scored_in_one_call_and_searches_recorded():
     engine = Engine()
 
     reached = retrieval(engine).run(question_state())["state"]
@@ -132,36 +132,36 @@ def test_every_pair_is_scored_in_one_call_and_every_search_recorded():
     assert reached.step.query == QUESTION
 
 
-async def test_the_documents_of_the_best_pairs_become_the_observation_and_else_the_order_of_the_first_stage_stays():
+async def test_the_best_pairs_become_the_observation():
     best = retrieval(Engine(al=0.5, by=0.9))
 
     for output in (best.run(question_state(k=4)), await best.run_async(question_state(k=4))):
         reached = output["state"]
         assert shown(reached) == "byal"
         assert reached.step.observed
-        assert all(one.meta["source"] == "local" for one in reached.step.documents)
+        assert all(document.meta["source"] == "local" for document in reached.step.documents)
         assert [search.query for search in reached.step.searches][:4] == ["q", "q", "ta", "tb"]
     assert shown(retrieval().run(question_state(k=4))["state"]) == "abml"
 
 
 @for_each("selection", "cfs", "cis")
-def test_the_selections_of_the_paper_keep_half_of_the_context_for_the_first_stage(selection: str):
+def test_selections_of_the_paper_keep_half_for_the_first_stage(selection: str):
     engine = Engine(al=0.9, ax=0.9, by=0.9)
 
     assert shown(retrieval(engine, selection=selection).run(question_state(k=4))["state"]) == "ably"
 
 
-def test_the_depths_and_the_filters_of_the_run_reach_the_retrievers():
+def test_depths_and_filters_of_the_run_reach_the_retrievers():
     filters = {"field": "meta.year", "operator": "==", "value": 1}
     made = retrieval(first_stage_depth=1, second_stage_depth=3)
     made.run(question_state(filters=filters))
 
     calls = made.source.retriever.calls  # type: ignore[attr-defined]
-    assert [one["top_k"] for one in calls] == [1, 3, 3]
-    assert all(one["filters"] == filters for one in calls + made.links.retriever.calls)  # type: ignore[attr-defined]
+    assert [call["top_k"] for call in calls] == [1, 3, 3]
+    assert all(call["filters"] == filters for call in calls + made.links.retriever.calls)  # type: ignore[attr-defined]
 
 
-def test_titles_that_cannot_be_looked_up_are_recorded_and_nothing_found_is_nothing_shown():
+def test_failed_look_ups_of_titles_are_recorded():
     reached = retrieval(Engine(by=0.9), links={"q": "!"}).run(question_state(k=2))["state"]
     assert shown(reached) == "by"
     assert "out of order" in str(reached.step.searches[1].error)

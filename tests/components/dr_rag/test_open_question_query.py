@@ -17,7 +17,7 @@ def queries(*documents: object, question: str = QUESTION, **settings: object) ->
     return OpenQuestionQuery(**settings).run(question, list(documents))["queries"]  # type: ignore[arg-type]
 
 
-async def test_the_words_that_are_not_answered_to_stand_before_the_names_on_both_ways():
+async def test_open_words_stand_before_the_names():
     # Without an index, words of three letters are not compared, so they are not part of the query.
     output = await both_give(OpenQuestionQuery(), QUESTION, [HEIBERG])
 
@@ -32,7 +32,7 @@ def test_an_index_recognises_which_words_are_inflections_of_one(tmp_path: Path):
     assert queries(passage, term_statistics=store) == ["Who Peter Andreas Heiberg"]
 
 
-def test_each_document_makes_a_query_in_their_order_or_repeats_the_question_where_it_leaves_nothing_open():
+def test_each_document_makes_a_query_in_order():
     assert queries(document("A", "b"), document("C", "d"), question="why") == ["A", "C"]
     assert queries(document("", "who married whom"), question="married") == ["married"]
     assert queries() == []

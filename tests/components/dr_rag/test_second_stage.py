@@ -80,24 +80,24 @@ def stage(retriever: Any = None, classifier: Any = None, **settings: Any) -> Sec
 
 
 def shown(reached: State) -> str:
-    return "".join(one.id for one in reached.step.documents)
+    return "".join(document.id for document in reached.step.documents)
 
 
 ABC = (passage("a", "ax"), passage("b", "by"), passage("c", "cz"))
 
 
-def test_the_documents_of_both_stages_become_the_observation_and_every_retrieval_is_recorded():
+def test_both_stages_become_the_observation():
     reached = stage().run(after_first_stage(*ABC))["state"]
 
     assert shown(reached) == "abcxyz"
     assert (reached.step.observed, reached.step.source, reached.step.query) == (True, "local", QUESTION)
-    assert [one.meta["step"] for one in reached.step.documents] == [1] * 6
+    assert [document.meta["step"] for document in reached.step.documents] == [1] * 6
     assert [search.query for search in reached.step.searches] == ["q", "q ax", "q by", "q cz"]
-    assert [one.id for one in reached.step.searches[1].documents] == ["x", "a"]
+    assert [document.id for document in reached.step.searches[1].documents] == ["x", "a"]
     assert kinds(reached) == ["found", "found", "found", "selection", "observation"]
 
 
-def test_the_depth_of_the_second_stage_and_the_filters_of_the_run_reach_the_retriever():
+def test_depth_and_filters_of_the_run_reach_the_retriever():
     retriever, filters = Letters(), {"field": "meta.year", "operator": "==", "value": 1}
     reached = stage(retriever, second_stage_depth=7).run(after_first_stage(*ABC, filters=filters))["state"]
 
@@ -144,7 +144,7 @@ def test_the_trace_reports_how_the_documents_were_selected():
     json.dumps(event.to_dict())
 
 
-def test_a_document_that_comes_twice_makes_one_query_and_a_first_stage_that_found_nothing_none():
+def test_a_repeated_document_makes_one_query():
     retriever = Letters()
     nothing = stage(retriever).run(after_first_stage())["state"]
 
@@ -165,7 +165,7 @@ def test_documents_of_two_sources_with_one_id_are_two(classifier: PairClassifier
 
     reached = stage(classifier=classifier).run(state(step, question=QUESTION, sources=("local", "archive"), top_k=4))
 
-    assert sorted((one.id, one.content) for one in reached["state"].step.documents) == [
+    assert sorted((document.id, document.content) for document in reached["state"].step.documents) == [
         ("a", "ab"),
         ("a", "ac"),
         ("b", "About b."),
@@ -173,7 +173,7 @@ def test_documents_of_two_sources_with_one_id_are_two(classifier: PairClassifier
     ]
 
 
-def test_a_retrieval_that_fails_is_recorded_and_survived_and_the_whole_stage_too():
+def test_a_failed_retrieval_or_stage_is_recorded_and_survived():
     reached = stage(Letters(broken="by")).run(after_first_stage(*ABC))["state"]
 
     assert shown(reached) == "abcxz"
@@ -193,7 +193,7 @@ def test_a_source_that_the_run_may_not_search_is_not_searched():
 
 
 @pytest.mark.parametrize("engine", [BrokenEngine(), "transformer"])
-async def test_a_classifier_that_fails_ends_the_run_and_keeps_its_trace(engine):
+async def test_a_failing_classifier_ends_the_run_with_its_trace(engine):
     second_stage = stage(classifier=PairClassifier(engine))
 
     for run in (second_stage.run_async, partial(asyncio.to_thread, second_stage.run)):

@@ -29,7 +29,7 @@ def check(*steps: Step, **settings: Any) -> tuple[str, State]:
 
 
 def event(reached: State) -> dict[str, Any]:
-    return next(dict(one.data) for one in reached.events if one.kind == "look_ahead")
+    return next(dict(event.data) for event in reached.events if event.kind == "look_ahead")
 
 
 class TestASureSentence:
@@ -51,12 +51,12 @@ class TestASureSentence:
             "again": False,
         }
 
-    def test_that_gives_the_answer_is_the_answer_and_ends_the_chain_without_one_as_a_step_too_many_does(self):
+    def test_a_sure_sentence_with_the_answer_ends_the_chain(self):
         way, reached = check(sentence(("So the answer is:", 0.9), (" Gamma", 0.9), (".", 0.9), action=Action.NONE))
 
         assert way == "state"
         assert (reached.step.action, reached.step.answer) == (Action.ANSWER, "Gamma")
-        assert [one.kind for one in reached.events] == ["look_ahead", "answer"]
+        assert [event.kind for event in reached.events] == ["look_ahead", "answer"]
 
         way, reached = check(sentence(("So the answer is:", 0.9), action=Action.NONE))
 
@@ -68,7 +68,7 @@ class TestASureSentence:
 
 
 class TestAnUnsureSentence:
-    def test_is_masked_where_it_is_unlikely_and_the_rest_is_searched_for(self):
+    def test_an_unsure_sentence_is_masked_and_searched_for(self):
         way, reached = check(doubting(Beta=0.3))
         assert way == "state"
         assert (reached.step.action, reached.step.reply) == (Action.SEARCH, "")
@@ -85,14 +85,12 @@ class TestAnUnsureSentence:
         (0.8, {}, "state", "Alpha was built by Beta."),
         (0.81, {}, "kept", ""),
     )
-    def test_is_one_with_a_token_at_the_threshold_or_below_and_masked_at_the_mask_or_below(
-        self, likely: float, settings: Any, way: str, query: str
-    ):
-        found, reached = check(doubting(Beta=likely), **settings)
-        assert (found, reached.step.query) == (way, query)
+    def test_an_unsure_sentence_has_a_token_at_the_threshold(self, likely: float, settings: Any, way: str, query: str):
+        output, reached = check(doubting(Beta=likely), **settings)
+        assert (output, reached.step.query) == (way, query)
         assert event(reached)["masked"] == (["Beta"] if query == "Alpha was built by ." else [])
 
-    def test_of_which_nothing_is_likely_is_kept_but_one_that_gives_the_answer_searched_for_as_well(self):
+    def test_an_unlikely_sentence_is_kept(self):
         way, reached = check(sentence(*((token, 0.1) for token, _ in SURE[:5]), (".", 0.9)))
 
         assert way == "kept"
@@ -108,14 +106,14 @@ class TestASentenceThatIsWrittenAgain:
     def searched(self) -> Step:
         return observed_step(document("beta"), reply="", thought="Alpha was built by Beta.", query="Alpha was built by")
 
-    def test_is_kept_however_unlikely_it_is_also_without_log_probabilities(self):
+    def test_a_sentence_written_again_is_kept_however_unlikely(self):
         way, reached = check(self.searched(), doubting(Beta=0.1))
         assert (way, event(reached)["again"]) == ("kept", True)
 
         way, reached = check(self.searched(), Step(Action.SEARCH, reply="Alpha is big.", query="Alpha is big."))
         assert (way, event(reached)["lowest"]) == ("kept", None)
 
-    def test_is_still_one_behind_a_reply_that_could_not_be_read_but_not_behind_the_search_for_the_question(self):
+    def test_a_sentence_is_written_again_after_an_unreadable_reply(self):
         assert check(self.searched(), Step(Action.UNREADABLE, reply="Al"), doubting(Beta=0.1))[0] == "kept"
         assert check(doubting(Beta=0.1))[0] == "state"
 
@@ -134,7 +132,7 @@ class TestWhatIsNoSentence:
         assert LookAhead().run(before) == {"state": before}
 
 
-def test_a_model_without_log_probabilities_ends_the_run_and_never_counts_as_sure():
+def test_a_model_without_log_probabilities_ends_the_run():
     with pytest.raises(RunError, match=r"no log probabilities.*logprobs.*ircot") as raised:
         check(Step(Action.SEARCH, reply="Alpha was built by Beta.", query="Alpha was built by Beta."))
 

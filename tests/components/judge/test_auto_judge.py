@@ -82,6 +82,6 @@ def test_warms_up_those_that_may_be_asked(monkeypatch: pytest.MonkeyPatch, varia
     assert CALLS["warmed"] == warmed
 
 
-def test_a_judge_that_calls_no_model_of_its_own_is_refused_in_the_models_place():
+def test_a_judge_without_a_model_is_refused_in_its_place():
     with pytest.raises(ValueError, match="model_judge is a FixedTrees: give a ModelJudge"):
         AutoJudge(FixedTrees(0.3), FixedTrees(0.3))  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ def test_calls_no_model_where_the_trees_are_sure(probability: float, status: boo
 
 
 @pytest.mark.parametrize("status", [True, False])
-async def test_calls_the_model_where_they_are_not_and_keeps_their_probability(status: bool):
+async def test_an_unsure_cascade_calls_the_model(status: bool):
     unsure = CascadeJudge(FixedTrees(0.6), FixedJudge(status))
 
     for verdict, after in (unsure.judge(JUDGED), await unsure.judge_async(JUDGED)):
@@ -28,7 +28,7 @@ async def test_calls_the_model_where_they_are_not_and_keeps_their_probability(st
         assert after.usage.llm_calls == {"judge": 1}
 
 
-def test_calls_the_model_where_the_trees_do_not_know_such_passages_and_has_bounds_of_its_own():
+def test_passages_unknown_to_the_trees_go_to_the_model():
     verdict, _ = CascadeJudge(FixedTrees(0.9, unknown="words is 900"), FixedJudge(False)).judge(JUDGED)
     narrow = CascadeJudge(FixedTrees(0.6), FixedJudge(False), unsure_from=0.5, unsure_to=0.5)
 

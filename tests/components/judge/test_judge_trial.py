@@ -11,7 +11,7 @@ from tests.fakes import CALLS, ScriptedChatGenerator
 from tests.for_each import for_each
 
 
-def test_the_shipped_states_are_those_of_the_rule_short_and_equally_true_and_false():
+def test_the_shipped_states_are_those_of_the_rule():
     states = json.loads(TRIAL_STATES.read_text(encoding="utf-8"))
 
     assert states == make_states()
@@ -24,14 +24,14 @@ def test_the_shipped_states_are_those_of_the_rule_short_and_equally_true_and_fal
 
 
 def test_a_state_is_true_if_a_supporting_passage_is_new():
-    supporting = {one["id"]: {*one["supporting_ids"]} for one in read_lines("questions.jsonl")}
+    supporting = {question["id"]: {*question["supporting_ids"]} for question in read_lines("questions.jsonl")}
 
     for state in json.loads(TRIAL_STATES.read_text(encoding="utf-8")):
-        new = {one["id"] for one in state["new"]} - {one["id"] for one in state["observed"]}
+        new = {document["id"] for document in state["new"]} - {document["id"] for document in state["observed"]}
         assert bool(new & supporting[state["id"]]) == state["verdict"]
 
 
-async def test_a_judge_that_always_says_the_same_is_right_on_half_and_a_trial_goes_on_where_it_stopped():
+async def test_a_constant_judge_is_right_on_half_of_a_trial():
     assert await try_judge(FixedJudge(True)) == (15, 30)
     assert await try_judge(FixedJudge(False)) == (15, 30)
     CALLS.clear()

@@ -30,7 +30,7 @@ def judged(reached: State, *script: str, **settings: Any) -> tuple[Verdict, Stat
     return judge(*script, **settings).judge(reached)
 
 
-def test_compares_with_a_refined_observation_as_the_reasoner_is_shown_it():
+def test_the_judge_compares_with_the_refined_observation():
     refined = replace(FIRST, refined=document("summary", content="Beta built it."))
 
     judged(state(refined, SECOND), TRUE)
@@ -44,9 +44,9 @@ def test_sees_question_observed_and_new_passages_apart():
     judged(JUDGED, TRUE)
 
     nothing, call = CALLS["judge"]
-    known, new = call["prompt"].split("New information:")
-    assert JUDGED.question in known
-    assert "Alpha was built" in known
+    earlier, new = call["prompt"].split("New information:")
+    assert JUDGED.question in earlier
+    assert "Alpha was built" in earlier
     assert "Beta is a yard" in new
     assert "(nothing yet)" in nothing["prompt"]
     assert call["generation_kwargs"]["response_format"]["type"] == "json_schema"
@@ -112,7 +112,7 @@ def test_what_was_cut_off_is_doubt_whatever_it_says(reply: str):
     assert "was cut off" in CALLS["judge"][1]["prompt"]
 
 
-def test_gives_its_analysis_or_what_it_wrote_instead_and_keeps_in_doubt_where_nothing_else_is_set():
+def test_the_judge_gives_its_analysis_and_keeps_in_doubt():
     assert judged(JUDGED, TRUE)[0].analysis == "New."
     doubt = judged(JUDGED, "Perhaps.")[0]
     assert (doubt.status, doubt.analysis) == (True, "Perhaps.")
@@ -172,7 +172,7 @@ class TestScores:
     def scored(self, *script: str, **settings: Any) -> tuple[Relevance, State]:
         return judge(*script, **settings).score(JUDGED, self.PASSAGES)
 
-    def test_from_0_to_10_are_from_minus_1_to_1_and_come_of_one_call_that_numbers_the_passages(self):
+    def test_scores_from_0_to_10_become_minus_1_to_1(self):
         relevance, reached = self.scored('{"1": 10, "2": "3.5"}')
 
         assert relevance == Relevance((1.0, -0.3), "model")
@@ -212,7 +212,7 @@ class TestScores:
         assert relevance == Relevance((score, score), "model", parsed=False, analysis='{"1": 10}')
         assert reached.usage.llm_calls == {"judge": 2}
 
-    def test_doubt_may_end_the_run_with_its_state_as_that_of_a_verdict_may(self):
+    def test_doubt_about_scores_may_end_the_run_with_its_state(self):
         for doubted in (lambda: judged(JUDGED, "Perhaps.", on_doubt="end"), lambda: self.scored("No.", on_doubt="end")):
             CALLS.clear()
             with pytest.raises(RunError, match="could not be read, even when asked again: set on_doubt") as failure:
@@ -220,9 +220,7 @@ class TestScores:
             assert failure.value.state.usage.llm_calls == {"judge": 2}
 
     @for_each("count, window, number", (10, 1_400, None), (150, 30_000, 100))
-    def test_passages_that_do_not_fit_the_window_or_are_over_a_hundred_have_none(
-        self, count: int, window: int, number: Any
-    ):
+    def test_passages_beyond_the_window_or_a_hundred_have_no_score(self, count: int, window: int, number: Any):
         many = [document(f"{n} {'long ' * (60 if number is None else 0)}") for n in range(count)]
         all_of_them = json.dumps({str(n): 10 for n in range(1, count + 1)})
         relevance, _ = judge(all_of_them, model={"context_window": window}).score(JUDGED, many)

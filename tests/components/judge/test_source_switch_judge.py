@@ -42,9 +42,7 @@ class TestVerdict:
 
 class TestWithoutComparing:
     @for_each("earlier", (), (Step(Action.UNREADABLE, observed=True),), (Step(Action.UNKNOWN_ACTION, observed=True),))
-    def test_the_first_retrieval_whatever_came_before_is_kept_unless_the_setting_has_it_judged(
-        self, earlier: tuple[Step, ...]
-    ):
+    def test_the_first_retrieval_is_kept_unless_set_to_be_judged(self, earlier: tuple[Step, ...]):
         reached = state(*earlier, search_step("a", found(document("alpha"))))
         output, _, verdict = judged(reached, False)
         assert (output, verdict.judged_by) == ("kept", "first_step")
@@ -64,7 +62,7 @@ class TestWithoutComparing:
         output, _, verdict = judged(state(*nothing, sources=("local",)), False)
         assert (output, verdict.judged_by) == ("kept", "no_other_source")
 
-    def test_what_was_all_shown_before_switches_and_no_judge_is_asked(self):
+    def test_passages_all_shown_before_switch_without_a_judge(self):
         again = search_step("beta", found(*FIRST.documents))
 
         output, _, verdict = judged(state(FIRST, again), True)
@@ -86,16 +84,16 @@ class TestWithoutComparing:
         ),
         state(FIRST, search_step("beta", found(*FIRST.documents)), typed_only=("web",)),
     )
-    def test_the_judge_is_asked_about_passages_not_shown_and_with_the_prompts_of_the_papers(self, reached: State):
+    def test_the_judge_is_asked_about_passages_not_shown(self, reached: State):
         assert judged(reached, True)[2].judged_by == "model"
 
     def test_patience_counts_a_search_that_brought_nothing_new(self):
         again = search_step("beta", found(*FIRST.documents))
         waited = judged(state(FIRST, again), True, patience=1)[1]
-        kept = waited.with_last(documents=FIRST.documents, observed=True)
+        observed = waited.with_last(documents=FIRST.documents, observed=True)
 
         assert (waited.step.verdict.status, waited.events[0].data["again"]) == (False, True)  # type: ignore[union-attr]
-        assert judged(kept.with_step(again), True, patience=1)[0] == "switch_web"
+        assert judged(observed.with_step(again), True, patience=1)[0] == "switch_web"
 
     def test_what_a_switch_brought_stands_whatever_it_is(self):
         switched = judged(JUDGED, False)[1]
@@ -114,7 +112,7 @@ class TestAlternative:
         settings = {"sources": ("local", "archive", "web"), **changes}
         return judged(state(FIRST, step, **settings), False, sources=SOURCES)[0]
 
-    def test_is_the_next_source_or_the_one_that_the_model_named_where_that_is_another_and_allowed(self):
+    def test_the_alternative_is_the_next_or_the_named_source(self):
         assert self.after() == "switch_archive"
         assert self.after("web") == "switch_web"
         assert self.after("local") == "switch_archive"
@@ -139,7 +137,7 @@ class TestASourceThatBringsNothing:
         ]
         assert "judge" not in CALLS
 
-    def test_is_not_followed_if_none_is_left_or_allowed_and_one_that_found_something_is_kept(self):
+    def test_an_empty_source_is_kept_if_no_other_is_allowed(self):
         assert self.switched(found(source="archive"), found(source="web"))[0] == "kept"
         assert self.switched(found(source="archive"), sources=("local", "archive"))[0] == "kept"
         assert self.switched(found(document("a"), source="archive"))[0] == "kept"
@@ -164,16 +162,16 @@ class TestPatience:
     def test_ends_with_so_many_in_a_row(self, patience: int, falses: int, output: str):
         earlier = [observed_step(document(f"{number}"), verdict=self.HOME) for number in range(falses)]
 
-        found, after = self.judged(*earlier, patience=patience)
+        way, after = self.judged(*earlier, patience=patience)
 
-        assert (found, "again" in after.events[0].data) == (output, output == "kept")
+        assert (way, "again" in after.events[0].data) == (output, output == "kept")
 
-    def test_begins_anew_after_a_true_and_after_a_switch_but_not_after_a_reply_without_a_search(self):
+    def test_patience_begins_anew_after_a_true_and_a_switch(self):
         waited = observed_step(document("a"), verdict=self.HOME)
-        kept = observed_step(document("b"), verdict=Verdict(True, "model", "Compared."))
+        other = observed_step(document("b"), verdict=Verdict(True, "model", "Compared."))
         switched = search_step("c", found(), found(source="web"), verdict=self.HOME, observed=True)
 
-        assert self.judged(waited, kept)[0] == "kept"
+        assert self.judged(waited, other)[0] == "kept"
         assert self.judged(waited, switched)[0] == "kept"
         assert self.judged(waited, Step(Action.UNREADABLE, observed=True))[0] == "switch_web"
 
@@ -195,9 +193,7 @@ class TestSwitchAtTheNextStep:
         (True, state(FIRST, search_step("a", found())), (False, "nothing_found")),
         (True, state(FIRST, search_step("a", found(*FIRST.documents))), (True, "model")),
     )
-    def test_keeps_what_was_found_with_its_verdict_and_has_nowhere_to_switch_to_now(
-        self, status: bool, reached: State, told: tuple[bool, str]
-    ):
+    def test_a_switch_at_the_next_step_keeps_the_passages(self, status: bool, reached: State, told: tuple[bool, str]):
         output, after = self.judged(status, reached)
         assert (output, kinds(after)) == ("kept", ["verdict"])
         assert (after.step.verdict.status, after.step.verdict.judged_by) == told  # type: ignore[union-attr]
@@ -215,7 +211,7 @@ class TestSwitchAtTheNextStep:
         assert "judge" not in CALLS
 
 
-def test_switched_off_everything_is_kept_without_a_verdict_and_no_judge_warmed_up():
+def test_a_judge_switched_off_keeps_everything_unjudged():
     off = switch(False, enabled=False)
     assert off.run(JUDGED) == {"kept": JUDGED}
     assert "judge" not in CALLS

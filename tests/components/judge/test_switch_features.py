@@ -36,20 +36,20 @@ def features(
 def test_every_feature_has_a_value_whatever_is_missing():
     for new in ((), (YARD,), (document("", content=""),), (YARD, AURORA)):
         for query in ("", "Beta"):
-            found = features(query, new)
+            rows = features(query, new)
 
-            assert len(found) == len(new)
-            assert all(tuple(passage) == FEATURES for passage in found)
-            assert all(len(as_row(passage)) == len(FEATURES) for passage in found)
+            assert len(rows) == len(new)
+            assert all(tuple(passage) == FEATURES for passage in rows)
+            assert all(len(as_row(passage)) == len(FEATURES) for passage in rows)
 
 
 def test_texts_are_analysed_in_one_call_with_the_same_result():
     for new, observed in (((), ()), ((YARD, AURORA), ()), ((YARD,), (AURORA, YARD))):
         together = AtOnce(Rare())
 
-        found = features("When was the yard Beta founded?", new, observed, statistics=together)
+        rows = features("When was the yard Beta founded?", new, observed, statistics=together)
 
-        assert found == features("When was the yard Beta founded?", new, observed, statistics=Rare())
+        assert rows == features("When was the yard Beta founded?", new, observed, statistics=Rare())
         assert len(together.calls) == 1
 
 
@@ -59,13 +59,13 @@ def test_a_title_is_found_as_whole_words_without_its_parenthesis():
 
 
 def test_a_passage_that_has_been_shown_is_described_as_shown():
-    again, found = features("Beta yard", new=[YARD, AURORA], observed=[YARD], step=1)
+    again, fresh = features("Beta yard", new=[YARD, AURORA], observed=[YARD], step=1)
 
-    assert (found["new_passages"], found["fresh_passages"], found["first_fresh"]) == (2, 1, 1)
-    assert (found["shown_covers_query"], found["shown_title_in_query"]) == (1, 1)
-    assert (found["shown"], found["rank"], found["rank_among_fresh"]) == (0, 1, 0)
+    assert (fresh["new_passages"], fresh["fresh_passages"], fresh["first_fresh"]) == (2, 1, 1)
+    assert (fresh["shown_covers_query"], fresh["shown_title_in_query"]) == (1, 1)
+    assert (fresh["shown"], fresh["rank"], fresh["rank_among_fresh"]) == (0, 1, 0)
     assert (again["shown"], again["rank"], again["rank_among_fresh"]) == (1, 0, -1)
-    assert again["ahead_covers_query"] > 0 == found["ahead_covers_query"], "each against the others that are new"
+    assert again["ahead_covers_query"] > 0 == fresh["ahead_covers_query"], "each against the others that are new"
 
 
 def test_passages_of_one_file_share_its_title():
@@ -100,7 +100,7 @@ def test_a_passage_is_compared_with_the_best_of_the_others():
     assert features("Beta yard", new=[YARD])[0]["ahead_covers_query"] == 0
 
 
-def test_words_of_the_query_count_more_in_one_sentence_and_side_by_side():
+def test_query_words_count_more_in_a_sentence_and_side_by_side():
     query = "captain harbour"
     (together,) = features(query, [document("Gamma", content="A town. The captain left the harbour. A ship.")])
     (apart,) = features(query, [document("Gamma", content="The captain left. A town by the harbour.")])
@@ -119,11 +119,11 @@ def test_words_of_the_query_count_more_in_one_sentence_and_side_by_side():
     ("who owned it", -1, -1, 0, 0),
 )
 def test_a_name_is_looked_for_as_a_whole(query: str, whole: float, added: float, starts: float, is_name: float):
-    (found,) = features(query, [document("Rank Organisation", content="A firm.")])
+    (row,) = features(query, [document("Rank Organisation", content="A firm.")])
 
-    assert found["holds_whole_names"] == found["title_holds_whole_names"] == whole
-    assert found["holds_added_whole_names"] == added
-    assert (found["title_starts_with_name"], found["title_is_name"]) == (starts, is_name)
+    assert row["holds_whole_names"] == row["title_holds_whole_names"] == whole
+    assert row["holds_added_whole_names"] == added
+    assert (row["title_starts_with_name"], row["title_is_name"]) == (starts, is_name)
 
 
 @for_each(
@@ -137,9 +137,9 @@ def test_the_kind_of_question_is_recognised(query: str, asked: list[str]):
     assert [kind for kind in kinds if features(query)[0][kind]] == asked
 
 
-def test_years_are_counted_and_the_scores_of_the_retriever_do_not_matter():
-    (found,) = features(new=[document("Beta", content="From 1974 to 2003, of 15000 ships.")])
-    assert found["years"] == 2
+def test_years_are_counted_and_scores_do_not_matter():
+    (row,) = features(new=[document("Beta", content="From 1974 to 2003, of 15000 ships.")])
+    assert row["years"] == 2
     assert features(new=[replace(YARD, score=17.0)]) == features(new=[replace(YARD, score=None)])
 
 
@@ -148,10 +148,10 @@ def test_shares_are_shares(query: str, new: list[str], observed: list[str]):
     passages = [document(f"n{place}", content=text) for place, text in enumerate(new)]
     shown = [document(f"o{place}", content=text) for place, text in enumerate(observed)]
 
-    found = switch_features(QUESTION, query, passages, shown, 0)
+    rows = switch_features(QUESTION, query, passages, shown, 0)
 
-    assert len(found) == len(passages)
-    for name, value in (value for passage in found for value in passage.items()):
+    assert len(rows) == len(passages)
+    for name, value in (value for passage in rows for value in passage.items()):
         if name.startswith("ahead"):
             assert -2 <= value <= 2, name
         elif "covers" in name or "covered" in name or "holds" in name or name.startswith("query_ob"):
@@ -159,9 +159,9 @@ def test_shares_are_shares(query: str, new: list[str], observed: list[str]):
 
 
 @for_each("order", (0, 1), (1, 0))
-def test_the_rank_of_the_first_passage_that_is_new_also_if_another_source_gave_one_with_its_id(order: tuple[int, int]):
+def test_the_rank_of_the_first_new_passage(order: tuple[int, int]):
     both = [YARD, AURORA]
     on_the_web = document(AURORA.id, content="Somebody writes that the Aurora is a boat.")
-    found = features(new=[both[place] for place in order], observed=[YARD, on_the_web], step=1)
-    assert [passage["first_fresh"] for passage in found] == [order.index(1)] * 2
-    assert found[0]["fresh_passages"] == 1
+    rows = features(new=[both[place] for place in order], observed=[YARD, on_the_web], step=1)
+    assert [passage["first_fresh"] for passage in rows] == [order.index(1)] * 2
+    assert rows[0]["fresh_passages"] == 1

@@ -48,7 +48,7 @@ class TestVerdict:
     def test_the_dearer_leaving_is_the_less_suffices_to_stay(self, cost: float, probability: float, status: bool):
         assert FixedTrees(probability, cost_of_leaving=cost).judge(after(WANTED))[0].status is status
 
-    def test_keeps_what_is_unlike_all_that_the_trees_have_learnt_from_and_says_so_unless_leaving_costs_nothing(self):
+    def test_a_verdict_keeps_what_is_unlike_the_training(self):
         unlike = {"probability": 0.01, "unknown": "words is 900, outside of 5 to 400"}
         assert not FixedTrees(**unlike, cost_of_leaving=0).judge(after(WANTED))[0].status
         verdict, _ = FixedTrees(**unlike).judge(after(WANTED))
@@ -62,9 +62,7 @@ class TestVerdict:
         (1, "The yard that built it won a prize.", 75, False),
         (math.inf, "A town.", 0, True),
     )
-    def test_where_the_web_gets_the_question_most_of_its_words_in_one_passage_suffice(
-        self, cost: float, text: str, share: int, status: bool
-    ):
+    def test_a_verdict_by_words_needs_most_of_them_in_a_passage(self, cost: float, text: str, share: int, status: bool):
         found_last = search_step("Gamma", found(document("x", text)), reply="")
         reached = state(observed_step(OTHER), found_last, typed_only=("web",))
 
@@ -74,11 +72,11 @@ class TestVerdict:
         assert f"holds {share}% of the question's words" in verdict.analysis
         assert FixedTrees(0.5).judge(reached.with_call("reasoner", {}))[0].judged_by == "classifier"
 
-    def test_what_an_earlier_search_found_counts_and_a_question_of_no_words_stays(self):
+    def test_a_verdict_by_words_counts_earlier_searches(self):
         shown = state(observed_step(SHOWN), search_step("Gamma", found(OTHER)), typed_only=("web",))
         short = replace(shown, question="Who is it?")
 
-        assert all(FixedTrees(0.0).judge(one)[0].status for one in (shown, short))
+        assert all(FixedTrees(0.0).judge(case)[0].status for case in (shown, short))
 
 
 class TestProbability:
@@ -86,7 +84,7 @@ class TestProbability:
     def _xgboost(self):
         pytest.importorskip("xgboost")
 
-    def test_is_high_for_what_the_question_needs_nothing_of_nothing_and_says_what_is_unlike_the_training(self):
+    def test_a_probability_is_high_for_what_the_question_needs(self):
         judge = TreeJudge()
 
         assert judge.estimate(after(WANTED, OTHER))[0] > 0.5 > judge.estimate(after(OTHER))[0]
@@ -101,7 +99,7 @@ class TestProbability:
         assert unknown.startswith("words is ")
         assert TreeJudge().estimate(after(WANTED))[1] is None
 
-    def test_counts_the_searches_that_went_before_and_no_other_replies(self, monkeypatch: pytest.MonkeyPatch):
+    def test_a_probability_counts_earlier_searches_alone(self, monkeypatch: pytest.MonkeyPatch):
         calls: list[tuple[Any, ...]] = []
         monkeypatch.setattr(
             "prefrag.components.judge.tree_judge.switch_features", lambda *texts: calls.append(texts) or []
@@ -134,7 +132,7 @@ class TestProbability:
         assert "yard" in statistics.weighed
 
 
-def test_one_passage_that_is_needed_is_enough_and_none_that_is_new_is_nothing():
+def test_one_needed_passage_is_enough_and_no_new_one_nothing():
     class OneOfTwo:
         def probabilities(self, rows: list[list[float]]) -> list[float]:
             return [0.8, 0.5][: len(rows)]
@@ -163,7 +161,7 @@ class TestScores:
         assert (relevance.judged_by, same) == ("classifier", reached)
         assert await TreeJudge().score_async(reached, (WANTED, other)) == (relevance, reached)
 
-    def test_what_is_unlike_the_training_has_none_and_the_reason_is_given(self):
+    def test_passages_unlike_the_training_have_a_reason_no_score(self):
         long = document("Beta", content="Beta is a yard. " * 2_000)
 
         relevance, _ = TreeJudge().score(after(long, WANTED), (long, WANTED))

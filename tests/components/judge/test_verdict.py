@@ -50,7 +50,7 @@ class TestReadVerdict:
     @for_each(
         "quotation", 'A passage says {"status": "True"}', '| {"status": "True", "analysis": "x', '"{" {"status": "True"'
     )
-    def test_an_object_that_begins_a_line_counts_before_one_that_is_quoted(self, quotation: str):
+    def test_an_object_that_begins_a_line_counts_before_a_quoted(self, quotation: str):
         own = '{"analysis": "Nothing new.", "status": "False"}'
 
         for reply in (f"{quotation}\n{own}", f"{own}\n{quotation}", f"{quotation}\n```json\n{own}\n```"):

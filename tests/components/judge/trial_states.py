@@ -23,8 +23,8 @@ def read_lines(name: str) -> list[dict[str, Any]]:
 def make_states() -> list[dict[str, Any]]:
     """Make the states in their order, True and False in turn, from one question each."""
     chance = random.Random(0)
-    passages = {one["id"]: one for one in (*read_lines("local.jsonl"), *read_lines("web.jsonl"))}
-    questions = [one for one in read_lines("questions.jsonl") if len(one["supporting_ids"]) > 1]
+    passages = {passage["id"]: passage for passage in (*read_lines("local.jsonl"), *read_lines("web.jsonl"))}
+    questions = [question for question in read_lines("questions.jsonl") if len(question["supporting_ids"]) > 1]
     chance.shuffle(questions)
     states: list[dict[str, Any]] = []
     for question in questions:
@@ -34,11 +34,14 @@ def make_states() -> list[dict[str, Any]]:
         new = [gold, others[0]] if verdict else others
         chance.shuffle(new)
         shown = {
-            name: [{key: passages[one][key] for key in ("id", "title", "text")} for one in keys]
+            name: [{key: passages[passage_id][key] for key in ("id", "title", "text")} for passage_id in keys]
             for name, keys in (("observed", [observed]), ("new", new))
         }
         state = {"id": question["id"], "question": question["question"], **shown, "verdict": verdict}
-        texts = [question["question"], *(one["title"] + one["text"] for name in shown for one in shown[name])]
+        texts = [
+            question["question"],
+            *(passage["title"] + passage["text"] for name in shown for passage in shown[name]),
+        ]
         if sum(map(len, texts)) <= MOST_CHARACTERS and len(states) < LEAST_STATES:
             states.append(state)
     return states

@@ -28,15 +28,15 @@ async def test_a_first_question_passes_untouched_and_costs_nothing():
     assert "model" not in CALLS
 
 
-@for_each("given, sent", (None, 256), ({"max_tokens": 4_000}, 4_000))
-def test_a_reply_is_short_unless_the_settings_say_otherwise(given: dict[str, Any] | None, sent: int):
-    rewriter(generation_kwargs=given).run(follow_up())
+@for_each("settings, sent", (None, 256), ({"max_tokens": 4_000}, 4_000))
+def test_a_reply_is_short_unless_the_settings_say_otherwise(settings: dict[str, Any] | None, sent: int):
+    rewriter(generation_kwargs=settings).run(follow_up())
 
     assert CALLS["model"][0]["generation_kwargs"]["max_tokens"] == sent
 
 
 class TestRewriting:
-    def test_puts_the_question_of_the_turns_in_order_in_place_of_the_one_that_was_typed(self):
+    def test_rewriting_replaces_the_typed_question(self):
         reached = rewriter().run(follow_up())["state"]
         asked = "user: Who built Aurora?\nassistant: The yard in Beta.\n\nLast question: And when did it win?"
         assert CALLS["model"][0]["prompt"].endswith(asked)
@@ -58,7 +58,7 @@ class TestRewriting:
 
 
 class TestLongConversations:
-    def test_are_shortened_to_the_last_turns_and_the_beginning_of_each(self):
+    def test_long_conversations_are_shortened(self):
         history = tuple(("user", f"Question {number}.") for number in range(9))
 
         reached = rewriter().run(follow_up(history))["state"]

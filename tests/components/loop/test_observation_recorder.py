@@ -33,7 +33,7 @@ class TestAfterAStep:
         assert reached.step.observed
         assert reached.events[-1].data == {"source": "web", "documents": ["beta"], "same_as": "found"}
 
-    def test_an_alternative_with_nothing_leaves_what_the_preferred_source_found(self):
+    def test_an_empty_alternative_leaves_the_preferred_passages(self):
         failed = Search("web", "a", error="rate limit")
 
         reached = recorded(state(search_step("a", found(ALPHA), failed)))
@@ -56,13 +56,13 @@ class TestSupplement:
         return start.with_last(searches=(search,)).with_event("found", source=source)
 
     @for_each("order", ("web", "archive", "local"), ("local", "web", "archive"))
-    def test_shows_all_sources_the_preferred_one_first_in_whatever_order_they_answer(self, order: tuple[str, ...]):
+    def test_a_supplement_shows_the_preferred_source_first(self, order: tuple[str, ...]):
         reached = recorded(*(self.way(source, document(source)) for source in order), merge=True)
 
         assert ids(reached) == ["local", "archive", "web"]
         assert reached.step.source == "local+archive+web"
 
-    def test_shows_the_preferred_source_first_a_document_of_two_sources_once_and_both_of_the_same_id(self):
+    def test_a_supplement_shows_a_document_of_two_sources_once(self):
         ways = [self.way(source, document(source), preferred="web") for source in ("local", "web")]
 
         assert ids(recorded(*ways, merge=True)) == ["web", "local"]

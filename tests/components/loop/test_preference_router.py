@@ -16,7 +16,7 @@ def routed(reached: State, **changes: object) -> tuple[str, State]:
 
 
 class TestSearches:
-    def test_go_to_the_preferred_source_whatever_the_model_names_or_in_the_ablation_to_the_one_that_it_names(self):
+    def test_searches_go_to_the_preferred_source_or_the_named(self):
         output, reached = routed(state(search_step("aurora", named_source="web")))
 
         assert output == "search_local"
@@ -82,7 +82,7 @@ class TestCounting:
 
 
 class TestAsPublished:
-    def test_the_search_of_the_last_reply_is_run_once_and_the_answer_is_then_forced(self):
+    def test_the_last_reply_as_published_searches_once(self):
         output, reached = routed(state(*[search_step()] * 4), run_last_search=True)
 
         assert (output, reached.last_search) == ("search_local", True)

@@ -38,7 +38,7 @@ class TestLabelOfTheReply:
         assert reached.supplements == 0
 
     @for_each("label", *NEGATIVE)
-    def test_that_is_negative_searches_every_allowed_source_with_the_question(self, label: Label):
+    def test_a_negative_label_searches_every_allowed_source(self, label: Label):
         output, reached = reflected(labelled(label, sources=("local", "archive")))
 
         assert output == "supplement"
@@ -53,7 +53,7 @@ class TestLabelOfTheReply:
         # If the web is closed, the supplement searches the local source.
         (("local",), ("local",)),
     )
-    def test_that_is_negative_searches_the_others_alone_where_that_is_set(self, sources: Any, asked: Any):
+    def test_a_negative_label_searches_the_others_where_set(self, sources: Any, asked: Any):
         _, reached = reflected(labelled(Label.INCORRECT, sources=sources), supplement="others")
 
         assert reached.step.asked == asked

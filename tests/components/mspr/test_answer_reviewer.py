@@ -49,7 +49,7 @@ def test_sees_the_passages_under_the_marks_that_the_answer_cites():
     assert f"{answer.removeprefix('1974 ')} beta" in prompt
 
 
-def test_what_fails_where_the_web_may_not_be_searched_goes_to_the_preferred_source_and_the_review_goes_back():
+def test_a_failed_review_without_the_web_goes_home():
     output, after = reviewed(FALSE, state(answer_step(), sources=("local",)))
     assert output == "search_local"
     assert "(none)" in CALLS["reviewer"][0]["prompt"], "what it is shown instead of passages"
@@ -67,7 +67,7 @@ def test_sees_a_refined_observation_as_the_reasoner_did():
 
 
 class TestRouting:
-    def test_what_passes_is_accepted_and_labelled_and_switched_off_everything_unseen(self):
+    def test_an_answer_that_passes_is_accepted_and_labelled(self):
         output, after = reviewed(TRUE)
 
         assert (output, after.step.label, after.supplements) == ("accepted", Label.CORRECT, 0)
@@ -85,7 +85,7 @@ class TestRouting:
         assert after.events[-1].data == {"source": "web", "query": QUESTION}
 
     @for_each("done, allowed", (1, 1), (0, 0), (2, 2))
-    def test_what_fails_when_the_supplements_are_used_up_is_accepted_as_it_is(self, done: int, allowed: int):
+    def test_a_failed_answer_without_supplements_is_accepted(self, done: int, allowed: int):
         reached = replace(state(answer_step(), max_supplements=allowed), supplements=done)
 
         output, after = reviewed(FALSE, reached)
@@ -109,7 +109,7 @@ class TestReply:
         assert after.events[0].data["parsed"] is True
 
     @for_each("reply", "", "Perhaps.", '{"label": "maybe"}', '{"correctness": "False"}')
-    def test_that_is_not_understood_twice_searches_nothing_and_is_marked(self, reply: str):
+    def test_an_unreadable_review_searches_nothing_and_is_marked(self, reply: str):
         name, after = reviewed(reply)
 
         assert name == "accepted"
@@ -119,9 +119,7 @@ class TestReply:
         assert after.usage.llm_calls == {"reviewer": 2}
 
     @for_each("reply", "", "Perhaps.")
-    def test_that_is_not_understood_twice_ends_the_run_where_that_is_set_and_understood_the_second_time_counts(
-        self, reply: str
-    ):
+    def test_an_unreadable_review_ends_the_run_where_set(self, reply: str):
         with pytest.raises(RunError, match="could not be read, even when asked again: set on_doubt to keep") as failure:
             reviewed(reply, on_doubt="end")
 

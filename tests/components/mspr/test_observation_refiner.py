@@ -27,14 +27,14 @@ def refined(*steps: Step, script: str = SUMMARY, **changes: Any) -> State:
 
 
 class TestWhich:
-    def test_the_previous_observation_is_shortened_and_shown_under_the_source_and_the_step_of_its_passages(self):
+    def test_the_previous_observation_is_shortened(self):
         after = refined(LONG, NOW)
         [summary] = after.steps[0].shown
         assert summary.content == SUMMARY
         assert summary.meta == {"title": "Summary of the passages", "source": "local", "step": 1, "_summary": True}
         assert (after.steps[0].documents, after.observed) == (LONG.documents, LONG.documents)
 
-    def test_the_current_one_never_is_nor_the_first_and_switched_off_none(self):
+    def test_the_current_and_the_first_observation_stay_whole(self):
         for steps in ((SHORT, NOW), (NOW,)):
             assert refined(*steps).steps == steps
         assert refined(SHORT, LONG).steps == (SHORT, LONG), "not even when it has been observed already"
@@ -45,7 +45,7 @@ class TestWhich:
     def test_replies_without_passages_do_not_count(self, between: Step):
         assert refined(LONG, between, NOW).steps[0].refined is not None
 
-    def test_of_two_the_last_is_the_previous_one_and_over_long_is_above_the_threshold(self):
+    def test_over_long_is_above_the_threshold(self):
         assert [step.refined is not None for step in refined(LONG, LONG, NOW).steps] == [False, True, False]
         assert refined(LONG, SHORT, NOW).steps == (LONG, SHORT, NOW)
         before = refined(LONG, NOW).events[0].data["tokens_before"]
@@ -60,7 +60,7 @@ class TestWhich:
 
 
 class TestSummary:
-    def test_for_a_supplement_is_requested_without_a_query_and_with_plain_prompts_without_marks(self):
+    def test_a_summary_for_a_supplement_has_no_query(self):
         refined(LONG, answer_step(searches=(found(document("delta")),)))
         refiner().run(state(LONG, NOW, prompts="plain"))
 
@@ -68,7 +68,7 @@ class TestSummary:
         assert "New query" not in supplement
         assert "square brackets" not in plain
 
-    def test_keeps_the_numbers_under_which_the_passages_can_be_cited_and_no_other_and_has_none_itself(self):
+    def test_a_summary_keeps_the_numbers_of_its_passages(self):
         after = refined(SHORT, LONG, NOW)
 
         prompt = drop_codes(CALLS["refiner"][0]["prompt"])
@@ -90,7 +90,7 @@ class TestSummary:
         assert after.steps == (LONG, NOW)
         assert after.events[0].data["used"] is False
 
-    def test_of_passages_that_do_not_fit_one_call_is_made_of_all_in_parts(self):
+    def test_a_summary_of_too_many_passages_is_made_in_parts(self):
         keys = ["alpha", "beta", "gamma", "delta"]
         many = observed_step(*(document(key, content=f"{key} was built by Beta. " * 90) for key in keys))
         script = [f"Beta built {key}." for key in keys]

@@ -30,7 +30,7 @@ def test_the_first_search_goes_to_the_preferred_source(named: str | None):
 
 @for_each("named", *SOURCES)
 @for_each("last", KEPT, ON_THE_WEB, answer_step(searches=(found(source="web"),)))
-def test_the_choice_is_free_after_a_true_and_after_another_source(last: Step, named: str):
+def test_the_choice_is_free_after_a_true_or_another_source(last: Step, named: str):
     after = selected(DOUBTED, last, search(named))
 
     assert after.step.named_source == named
@@ -38,19 +38,19 @@ def test_the_choice_is_free_after_a_true_and_after_another_source(last: Step, na
 
 
 @for_each("named, source", (None, "archive"), ("local", "archive"), ("archive", "archive"), ("web", "web"))
-def test_after_a_false_it_is_another_source_the_named_one_if_it_is_one(named: str | None, source: str):
+def test_a_false_leads_to_another_source_the_named_if_possible(named: str | None, source: str):
     assert selected(DOUBTED, search(named)).step.named_source == source
     assert selected(DOUBTED, Step(Action.UNREADABLE), search(named)).step.named_source == source
 
 
 @for_each("sources, source", (("local", "web"), "web"), (("local",), "local"))
-def test_a_false_never_leads_to_a_source_that_the_run_may_not_search(sources: tuple[str, ...], source: str):
+def test_a_false_leads_to_no_source_that_is_not_allowed(sources: tuple[str, ...], source: str):
     assert selected(DOUBTED, search("archive"), sources=sources).step.named_source == source
 
 
 @for_each("enabled", True, False)
 @for_each("named", "web", "moon", None)
-def test_a_source_that_may_not_be_searched_gives_way_to_the_preferred_one(named: str | None, enabled: bool):
+def test_a_source_not_allowed_gives_way_to_the_preferred(named: str | None, enabled: bool):
     after = selected(KEPT, search(named), enabled=enabled, sources=("local", "archive"))
 
     assert (after.step.named_source, after.events[-1].data["reason"]) == ("local", "not_allowed")
@@ -63,7 +63,7 @@ def test_switched_off_it_leaves_the_choice_to_the_model(steps: tuple[Step, ...],
 
 
 @for_each("step", answer_step(), Step(Action.UNREADABLE), Step(Action.UNKNOWN_ACTION))
-def test_what_is_no_search_passes_untouched_and_where_a_search_was_sent_is_in_the_trace(step: Step):
+def test_only_searches_are_steered_and_traced(step: Step):
     reached = state(DOUBTED, step)
     assert PreferenceSelector(SOURCES).run(reached)["state"] is reached
     sent = {"kind": "steered", "step": 2, "source": "archive", "named": "local", "reason": "verdict"}

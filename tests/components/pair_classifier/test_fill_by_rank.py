@@ -43,6 +43,6 @@ def test_documents_of_two_sources_with_one_id_are_two():
 
 
 @given(st.text("abcdef", max_size=4), st.lists(st.text("abcdef", max_size=6), max_size=4), st.integers(1, 6))
-def test_the_context_never_exceeds_k_nor_repeats_and_is_full_where_it_can_be(documents, candidates, k):
+def test_the_context_has_k_different_documents_if_possible(documents, candidates, k):
     context = filled(documents, *candidates, k=k)
     assert len(context) == len(set(context)) == min(k, len(set(documents).union(*candidates)))

@@ -75,9 +75,7 @@ def forward(positive: str, documents: str, *candidates: str, **settings: Any) ->
     pytest.param("ab", "", [], "", id="an empty first stage"),
     pytest.param("ab", "ab", ["", ""], "ab", id="an empty second stage"),
 )
-def test_equation_3_drops_second_stage_documents_without_a_partner_in_the_first(
-    positive, documents, candidates, context
-):
+def test_equation_3_drops_documents_without_a_partner(positive, documents, candidates, context):
     assert inverse(positive, documents, *candidates) == context
 
 
@@ -94,7 +92,7 @@ def test_the_prose_of_2_2_2_drops_any_document_without_a_partner(positive, conte
 
 
 @for_each("drop, pairs", ({}, ["ax", "ay", "az", "bx", "by", "bz", "cx", "cy", "cz"]), ({"drop": "any"}, 15))
-def test_inverse_selection_starts_from_equation_1_and_scores_the_pairs_of_six_documents_at_once(drop, pairs):
+def test_inverse_selection_scores_all_pairs_at_once(drop, pairs):
     engine = FakeEngine()
     chosen(engine, "abc", "x", "y", "z", selection="cis", **drop)
     [scored] = engine.calls
@@ -140,7 +138,7 @@ def test_algorithm_1_adds_every_accepted_one(lookahead, positive, documents, can
     assert forward(positive, documents, *candidates, accept="all", lookahead=lookahead) == context
 
 
-def test_forward_selection_stops_at_k_and_scores_no_pair_twice_and_none_of_what_is_held():
+def test_forward_selection_stops_at_k_and_repeats_no_pair():
     for k, context in ((4, "abcx"), (3, "abc"), (2, "ab")):
         assert forward("ax by cz", "abc", "x", "y", "z", k=k) == context
     engine = FakeEngine("ax")
@@ -148,7 +146,7 @@ def test_forward_selection_stops_at_k_and_scores_no_pair_twice_and_none_of_what_
     assert sorted(pair for call in engine.calls for pair in call) == ["ax", "ay", "bx", "by"]
 
 
-def test_forward_selection_scores_the_nine_pairs_of_six_documents_at_once_and_more_only_where_needed():
+def test_forward_selection_scores_nine_pairs_at_once():
     engine = FakeEngine("ax", "bt", "cz")
     assert chosen(engine, "abc", "apxqrs", "bpqrst", "cpqzst", selection="cfs") == "abcxtz"
     assert engine.calls == [["ap", "ax", "aq", "bp", "bq", "br", "cp", "cq", "cz"], ["bs", "bt"]]
@@ -183,14 +181,14 @@ def test_batches_do_not_change_what_is_selected(data, accept, k, lookahead):
 # The component
 
 
-def test_reaching_the_threshold_suffices_and_a_document_that_comes_twice_counts_once():
+def test_a_score_at_the_threshold_suffices():
     assert forward("ax", "a", "x", threshold=0.9) == "ax"
     assert forward("ax", "a", "x", threshold=0.91) == "a"
     assert forward("ax ay", "aab", "x", "y", "") == "abx"
 
 
 @for_each("selection", "cis", "cfs")
-def test_the_first_stage_document_comes_first_in_a_pair_and_a_full_context_has_none(selection):
+def test_a_pair_begins_with_the_first_stage_document(selection):
     engine = FakeEngine()
     assert chosen(engine, "abc", "x", "y", "z", k=3, selection=selection) == "abc"
     assert engine.calls == []
@@ -227,14 +225,14 @@ def test_documents_of_two_sources_with_one_id_are_two(settings: dict[str, Any], 
     assert {"documents": ["1", "1"], "score": 0.9, "positive": True} in output["pairs"]
 
 
-def test_first_stage_documents_with_one_id_are_two_and_the_engine_needs_no_warm_up():
+def test_first_stage_documents_with_one_id_are_two():
     first, other = Document(id="1", content="first"), Document(id="1", content="other")
     classifier = PairClassifier(FakeEngine("11"), selection="fill")
     classifier.warm_up()
     assert classifier.run("q", [first, other], [[], []])["documents"] == [first, other]
 
 
-def test_a_list_for_each_document_and_a_k_of_one_or_more_are_needed_and_a_score_for_each_pair():
+def test_wrong_lists_k_or_scores_are_refused():
     for inputs, message in ((([docs("x")], 6), "1 lists of candidates for 2 documents"), (([], 0), "at least 1")):
         with pytest.raises(ValueError, match=message):
             PairClassifier(FakeEngine()).run("q", docs("ab"), *inputs)
@@ -245,7 +243,7 @@ def test_a_list_for_each_document_and_a_k_of_one_or_more_are_needed_and_a_score_
             chosen(engine, "a", "x")
 
 
-def test_the_transformer_can_be_named_in_one_word_and_names_what_works_where_none_is_trained():
+def test_the_transformer_can_be_named_in_one_word():
     classifier = PairClassifier("transformer")
     assert isinstance(classifier.engine, TransformerPairScorer)
     assert rebuilt(classifier).engine.to_dict() == classifier.engine.to_dict()
@@ -266,7 +264,7 @@ def test_the_transformer_can_be_named_in_one_word_and_names_what_works_where_non
     pytest.param("ax bz", 6, "abxzyw", id="k of them where there are so many"),
     pytest.param("ab", 2, "ab", id="two documents of the first stage are a pair too"),
 )
-def test_fill_ranks_by_the_best_pair_and_gives_the_only_document_there_is(positive: str, k: int, context: str):
+def test_fill_ranks_by_the_best_pair(positive: str, k: int, context: str):
     assert chosen(FakeEngine(*positive.split()), "ab", "xy", "zw", selection="fill", k=k) == context
     assert chosen(FakeEngine(), "a", "", selection="fill") == "a"
     assert chosen(FakeEngine(), "", selection="fill") == ""
@@ -287,7 +285,7 @@ def test_the_weight_of_the_first_stage_can_be_taken_away():
     ("ay bz", {"selection": "cfs", "lookahead": 1}, "abyz", ["ax", "ay", "ab", "bz", "bw", "ba"]),
     ("ax bx az", {"selection": "cis"}, "abxz", ["ax", "ay", "az", "aw", "bx", "by", "bz", "bw", "ab", "ba"]),
 )
-def test_an_engine_that_wants_all_pairs_together_gets_them_in_one_call(positive, selection, context, pairs):
+def test_an_engine_can_have_all_pairs_in_one_call(positive, selection, context, pairs):
     engine = FakeEngine(*positive.split())
     engine.together = True  # type: ignore[attr-defined]
 
@@ -298,7 +296,7 @@ def test_an_engine_that_wants_all_pairs_together_gets_them_in_one_call(positive,
 
 
 @for_each("selection, label", ("cis", "pair"), ("cfs", "pair"), ("fill", "passage"))
-def test_the_shipped_trees_are_the_default_those_of_pairs_where_a_threshold_selects(selection: Any, label: str):
+def test_the_shipped_trees_are_the_default(selection: Any, label: str):
     engine = PairClassifier(selection=selection).engine
 
     assert isinstance(engine, TreePairScorer)

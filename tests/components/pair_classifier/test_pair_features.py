@@ -29,7 +29,7 @@ def of(first: Document, second: Document) -> dict[str, float]:
     return features(QUESTION, (first, second))[0]
 
 
-def test_the_words_and_titles_of_the_question_in_each_passage_and_the_words_that_only_both_have():
+def test_features_measure_words_and_titles_of_the_question():
     # harbour, town, built, schooner, aurora: without statistics, all words of at least four letters weigh the same.
     counted = of(AURORA, BRENNAN)
 
@@ -59,7 +59,7 @@ def test_whose_title_stands_in_whose_text():
     assert (there["links_from_a"], there["links_to_b"]) == (1, 1)
 
 
-def test_a_title_counts_as_whole_words_without_its_parenthesis_and_within_one():
+def test_a_title_counts_as_whole_words_without_parenthesis():
     brothers = document("Brennan Brothers (shipyard)", "A yard.")
     text = document("Yards", "The yards of the coast (Brennan Brothers)")
 
@@ -95,7 +95,7 @@ def test_rare_words_weigh_more(tmp_path: Path):
     assert weighed["covered_a"] > 0.6 > 0.5 > weighed["covered_b"]
 
 
-def test_some_values_are_relative_to_the_best_pair_of_the_question():
+def test_values_may_be_relative_to_the_best_pair():
     alone = of(AURORA, CHEESE)
     beside = features(QUESTION, (AURORA, CHEESE), (AURORA, BRENNAN))[0]
 
@@ -103,7 +103,7 @@ def test_some_values_are_relative_to_the_best_pair_of_the_question():
     assert beside["covered_pair_below_best"] == pytest.approx(-2 / 5)
 
 
-def test_nothing_depends_on_the_scores_of_the_retriever_or_the_order_of_the_pairs():
+def test_features_depend_on_no_score_and_no_order():
     pairs = [(AURORA, BRENNAN), (AURORA, CHEESE), (BRENNAN, AURORA)]
     scored = [tuple(Document(id=d.id, content=d.content, meta=d.meta, score=7.0) for d in pair) for pair in pairs]
 

@@ -90,9 +90,7 @@ def tokens(folder: Path, question: str, first: str, second: str, **limits: int) 
     return tokenizer.convert_ids_to_tokens(encoded["input_ids"][0].tolist())
 
 
-def test_scores_every_pair_between_0_and_1_in_batches_of_any_size_and_on_threads(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_scores_are_from_0_to_1_in_any_batch_and_thread(folder: Path, monkeypatch: pytest.MonkeyPatch):
     scorer = TransformerPairScorer(str(folder))
     scores = scorer.score(QUESTION, NINE)
 
@@ -108,7 +106,7 @@ def test_scores_every_pair_between_0_and_1_in_batches_of_any_size_and_on_threads
     assert TransformerPairScorer(str(folder)).score(QUESTION, NINE) == pytest.approx(scores, abs=1e-4)
 
 
-def test_the_model_reads_the_question_and_both_documents_long_ones_cut_each_by_itself(folder: Path):
+def test_the_model_reads_question_and_documents_each_cut(folder: Path):
     whole = tokens(folder, "who was johan", "his son", "a poet")
     cut = tokens(folder, "who " * 500, "johan " * 500, "poet " * 500, document_tokens=5)
 
@@ -117,16 +115,16 @@ def test_the_model_reads_the_question_and_both_documents_long_ones_cut_each_by_i
 
 
 @for_each(
-    "sons, poets, kept",
+    "sons, poets, counts",
     pytest.param(120, 100, (120, 100), id="whole where the model has room"),
     pytest.param(400, 20, (228, 20), id="of two that do not fit the longer is cut"),
     pytest.param(400, 400, (124, 124), id="or both alike"),
 )
-def test_documents_share_the_room_of_the_model(folder: Path, sons: int, poets: int, kept: tuple[int, int]):
-    found = tokens(folder, "who was johan", "son " * sons, "poet " * poets)
+def test_documents_share_the_room_of_the_model(folder: Path, sons: int, poets: int, counts: tuple[int, int]):
+    ids = tokens(folder, "who was johan", "son " * sons, "poet " * poets)
 
-    assert (found.count("son"), found.count("poet")) == kept
-    assert len(found) == 1 + 3 + 1 + kept[0] + 1 + kept[1] + 1 <= 256
+    assert (ids.count("son"), ids.count("poet")) == counts
+    assert len(ids) == 1 + 3 + 1 + counts[0] + 1 + counts[1] + 1 <= 256
 
 
 def test_what_stands_behind_the_cap_does_not_count(folder: Path):
@@ -181,9 +179,7 @@ def test_a_model_that_was_never_trained_to_classify_is_refused(folder: Path, tmp
         TransformerPairScorer(str(tmp_path)).warm_up()
 
 
-def test_a_folder_that_is_not_there_and_what_its_model_cannot_do_are_named(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_missing_folder_and_an_unfit_model_are_named(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(ClassifierMissing, match=r"'.*missing' cannot be loaded.*dr_rag_qdc"):
         TransformerPairScorer(str(tmp_path / "missing")).warm_up()
@@ -195,7 +191,7 @@ def test_a_folder_that_is_not_there_and_what_its_model_cannot_do_are_named(
         TransformerPairScorer(str(plain), backend="onnx").warm_up()
 
 
-def test_without_a_model_or_the_package_the_message_states_what_to_do(monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_model_or_package_is_told_with_advice(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(ClassifierMissing, match=r"PREFRAG_PAIR_CLASSIFIER.*dr_rag_qdc"):
         TransformerPairScorer().warm_up()
     monkeypatch.setitem(sys.modules, "transformers", None)

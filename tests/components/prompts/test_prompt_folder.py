@@ -25,15 +25,13 @@ class TestModes:
         ("/nowhere", "set it to product, plain or a folder of prompts"),
         ("paper", "prompts is 'paper', which is now called plain: write plain, or the folder"),
     )
-    def test_anything_else_is_no_setting_and_the_former_name_is_refused_with_what_to_write(
-        self, prompts: Any, message: str
-    ):
+    def test_modes_are_few_and_the_former_name_is_refused(self, prompts: Any, message: str):
         with pytest.raises(ValueError, match=message):
             check_prompts(prompts)
 
 
 class TestFolder:
-    def test_takes_the_place_of_the_files_that_it_has_and_of_no_other(self, tmp_path: Path):
+    def test_a_folder_replaces_only_the_files_that_it_has(self, tmp_path: Path):
         (tmp_path / "README.md").write_text("From appendix B.2.")
         own = write_prompts(tmp_path)
         check_prompts(own)
@@ -41,14 +39,14 @@ class TestFolder:
         assert prompt_path("reasoner_text", own) == tmp_path / "reasoner_text.jinja"
         assert prompt_path("self_reflector", own) == PROMPTS / "self_reflector.jinja"
 
-    def test_has_another_sentence_about_what_is_quoted_where_it_writes_passages_itself(self, tmp_path: Path):
+    def test_a_folder_with_its_own_passages_has_its_own_sentence(self, tmp_path: Path):
         own = write_prompts(tmp_path, closest_analysis="{{ quoted }}")
 
         assert render_prompt("closest_analysis", own).startswith("Passages, their titles, and the lines that begin")
         (tmp_path / "passage.jinja").unlink()
         assert render_prompt("closest_analysis", own).startswith("Titles, and the lines that begin with |")
 
-    def test_has_texts_that_stand_in_prompts_only_if_it_has_their_files(self, tmp_path: Path):
+    def test_a_folder_has_texts_only_if_it_has_their_files(self, tmp_path: Path):
         own = write_prompts(tmp_path, tool_description="{{ name }} finds.")
         check_prompts(own)
 
@@ -60,7 +58,7 @@ class TestFolder:
             own_text("tool_description", own, name="Search", description="ours")
 
     @for_each("name", "reasoner.jinja", "reasoner_text.txt", "source_switch_question.jinja", "instructions.jinja")
-    def test_with_a_file_that_no_prompt_has_is_refused_with_the_names(self, tmp_path: Path, name: str):
+    def test_a_folder_with_an_unknown_file_is_refused(self, tmp_path: Path, name: str):
         file = tmp_path / name
         file.write_text("Hello")
 

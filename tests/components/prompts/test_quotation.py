@@ -20,7 +20,7 @@ INVISIBLE = [*"\u200b\u202e\u2066\ufeff\u00ad\ufe0f\U000e0041\U000e0100\x00\x07\
 
 
 class TestText:
-    def test_stays_readable_without_colours_and_marks_and_a_title_leaves_room_for_the_others(self):
+    def test_quoted_text_stays_readable_without_colours_and_marks(self):
         assert len(quote_title("word " * 6_000)) <= 300
         assert quote_title("word " * 6_000).endswith("...")
         assert quote_title("x" * 300) == "x" * 300
@@ -88,7 +88,7 @@ class TestRepeatedWords:
     def test_hold_no_control_token(self, token: str):
         for text in (token, f"a{token}b", token * 3, f"{token[0]}{token}", f"{token[:3]}{token}{token[3:]}"):
             broken = defuse_tokens(text)
-            assert not any(each in broken for each in (token, *CONTROL_TOKENS))
+            assert not any(text in broken for text in (token, *CONTROL_TOKENS))
             assert defuse_tokens(broken) == broken
 
     def test_keep_marks_and_objects(self):

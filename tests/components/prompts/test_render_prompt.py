@@ -23,7 +23,7 @@ class TestFilling:
         with pytest.raises(ValueError, match=r"own.jinja cannot be filled: .*It may use: name, question"):
             render_prompt(str(own), name="you", question="Who?")
 
-    def test_one_of_your_own_goes_by_its_path_its_values_are_no_templates_and_edits_count_at_once(self, tmp_path: Path):
+    def test_an_own_prompt_is_filled_by_its_path(self, tmp_path: Path):
         assert prompt_path("reasoner_text") == PROMPTS / "reasoner_text.jinja"
         own = tmp_path / "own.jinja"
         own.write_text("{{ question }}")

@@ -52,7 +52,7 @@ def test_letters_with_accents_may_be_written_either_way(title, query):
     assert (document.score, document.meta["title"]) == (1.5, title)
 
 
-def test_a_boost_can_change_the_order_and_equal_scores_keep_theirs():
+def test_a_boost_can_change_the_order_but_not_of_equal_scores():
     candidates = [candidate("Vienna", 2.1), candidate("Karlsplatz", 2.0)]
     ranked = TitleMatchRanker().run(query="Who designed Karlsplatz?", documents=candidates)["documents"]
     assert [document.id for document in ranked] == ["Karlsplatz", "Vienna"]
@@ -65,7 +65,7 @@ def test_a_boost_can_change_the_order_and_equal_scores_keep_theirs():
     assert [d.id for d in TitleMatchRanker().run(query="q", documents=candidates)["documents"]] == list("cabd")
 
 
-def test_keeps_the_best_top_k_which_must_be_positive_and_of_nothing_none():
+def test_the_ranker_keeps_the_best_top_k():
     candidates = [candidate("x", float(n), str(n)) for n in range(9)]
     assert [d.id for d in TitleMatchRanker().run("q", candidates)["documents"]] == list("87654")
     assert [d.id for d in TitleMatchRanker(top_k=3).run("q", candidates)["documents"]] == list("876")
@@ -77,7 +77,7 @@ def test_keeps_the_best_top_k_which_must_be_positive_and_of_nothing_none():
         TitleMatchRanker().run("q", [], top_k=0)
 
 
-def test_documents_without_scores_are_ranked_by_title_and_the_candidates_stay_as_they_are():
+def test_documents_without_scores_are_ranked_by_title():
     ranked = TitleMatchRanker().run("Karlsplatz", [candidate("Vienna", None), candidate("Karlsplatz", None)])
     assert [(d.id, d.score) for d in ranked["documents"]] == [("Karlsplatz", 1.5), ("Vienna", 1.0)]
 

@@ -61,7 +61,7 @@ def ids(output: dict[str, Any]) -> list[str]:
     return [document.id for document in output["documents"]]
 
 
-def test_the_query_is_embedded_by_a_model_loaded_once_and_the_nearest_that_pass_the_filters_come_first():
+def test_the_nearest_that_pass_the_filters_come_first():
     LetterEmbedder.warmed = 0
     retriever = DenseRetriever(LetterEmbedder(), in_memory())
     retriever.warm_up()
@@ -71,7 +71,7 @@ def test_the_query_is_embedded_by_a_model_loaded_once_and_the_nearest_that_pass_
     assert LetterEmbedder.warmed == 1
 
 
-async def test_asynchronously_the_embedding_runs_outside_the_event_loop():
+async def test_an_asynchronous_embedding_runs_outside_the_event_loop():
     LetterEmbedder.threads.clear()
 
     assert ids(await DenseRetriever(LetterEmbedder(), in_memory()).run_async("bbba")) == ["b", "a"]
@@ -79,7 +79,7 @@ async def test_asynchronously_the_embedding_runs_outside_the_event_loop():
     assert len(LetterEmbedder.threads) == 1
 
 
-async def test_an_embedder_that_is_not_installed_can_be_saved_and_a_blank_query_does_not_need_it():
+async def test_an_embedder_that_is_not_installed_can_be_saved():
     retriever = DenseRetriever(ABSENT, in_memory())
 
     assert rebuilt(retriever).text_embedder == ABSENT
@@ -100,7 +100,7 @@ def test_saved_and_loaded_in_a_source(monkeypatch: pytest.MonkeyPatch):
     assert source.run("bbba", top_k=1)["documents"][0].embedding is None
 
 
-async def test_a_filter_that_elasticsearch_gets_wrong_is_refused_before_it_is_called():
+async def test_a_filter_that_elasticsearch_gets_wrong_is_refused():
     store = ElasticsearchDocumentStore(hosts="http://search.invalid:9200")
     retriever = DenseRetriever(LetterEmbedder(), ElasticsearchEmbeddingRetriever(document_store=store))
     filters = {"field": "meta.title", "operator": "!=", "value": "Linz"}

@@ -69,12 +69,12 @@ class Analysis:
         assert (index, field) == ("towns", "content")
         self.requests.append(text)
         tokens, start = [], 0
-        for one in text:
-            for word in re.finditer(r"\w+|[^\x00-\uffff]", one):
-                first, last = utf16(one[: word.start()]), utf16(one[: word.end()])
+        for part in text:
+            for word in re.finditer(r"\w+|[^\x00-\uffff]", part):
+                first, last = utf16(part[: word.start()]), utf16(part[: word.end()])
                 token = {"token": word[0].lower(), "start_offset": start + first, "end_offset": start + last}
                 tokens.append(token)
-            start += utf16(one) + self.gap
+            start += utf16(part) + self.gap
         if len(tokens) > self.most:
             raise refusal(BadRequestError, 400)
         return {"tokens": tokens} if tokens else {}
@@ -117,11 +117,11 @@ def test_searches_title_and_content_summed():
     assert document.meta == {"title": "Linz", "year": 799}
 
 
-def test_a_query_is_sent_with_each_word_once_in_the_form_of_the_passages_and_with_its_top_k():
+def test_a_query_is_sent_with_each_word_once():
     retriever, client, _ = retriever_over()
     retriever.run(query="Who built (Vienna)? Vienna, who?\nU.S.A. - U.S.A", top_k=1)
     retriever.run(query="Ko\u0308ln")
-    sent = [one["query"]["multi_match"]["query"] for one in client.searches]
+    sent = [search["query"]["multi_match"]["query"] for search in client.searches]
     assert sent == ["Who built (Vienna)? U.S.A. -", "K\u00f6ln"]
     assert client.searches[0]["size"] == 1
 
@@ -135,7 +135,7 @@ async def test_a_run_can_be_filtered_and_both_ways_send_the_same():
     assert query["must"][0]["multi_match"]["query"] == "Danube"
 
 
-async def test_a_filter_on_a_field_that_no_passage_has_is_refused_and_the_fields_are_named():
+async def test_a_filter_on_an_unknown_field_is_refused():
     retriever, client, async_client = retriever_over()
     misspelt = {"operator": "AND", "conditions": [OLD, {"field": "meta.file", "operator": "==", "value": "a.md"}]}
     message = (
@@ -177,7 +177,7 @@ async def test_a_blank_query_calls_no_server(query):
         ({"reply": []}, "did not send a search result"),
     ],
 )
-async def test_failures_and_a_search_of_a_part_of_the_index_say_what_to_do(answer: dict[str, Any], advice: str):
+async def test_failures_and_partial_searches_say_what_to_do(answer: dict[str, Any], advice: str):
     await both_fail(retriever_over(**answer)[0], DocumentStoreError, advice, query="Danube")
 
 
@@ -218,12 +218,12 @@ class TestAnalysisOfManyTexts:
     def test_requests_no_more_than_the_server_analyses_at_once(self):
         server = Analysis()
         texts = ["a " * 2_500, "\U0001f600" * 3_000, "b", "c " * 6_000, "d"]
-        found = ElasticsearchMultiMatchRetriever(store_with(server)).analyze_many(texts)
-        assert [len(tokens) for tokens in found] == [2_500, 3_000, 1, 6_000, 1]
+        tokens_of_texts = ElasticsearchMultiMatchRetriever(store_with(server)).analyze_many(texts)
+        assert [len(tokens) for tokens in tokens_of_texts] == [2_500, 3_000, 1, 6_000, 1]
         assert [len(request) for request in server.requests] == [1, 2, 1, 1]
 
     @for_each("server", Analysis(most=4), Analysis(gap=0), Analysis(gap=100))
-    def test_requests_each_alone_where_together_they_are_refused_or_cannot_be_distinguished(self, server: Analysis):
+    def test_texts_are_requested_alone_where_together_refused(self, server: Analysis):
         assert ElasticsearchMultiMatchRetriever(store_with(server)).analyze_many(self.TEXTS) == list(self.TOKENS)
         assert len(server.requests) > 1
 

@@ -77,7 +77,7 @@ def ids(output: dict[str, Any]) -> str:
     return "".join(document.id for document in output["documents"])
 
 
-async def test_what_several_rank_high_comes_first_weights_decide_and_one_that_takes_only_a_query_is_called_with_no_more():
+async def test_documents_that_several_rank_high_come_first():
     # By rank (from 1) and k 60, b has 1/62 + 1/61, a 1/61, c 1/62, d 1/63.
     output = await both(HybridRetriever([Ranked("abd"), Ranked("bc")]), query="x")
 
@@ -103,7 +103,7 @@ async def test_each_is_called_for_candidates_and_the_fused_list_is_cut():
     assert retrievers[0].calls == retrievers[1].calls == [{"query": "x", "top_k": 4, "filters": FILTERS}] * 2
 
 
-async def test_one_that_fails_is_left_out_with_a_warning_and_counts_among_the_lookups(caplog: pytest.LogCaptureFixture):
+async def test_a_failing_retriever_is_left_out_with_a_warning(caplog: pytest.LogCaptureFixture):
     class Counting(Ranked):
         def run(self, *arguments: Any, **named: Any) -> dict[str, Any]:
             return {**super().run(*arguments, **named), "lookups": 3}
@@ -128,7 +128,7 @@ async def test_one_that_does_not_reply_in_time_is_left_out():
     assert output["errors"] == ["Hanging: no reply within 0.05 s"]
 
 
-async def test_a_source_keeps_what_was_found_and_records_what_was_survived():
+async def test_a_source_keeps_documents_and_records_failures():
     retriever = HybridRetriever([Ranked("ab"), Ranked("", ConnectionError("gone"))])
     source = RetrievalSource("local", retriever, retry_policy=RetryPolicy(retries=0))
     searching = state(search_step())
@@ -139,7 +139,7 @@ async def test_a_source_keeps_what_was_found_and_records_what_was_survived():
         assert search.error == "Ranked: gone"
 
 
-async def test_when_all_fail_or_a_filter_cannot_be_applied_it_fails_with_the_reasons():
+async def test_failure_of_all_or_of_a_filter_has_the_reasons():
     failed = HybridRetriever([Ranked("", ValueError("one")), Ranked("", ValueError("two"))])
     unfiltered = HybridRetriever([Ranked("a"), Ranked("", FilterError("no such field"))])
 
@@ -152,7 +152,7 @@ def test_a_top_k_under_one_is_refused():
         HybridRetriever([ScriptedRetriever({"a": "A"}, "one"), ScriptedRetriever({}, "two")]).run("x", top_k=0)
 
 
-def test_a_web_search_among_the_retrievers_makes_its_source_external(monkeypatch: pytest.MonkeyPatch):
+def test_a_web_search_among_retrievers_makes_them_external(monkeypatch: pytest.MonkeyPatch):
     from haystack_integrations.components.websearch.ddgs import DDGSWebSearch
 
     monkeypatch.setenv("PREFRAG_WEB", "off")
@@ -165,7 +165,7 @@ def test_a_web_search_among_the_retrievers_makes_its_source_external(monkeypatch
     ).external
 
 
-async def test_filters_are_applied_to_what_a_retriever_finds_that_takes_none():
+async def test_filters_apply_to_a_retriever_that_takes_none():
     @component
     class Unfiltered:
         @component.output_types(documents=list[Document])

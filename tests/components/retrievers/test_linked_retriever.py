@@ -32,7 +32,7 @@ def letters(keys: str) -> list[Document]:
 
 
 def found(output: dict[str, Any]) -> str:
-    return "".join(one.id for one in output["documents"])
+    return "".join(document.id for document in output["documents"])
 
 
 @component
@@ -72,12 +72,12 @@ class Mentions:
         top_k: int | None = None,
         filters: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        given = [query, *(one.id for one in documents or [])]
-        self.calls.append({"from": [one for one in given if one], "top_k": top_k, "filters": filters})
-        to = "".join(self.to.get(one, "") for one in given)
+        keys = [query, *(document.id for document in documents or [])]
+        self.calls.append({"from": [key for key in keys if key], "top_k": top_k, "filters": filters})
+        to = "".join(self.to.get(key, "") for key in keys)
         if "!" in to:
             raise DocumentStoreError("index the files again")
-        return {"documents": letters("".join(one for one in dict.fromkeys(to) if one not in given)[:top_k])}
+        return {"documents": letters("".join(key for key in dict.fromkeys(to) if key not in keys)[:top_k])}
 
 
 class Engine:
@@ -101,15 +101,15 @@ async def both(retriever: LinkedRetriever, *arguments: Any, **named: Any) -> dic
     """Run the retriever in both ways, which must give the same."""
     output = retriever.run(*arguments, **named)
     again = await retriever.run_async(*arguments, **named)
-    assert [(one.id, one.score) for one in again["documents"]] == [(one.id, one.score) for one in output["documents"]]
+    assert [(document.id, document.score) for document in again["documents"]] == [
+        (document.id, document.score) for document in output["documents"]
+    ]
     assert (again["errors"], again["lookups"]) == (output["errors"], output["lookups"])
     return output
 
 
 class TestInit:
-    def test_the_default_trees_weigh_words_as_the_store_does_and_over_elasticsearch_ask_its_retriever(
-        self, tmp_path: Path
-    ):
+    def test_the_default_trees_weigh_words_as_the_store_does(self, tmp_path: Path):
         store = TantivyDocumentStore(path=str(tmp_path))
         server = ElasticsearchDocumentStore(hosts="http://localhost:1", index="none")
         words = ElasticsearchMultiMatchRetriever(server)
@@ -122,7 +122,7 @@ class TestInit:
 
 
 class TestCandidates:
-    async def test_come_by_words_from_the_query_and_from_what_both_and_the_observed_mention_but_not_the_observed(self):
+    async def test_candidates_come_by_words_and_by_mentions(self):
         links = {"q": "m", "a": "x", "m": "y", "o": "z"}
         output = await both(linked("ab", links=links), "q", observed=letters("o"))
         assert sorted(found(output)) == sorted("abmxyz")
@@ -135,7 +135,7 @@ class TestCandidates:
             ("oa", {"observed_depth": 0}, "o", ["a"]),
         ],
     )
-    async def test_only_the_best_new_and_the_latest_observed_lead_on_and_none_of_these_at_depth_0(
+    async def test_candidates_lead_on_from_the_best_and_the_latest(
         self, words: str, depths: dict[str, int], observed: str, leading: list[str]
     ):
         retriever = linked(words, **depths)
@@ -152,24 +152,24 @@ class TestCandidates:
 
         assert retriever.retriever.calls[0] == {"query": "q", "top_k": 30, "filters": YEAR}
         assert retriever.retriever.calls[2]["top_k"] == 12
-        assert [(one["top_k"], one["filters"]) for one in retriever.links.calls[:2]] == [(3, YEAR), (7, YEAR)]
+        assert [(call["top_k"], call["filters"]) for call in retriever.links.calls[:2]] == [(3, YEAR), (7, YEAR)]
 
 
 class TestOrder:
-    async def test_without_likely_pairs_or_with_a_large_rank_weight_it_is_that_of_the_words(self):
+    async def test_the_order_without_likely_pairs_is_that_of_the_words(self):
         heavy = linked("abc", Engine(bx=1.0, bc=1.0), {"b": "x"}, rank_weight=100.0)
 
         assert found(await both(linked("abc", links={"a": "x"}), "q")) == "abcx"
         assert found(await both(heavy, "q")) == "abcx"
 
-    async def test_documents_that_belong_to_an_observed_one_or_together_come_to_the_front(self):
+    async def test_linked_documents_come_to_the_front(self):
         belongs = linked("abc", Engine(ox=0.9, oc=0.8), {"o": "x"}, rank_weight=0.6)
         together = linked("abcd", Engine(cx=0.9), {"c": "x"}, rank_weight=0.1)
 
         assert found(await both(belongs, "q", observed=letters("o"))) == "cxab"
         assert found(await both(together, "q")) == "cxabd"
 
-    async def test_what_was_observed_keeps_its_rank_until_the_source_puts_it_last(self):
+    async def test_observed_documents_keep_their_rank(self):
         assert found(await both(linked("oab", Engine(oa=0.9)), "q", observed=letters("o"))) == "oab"
 
         source = RetrievalSource(
@@ -177,9 +177,9 @@ class TestOrder:
         )
         reached = source.run(state(observed_step(*letters("o")), search_step("o")))["state"]
 
-        assert [one.id for one in reached.step.searches[-1].documents] == ["a", "b", "o"]
+        assert [document.id for document in reached.step.searches[-1].documents] == ["a", "b", "o"]
 
-    async def test_pairs_of_the_best_by_words_are_scored_for_the_question_or_else_for_the_query(self):
+    async def test_pairs_are_scored_for_the_question_or_the_query(self):
         retriever = linked("abcd", Engine(), candidates=2, first_stage_depth=1)
 
         await both(retriever, "q", question="Why?")
@@ -187,7 +187,7 @@ class TestOrder:
 
         assert retriever.engine.calls[::2] == [("Why?", ["ab"]), ("q", ["ab"])]
 
-    async def test_no_more_than_wanted_are_given_and_an_engine_that_leaves_scores_out_is_reported(self):
+    async def test_the_order_is_cut_and_missing_scores_are_reported(self):
         assert found(await both(linked("abc"), "q", top_k=2)) == "ab"
         assert found(await both(linked("abc", top_k=1), "q")) == "a"
         with pytest.raises(ValueError, match="top_k is 0"):
@@ -199,7 +199,7 @@ class TestOrder:
 
 
 class TestLookups:
-    async def test_are_the_query_by_words_and_each_text_whose_titles_are_looked_up(self, tmp_path: Path):
+    async def test_lookups_are_the_query_and_each_text_with_titles(self, tmp_path: Path):
         store = TantivyDocumentStore(path=str(tmp_path))
         store.write_documents(letters("abc"))
         retriever = LinkedRetriever(Words("ab"), TitleMentionRetriever(store), Engine())
@@ -216,9 +216,7 @@ class TestFailures:
 
         await both_fail(LinkedRetriever(Words("a"), Unfiltered(), Engine()), FilterError, "no such field", "q")
 
-    async def test_links_that_fail_or_give_no_documents_are_reported_also_in_the_state_and_the_words_stay(
-        self, caplog: pytest.LogCaptureFixture
-    ):
+    async def test_failed_links_are_reported_and_the_words_stay(self, caplog: pytest.LogCaptureFixture):
         class Empty(Mentions):
             def run(self, **call: Any) -> dict[str, Any]:
                 return {}
@@ -231,15 +229,13 @@ class TestFailures:
             search = source.run(state(search_step("q")))["state"].step.searches[-1]
             output = await both(links, "q")
             assert output["errors"] == [search.error] == [error]
-            assert [one.id for one in search.documents] == ["a", "b"]
+            assert [document.id for document in search.documents] == ["a", "b"]
             assert (found(output), output["lookups"]) == ("ab", 2)
             assert f"continues without passages that are mentioned by title. {error}" in caplog.text
         second = await both(linked("ab", links={"q": "m", "a": "!"}), "q")
         assert (found(second), second["errors"]) == ("abm", output["errors"])
 
-    def test_at_warm_up_an_index_without_titles_is_reported_and_survived_and_none_is_an_error(
-        self, caplog: pytest.LogCaptureFixture
-    ):
+    def test_an_index_without_titles_is_reported_at_warm_up(self, caplog: pytest.LogCaptureFixture):
         class WithoutTitles(Mentions):
             def warm_up(self) -> None:
                 raise DocumentStoreError("index the files again")
@@ -253,7 +249,7 @@ class TestFailures:
 
 
 class TestOverAnIndex:
-    def test_the_second_hop_is_found_by_its_title_in_what_was_observed(self, tmp_path: Path):
+    def test_the_second_hop_is_found_by_its_observed_title(self, tmp_path: Path):
         store = TantivyDocumentStore(path=str(tmp_path))
         texts = {
             "Aurora": "The Aurora was a ship, built at Holm Yard in 1971.",
@@ -268,22 +264,22 @@ class TestOverAnIndex:
         plain = TantivyBM25Retriever(store).run(query="prize", top_k=10)["documents"]
         output = retriever.run("prize", question="When did the yard that built the Aurora win?", observed=[first])
 
-        assert "Holm Yard" not in [one.id for one in plain]
-        assert "Holm Yard" in [one.id for one in output["documents"]]
+        assert "Holm Yard" not in [document.id for document in plain]
+        assert "Holm Yard" in [document.id for document in output["documents"]]
         assert output["errors"] == []
 
     def test_runs_at_the_same_time_do_not_disturb_each_other(self):
         retriever = linked("abc", Engine(ox=0.9, px=0.1), {"o": "x", "p": "x"})
 
         async def ask_all() -> list[dict[str, Any]]:
-            return await asyncio.gather(*(retriever.run_async("q", observed=letters(one)) for one in "opop"))
+            return await asyncio.gather(*(retriever.run_async("q", observed=letters(letter)) for letter in "opop"))
 
         assert [found(output) for output in asyncio.run(ask_all())] == [
-            found(retriever.run("q", observed=letters(one))) for one in "opop"
+            found(retriever.run("q", observed=letters(letter))) for letter in "opop"
         ]
 
 
-async def test_filters_are_applied_to_what_a_retriever_by_words_finds_that_takes_none():
+async def test_filters_apply_to_a_retriever_that_takes_none():
     @component
     class Unfiltered:
         @component.output_types(documents=list[Document])

@@ -38,7 +38,7 @@ def test_finds_documents_best_first(store):
     assert [d.score for d in documents] == sorted((d.score for d in documents), reverse=True)
 
 
-async def test_top_k_of_the_run_goes_before_that_of_the_retriever_and_an_empty_query_finds_nothing(store):
+async def test_top_k_of_the_run_goes_before_that_of_the_retriever(store):
     retriever = TantivyBM25Retriever(store, top_k=2)
     assert len((await both_give(retriever, query="danube"))["documents"]) == 2
     assert len((await both_give(retriever, query="danube", top_k=1, filters=OLD))["documents"]) == 1
@@ -65,7 +65,7 @@ def test_a_run_can_be_filtered(store, filters, expected):
     assert found(TantivyBM25Retriever(store).run(query="danube", filters=filters)) == expected
 
 
-def test_a_run_with_a_filter_or_number_that_makes_no_sense_is_refused(store):
+def test_a_filter_or_number_that_makes_no_sense_is_refused(store):
     with pytest.raises(ValueError, match="at least 1"):
         TantivyBM25Retriever(store).run(query="danube", top_k=0)
     with pytest.raises(FilterError, match="lacks"):

@@ -56,17 +56,17 @@ def test_finds_the_passages_whose_titles_are_mentioned(store, per_title, query, 
     assert ids(TitleMentionRetriever(store, per_title=per_title).run(query=query, documents=documents)) == expected
 
 
-def test_passages_that_were_given_are_not_returned_but_for_those_of_another_source_with_the_same_id(store):
+def test_passages_of_the_call_are_not_returned(store):
     [linz] = store.documents_by_id(["linz"])
     other = passage("linz", "Bridges", "The longest one is in Linz.")
-    found = TitleMentionRetriever(store, per_title=2).run(query="The steel works of Linz", documents=[linz])
-    assert set(ids(found)) == {"linz-history", "linz-rhine"}
+    documents = TitleMentionRetriever(store, per_title=2).run(query="The steel works of Linz", documents=[linz])
+    assert set(ids(documents)) == {"linz-history", "linz-rhine"}
     assert "linz" in ids(TitleMentionRetriever(store).run(documents=[other]))
 
 
 def test_gives_the_best_of_every_title_before_the_second_ones(store):
-    found = ids(TitleMentionRetriever(store).run(query="Roman times in Linz and in Austria"))
-    assert (found[:2], set(found[2:])) == (["linz-history", "austria"], {"linz", "linz-rhine"})
+    order = ids(TitleMentionRetriever(store).run(query="Roman times in Linz and in Austria"))
+    assert (order[:2], set(order[2:])) == (["linz-history", "austria"], {"linz", "linz-rhine"})
     assert ids(TitleMentionRetriever(store, per_title=1).run(query="Roman times in Austria, Linz")) == [
         *("austria", "linz-history")
     ]
@@ -74,8 +74,8 @@ def test_gives_the_best_of_every_title_before_the_second_ones(store):
 
 async def test_top_k_is_a_setting_of_component_and_run_on_both_ways(store):
     for top_k, number in ((None, 2), (3, 3)):
-        found = await both_give(TitleMentionRetriever(store, top_k=2), query="Linz, Austria", top_k=top_k)
-        assert len(ids(found)) == number
+        documents = await both_give(TitleMentionRetriever(store, top_k=2), query="Linz, Austria", top_k=top_k)
+        assert len(ids(documents)) == number
 
 
 def test_a_run_can_be_filtered(store):
@@ -84,7 +84,7 @@ def test_a_run_can_be_filtered(store):
     assert set(ids(TitleMentionRetriever(store).run(query="Linz", filters=AUSTRIAN))) == {"linz", "linz-history"}
 
 
-async def test_finds_nothing_without_a_mention_and_counts_a_look_up_for_each_text(store):
+async def test_a_text_without_a_mention_finds_nothing_and_counts(store):
     retriever = TitleMentionRetriever(store)
     assert retriever.run() == retriever.run(documents=[]) == {"documents": [], "lookups": 0}
     assert retriever.run(query="a town") == {"documents": [], "lookups": 1}
@@ -98,14 +98,14 @@ def test_serialises_with_a_store_in_elasticsearch():
     assert type(rebuilt(TitleMentionRetriever(store)).document_store) is type(store)
 
 
-def test_a_run_with_a_filter_or_number_that_makes_no_sense_is_refused(store):
+def test_a_filter_or_number_that_makes_no_sense_is_refused(store):
     with pytest.raises(ValueError, match="top_k"):
         TitleMentionRetriever(store).run(query="Linz", top_k=0)
     with pytest.raises(FilterError, match="lacks"):
         TitleMentionRetriever(store).run(query="Linz", filters={"country": "at"})
 
 
-def test_an_index_of_another_format_is_reported_before_the_first_question(store):
+def test_a_foreign_index_is_reported_before_the_first_question(store):
     settings = Path(store.path) / "prefrag-index.json"
     settings.write_text(settings.read_text().replace('"format": 2', '"format": 1'))
     with pytest.raises(DocumentStoreError, match="index the documents again"):
@@ -119,7 +119,7 @@ async def test_an_absent_server_is_reported_as_absent():
     await retriever.document_store.close_async()
 
 
-def test_many_mentions_cost_no_more_searches_than_there_are_places(store, monkeypatch):
+def test_many_mentions_cost_no_more_searches_than_places(store, monkeypatch):
     store.write_documents([passage(f"p{n}", f"Place{n}x", "A place.") for n in range(40)])
     looked_up = []
     look_up = TantivyDocumentStore.documents_by_title
@@ -130,6 +130,6 @@ def test_many_mentions_cost_no_more_searches_than_there_are_places(store, monkey
 
     monkeypatch.setattr(TantivyDocumentStore, "documents_by_title", counted)
     text = ", ".join(f"Place{n}x" for n in range(40))
-    found = ids(TitleMentionRetriever(store, top_k=3).run(query=text, documents=store.documents_by_id(["p1"])))
-    assert found == ["p0", "p2", "p3"]
+    order = ids(TitleMentionRetriever(store, top_k=3).run(query=text, documents=store.documents_by_id(["p1"])))
+    assert order == ["p0", "p2", "p3"]
     assert len(looked_up) == 4

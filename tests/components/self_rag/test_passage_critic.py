@@ -55,19 +55,19 @@ def critiques(reached: State) -> list[dict[str, Any]]:
 
 
 class TestTheCall:
-    def test_is_made_once_a_passage_which_stands_alone_in_its_prompt_and_constrained_in_the_order_of_the_paper(self):
+    def test_a_call_has_one_passage_and_the_papers_order(self):
         assert routed(POOR)[1].usage.llm_calls == {"critic": 3}
 
         prompts = [call["prompt"] for call in CALLS["critic"]]
         for prompt, shown in zip(prompts, (ALPHA, BETA, GAMMA), strict=True):
             assert f"Question: {QUESTION}" in prompt
-            assert [one.id for one in (ALPHA, BETA, GAMMA) if str(one.content) in prompt] == [shown.id]
+            assert [document.id for document in (ALPHA, BETA, GAMMA) if str(document.content) in prompt] == [shown.id]
         schema = CALLS["critic"][0]["generation_kwargs"]["response_format"]["json_schema"]
         assert schema["name"] == "critique"
         assert list(schema["schema"]["properties"]) == ["relevance", "answer", "support", "usefulness"]
 
     @for_each("prompts, said", ("product", True), ("plain", False))
-    def test_rules_memory_out_for_users_and_says_nothing_of_it_to_measure_a_method(self, prompts: Any, said: bool):
+    def test_the_call_rules_memory_out_for_users_alone(self, prompts: Any, said: bool):
         routed(POOR, reached=state(observed_step(ALPHA), prompts=prompts))
 
         assert ("not from memory" in CALLS["critic"][0]["prompt"]) is said
@@ -92,13 +92,15 @@ class TestTheChoice:
     def test_a_score_is_the_weighted_sum_of_the_critiques(self, critique: Critique, score: float):
         assert critique.score(WEIGHTS) == score
 
-    def test_the_best_answer_is_given_with_its_passage_as_citation_and_the_sentence_for_it_as_evidence(self):
+    def test_the_best_answer_has_a_citation_and_a_sentence(self):
         output, reached = routed(POOR, reply("1974"), POOR)
         step, result = reached.step, compose(reached)
         assert (output, step.action, step.label) == ("answered", Action.ANSWER, Label.CORRECT)
         assert (result["answer"], result["answer_with_citations"]) == ("1974", "1974 [2]")
         assert [cited["id"] for cited in result["citations"]] == ["beta"]
-        assert [(one.document.id, one.sentence) for one in step.evidence] == [("beta", "Beta won the prize in 1974.")]
+        assert [(evidence.document.id, evidence.sentence) for evidence in step.evidence] == [
+            ("beta", "Beta won the prize in 1974.")
+        ]
         CALLS.clear()
         assert routed(reply("Beta"), POOR, POOR)[1].step.evidence[0].sentence == "Alpha was built by Beta in 1912."
 
@@ -130,7 +132,7 @@ class TestTheChoice:
         _, agreed = routed(reply("yes"), reply("Yes."), reply("no"), reached=CLOSED)
         assert compose(agreed)["answer_with_citations"] == "yes [1]"
 
-    def test_given_answers_that_agree_add_up_and_free_ones_compete_one_by_one_as_in_the_published_code(self):
+    def test_closed_answers_add_up_and_free_ones_compete(self):
         half = reply("Yes.", support="partially", usefulness=3)
         _, reached = routed(reply("no"), half, reply("yes", support="partially", usefulness=4), reached=CLOSED)
         assert compose(reached)["answer_with_citations"] == "yes [3]", "with the best passage of those that agree"
@@ -144,13 +146,11 @@ class TestTheChoice:
         ("partially", Label.PARTIALLY_CORRECT, "1974"),
         ("none", Label.INCORRECT, ""),
     )
-    def test_the_label_is_the_support_and_an_answer_without_it_is_not_given_where_that_is_set(
-        self, support: str, label: Label, answer: str
-    ):
+    def test_the_label_is_the_support_which_can_be_required(self, support: str, label: Label, answer: str):
         reached = routed(reply(support=support))[1]
         result = compose(reached, when_unsure="say_so")
         assert (reached.step.label, result["answer"], result["not_found"]) == (label, answer, not answer)
-        assert (result["guess"], [one["id"] for one in result["evidence"][:1]]) == (
+        assert (result["guess"], [evidence["id"] for evidence in result["evidence"][:1]]) == (
             (None, []) if answer else ("1974", ["alpha"])
         )
 
@@ -168,20 +168,20 @@ class TestTheChoice:
             "score": 2.5,
             "parsed": True,
         }
-        assert [one["score"] for one in critiques(reached)] == [-0.5, 2.5, 2.0]
+        assert [critique["score"] for critique in critiques(reached)] == [-0.5, 2.5, 2.0]
 
 
 class TestAReply:
     @for_each("usefulness", 4, "4", "4/5", "[Utility:4]", 4.0)
     @for_each(
         "relevance, relevant",
-        *((one, True) for one in ("relevant", "[Relevant]", "Yes", True, "highly relevant")),
-        *((one, False) for one in ("irrelevant", "[Irrelevant]", "not relevant", "No", False)),
+        *((word, True) for word in ("relevant", "[Relevant]", "Yes", True, "highly relevant")),
+        *((word, False) for word in ("irrelevant", "[Irrelevant]", "not relevant", "No", False)),
     )
     @for_each(
         "support, read",
-        *((one, "fully") for one in ("fully", "[Fully supported]", "Full")),
-        *((one, "none") for one in ("none", "[No support / Contradictory]", "not supported", "contradictory")),
+        *((word, "fully") for word in ("fully", "[Fully supported]", "Full")),
+        *((word, "none") for word in ("none", "[No support / Contradictory]", "not supported", "contradictory")),
     )
     def test_is_understood_however_it_is_written(
         self, relevance: Any, relevant: bool, support: Any, read: Any, usefulness: Any
@@ -215,16 +215,19 @@ class TestAReply:
         if (critique := read_critique(text)) is not None:
             assert -0.5 <= critique.score(WEIGHTS) <= 2.5
 
-    def test_that_cannot_be_read_is_requested_once_more_and_then_leaves_its_passage_without_an_answer(self):
+    def test_an_unreadable_reply_is_requested_once_more(self):
         _, reached = routed("Hm.", reply("1974"), reached=state(observed_step(BETA)))
         assert (compose(reached)["answer"], reached.usage.llm_calls) == ("1974", {"critic": 2})
         CALLS.clear()
         _, reached = routed("Hm.", "Hm.", POOR, reached=state(observed_step(ALPHA, GAMMA)))
-        assert [(one["parsed"], one["score"]) for one in critiques(reached)] == [(False, 0.0), (True, -0.5)]
+        assert [(critique["parsed"], critique["score"]) for critique in critiques(reached)] == [
+            (False, 0.0),
+            (True, -0.5),
+        ]
         assert compose(reached)["answer"] == "a town"
 
     @for_each("words", "I do not know who won it.", "Ich wei\u00df es nicht.", "Unknown", "1931")
-    def test_whose_answer_stands_in_no_passage_is_only_the_models_own_words(self, words: str):
+    def test_an_answer_in_no_passage_is_the_models_own_words(self, words: str):
         result = compose(routed(reply(words), POOR, POOR)[1])
 
         assert (result["answered"], result["not_found"], result["answer"]) == (False, True, "")
@@ -232,7 +235,7 @@ class TestAReply:
         CALLS.clear()
         assert compose(routed(reply(words), POOR, POOR, reached=PLAIN)[1])["answer"] == words
 
-    def test_of_which_none_can_be_read_or_finds_an_answer_is_an_honest_end(self):
+    def test_replies_without_an_answer_are_an_honest_end(self):
         output, reached = routed("Hm.")
         result = compose(reached)
         assert (output, result["answered"], result["answer"]) == ("answered", False, "")
@@ -256,7 +259,7 @@ class TestAReply:
 
 
 class TestBeforeTheSearch:
-    def test_searches_without_a_call_and_has_nothing_to_criticise_where_nothing_is_found(self):
+    def test_nothing_is_criticised_before_or_without_a_search(self):
         assert routed(POOR, reached=state()) == ("search", state())
         assert routed(POOR, reached=state(observed_step()))[0] == "unanswered"
         assert "critic" not in CALLS
@@ -342,7 +345,7 @@ class TestTheAsynchronousWay:
     @pytest.mark.parametrize(
         ("together", "concurrency", "embedded"), [(1, 1, False), (2, 2, False), (3, 3, False), (1, 3, True)]
     )
-    async def test_criticises_as_many_passages_at_a_time_as_are_set_or_one_in_this_process_with_the_same_result(
+    async def test_as_many_passages_at_a_time_are_criticised_as_set(
         self, together: int, concurrency: int, embedded: bool
     ):
         model = SlowChatGenerator(together)

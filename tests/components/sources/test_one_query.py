@@ -41,4 +41,6 @@ def test_what_is_shown_is_sent_logged_and_told(text: str):
     (query,) = shown
     assert not set(query) & set("\u200b\u00ad\ufe0f\u202e\u2066\U000e0101\U000f0000\u2800"), "all of it can be seen"
     assert [query] == [call["query"] for call in CALLS["web"]]
-    assert [query] == [line["query"] for line in lines if line["event"] == "query"] == [each["query"] for each in told]
+    assert (
+        [query] == [line["query"] for line in lines if line["event"] == "query"] == [event["query"] for event in told]
+    )

@@ -86,14 +86,14 @@ def last_search(output: dict[str, Any]) -> Search:
 
 
 class TestDocuments:
-    async def test_of_a_plain_query_are_given_like_those_of_any_retriever_in_both_ways(self):
+    async def test_documents_of_a_plain_query_are_like_any_retrievers(self):
         output = source(Giving(*numbered(3)), top_k=2).run("tide tables")
 
         assert list(output) == ["documents"]
-        assert [found.id for found in output["documents"]] == ["1", "2"]
+        assert [document.id for document in output["documents"]] == ["1", "2"]
         assert await source(Giving(*numbered(3))).run_async("tide tables", top_k=2) == output
 
-    def test_carry_source_and_address_but_no_vectors_and_nothing_that_only_the_application_may_say_of_them(self):
+    def test_documents_carry_source_and_address_but_no_vectors(self):
         vector = SparseEmbedding(indices=[0], values=[1.0])
         meta = {
             "source": "other",
@@ -102,12 +102,12 @@ class TestDocuments:
             "_whole_text": "Another.",
             "year": 1974,
         }
-        given = Document(id="a", content="A.", embedding=[0.1] * 9, sparse_embedding=vector, meta=meta)
-        [found, second] = source(Giving(given, document("b", url="https://b.example"))).run("a")["documents"]
-        assert (found.id, found.embedding, found.sparse_embedding) == ("a", None, None)
-        assert found.meta == {"source": "local", "link": "https://a.example", "url": "https://a.example", "year": 1974}
+        stored = Document(id="a", content="A.", embedding=[0.1] * 9, sparse_embedding=vector, meta=meta)
+        [first, second] = source(Giving(stored, document("b", url="https://b.example"))).run("a")["documents"]
+        assert (first.id, first.embedding, first.sparse_embedding) == ("a", None, None)
+        assert first.meta == {"source": "local", "link": "https://a.example", "url": "https://a.example", "year": 1974}
         assert second.meta["url"] == "https://b.example"
-        assert given.meta["source"] == "other", "the retriever's own document stays as it is"
+        assert stored.meta["source"] == "other", "the retriever's own document stays as it is"
 
 
 class TestState:
@@ -131,7 +131,7 @@ class TestState:
         search = last_search(output)
         assert (search.source, search.query, search.provider) == ("local", "aurora", "Giving")
         assert list(output) == ["state"]
-        assert [found.id for found in search.documents] == ["Aurora", "untitled"]
+        assert [document.id for document in search.documents] == ["Aurora", "untitled"]
         event = output["state"].events[-1].to_dict()
         assert (event["kind"], event["step"], event["titles"]) == ("found", 1, ["Aurora", "untitled"])
         assert (event["sent_out"], event["error"]) == (False, None)
@@ -139,17 +139,17 @@ class TestState:
 
 
 class TestCandidates:
-    def test_are_requested_in_no_smaller_number_than_the_request_ranked_and_cut(self):
+    def test_candidates_are_at_least_as_many_as_requested(self):
         retriever = ScriptedRetriever({"beta": "B.", "alpha": "A."}, "local")
         ranked = source(retriever, ranker=TitleMatchRanker(), candidates=50, top_k=1)
-        [found] = ranked.run("what of beta")["documents"]
+        [document] = ranked.run("what of beta")["documents"]
         ranked.run("a", top_k=99)
-        assert ([call["top_k"] for call in CALLS["local"]], found.meta["title"]) == ([50, 99], "beta")
+        assert ([call["top_k"] for call in CALLS["local"]], document.meta["title"]) == ([50, 99], "beta")
         assert len(source(Giving(*numbered(2)), top_k=9).run("a")["documents"]) == 2
         assert source(Giving(Document(id="bare")), ranker=TitleMatchRanker()).run("a")["documents"][0].id == "bare"
 
     @for_each("top_k", 3, 7, 20)
-    def test_are_cut_to_the_number_of_the_request_not_to_the_rankers_own(self, top_k: int):
+    def test_candidates_are_cut_to_the_number_of_the_request(self, top_k: int):
         ranked = source(Giving(*numbered(30)), ranker=TitleMatchRanker(top_k=5), candidates=50)
 
         assert len(last_search(ranked.run(state(search_step(), top_k=top_k))).documents) == top_k
@@ -184,7 +184,7 @@ class Aware(Giving):
         self.passed: list[tuple[str | None, list[str] | None]] = []
 
     def run(self, query: str, question: str | None = None, observed: list[Document] | None = None) -> dict[str, Any]:
-        self.passed.append((question, None if observed is None else [one.id for one in observed]))
+        self.passed.append((question, None if observed is None else [document.id for document in observed]))
         return super().run(query)
 
 
@@ -212,19 +212,19 @@ class TestContext:
 
         reached = source(first, retry_policy=once(fallback=second)).run(self.SECOND_STEP)
 
-        assert [found.id for found in last_search(reached).documents] == ["c"]
+        assert [document.id for document in last_search(reached).documents] == ["c"]
         assert first.passed == [(QUESTION, ["a", "b"])]
 
     @pytest.mark.parametrize(("retriever", "replayed"), [(Aware, ["early", "late"]), (Giving, ["late", "late"])])
-    def test_parts_the_searches_of_a_recording_where_the_retriever_takes_it(
+    def test_context_parts_the_searches_of_a_recording(
         self, tmp_path: Path, retriever: type[Giving], replayed: list[str]
     ):
-        kept = tmp_path / "kept.jsonl"
+        file = tmp_path / "kept.jsonl"
         first = state(search_step("yard"))
-        recorded = Recording(str(kept), "record")
+        recorded = Recording(str(file), "record")
         source(retriever(document("early")), recording=recorded).run(first)
         source(retriever(document("late")), recording=recorded).run(self.SECOND_STEP)
-        silent = source(retriever(), recording=Recording(str(kept), "replay"))
+        silent = source(retriever(), recording=Recording(str(file), "replay"))
         outputs = [silent.run(first), silent.run(self.SECOND_STEP)]
         assert [last_search(output).documents[0].id for output in outputs] == replayed
 
@@ -277,15 +277,13 @@ class TestRanker:
 
     @for_each("ranker, error", (Broken(), "Broken: no order today"), (Silent(), "Silent: it gave no `documents`"))
     @pytest.mark.parametrize("external", [False, True])
-    def test_that_fails_is_named_and_what_was_found_is_given_in_its_order(
-        self, ranker: Any, error: str, external: bool
-    ):
+    def test_a_failing_ranker_is_named_and_the_order_stays(self, ranker: Any, error: str, external: bool):
         first, second = Giving(*numbered(3)), Giving(document("other"))
         searching = source(first, ranker=ranker, external=external, retry_policy=again(2, second), top_k=2)
 
         search = last_search(searching.run(state(search_step(), top_k=2)))
 
-        assert [found.id for found in search.documents] == ["1", "2"]
+        assert [document.id for document in search.documents] == ["1", "2"]
         assert (search.provider, search.error) == ("Giving", error)
         assert (len(first.queries), second.queries) == (1, []), "no query is sent a second time"
         assert [attempt.provider for attempt in search.attempts if attempt.sent_out] == ["Giving"] * external
@@ -307,9 +305,9 @@ class TestRanker:
                 await asyncio.sleep(0)
                 return {"documents": documents[::-1]}
 
-        found = await source(Giving(*numbered(2)), ranker=Waiting()).run_async("a")
+        output = await source(Giving(*numbered(2)), ranker=Waiting()).run_async("a")
 
-        assert [each.id for each in found["documents"]] == ["2", "1"]
+        assert [document.id for document in output["documents"]] == ["2", "1"]
 
 
 class Embedding(Giving):
@@ -393,7 +391,7 @@ class TestAttempts:
             "Unmounting"
         ]
 
-    async def test_of_a_run_that_breaks_off_are_kept_also_that_without_a_reply(self, hanging: Hanging):
+    async def test_attempts_of_a_broken_run_are_kept(self, hanging: Hanging):
         first = Giving(errors=[ConnectionError("down")])
         reached = state(search_step(), external=("web",))
         searching = source(first, name="web", external=True, retry_policy=again(0, hanging, timeout=30))
@@ -406,7 +404,7 @@ class TestAttempts:
 
         sent = compose(reached, error="The run was given up.")["queries_sent_out"]
 
-        assert [(each["provider"], each["error"]) for each in sent] == [
+        assert [(query["provider"], query["error"]) for query in sent] == [
             ("Giving", "Giving: down"),
             ("Hanging", "the run ended before a reply came"),
         ]
@@ -422,20 +420,20 @@ class TestFilters:
             return super().run(query)
 
     @for_each("retriever", Giving(*DOCUMENTS), Nested(*DOCUMENTS))
-    def test_that_a_local_retriever_does_not_take_are_applied_to_what_it_found(self, retriever: Giving):
+    def test_filters_apply_to_a_local_retriever_that_takes_none(self, retriever: Giving):
         search = last_search(source(retriever).run(state(search_step(), filters=YEAR)))
 
-        assert [found.id for found in search.documents] == ["new"]
+        assert [document.id for document in search.documents] == ["new"]
 
-    def test_are_applied_to_a_nested_pipeline_without_an_input_for_them(self):
+    def test_filters_apply_to_a_nested_pipeline_without_the_input(self):
         store = InMemoryDocumentStore()
         store.write_documents([document("old", "Alpha.", year=1974), document("new", "Alpha.", year=2024)])
         inner = Pipeline()
         inner.add_component("search", InMemoryBM25Retriever(store))
         for inputs in ({}, {"filters": ["search.filters"]}):
             nested = SuperComponent(inner, {"query": ["search.query"], **inputs}, {"search.documents": "documents"})
-            found = source(nested).run("alpha", filters=YEAR)["documents"]
-            assert [each.id for each in found] == ["new"]
+            documents = source(nested).run("alpha", filters=YEAR)["documents"]
+            assert [document.id for document in documents] == ["new"]
 
     def test_that_no_document_can_be_compared_with_end_the_run(self):
         with pytest.raises(RunError, match="The filters do not fit the documents of 'local'"):
@@ -443,11 +441,11 @@ class TestFilters:
 
     @pytest.mark.parametrize("text", [None, "", " \n"])
     def test_a_page_without_a_text_is_no_result(self, text: str | None):
-        found = Giving(Document(content=text, meta={"title": "Empty", "url": "https://x.example"}), document("a"))
+        retriever = Giving(Document(content=text, meta={"title": "Empty", "url": "https://x.example"}), document("a"))
 
-        search = last_search(source(found, external=True).run(state(search_step())))
+        search = last_search(source(retriever, external=True).run(state(search_step())))
 
-        assert [each.content for each in search.documents] == [document("a").content]
+        assert [document.content for document in search.documents] == [document("a").content]
         assert search.error is None
 
     def test_are_not_for_pages_of_the_web(self):
@@ -458,7 +456,7 @@ class TestFilters:
 
 class TestRetries:
     @pytest.mark.parametrize("retries", [0, 1, 3])
-    async def test_are_bounded_and_a_bare_query_fails_as_its_retriever_does(self, retries: int):
+    async def test_retries_are_bounded_and_a_bare_query_fails_alike(self, retries: int):
         provider = Giving(errors=tuple(ConnectionError("gone") for _ in range(9)))
         searching = source(provider, retry_policy=again(retries))
 
@@ -478,7 +476,7 @@ class TestDeadline:
             assert last_search(output).error == "Hanging: no reply within 0.05 s"
             assert last_search(output).documents == ()
 
-    def test_takes_a_thread_for_the_call_unless_the_retriever_is_embedded(self):
+    def test_a_deadline_takes_a_thread_unless_embedded(self):
         threads = []
 
         class Telling(Giving):
@@ -496,7 +494,7 @@ class TestDeadline:
 
         assert threads == [False, True]
 
-    async def test_ends_a_call_in_a_thread_that_hangs_and_does_not_keep_the_loop(self):
+    async def test_a_deadline_ends_a_hanging_call_in_a_thread(self):
         hanging = HangingInAThread()
 
         first = source(hanging, retry_policy=once(DEADLINE)).run_async(state(search_step()))
@@ -507,7 +505,7 @@ class TestDeadline:
         assert last_search(outputs[0]).error == "HangingInAThread: no reply within 0.05 s"
         assert last_search(outputs[1]).error is None
 
-    def test_is_of_each_attempt_and_what_hangs_does_not_keep_the_process(self, hanging: Hanging):
+    def test_a_deadline_is_of_each_attempt_and_frees_the_process(self, hanging: Hanging):
         before = set(threading.enumerate())
         source(hanging, retry_policy=again(2, timeout=DEADLINE)).run(state(search_step()))
         left = set(threading.enumerate()) - before
@@ -527,7 +525,7 @@ class TestDeadline:
 
 
 class TestFallback:
-    def test_is_called_once_when_every_attempt_at_the_first_provider_has_failed_and_not_when_it_finds_nothing(self):
+    def test_the_fallback_is_called_once_after_all_attempts_failed(self):
         first, second = Giving(errors=(ConnectionError("rate limit"),) * 9), Giving(document("a"))
 
         search = last_search(source(first, retry_policy=again(2, second)).run(state(search_step())))
@@ -566,16 +564,14 @@ class TestFallback:
 
 class TestDomains:
     def test_are_filtered_before_the_best_are_kept(self):
-        given = [document("a", url="https://bad.example"), document("b", link="https://example.org/b")]
-        filtered = source(Giving(*given), gate=WebGate(domains=DomainFilter(denied=["bad.example"])), top_k=1)
+        documents = [document("a", url="https://bad.example"), document("b", link="https://example.org/b")]
+        filtered = source(Giving(*documents), gate=WebGate(domains=DomainFilter(denied=["bad.example"])), top_k=1)
 
-        assert [found.id for found in filtered.run("a")["documents"]] == ["b"]
+        assert [document.id for document in filtered.run("a")["documents"]] == ["b"]
 
 
 class TestSwitchedOff:
-    async def test_an_external_source_calls_nobody_for_a_state_or_a_plain_query_and_a_local_one_answers(
-        self, monkeypatch: pytest.MonkeyPatch
-    ):
+    async def test_an_external_source_switched_off_calls_nobody(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "off")
         outside = Giving(document("a"))
         web = source(outside, name="web", external=True)
@@ -597,7 +593,7 @@ class TestSwitchedOff:
         assert web.run("a")["documents"] == []
 
     @for_each("reached", state(search_step(), sources=("web",), preferred="web"), state(answer_step(asked=("web",))))
-    def test_a_source_that_the_request_excludes_or_a_supplement_leaves_out_calls_nobody(self, reached: State):
+    def test_an_excluded_source_calls_nobody(self, reached: State):
         local = Giving(document("a"))
         output = source(local).run(reached)
         assert local.queries == []
@@ -686,11 +682,11 @@ class TestRecording:
 class TestObservedLast:
     SECOND_STEP = state(observed_step(document("a"), document("b")), search_step("yard"), top_k=2)
 
-    def found(self, *given: str, **changes: Any) -> list[str]:
-        searching = source(Giving(*map(document, given)), **changes)
-        return [one.id for one in last_search(searching.run(self.SECOND_STEP)).documents]
+    def found(self, *keys: str, **changes: Any) -> list[str]:
+        searching = source(Giving(*map(document, keys)), **changes)
+        return [document.id for document in last_search(searching.run(self.SECOND_STEP)).documents]
 
-    def test_puts_what_was_observed_behind_the_new_before_the_cut_where_it_is_set(self):
+    def test_observed_last_puts_new_documents_before_the_cut(self):
         assert self.found("a", "c", "d") == ["a", "c"]
         assert self.found("a", "c", "d", observed_last=True) == ["c", "d"]
         assert self.found("b", "a", "c", observed_last=True) == ["c", "b"]
@@ -700,24 +696,24 @@ class TestObservedLast:
         meta = {"title": "\ud800", "url": "b\udfff", "tags": ["d\udc00"]}
         half = Document(id="a\ud83d", content="A \ud800.", score=float("nan"), meta=meta)
         searching = source(Giving(half, document("c")), observed_last=True)
-        found = last_search(searching.run(state(search_step()))).documents[0]
-        json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False).encode()
-        assert (found.id, found.content, found.score, found.meta["tags"]) == ("a?", "A ?.", None, ["d?"])
-        second = searching.run(state(observed_step(found), search_step()))
-        assert [one.id for one in last_search(second).documents] == ["c", "a?"]
+        repaired = last_search(searching.run(state(search_step()))).documents[0]
+        json.dumps(repaired.to_dict(), ensure_ascii=False, allow_nan=False).encode()
+        assert (repaired.id, repaired.content, repaired.score, repaired.meta["tags"]) == ("a?", "A ?.", None, ["d?"])
+        second = searching.run(state(observed_step(repaired), search_step()))
+        assert [document.id for document in last_search(second).documents] == ["c", "a?"]
 
     def test_has_the_form_of_the_question_whatever_the_store_holds(self):
         meta = {"title": "Jo\u0308rg", "url": "https://example.org/Jo\u0308rg"}
         stored = Document(id="Jo\u0308rg", content="Jo\u0308rg runs the \ufb01sh hall.", meta=meta)
-        found = source(Giving(stored, Document(id="n"))).run("J\u00f6rg")["documents"]
-        assert (found[0].content, found[0].meta["title"]) == ("J\u00f6rg runs the fish hall.", "J\u00f6rg")
-        assert (found[0].id, found[0].meta["url"]) == (stored.id, meta["url"]), "both name something outside"
-        assert found[1].content is None
+        documents = source(Giving(stored, Document(id="n"))).run("J\u00f6rg")["documents"]
+        assert (documents[0].content, documents[0].meta["title"]) == ("J\u00f6rg runs the fish hall.", "J\u00f6rg")
+        assert (documents[0].id, documents[0].meta["url"]) == (stored.id, meta["url"]), "both name something outside"
+        assert documents[1].content is None
 
     def test_of_an_external_source_tells_its_provider_nothing(self):
         provider = Aware(document("a"), document("c"))
         reached = source(provider, name="web", external=True, observed_last=True).run(self.SECOND_STEP)
-        assert [one.id for one in last_search(reached).documents] == ["c", "a"]
+        assert [document.id for document in last_search(reached).documents] == ["c", "a"]
         assert provider.passed == [(None, None)]
 
     def test_makes_another_search_of_a_recording(self, tmp_path: Path):
@@ -728,9 +724,10 @@ class TestObservedLast:
         first = searching.run(state(search_step("yard"), top_k=2))
         second = searching.run(self.SECOND_STEP)
 
-        assert [[one.id for one in last_search(output).documents] for output in (first, second)] == [
-            ["a", "b"], ["c", "d"],
-        ]  # fmt: skip
+        assert [[document.id for document in last_search(output).documents] for output in (first, second)] == [
+            ["a", "b"],
+            ["c", "d"],
+        ]
 
 
 class TestLookups:
@@ -772,7 +769,7 @@ async def test_concurrent_calls_of_one_source_do_not_mix():
 
     outputs = await asyncio.gather(*(shared.run_async(state(search_step(str(number)))) for number in range(20)))
 
-    assert [[found.meta["title"] for found in last_search(output).documents] for output in outputs] == [
+    assert [[document.meta["title"] for document in last_search(output).documents] for output in outputs] == [
         [str(number)] for number in range(20)
     ]
 
@@ -782,6 +779,6 @@ async def test_a_nested_pipeline_searches_whichever_engine_it_has():
     inner.add_component("search", ScriptedRetriever({"alpha": "Alpha."}, "nested"))
     nested = SuperComponent(inner, {"query": ["search.query"]}, {"search.documents": "documents"})
 
-    found = await RetrievalSource("local", nested).run_async("alpha")
+    output = await RetrievalSource("local", nested).run_async("alpha")
 
-    assert [document.content for document in found["documents"]] == ["Alpha."]
+    assert [document.content for document in output["documents"]] == ["Alpha."]

@@ -46,19 +46,19 @@ def carry_out(request: pytest.FixtureRequest) -> Carry:
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The pauses that would be made, each as long as possible; no time passes."""
-    kept: list[float] = []
+    pauses: list[float] = []
     own_thread, sleep = threading.get_ident(), asyncio.sleep
 
     async def pause(seconds: float) -> None:
         # A server that other tests started in another thread makes pauses too.
         if threading.get_ident() != own_thread:
             return await sleep(seconds)
-        kept.append(seconds)
+        pauses.append(seconds)
 
     monkeypatch.setattr(random, "uniform", lambda shortest, longest: longest)
-    monkeypatch.setattr(time, "sleep", kept.append)
+    monkeypatch.setattr(time, "sleep", pauses.append)
     monkeypatch.setattr("asyncio.sleep", pause)
-    return kept
+    return pauses
 
 
 def test_the_first_success_ends_the_attempts(carry_out: Carry):
@@ -72,7 +72,7 @@ def test_the_first_success_ends_the_attempts(carry_out: Carry):
     assert [attempt.error for attempt in call.attempts] == ["web: gone", None]
 
 
-def test_the_last_failure_is_the_result_when_the_attempts_are_used_up(carry_out: Carry):
+def test_the_last_failure_is_the_result_after_all_attempts(carry_out: Carry):
     provider = Giving(errors=[ConnectionError(number) for number in ("one", "two", "three")])
 
     call = carry_out(RetryPolicy(retries=1, backoff=0.0), provider)
@@ -82,9 +82,7 @@ def test_the_last_failure_is_the_result_when_the_attempts_are_used_up(carry_out:
     assert [attempt.error for attempt in call.attempts] == ["web: one", "web: two"]
 
 
-def test_pauses_double_up_to_the_timeout_and_there_is_none_before_the_first_attempt(
-    carry_out: Carry, pauses: list[float]
-):
+def test_pauses_double_up_to_the_timeout(carry_out: Carry, pauses: list[float]):
     carry_out(RetryPolicy(), Giving())
     assert pauses == []
     carry_out(RetryPolicy(retries=5), provider := Giving(errors=[ConnectionError("gone")]), retry=False)

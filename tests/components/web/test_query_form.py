@@ -99,7 +99,7 @@ def test_what_reads_the_same_compares_as_the_same(spelled: str):
     assert comparison_form(spelled).split() == ["earns", "214000"]
 
 
-def test_blanks_between_characters_of_a_script_without_blanks_do_not_count():
+def test_blanks_in_a_script_without_blanks_do_not_count():
     assert comparison_form("奥 斯\u3000特") == "奥斯特"
 
 

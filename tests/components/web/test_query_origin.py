@@ -51,15 +51,15 @@ def test_a_question_is_told_by_its_form(message: str):
 
 
 @for_each("message, asks", ("The yard was sold.", False), ("Who built it?", True), ("alpha", False))
-def test_with_a_system_prompt_what_asks_nothing_may_be_a_text_for_it(message: str, asks: bool):
+def test_a_text_for_a_system_prompt_is_no_question(message: str, asks: bool):
     assert is_question(message, instructed=True) is asks
 
 
 @given(
     WORDS, WORDS, st.sampled_from(["{}: ", "{}\uff1a", "[{}] ", "| {} | ", "{} — ", "<{}> ", ""]), st.text(max_size=300)
 )
-def test_turns_and_paragraphs_in_any_script_are_no_question(one: list[str], other: list[str], form: str, text: str):
-    first, second = (form.format(words[0]) + " ".join(words) + " a b c?" for words in (one, other))
+def test_turns_and_paragraphs_in_any_script_are_no_question(earlier: list[str], other: list[str], form: str, text: str):
+    first, second = (form.format(words[0]) + " ".join(words) + " a b c?" for words in (earlier, other))
 
     assert not is_question(f"{first}\n{second}")
     # Every text either has an origin or is a question.
@@ -81,7 +81,7 @@ def test_a_query_is_mostly_of_the_persons_own_words(query: str, question: str, h
 
 
 @for_each("calls, passes", ({}, False), ({"rewriter": 1}, True))
-def test_a_name_that_rules_took_from_an_earlier_answer_stays_here(calls: dict[str, int], passes: bool):
+def test_a_name_of_an_earlier_answer_put_in_by_rules_stays(calls: dict[str, int], passes: bool):
     asked = replace(state(question="When did Quill pay?"), typed="When did she pay?", usage=Usage(llm_calls=calls))
     said = replace(asked, history=(("user", "Who bought the yard?"), ("assistant", "Quill")))
 
@@ -89,7 +89,7 @@ def test_a_name_that_rules_took_from_an_earlier_answer_stays_here(calls: dict[st
     assert not reason_to_withhold("When did she pay for the yard?", said)
 
 
-def test_a_query_is_not_made_of_an_attached_text_or_the_instructions():
+def test_a_query_is_not_made_of_attached_text_or_instructions():
     instructed = replace(state(question="Who paid?"), settings=settings(instructions=PASSAGE))
     attached = replace(state(question="Who paid?"), attached=(document("a", PASSAGE),))
 
@@ -131,17 +131,17 @@ def test_blanks_within_a_script_without_blanks_hide_no_copy():
 
 
 @for_each(
-    "query, source, held",
+    "query, source, is_held",
     ("Ostermoor was sold to the house", "local", True),
     ("Ostermoor was sold for how much", "local", False),
     ("Ostermoor was sold to the house", "web", False),
     (CHINESE[6:13], "local", True),
     (CHINESE[6:9], "local", False),
 )
-def test_a_query_copies_no_five_words_of_an_own_passage(query: str, source: str, held: bool):
+def test_a_query_copies_no_five_words_of_an_own_passage(query: str, source: str, is_held: bool):
     read = observed_step(document("a", PASSAGE), document("b", CHINESE), source=source)
 
-    assert bool(reason_to_withhold(query, state(read, search_step(query), external=("web",)))) is held
+    assert bool(reason_to_withhold(query, state(read, search_step(query), external=("web",)))) is is_held
 
 
 @for_each(
@@ -184,7 +184,7 @@ def test_a_statement_beside_a_question_is_left_out(message: str, question: str, 
 
 
 @given(st.text(max_size=200))
-def test_a_question_is_the_message_itself_or_some_of_its_characters(message: str):
+def test_a_question_is_the_message_or_some_of_its_characters(message: str):
     asked, told = split_question(message)
 
     assert asked in ("", message) if not told else Counter(asked.replace(" ", "")) <= Counter(message)
@@ -230,7 +230,7 @@ def test_a_statement_in_one_line_with_a_question_stays_here(layout: str):
 
 
 @for_each("copied, passes", (True, False), (False, True))
-def test_a_message_that_the_person_allows_is_still_no_copy_of_a_passage(copied: bool, passes: bool):
+def test_an_allowed_message_is_still_no_copy_of_a_passage(copied: bool, passes: bool):
     read = observed_step(document("a", PASSAGE if copied else "Another."), source="local")
     message = query_form(f"{PASSAGE} What is alpha worth?")
     asked = replace(state(read, search_step(message), external=("web",)), question=message)
@@ -246,7 +246,7 @@ def test_a_message_that_the_person_allows_is_still_no_copy_of_a_passage(copied: 
 
 
 @for_each("beside", *BESIDE)
-def test_a_statement_beside_a_question_as_people_write_it_stays_here(beside: dict[str, Any]):
+def test_a_statement_beside_a_question_stays_here(beside: dict[str, Any]):
     asked = state(question=beside["message"])
 
     query = query_form(web_query(beside["message"], asked)[0])
@@ -272,7 +272,7 @@ def test_under_any_system_prompt_its_names_and_numbers_stay_here(query: str, pas
     assert web_query(instructed.question, instructed)[0] == "Who paid for the yard?"
 
 
-def test_under_a_system_prompt_an_earlier_message_without_a_question_mark_is_no_question():
+def test_an_earlier_message_without_a_mark_is_no_question():
     said = replace(state(question="Who paid?"), history=(("user", "sale of Ostermoor"),))
 
     assert not reason_to_withhold("sale of Ostermoor who paid", said)
@@ -280,8 +280,8 @@ def test_under_a_system_prompt_an_earlier_message_without_a_question_mark_is_no_
     assert reason_to_withhold("sale of Ostermoor who paid", instructed)
 
 
-@for_each("query, held", ("Ostermoor Quill 41 price", True), ("who paid for the yard of Ostermoor", False))
-def test_a_query_of_mostly_names_from_passages_is_held_back_if_set(query: str, held: bool):
+@for_each("query, is_held", ("Ostermoor Quill 41 price", True), ("who paid for the yard of Ostermoor", False))
+def test_a_query_of_mostly_names_is_held_back_if_set(query: str, is_held: bool):
     read = observed_step(document("a", PASSAGE), source="local")
     asked = replace(state(read, search_step(query), external=("web",)), question="Who paid for the yard?")
 
@@ -289,4 +289,4 @@ def test_a_query_of_mostly_names_from_passages_is_held_back_if_set(query: str, h
         patch.delenv("PREFRAG_WEB_HOLD_NAMES", raising=False)
         assert not reason_to_withhold(query, asked)
         patch.setenv("PREFRAG_WEB_HOLD_NAMES", "on")
-        assert bool(reason_to_withhold(query, asked)) is held
+        assert bool(reason_to_withhold(query, asked)) is is_held

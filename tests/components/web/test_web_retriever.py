@@ -38,12 +38,12 @@ class TestTheWeb:
     async def test_is_searched_once_there_is_an_index_of_your_own(self, ask: Any):
         index("default")
 
-        found = await ask(web(), top_k=3)
+        documents = await ask(web(), top_k=3)
 
-        assert [document.content for document in found] == ["The web on the prize."]
+        assert [document.content for document in documents] == ["The web on the prize."]
         assert CALLS["outside"] == [{"query": "prize", "top_k": 3, "filters": None}]
 
-    async def test_may_be_a_search_that_takes_no_number_of_results_and_no_turn_of_the_loop(self, ask: Any):
+    async def test_the_web_may_be_a_search_without_number_of_results(self, ask: Any):
         class Plain:
             def run(self, query: str) -> dict[str, Any]:
                 return {"documents": [Document(content=query)], "links": []}
@@ -61,16 +61,16 @@ class TestAStandIn:
         if how == "environment":
             monkeypatch.setenv("PREFRAG_WEB_INDEX", "stand-in")
 
-        found = await ask(web("stand-in" if how == "parameter" else None), top_k=3)
+        documents = await ask(web("stand-in" if how == "parameter" else None), top_k=3)
 
-        assert [document.id for document in found] == ["stand-in"]
+        assert [document.id for document in documents] == ["stand-in"]
         assert "outside" not in CALLS
 
     async def test_is_the_demos_own_while_there_is_only_the_demo(self, ask: Any):
-        found = await ask(web(), "lighthouse", top_k=2)
+        documents = await ask(web(), "lighthouse", top_k=2)
 
         assert web().stays_local
-        assert len(found) <= 2
+        assert len(documents) <= 2
         assert "outside" not in CALLS
 
     async def test_gives_way_to_the_web_when_an_index_is_made_meanwhile(self, ask: Any):
@@ -83,9 +83,7 @@ class TestAStandIn:
         assert not retriever.stays_local
         assert len(CALLS["outside"]) == 1
 
-    def test_keeps_queries_local_and_is_that_of_the_demo_only_where_the_pipeline_names_no_other_index(
-        self, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_a_stand_in_keeps_queries_local(self, monkeypatch: pytest.MonkeyPatch):
         for name in ("default", "mydocs", "stand-in"):
             index(name)
         monkeypatch.setenv("PREFRAG_INDEX", "default")
@@ -97,7 +95,7 @@ class TestAStandIn:
         with pytest.raises(FileNotFoundError, match="no index 'stand-in'"):
             web("stand-in").warm_up()
 
-    async def test_that_goes_missing_is_a_recorded_failure_and_the_query_stays(self):
+    async def test_a_missing_stand_in_is_a_recorded_failure(self):
         outside = ScriptedRetriever({"prize": "x"}, "outside")
         source = RetrievalSource(
             "web", web("stand-in"), external=True, retry_policy=RetryPolicy(retries=0, fallback=outside)

@@ -58,7 +58,7 @@ def test_workers_end_with_the_process_that_started_them(sent: int, tmp_path: Pat
     code = "import sys; from tests.pipelines.runners.work import run_endlessly; run_endlessly(sys.argv[1])"
     with start_python("-c", code, tmp_path) as process:
         end = time.monotonic() + 60
-        while len(pids := [int(text) for one in tmp_path.iterdir() if (text := one.read_text())]) < 2:
+        while len(pids := [int(text) for file in tmp_path.iterdir() if (text := file.read_text())]) < 2:
             assert time.monotonic() < end
             time.sleep(0.1)
         process.send_signal(sent)

@@ -30,10 +30,10 @@ class ByHand(Runner):
         self.is_open = False
 
 
-@for_each("ordered, given", (False, "ba"), (True, "ab"))
-def test_results_come_as_they_end_or_in_the_order_of_the_items(ordered: bool, given: str):
+@for_each("ordered, expected", (False, "ba"), (True, "ab"))
+def test_results_come_as_they_end_or_in_the_order_of_the_items(ordered: bool, expected: str):
     runner = ByHand(2)
-    for item in given:
+    for item in expected:
         runner.started[item] = Future()
     runner.started["b"].set_result("done")
     results = runner.map(None, "ab", ordered=ordered)
@@ -44,18 +44,18 @@ def test_results_come_as_they_end_or_in_the_order_of_the_items(ordered: bool, gi
     if not ordered:
         runner.started["a"].set_result("done")
 
-    assert came + "".join(item for item, _ in results) == given
+    assert came + "".join(item for item, _ in results) == expected
 
 
-def test_after_an_error_nothing_begins_and_what_runs_is_still_given(tmp_path: Path):
-    read, given = list[str](), list[str]()
-    names = (read.append(one) or one for one in ("a", "fails", "b"))
+def test_after_an_error_nothing_begins_and_what_runs_is_given(tmp_path: Path):
+    read, items = list[str](), list[str]()
+    names = (read.append(name) or name for name in ("a", "fails", "b"))
     results = InProcess().map(partial(open_work, tmp_path), names)
 
     with pytest.raises(ValueError, match="fails cannot be done"):
-        given.extend(item for item, _ in results)
+        items.extend(item for item, _ in results)
 
-    assert (read, given) == (["a", "fails"], ["a"])
+    assert (read, items) == (["a", "fails"], ["a"])
 
 
 def test_work_that_cannot_be_built_is_reported(tmp_path: Path):

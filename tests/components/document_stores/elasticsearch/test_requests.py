@@ -59,7 +59,7 @@ def test_what_only_a_part_of_the_index_has_told_is_refused(fault: dict[str, Any]
             ask()
 
 
-def test_each_event_loop_has_a_client_of_its_own_and_that_of_a_loop_which_has_ended_is_closed():
+def test_an_event_loop_has_its_own_client_until_it_ends():
     store, closed = ElasticsearchDocumentStore(hosts="http://es:9200"), []
 
     async def name_client(client: Any) -> Any:

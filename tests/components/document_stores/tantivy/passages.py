@@ -26,6 +26,6 @@ def damage(index: Path, kind: str) -> None:
     """Invert an index's files of a kind in place, except for the last bytes, which opening the index reads."""
     for file in index.glob(f"*.{kind}"):
         with file.open("r+b") as data:
-            held = data.read()[:-140]
+            content = data.read()[:-140]
             data.seek(0)
-            data.write(bytes(byte ^ 255 for byte in held))
+            data.write(bytes(byte ^ 255 for byte in content))

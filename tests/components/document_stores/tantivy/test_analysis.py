@@ -42,11 +42,11 @@ class TestWords:
             [Document(id="a", content="東京の橋は1921年に造られた。"), Document(id="b", content="大阪の船。")]
         )
 
-        assert [found.id for found in store.search("橋はいつ造られたか")] == ["a"]
+        assert [document.id for document in store.search("橋はいつ造られたか")] == ["a"]
         assert store.document_frequencies(["東京", "の橋", "海"]) == (2, {"東京": 1, "の橋": 1, "海": 0})
 
 
-def test_each_thread_has_an_analyzer_of_its_own_because_one_refuses_two_calls_at_a_time():
+def test_each_thread_has_an_analyzer_of_its_own():
     here = text_analyzer("english")
     with ThreadPoolExecutor(1) as pool:
         there = pool.submit(text_analyzer, "english").result()

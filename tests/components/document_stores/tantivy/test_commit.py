@@ -9,17 +9,17 @@ class TestDocumentsAtHand:
     def test_found_again_a_document_is_another_object(self, store, further):
         store.write_documents([passage("a", "heron", "Birds", **further)])
         for _ in range(3):
-            [found] = store.search("heron")
-            assert found.meta == {"title": "Birds", **further}
-            found.meta["title"] = "Fish"
-            found.meta.get("pages", []).append(2)
+            [document] = store.search("heron")
+            assert document.meta == {"title": "Birds", **further}
+            document.meta["title"] = "Fish"
+            document.meta.get("pages", []).append(2)
 
-    def test_words_documents_and_frequencies_are_those_of_the_last_commit_without_the_deleted(self, store):
+    def test_cached_documents_are_those_of_the_last_commit(self, store):
         store.write_documents([passage("a", "grey heron", "Birds")])
-        assert [one.content for one in store.search("stork heron")] == ["grey heron"]
+        assert [document.content for document in store.search("stork heron")] == ["grey heron"]
         assert store.document_frequencies(["heron"]) == (1, {"heron": 1})
         store.write_documents([passage("a", "white heron")], DuplicatePolicy.OVERWRITE)
-        assert [one.content for one in store.search("stork heron")] == ["white heron"]
+        assert [document.content for document in store.search("stork heron")] == ["white heron"]
         store.write_documents([passage("b", "nothing else", "Stork"), passage("c", "heron")])
         assert set(ids(store.search("stork heron"))) == {"a", "b", "c"}
         assert store.document_frequencies(["heron"]) == (3, {"heron": 2})
@@ -30,7 +30,7 @@ class TestDocumentsAtHand:
         monkeypatch.setattr("prefrag.components.document_stores.tantivy.commit._MAX_DOCUMENTS", 2)
         store.write_documents([passage(f"{n}", "heron " * (n + 1)) for n in range(5)])
         for _ in range(2):
-            assert sorted((one.id, one.content) for one in store.search("heron")) == [
+            assert sorted((document.id, document.content) for document in store.search("heron")) == [
                 (f"{n}", "heron " * (n + 1)) for n in range(5)
             ]
 

@@ -73,19 +73,17 @@ class TestDamagedIndex:
 
     @pytest.mark.parametrize("kind", ["fast", "fieldnorm", "idx", "pos", "store", "term"])
     @pytest.mark.parametrize("size", [0, 10, 4096])
-    def test_that_has_been_cut_short_under_its_readers_is_refused_before_it_is_read(
-        self, herons: Path, kind: str, size: int
-    ):
+    def test_an_index_cut_short_is_refused_before_it_is_read(self, herons: Path, kind: str, size: int):
         store = TantivyDocumentStore(path=str(herons))
         assert len(store.search("heron river")) == 10
         (file,) = herons.glob(f"*.{kind}")
-        held = file.read_bytes()
-        os.truncate(file, min(size, len(held) - 1))
+        content = file.read_bytes()
+        os.truncate(file, min(size, len(content) - 1))
 
         for call in CALLS.keys() - {"analyze"}:
             with pytest.raises(DocumentStoreError, match=rf"damaged \(\w+\.{kind} has become shorter\): restore"):
                 CALLS[call](store)
-        file.write_bytes(held)
+        file.write_bytes(content)
         assert len(store.search("heron river")) == 10
 
     def test_is_not_blamed_for_what_the_caller_did(self, herons: Path):
@@ -124,8 +122,6 @@ class TestFullDisk:
         assert store.write_documents([passage("later", "A stork.")]) == 1
 
     @for_each("folder, message", ("herons", "cannot be written"), ("new", "Cannot make an index"))
-    def test_a_disk_that_refuses_for_another_reason_is_not_called_full_and_no_index_can_begin_there(
-        self, herons: Path, folder: str, message: str
-    ):
+    def test_a_disk_that_refuses_otherwise_is_not_called_full(self, herons: Path, folder: str, message: str):
         with files_of_at_most(20), pytest.raises(DocumentStoreError, match=message):
             TantivyDocumentStore(path=str(herons.parent / folder)).write_documents([passage("new", "A stork.")])

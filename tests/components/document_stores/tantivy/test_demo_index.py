@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("data")
 
 
 class TestDemo:
-    def test_is_built_once_and_anew_when_its_corpus_was_edited_and_never_written_to(self, demo):
+    def test_the_demo_is_built_anew_when_its_corpus_changes(self, demo):
         first = resolve_index("demo")
         built = (first / "meta.json").stat().st_mtime_ns
         assert resolve_index("demo") == first
@@ -34,7 +34,7 @@ class TestDemo:
         [path] = paths
         assert [entry.name for entry in path.parent.iterdir()] == [path.name]
 
-    def test_a_corpus_with_a_mistake_leaves_nothing_behind_and_a_missing_one_is_named(self, demo, data):
+    def test_a_faulty_corpus_leaves_nothing_a_missing_one_is_named(self, demo, data):
         (demo / "local.jsonl").write_text("no JSON\n")
         with pytest.raises(ValueError, match=r"local\.jsonl, line 1"):
             resolve_index()

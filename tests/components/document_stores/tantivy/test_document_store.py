@@ -10,7 +10,7 @@ from tests.components.serialisation import rebuilt
 
 
 class TestArguments:
-    def test_numbers_under_one_what_is_no_document_and_a_path_beside_a_name_are_refused(self, towns):
+    def test_arguments_that_make_no_sense_are_refused(self, towns):
         with pytest.raises(ValueError, match="at least 1"):
             towns.search("danube", top_k=0)
         with pytest.raises(ValueError, match="at least 1"):
@@ -34,7 +34,7 @@ class TestWithoutAnIndex:
 
 
 class TestOpening:
-    def test_stores_of_one_folder_share_the_opened_index_and_so_does_a_deep_copy(self, towns):
+    def test_stores_of_one_folder_share_the_opened_index(self, towns):
         other, copied = TantivyDocumentStore(path=towns.path), copy.deepcopy(towns)
         other.count_documents()
         towns.count_documents()

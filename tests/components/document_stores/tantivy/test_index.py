@@ -29,17 +29,17 @@ TantivyDocumentStore(path=sys.argv[1]).write_documents([Document(id=sys.argv[2],
 
 
 class TestSearch:
-    def test_finds_inflected_words_each_once_takes_operators_for_words_and_cuts_at_top_k(self, towns):
-        [found] = towns.search("living bear")
-        assert (found.id, found.content) == ("bern", "Bears live beside the Aare.")
-        assert found.score > 0
+    def test_search_finds_inflected_words_and_cuts_at_top_k(self, towns):
+        [document] = towns.search("living bear")
+        assert (document.id, document.content) == ("bern", "Bears live beside the Aare.")
+        assert document.score > 0
 
         assert towns.search("steel steel Danube") == towns.search("steel Danube")
         plain = ids(towns.search("Danube steel works"))
         assert ids(towns.search('title:(+Danube) "steel" -works~2^9 [* TO *]')) == plain
         assert len(towns.search("danube", top_k=2)) == 2
 
-    def test_a_word_in_the_title_counts_more_than_one_in_a_text_as_long(self, store):
+    def test_a_word_in_the_title_counts_more_than_in_a_text(self, store):
         store.write_documents([passage("text", "Heron", "Crane"), passage("title", "Crane", "Heron")])
         first, second = store.search("heron")
         assert (first.id, second.id) == ("title", "text")
@@ -51,7 +51,7 @@ class TestSearch:
         expected = 0.9808292530117262 * 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 3 / (5 / 3)))
         assert store.search("heron")[0].score == pytest.approx(expected, rel=1e-4)
 
-    def test_letters_with_accents_and_ligatures_are_found_however_they_are_written(self, store):
+    def test_accents_and_ligatures_are_found_in_any_spelling(self, store):
         store.write_documents(
             [passage("apart", "A Bru\u0308cke.", "Ko\u0308penick"), passage("whole", "A Br\u00fccke.", "K\u00f6penick")]
         )
@@ -89,7 +89,7 @@ class TestSearch:
 
 
 class TestTitles:
-    def test_are_known_by_their_keys_and_come_and_go_with_their_passages(self, towns):
+    def test_titles_come_and_go_with_their_passages(self, towns):
         assert towns.known_title_keys(["linz", "vienna", "Linz", "danube", ""]) == {"linz", "vienna"}
         towns.write_documents([passage("linz", "Renamed.", "Lentia")], DuplicatePolicy.OVERWRITE)
         towns.delete_documents(["bern"])
@@ -105,13 +105,13 @@ class TestTitles:
                 passage("sun", "Mercury is close to it.", "Sun"),
             ]
         )
-        found = store.documents_by_title({"mercury": "liquid metals", "sun": "", "moon": "metal"}, per_title=3)
-        assert {key: ids(documents) for key, documents in found.items()} == {
-            "mercury": ["element", *ids(found["mercury"])[1:]],
+        by_title = store.documents_by_title({"mercury": "liquid metals", "sun": "", "moon": "metal"}, per_title=3)
+        assert {key: ids(documents) for key, documents in by_title.items()} == {
+            "mercury": ["element", *ids(by_title["mercury"])[1:]],
             "sun": ["sun"],
         }
-        assert set(ids(found["mercury"])) == {"planet", "element", "god"}
-        assert found["mercury"][0].score > found["mercury"][1].score == 0
+        assert set(ids(by_title["mercury"])) == {"planet", "element", "god"}
+        assert by_title["mercury"][0].score > by_title["mercury"][1].score == 0
         assert ids(store.documents_by_title({"mercury": "sun"}, per_title=1)["mercury"]) == ["planet"]
 
     def test_under_a_key_that_another_python_made_are_left_out(self, store, monkeypatch):
@@ -123,23 +123,25 @@ class TestTitles:
     def test_with_many_passages_and_with_few_are_ranked_alike(self, store):
         store.write_documents([passage(f"many-{n}", "metal " * n, "Mercury") for n in range(1, 31)])
         store.write_documents([passage(f"few-{n}", "metal " * n, "Sun") for n in range(1, 6)])
-        found = store.documents_by_title({"sun": "metal", "mercury": "metal"}, per_title=2)
-        assert list(found) == ["sun", "mercury"]
-        for key, documents in found.items():
+        by_title = store.documents_by_title({"sun": "metal", "mercury": "metal"}, per_title=2)
+        assert list(by_title) == ["sun", "mercury"]
+        for key, documents in by_title.items():
             title = {"sun": "Sun", "mercury": "Mercury"}[key]
-            by_words = [one for one in store.search("metal", top_k=40) if one.meta["title"] == title]
-            assert [(one.id, one.score) for one in documents] == [(one.id, one.score) for one in by_words[:2]]
+            by_words = [document for document in store.search("metal", top_k=40) if document.meta["title"] == title]
+            assert [(document.id, document.score) for document in documents] == [
+                (document.id, document.score) for document in by_words[:2]
+            ]
 
     def test_passages_that_are_alone_have_no_score(self, store):
         store.write_documents([passage("a", "metal", "Mercury"), passage("b", "metal", "Sun"), passage("c", "", "Sun")])
-        found = store.documents_by_title({"mercury": "metal", "sun": "metal"})
-        assert [one.score for one in found["mercury"]] == [None]
-        assert [one.id for one in found["sun"] if one.score] == ["b"]
+        by_title = store.documents_by_title({"mercury": "metal", "sun": "metal"})
+        assert [document.score for document in by_title["mercury"]] == [None]
+        assert [document.id for document in by_title["sun"] if document.score] == ["b"]
 
     def test_passages_must_match_the_filters(self, towns):
         austrian = {"field": "meta.country", "operator": "==", "value": "at"}
-        found = towns.documents_by_title({"linz": "town", "bern": "town"}, filters=austrian)
-        assert {key: ids(documents) for key, documents in found.items()} == {"linz": ["linz"]}
+        by_title = towns.documents_by_title({"linz": "town", "bern": "town"}, filters=austrian)
+        assert {key: ids(documents) for key, documents in by_title.items()} == {"linz": ["linz"]}
         with pytest.raises(FilterError):
             towns.documents_by_title({"linz": ""}, filters={"country": "at"})
 
@@ -174,17 +176,17 @@ class TestWriting:
         assert [(d.id, d.content) for d in store.filter_documents()] == [("a", "heron")]
 
     @pytest.mark.parametrize(
-        ("policy", "written", "kept"),
+        ("policy", "written", "expected"),
         [
             (DuplicatePolicy.SKIP, 1, [("a", "heron"), ("b", "one")]),
             (DuplicatePolicy.OVERWRITE, 3, [("a", "stork"), ("b", "two")]),
         ],
     )
-    def test_skip_keeps_the_first_and_overwrite_the_last(self, store, policy, written, kept):
+    def test_skip_keeps_the_first_and_overwrite_the_last(self, store, policy, written, expected):
         store.write_documents([passage("a", "heron")])
         batch = [passage("a", "stork"), passage("b", "one"), passage("b", "two")]
         assert store.write_documents(batch, policy) == written
-        assert sorted((d.id, d.content) for d in store.filter_documents()) == kept
+        assert sorted((d.id, d.content) for d in store.filter_documents()) == expected
         assert len(store.search("heron")) == (written == 1)
         assert store.write_documents([passage("a", "heron")], DuplicatePolicy.SKIP) == 0
 
@@ -266,8 +268,8 @@ with open_for_writing(Path(sys.argv[1])).writer(1) as writer:
     @pytest.mark.slow
     def test_two_first_writes_at_once_make_one_index(self, tmp_path):
         path = str(tmp_path / "index")
-        with start_python("-c", WRITE_ONE, path, "a") as one, start_python("-c", WRITE_ONE, path, "b") as two:
-            assert (one.wait(timeout=60), two.wait(timeout=60)) == (0, 0)
+        with start_python("-c", WRITE_ONE, path, "a") as first, start_python("-c", WRITE_ONE, path, "b") as two:
+            assert (first.wait(timeout=60), two.wait(timeout=60)) == (0, 0)
         assert set(ids(TantivyDocumentStore(path=path).filter_documents())) == {"a", "b"}
         assert [entry.name for entry in tmp_path.iterdir()] == ["index"]
 
@@ -283,7 +285,7 @@ class TestOpening:
             ("meta.json", '{"segments": [\n{"a"' * 100, r"is damaged \([^\n]{1,150}\): .*delete the folder"),
         ],
     )
-    def test_a_damaged_index_or_one_of_another_format_is_refused_with_advice(self, towns, file, content, advice):
+    def test_a_damaged_or_foreign_index_is_refused_with_advice(self, towns, file, content, advice):
         (Path(towns.path) / file).write_text(content)
         with pytest.raises(DocumentStoreError, match=advice):
             TantivyDocumentStore(path=towns.path).count_documents()

@@ -32,7 +32,7 @@ def make(name: str) -> Path:
 
 class TestDataDirectory:
     @pytest.mark.skipif("sys.platform == 'win32'")
-    def test_is_the_one_that_was_set_and_the_users_data_folder_otherwise(self, monkeypatch, tmp_path, data):
+    def test_the_data_directory_is_set_or_the_users_data_folder(self, monkeypatch, tmp_path, data):
         assert data_directory() == data
         monkeypatch.delenv("PREFRAG_DATA_DIR")
         monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -78,7 +78,7 @@ class TestTheDataDirectoryIsPrivate:
         make("two")
         assert mode(folder) == 0o750, "what its owner has opened since stays open"
 
-    def test_with_all_that_an_earlier_version_left_in_it_but_not_what_a_link_leads_to(self, monkeypatch, tmp_path):
+    def test_the_data_directory_is_made_private_but_no_link(self, monkeypatch, tmp_path):
         monkeypatch.delenv("PREFRAG_DATA_DIR")
         monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
         folder, elsewhere = tmp_path / "prefrag", tmp_path / "elsewhere"
@@ -125,7 +125,7 @@ class TestNames:
             *((name, "choose another name") for name in ("demo", "demo-web")),
         ],
     )
-    def test_an_index_lies_under_its_name_which_is_that_of_a_folder_and_not_the_demos(self, data, name, advice):
+    def test_an_index_lies_under_its_name(self, data, name, advice):
         assert index_path("my-index_2.0") == data / "indexes" / "my-index_2.0"
         with pytest.raises(ValueError, match=advice):
             index_path(name)
@@ -133,9 +133,9 @@ class TestNames:
 
 class TestResolving:
     def test_the_name_given_comes_first(self, monkeypatch):
-        one, two = make("one"), make("two")
+        first, two = make("one"), make("two")
         monkeypatch.setenv("PREFRAG_INDEX", "two")
-        assert resolve_index("one") == one
+        assert resolve_index("one") == first
         assert resolve_index() == two
 
     def test_then_the_default_once_it_exists_and_else_the_demo(self, demo):
@@ -157,7 +157,7 @@ class TestResolving:
         assert resolve_web_index() is None
         assert make("default") == resolve_index()
 
-    def test_the_only_followed_folder_comes_before_the_demo_and_after_the_default(self, demo):
+    def test_a_followed_folder_comes_between_default_and_demo(self, demo):
         folder = make("Documents")
         assert content(resolve_index()) == ["A local heron."]
         (folder / FOLLOWED_FOLDER_FILE).write_text("/home/me/Documents", encoding="utf-8")
@@ -202,7 +202,7 @@ class TestResolving:
         make("default")
         assert [d.id for d in store.search("heron")] == ["default"]
 
-    def test_the_web_has_a_stand_in_with_the_demo_only_and_can_be_given_one(self, demo, monkeypatch):
+    def test_the_web_has_a_stand_in_with_the_demo_or_where_set(self, demo, monkeypatch):
         assert content(resolve_web_index()) == ["A web heron."]
         make("default")
         assert resolve_web_index() is None

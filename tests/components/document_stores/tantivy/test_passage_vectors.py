@@ -38,17 +38,15 @@ def ids(documents: list[Document]) -> list[str]:
     return [document.id for document in documents]
 
 
-def test_the_nearest_come_first_with_their_texts_and_the_cosine_as_score(vectors: PassageVectors):
-    found = vectors.search([2.0, 0.2], top_k=2)
+def test_the_nearest_come_first_with_the_cosine_as_score(vectors: PassageVectors):
+    documents = vectors.search([2.0, 0.2], top_k=2)
 
-    assert ids(found) == ["east", "north-east"]
-    assert found[0].content == "To the east."
-    assert found[0].score == pytest.approx(2.0 / (2.0**2 + 0.2**2) ** 0.5, abs=1e-5)
+    assert ids(documents) == ["east", "north-east"]
+    assert documents[0].content == "To the east."
+    assert documents[0].score == pytest.approx(2.0 / (2.0**2 + 0.2**2) ** 0.5, abs=1e-5)
 
 
-def test_a_vector_written_again_takes_the_place_of_the_first_and_a_changed_passage_is_given_as_it_is_now(
-    store: TantivyDocumentStore, vectors: PassageVectors
-):
+def test_a_vector_written_again_replaces_the_first(store: TantivyDocumentStore, vectors: PassageVectors):
     store.write_documents([Document(id="east", content="Eastwards.")], policy=DuplicatePolicy.OVERWRITE)
     assert vectors.search([1.0, 0.0], top_k=1)[0].content == "Eastwards."
     vectors.write(["east"], ["g"], [[0.0, -1.0]])
@@ -57,9 +55,7 @@ def test_a_vector_written_again_takes_the_place_of_the_first_and_a_changed_passa
     assert ids(vectors.search([0.0, -1.0], top_k=1)) == ["east"]
 
 
-def test_deleted_vectors_are_not_found_and_a_passage_that_has_left_the_store_takes_no_place(
-    store: TantivyDocumentStore, vectors: PassageVectors
-):
+def test_deleted_vectors_and_passages_take_no_place(store: TantivyDocumentStore, vectors: PassageVectors):
     store.delete_documents(["east"])
     assert ids(vectors.search([1.0, 0.0], top_k=2)) == ["north-east", "north"]
 
@@ -68,7 +64,7 @@ def test_deleted_vectors_are_not_found_and_a_passage_that_has_left_the_store_tak
     assert ids(vectors.search([1.0, 0.0])) == ["north"]
 
 
-def test_filters_count_every_passage_however_far_and_one_that_cannot_be_understood_is_reported(vectors: PassageVectors):
+def test_filters_reach_every_passage_however_far(vectors: PassageVectors):
     north = {"field": "meta.title", "operator": "==", "value": "north"}
 
     assert ids(vectors.search([1.0, 0.0], top_k=1, filters=north)) == ["north"]
@@ -76,9 +72,7 @@ def test_filters_count_every_passage_however_far_and_one_that_cannot_be_understo
         vectors.search([1.0, 0.0], filters={**north, "operator": "like"})
 
 
-def test_what_another_process_wrote_is_found_and_survives_its_sudden_end(
-    store: TantivyDocumentStore, vectors: PassageVectors
-):
+def test_vectors_of_another_process_survive_its_sudden_end(store: TantivyDocumentStore, vectors: PassageVectors):
     store.write_documents([Document(id="south", content="To the south.")])
     assert ids(vectors.search([0.0, -1.0], top_k=1)) == ["east"]
 
@@ -94,7 +88,7 @@ def test_what_another_process_wrote_is_found_and_survives_its_sudden_end(
     assert ids(vectors.search([0.0, -1.0], top_k=1)) == ["south"]
 
 
-def test_a_partitioned_index_finds_what_comparing_every_vector_finds(tmp_path: Path):
+def test_a_partitioned_index_finds_what_full_comparison_finds(tmp_path: Path):
     pytest.importorskip("lancedb", reason="the extra `dense` is not installed")
     numpy = pytest.importorskip("numpy")
     random = numpy.random.default_rng(0)
@@ -107,12 +101,12 @@ def test_a_partitioned_index_finds_what_comparing_every_vector_finds(tmp_path: P
     vectors.write([str(n) for n in range(6_000)], ["f"] * 6_000, numbers)
     vectors.finish()
 
-    found = right = 0
+    total = right = 0
     for n in range(0, 6_000, 200):
         exact = {str(i) for i in numpy.argsort(-numbers @ numbers[n])[:5]}
         right += len(exact & set(ids(vectors.search(numbers[n], top_k=5))))
-        found += 5
-    assert right / found >= 0.97
+        total += 5
+    assert right / total >= 0.97
 
 
 def test_a_query_of_another_length_is_reported(vectors: PassageVectors):
@@ -123,9 +117,7 @@ def test_a_query_of_another_length_is_reported(vectors: PassageVectors):
 
 
 @pytest.mark.parametrize("length", [3, 2, 4])
-def test_vectors_that_were_deleted_and_made_again_are_found_also_with_another_length(
-    store: TantivyDocumentStore, vectors: PassageVectors, length: int
-):
+def test_vectors_made_again_may_have_another_length(store: TantivyDocumentStore, vectors: PassageVectors, length: int):
     folder = Path(str(store.path)) / "vectors"
     for deleted, again in ((folder, length), (folder / f"{vectors._name()}.lance", 5), (folder, 2)):
         shutil.rmtree(deleted)

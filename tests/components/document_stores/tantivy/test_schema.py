@@ -31,7 +31,7 @@ class TestDocuments:
         assert type(back.meta["flag"]) is bool
         assert (empty.content, empty.meta) == (None, {})
 
-    def test_are_kept_as_utf_8_and_read_as_the_escapes_of_an_earlier_version_too(self, store, monkeypatch):
+    def test_documents_are_read_as_utf_8_and_as_older_escapes(self, store, monkeypatch):
         text, meta = (
             "\u0426\u0430\u043f\u043b\u044f \u9dfa \u20ac \U0001f985",
             {"title": "\u0426\u0430\u043f\u043b\u044f", "day": date(2024, 2, 29)},
@@ -40,7 +40,9 @@ class TestDocuments:
         store.write_documents([Document(id="new", content=text, meta=meta)])
         monkeypatch.setattr(schema, "_ENCODER", json.JSONEncoder(default=schema._tag_date))
         store.write_documents([Document(id="old", content=text, meta=meta)])
-        assert [(one.content, one.meta) for one in store.documents_by_id(["new", "old"])] == [(text, meta)] * 2
+        assert [(document.content, document.meta) for document in store.documents_by_id(["new", "old"])] == [
+            (text, meta)
+        ] * 2
 
     json_values = st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -56,12 +58,12 @@ class TestDocuments:
         assert (back.id, back.content, back.meta) == (key, content, meta)
 
     @for_each("value", {1, 2}, (1, 2), {1: "a"}, float("nan"), b"x", {"__date__": "2024-02-29"})
-    def test_metadata_that_would_change_is_refused_and_nothing_written(self, towns, value):
+    def test_metadata_that_would_change_is_refused(self, towns, value):
         with pytest.raises(ValueError, match=r"document 'odd'.*unchanged"):
             towns.write_documents([passage("fine", "heron"), passage("odd", "heron", bad=value)])
         assert (towns.search("heron"), towns.count_documents()) == ([], 4)
 
-    def test_long_and_odd_ids_are_found_in_the_order_in_which_they_are_asked_for(self, store):
+    def test_long_and_odd_ids_come_in_the_order_of_the_request(self, store):
         keys = ["a" * 100_000, "a" * 99_999, "\ud800", "?", "a b\x00"]
         store.write_documents([Document(id=key, content="heron") for key in keys])
         store.delete_documents([keys[0]])
