@@ -1,0 +1,333 @@
+"""Ask the same questions where the answer is at home, only on the web, on both, and nowhere.
+
+    python -m prefrag.evaluation.studies.four_worlds FOLDER_OF_DATASETS/hotpotqa --output runs/worlds --llm reader
+    python -m prefrag.evaluation.studies.four_worlds demo --output runs/worlds --llm URL --limit 20
+
+A dataset is a folder with `corpus.jsonl` (or `local.jsonl` and `web.jsonl`) and the questions. The worlds differ only
+in where the gold passages of the questions are. All other passages stay in their source:
+
+- `home`: in the user's own documents.
+- `web`: only in the web.
+- `both`: at home, and once more in the web, where another question's answer stands in place of the answer.
+- `nowhere`: in neither source, so that every answer counts as wrong. Another passage may still state the answer; such
+  questions are left out and counted.
+
+Code scores what a run did: whether it searched at home first, how often it asked the web although home has the answer
+(needless) or did not ask it although only the web has it (missed), what was sent, what it answered, and which source
+the answer cites.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import mean
+from typing import Annotated, Any
+
+import typer
+from haystack import Document
+
+from prefrag.errors import BadInput
+from prefrag.evaluation.datasets import load_questions, read_passages
+from prefrag.evaluation.datasets.jsonl import SPLIT, write_jsonl
+from prefrag.evaluation.metrics.answers import normalise
+from prefrag.evaluation.pipeline_under_test.experiment import Experiment
+from prefrag.evaluation.question import Question
+from prefrag.evaluation.report.intervals import Interval, wilson
+from prefrag.evaluation.runs.runner import run
+from prefrag.evaluation.settings_file import make_settings, read_fields, split_changes
+from prefrag.evaluation.studies.tables import make_table
+
+WORLDS = ("home", "web", "both", "nowhere")
+LOCAL, WEB = "local", "web"
+# Where a gold passage is in each world.
+_PLACES = {"home": (LOCAL,), "web": (WEB,), "both": (LOCAL, WEB), "nowhere": ()}
+# The share of unanswerable questions that the last column assumes: a third.
+_UNANSWERABLE = 1 / 3
+
+
+@dataclass(frozen=True)
+class World:
+    """Two sources in which the gold passages of the questions have a place.
+
+    :param name: One of :data:`WORLDS`.
+    :param questions: The questions; in the world `nowhere` none of them can be answered.
+    :param passages: The passages of each source.
+    :param wrong: By the id of a question, the answer that the web's copy of its gold passage states, in the world
+        `both`.
+    """
+
+    name: str
+    questions: tuple[Question, ...]
+    passages: Mapping[str, tuple[Document, ...]]
+    wrong: Mapping[str, str]
+
+
+def read_dataset(folder: Path) -> list[Document]:
+    """Read the passages of a dataset, with the source of each in the metadata.
+
+    :param folder: A folder with `corpus.jsonl`, whose lines name their `source`, or with `local.jsonl` and `web.jsonl`.
+    :returns: The passages. One whose line names no source, or both, is in the source `both`.
+    """
+    whole = folder / "corpus.jsonl"
+    if whole.is_file():
+        return list(read_passages(whole))
+    return [
+        replace(passage, meta={**passage.meta, SPLIT: source})
+        for source in (LOCAL, WEB)
+        for passage in read_passages(folder / f"{source}.jsonl")
+    ]
+
+
+def make_world(name: str, questions: Sequence[Question], passages: Sequence[Document]) -> World:
+    """Make a world.
+
+    :param name: One of :data:`WORLDS`.
+    :param questions: The questions, with the ids of their gold passages.
+    :param passages: The passages of the dataset, as :func:`read_dataset` returns them.
+    :returns: The world. It lacks questions without a gold passage and, in `nowhere`, questions whose answer another
+        passage with a word of the question states.
+    """
+    by_id = {passage.id: passage for passage in passages}
+    asked = [question for question in questions if set(question.supporting_ids) & by_id.keys()]
+    gold = {passage_id for question in asked for passage_id in question.supporting_ids}
+    others = [passage for passage in passages if passage.id not in gold]
+    sources = {source: [passage for passage in others if _is_in(passage, source)] for source in (LOCAL, WEB)}
+    copies, wrong = _contradict(asked, by_id) if name == "both" else ({}, {})
+    for passage_id in sorted(gold & by_id.keys()):
+        for source in _PLACES[name]:
+            is_copy = name == "both" and source == WEB
+            sources[source].append(copies.get(passage_id, by_id[passage_id]) if is_copy else by_id[passage_id])
+    if name == "nowhere":
+        asked = [_without_answer(question) for question in asked if not _is_stated(question, others)]
+    # Both sources have indexes of their own, so the names of sources in the passages mean nothing any more.
+    plain = {source: tuple(map(_without_source, those)) for source, those in sources.items()}
+    return World(name, tuple(asked), plain, wrong)
+
+
+def _is_in(passage: Document, source: str) -> bool:
+    return passage.meta.get(SPLIT, "both") in (source, "both")
+
+
+def _without_source(passage: Document) -> Document:
+    return replace(passage, meta={key: value for key, value in passage.meta.items() if key != SPLIT})
+
+
+def _without_answer(question: Question) -> Question:
+    return replace(question, answers=(), answerable=False, supporting_ids=(), decomposition=(), evidence_triples=())
+
+
+def _choose_wrong(questions: Sequence[Question]) -> dict[str, str]:
+    """Choose for each question another one's answer that has as many words, and figures where it has figures."""
+    free = [question for question in questions if not question.is_yes_no]
+    chosen = {}
+    for place, question in enumerate(free):
+        following = [*free[place + 1 :], *free[:place]]
+        alike = (other.answers[0] for other in following if _form(other.answers[0]) == _form(question.answers[0]))
+        answer = next((text for text in alike if normalise(text) != normalise(question.answers[0])), None)
+        if answer is not None:
+            chosen[question.id] = answer
+    return chosen
+
+
+def _form(answer: str) -> tuple[int, bool]:
+    return len(answer.split()), any(character.isdigit() for character in answer)
+
+
+def _contradict(
+    questions: Sequence[Question], by_id: Mapping[str, Document]
+) -> tuple[dict[str, Document], dict[str, str]]:
+    """Write copies of gold passages that state another answer, in text and title, and list these answers."""
+    copies: dict[str, Document] = {}
+    written: dict[str, str] = {}
+    for question_id, wrong in _choose_wrong(questions).items():
+        question = next(question for question in questions if question.id == question_id)
+        stated = re.compile("|".join(_whole(answer).pattern for answer in question.answers), re.IGNORECASE)
+        for passage_id in question.supporting_ids:
+            if (passage := copies.get(passage_id) or by_id.get(passage_id)) is None:
+                continue
+            text = stated.sub(lambda _, answer=wrong: answer, passage.content or "")  # type: ignore[misc]
+            title = stated.sub(lambda _, answer=wrong: answer, str(passage.meta.get("title") or ""))  # type: ignore[misc]
+            if text != passage.content:
+                copies[passage_id] = replace(passage, content=text, meta={**passage.meta, "title": title})
+                written[question_id] = wrong
+    return copies, written
+
+
+def _whole(words: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(words)}(?!\w)", re.IGNORECASE)
+
+
+def _is_stated(question: Question, passages: Iterable[Document]) -> bool:
+    """Check whether a passage has an answer of the question and a name from the question, if it has names."""
+    answers = [_whole(answer) for answer in question.answers if not question.is_yes_no]
+    names = {word.casefold() for word in re.findall(r"\w{4,}", question.question[1:]) if word[0].isupper()}
+    for passage in passages:
+        text = f"{passage.meta.get('title') or ''} {passage.content or ''}"
+        is_named = not names or bool(names & set(re.findall(r"\w+", text.casefold())))
+        if is_named and any(answer.search(text) for answer in answers):
+            return True
+    return False
+
+
+def count_question(world: World, prediction: Mapping[str, Any]) -> dict[str, float]:
+    """Count what a run did with one question.
+
+    :param world: The world in which it was asked.
+    :param prediction: A line of `predictions.jsonl`.
+    :returns: Each measure that applies, 0 or 1, but `words sent` (words in queries to the web) and `calls`.
+    """
+    result, answers = prediction["result"], [normalise(answer) for answer in prediction["answers"]]
+    searches = [event for event in result.get("trace") or () if event["kind"] == "found"]
+    sent = [str(event.get("query") or "") for event in searches if event["source"] != LOCAL]
+    answer, is_given = normalise(str(result.get("answer") or "")), bool(result.get("answered"))
+    is_right = is_given and any(gold and f" {gold} " in f" {answer} " for gold in answers)
+    counted = {
+        "home first": float(bool(searches) and searches[0]["source"] == LOCAL),
+        "web asked": float(bool(sent)),
+        "words sent": float(sum(len(query.split()) for query in sent)),
+        "given": float(is_given),
+        "calls": float((result.get("usage") or {}).get("llm_calls") or 0),
+    }
+    if world.name != "nowhere":
+        counted["right"] = float(is_right)
+    if not is_given:
+        return counted
+    counted["right of given"] = float(is_right)
+    cited = {citation["source"] for citation in result.get("citations") or ()}
+    if cited:
+        counted["own cited"] = float(cited == {LOCAL})
+    if (false := normalise(world.wrong.get(prediction["id"], ""))) and not is_right and WEB in cited:
+        counted["wrong of the web"] = float(f" {false} " in f" {answer} ")
+    return counted
+
+
+def summarise(world: World, predictions: Sequence[Mapping[str, Any]]) -> dict[str, Interval | float]:
+    """Return the measures of a world: shares in percent with Wilson's interval, and means.
+
+    :param world: The world.
+    :param predictions: What a pipeline did with its questions.
+    :returns: By measure, the share with its interval, or the mean for `words sent` and `calls`.
+    """
+    gathered: dict[str, list[float]] = {}
+    for prediction in predictions:
+        for measure, value in count_question(world, prediction).items():
+            gathered.setdefault(measure, []).append(value)
+    return {
+        measure: mean(values) if measure in ("words sent", "calls") else wilson(100 * mean(values), len(values))
+        for measure, values in gathered.items()
+    }
+
+
+def lay_out(figures: Mapping[str, Mapping[str, Mapping[str, Interval | float]]]) -> str:
+    """Return a table with a row per pipeline.
+
+    :param figures: By pipeline and world, what :func:`summarise` returns.
+    :returns: Markdown.
+    """
+    columns = {
+        "home first": lambda of: _share(of["home"].get("home first")),
+        "needless web (home)": lambda of: _share(of["home"].get("web asked")),
+        "missed web (web)": lambda of: _share(of["web"].get("web asked"), is_missed=True),
+        "words sent (home)": lambda of: f"{of['home'].get('words sent', 0.0):.1f}",
+        "given, right (home)": lambda of: _given(of["home"]),
+        "given, right (web)": lambda of: _given(of["web"]),
+        "given, right (both)": lambda of: _given(of["both"]),
+        "own cited (both)": lambda of: _share(of["both"].get("own cited")),
+        "the web's wrong answer (both)": lambda of: _count(of["both"].get("wrong of the web")),
+        "answered (nowhere)": lambda of: _share(of["nowhere"].get("given")),
+        "right of given, a third unanswerable": _mixed,
+        "calls (home, web)": lambda of: " / ".join(f"{of[world].get('calls', 0.0):.1f}" for world in ("home", "web")),
+    }
+    rows = {f"`{name}`": [show(of) for show in columns.values()] for name, of in figures.items()}
+    return make_table(["pipeline", *columns], rows)
+
+
+def _share(figure: Any, is_missed: bool = False) -> str:
+    if not isinstance(figure, Interval):
+        return "-"
+    if is_missed:
+        figure = Interval(100 - figure.mean, 100 - figure.high, 100 - figure.low, figure.n)
+    return f"{figure.mean:.0f}% ({figure.low:.0f} to {figure.high:.0f}; n {figure.n})"
+
+
+def _count(figure: Any) -> str:
+    return f"{figure.mean * figure.n / 100:.0f}" if isinstance(figure, Interval) else "0"
+
+
+def _given(of: Mapping[str, Any]) -> str:
+    return f"{_count(of.get('given'))}, {_count(of.get('right'))}"
+
+
+def _mixed(of: Mapping[str, Mapping[str, Any]]) -> str:
+    """Weigh the worlds: a third of the questions has no answer, the rest is divided between the other worlds."""
+    weights = {world: _UNANSWERABLE if world == "nowhere" else (1 - _UNANSWERABLE) / 3 for world in WORLDS}
+    given = sum(weights[world] * of[world]["given"].mean for world in WORLDS if "given" in of[world])
+    right = sum(weights[world] * of[world]["right"].mean for world in WORLDS if "right" in of[world])
+    return f"{100 * right / given:.0f}%" if given else "-"
+
+
+def list_worlds(folder: Path, questions: str, limit: int | None) -> Iterator[World]:
+    """Read a dataset and make its four worlds.
+
+    :param folder: The dataset.
+    :param questions: The name of the file of questions, without its ending.
+    :param limit: The number of questions; None for all.
+    """
+    passages = read_dataset(folder)
+    asked = load_questions(folder / f"{questions}.jsonl", limit=limit)
+    for name in WORLDS:
+        yield make_world(name, asked, passages)
+
+
+def ask_world(world: World, pipeline: str, experiment: Experiment, output: Path) -> list[dict[str, Any]]:
+    """Index the sources of a world, and have a pipeline answer its questions.
+
+    :param world: The world.
+    :param pipeline: The name of a pipeline, or a YAML file.
+    :param experiment: The settings; the two corpora are set here.
+    :param output: The folder of the study. A second call continues where the first was stopped.
+    :returns: The predictions.
+    """
+    corpora = {}
+    for source, passages in world.passages.items():
+        file = output / "worlds" / f"{world.name}_{source}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_jsonl(passages, file)
+        corpora[source] = file
+    if not world.questions:
+        return []
+    settings = replace(experiment, corpus=corpora[LOCAL], web_corpus=corpora[WEB])
+    return run(pipeline, world.questions, settings, output=output / Path(pipeline).stem / world.name).predictions
+
+
+def main(
+    folder: Annotated[Path, typer.Argument(help="A dataset.")],
+    output: Annotated[Path, typer.Option(help="The folder of the runs.")],
+    pipelines: Annotated[list[str] | None, typer.Option("--pipeline", help="By default prefrag.")] = None,
+    llm: Annotated[str, typer.Option(metavar="reader|simulated|URL|FILE.gguf", help="Who answers.")] = "reader",
+    model: Annotated[str | None, typer.Option(help="The model's name on its server.")] = None,
+    changes: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting.")] = None,
+    questions: Annotated[str, typer.Option(help="dev, train, or the name of a file.")] = "dev",
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.")] = None,
+) -> None:
+    """Ask the questions of a dataset in four worlds, and print a table."""
+    single, of_pipeline = split_changes(changes or ())
+    shared = {"prompts": "product", "llm": llm, "model": model, "changes": of_pipeline}
+    experiment = make_settings(Experiment, shared | read_fields(Experiment, None, single))
+    worlds = list(list_worlds(folder, questions, limit))
+    if not worlds[0].questions:
+        raise BadInput(f"No question of {folder} has a gold passage in its corpus: give another dataset.")
+    left_out = len(worlds[0].questions) - len(worlds[-1].questions)
+    figures = {
+        pipeline: {world.name: summarise(world, ask_world(world, pipeline, experiment, output)) for world in worlds}
+        for pipeline in pipelines or ["prefrag"]
+    }
+    typer.echo(lay_out(figures))
+    typer.echo(f"\nQuestions: {len(worlds[0].questions)}. Left out where no source has the answer: {left_out}.")
+
+
+if __name__ == "__main__":
+    typer.run(main)
