@@ -128,8 +128,8 @@ class ModelSettings(BaseSettings):
     structured: Structured = _setting("json_schema", "how the server is asked to constrain replies to JSON")
     format: ReplyFormat = _setting(
         None,
-        "how `reply_format: auto` lets the model reply: `text` suits able models, `steps` small ones, which are asked "
-        "two narrow questions in each step",
+        "how `reply_format: auto` lets the model reply: `text` suits able models, `steps` small ones, which read "
+        "after the first search and after the last",
         "four short tasks, tried once with each model, decide; before that, the size of the model",
     )
     seconds: LimitedSeconds = _setting(

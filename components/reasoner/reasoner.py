@@ -156,6 +156,8 @@ class Reasoner:
             state = replace(state, reply_format=self._suited_format, format_reason=reason)
         if self._searches_question_first(state):
             return {"state": add_search(state, self._choose_format(state), self._find_tool(state), state.question)}
+        if query := self._query_between_calls(state):
+            return {"state": add_search(state, self._choose_format(state), self._find_tool(state), query)}
         try:
             return {"state": await self._ask(state)}
         except RunError as error:
@@ -170,6 +172,18 @@ class Reasoner:
         settings = state.settings
         is_first = not state.steps and settings.first_query == "question" and settings.prompts == "product"
         return is_first and not self.must_answer and self._choose_format(state).searches and bool(settings.sources)
+
+    def _query_between_calls(self, state: State) -> str | None:
+        """Return the next query of a run in which a small model has read once; None if it is to read again.
+
+        It reads after the first search and after the last. A call over the passages between takes longer than a search.
+        """
+        is_narrow = self._choose_format(state).asks_narrowly and state.settings.prompts == "product"
+        has_read = any(event.kind == "checked" for event in state.events)
+        left = state.settings.max_steps + state.supplements - state.replies
+        if not is_narrow or self.must_answer or not has_read or left <= 0 or state.step.action in _UNUSABLE:
+            return None
+        return next_query(state)
 
     async def _ask(self, state: State) -> State:
         """Have the model take the step. In a run with the product's prompts, its rules then apply to the step."""

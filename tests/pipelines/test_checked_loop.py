@@ -145,6 +145,15 @@ class TestASmallModel:
         queries = [step["query"] for step in result["steps"] if step["query"]]
         assert len(set(queries)) == len(queries)
 
+    async def test_reads_after_the_first_search_and_then_after_the_last(self):
+        result = await ask("NOT FOUND", question="Where was the lock keeper of Vessel Lock born?", reply_format="steps")
+
+        searches = [step["query"] for step in result["steps"] if step["searched"]]
+        assert len(searches) > 2
+        first, last = (call["prompt"] for call in CALLS["model"])
+        assert LOCAL["frank"] in last
+        assert len(first) < len(last)
+
     async def test_does_not_give_an_answer_that_no_passage_carries(self):
         result = await ask("Marten{0.99} Tull", reply_format="steps")
 
