@@ -103,6 +103,7 @@ _JUDGED_BY = {
     "first_step": "the first retrieval is not judged",
     "nothing_found": "nothing was found",
     "nothing_new": "all was shown before",
+    "sufficient": "what was found suffices",
     "no_other_source": "no other source may be searched",
 }
 # How an observation refers to its documents if the previous event has just listed them, by the kind of that event.

@@ -9,7 +9,13 @@ from haystack import component
 from prefrag.components.block import check_choice, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.judge.judge import Judge
+from prefrag.components.judge.pair_sufficiency import PairSufficiency
 from prefrag.components.state.state import Action, State, Verdict, identity
+
+# Who can be overruled by what was found so far: code that sees less of it. A model's verdict stands.
+_OVERRULED = ("classifier", "words", "nothing_new")
+# How many passages of each search count for what was found: the best of it.
+_OF_A_SEARCH = 5
 
 
 @component
@@ -26,6 +32,9 @@ class SourceSwitchJudge:
     With ``switch_at="next_step"``, all passages are kept, and the verdict decides only which source a
     :class:`PreferenceSelector` searches next. MSPR calls this verdict the retrieval adjustment label (section III.C).
 
+    With ``sufficiency`` and ``prompts: product``, a False of code (the trees, the words of the question, nothing new)
+    does not switch if what the preferred source has found in this run suffices. This is not in the papers.
+
     With ``patience=1``, the first False verdict does not switch. The model sees the passages and can search the
     preferred source again with a different query. A second False verdict in a row switches. This is not in the papers.
     """
@@ -39,6 +48,7 @@ class SourceSwitchJudge:
         enabled: bool = True,
         patience: int = 0,
         judge_repeated: bool = False,
+        sufficiency: PairSufficiency | None = None,
     ):
         """Set up the component and its outputs.
 
@@ -51,6 +61,7 @@ class SourceSwitchJudge:
         :param patience: The number of False verdicts in a row that are tolerated: only the next one switches.
         :param judge_repeated: Ask the judge also about passages that were all shown before, with the prompts
             ``product`` too.
+        :param sufficiency: Estimates whether what was found suffices; None leaves that out.
         :raises ValueError: When the settings contradict each other.
         """
         if not sources:
@@ -68,6 +79,7 @@ class SourceSwitchJudge:
         self.enabled = enabled
         self.patience = patience
         self.judge_repeated = judge_repeated
+        self.sufficiency = sufficiency
         # With `next_step`, a verdict never switches the source of this step, so the `switch_` outputs are left out.
         switches = self.sources if switch_at == "this_step" else []
         outputs: dict[str, Any] = {f"switch_{source}": State for source in switches}
@@ -77,6 +89,8 @@ class SourceSwitchJudge:
         """Prepare the judge; raises TreesMissing if the judge needs trees and their file is missing."""
         if self.enabled:
             self.judge.warm_up()
+            if self.sufficiency is not None:
+                self.sufficiency.warm_up()
 
     async def run_async(self, state: State) -> dict[str, State]:
         """Judge the last search, and choose the output.
@@ -92,9 +106,9 @@ class SourceSwitchJudge:
         if self._needs_no_verdict(state):
             return {"kept": state}
         verdict = self._verdict_without_judge(state)
-        if verdict is not None:
-            return self._route(verdict, state)
-        return self._route(*await call_matching(self.judge.judge, self.judge.judge_async, state))
+        if verdict is None:
+            verdict, state = await call_matching(self.judge.judge, self.judge.judge_async, state)
+        return self._route(await self._weigh(verdict, state), state)
 
     run = as_blocking(run_async)
 
@@ -128,6 +142,27 @@ class SourceSwitchJudge:
             return False
         shown = {identity(document) for document in state.observed}
         return all(identity(document) in shown for document in state.step.searches[-1].documents)
+
+    async def _weigh(self, verdict: Verdict, state: State) -> Verdict:
+        """Overrule a False of code, if what the preferred source has found in this run suffices."""
+        settings, search, sufficiency = state.settings, state.step.searches[-1], self.sufficiency
+        is_at_home = search.source == settings.preferred and search.source not in settings.external
+        is_open = not verdict.status and verdict.judged_by in _OVERRULED and is_at_home
+        if sufficiency is None or not is_open or settings.prompts != "product" or self.switch_at == "next_step":
+            return verdict
+        # The newest first, because only so many are compared.
+        passages = {
+            identity(document): document
+            for made in reversed(state.searches)
+            if made.source == settings.preferred
+            for document in made.documents[:_OF_A_SEARCH]
+        }
+        question = state.question
+        score = await call_matching(sufficiency.estimate, sufficiency.estimate_async, question, list(passages.values()))
+        if score < sufficiency.threshold:
+            return verdict
+        analysis = f"Two passages found here so far belong to the question (score {score:.2f}), so it stays here."
+        return Verdict(True, "sufficient", analysis, score=round(score, 4))
 
     def _alternative(self, state: State) -> str | None:
         searched = {search.source for search in state.step.searches}

@@ -191,6 +191,9 @@ def _load(way: str, mode: str) -> Any:
         return pipelines.load(name, replace)
     judge = {"type": MODEL_JUDGE, "init_parameters": {"chat_generator": reader["judge"]}}
     replace |= {"web.retriever": delivery["web"], "judge.judge": judge}
+    if name == "prefrag":
+        # Whether passages suffice depends on their words, whoever wrote them; it keeps a run at home and sends nothing.
+        replace["judge.sufficiency"] = None
     if name == "mspr":
         replace |= {"reviewer.chat_generator": reader["reviewer"], "refiner.enabled": False}
     return pipelines.load(name, replace)

@@ -221,6 +221,9 @@ def _parts(
             parts[f"{name}.retriever"] = retriever(answers.get(name, {}), name, (errors or {}).get(name), others)
     if "judge" in components:
         parts["judge.judge"] = judge(components["judge"]["init_parameters"]["judge"], verdicts)
+        if "sufficiency" in components["judge"]["init_parameters"]:
+            # The scripts say when a run leaves; whether passages of three words belong together says nothing.
+            parts["judge.sufficiency"] = None
     if "evaluator" in components and readings is None:
         # A scripted model has passed no trial, so the shipped judge would not ask it.
         asked = components["evaluator"]["init_parameters"]["judge"]["init_parameters"]["model_judge"]

@@ -1,9 +1,12 @@
 """Whether the passages of a search are kept or the source is switched."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from prefrag.components.both_ways import as_async
+from prefrag.components.judge.pair_sufficiency import PairSufficiency
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
 from prefrag.components.state.state import Action, Search, State, Step, Verdict
 from tests.components.judge.judges import FixedJudge
@@ -38,6 +41,83 @@ class TestVerdict:
             assert (name, after.usage.llm_calls) == (output, {"judge": 1})
             assert kinds(after) == ["verdict", *("search" for _ in searches)]
             assert [event.data for event in after.events] == [told, *searches]
+
+
+class PairsAt:
+    """Scores every pair of passages alike."""
+
+    def __init__(self, probability: float):
+        self.probability = probability
+
+    def score(self, question: str, pairs: list[Any]) -> list[float]:
+        return [self.probability] * len(pairs)
+
+
+def suffices(probability: float) -> PairSufficiency:
+    return PairSufficiency(PairsAt(probability))  # type: ignore[arg-type]
+
+
+class TestSufficiency:
+    ASKED = "who built alpha?"
+    AGAIN = state(
+        observed_step(document("alpha"), document("beta")),
+        search_step("beta", found(document("alpha"))),
+        question=ASKED,
+    )
+    NEW = state(*JUDGED.steps, question=ASKED)
+
+    def test_what_was_found_at_home_stays_at_home_if_it_suffices(self):
+        output, after, verdict = judged(self.AGAIN, True, sufficiency=suffices(0.7))
+
+        assert (output, verdict.status, verdict.judged_by, verdict.score) == ("kept", True, "sufficient", 0.7)
+        assert kinds(after) == ["verdict"]
+
+    def test_what_does_not_suffice_switches(self):
+        assert judged(self.AGAIN, True, sufficiency=suffices(0.5))[0] == "switch_web"
+
+    @for_each(
+        "reached",
+        # The verdict of a model stands.
+        NEW,
+        # The prompts of the papers.
+        state(*AGAIN.steps, prompts="plain", question=ASKED),
+        # A single passage is no pair.
+        state(FIRST, search_step("beta", found(*FIRST.documents)), question=ASKED),
+        state(FIRST, search_step("beta", found()), question=ASKED),
+    )
+    def test_no_other_verdict_is_overruled(self, reached: State):
+        assert judged(reached, False, sufficiency=suffices(1.0))[0] == "switch_web"
+
+    @for_each("judged_by", "classifier", "words")
+    def test_a_false_of_code_is_overruled(self, judged_by: str):
+        class Code(FixedJudge):
+            def judge(self, state: State) -> tuple[Verdict, State]:
+                return Verdict(False, judged_by), state
+
+            judge_async = as_async(judge)
+
+        asked = SourceSwitchJudge(["local", "web"], Code(False), sufficiency=suffices(1.0))
+
+        assert list(asked.run(self.NEW)) == ["kept"]
+        assert list(SourceSwitchJudge(["local", "web"], Code(False), sufficiency=suffices(0.0)).run(self.NEW)) == [
+            "switch_web"
+        ]
+
+    def test_a_preferred_source_that_is_external_is_not_home(self):
+        away = replace(self.AGAIN, settings=replace(self.AGAIN.settings, external=("local",)))
+
+        assert judged(away, True, sufficiency=suffices(1.0))[0] == "switch_web"
+
+    def test_passages_of_the_other_source_do_not_count(self):
+        away = observed_step(document("w"), searches=(found(document("beta")), found(document("w"), source="web")))
+        again = search_step("beta", found(document("w")))
+
+        assert (
+            judged(state(away, again, question=self.ASKED), False, sufficiency=suffices(1.0))[2].judged_by
+            == "sufficient"
+        )
+        only_away = observed_step(document("w"), searches=(found(), found(document("w"), source="web")))
+        assert judged(state(only_away, again, question=self.ASKED), False, sufficiency=suffices(1.0))[0] == "switch_web"
 
 
 class TestWithoutComparing:
