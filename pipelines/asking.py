@@ -16,6 +16,7 @@ from haystack.errors import FilterError
 
 from prefrag.audit_log import AuditLogFailed, audit, label_audit
 from prefrag.components.generators.call_progress import CallProgress, followed
+from prefrag.components.generators.model_call import model_left_out
 from prefrag.components.generators.model_server import ModelServerError
 from prefrag.components.recording import RECORDING
 from prefrag.components.state.answer_composer import awaited, compose
@@ -324,6 +325,8 @@ def _prepare(pipeline: Any, question: str, options: dict[str, Any]) -> tuple[dic
     # If the API key already forbids web search, keep that as the reason to show.
     if inputs.pop("web", None) is False and not web_closed_by.get():
         context.run(web_closed_by.set, CLOSED_BY_REQUEST)
+    if inputs.pop("model", None) is False:
+        context.run(model_left_out.set, True)
     allowed = inputs.pop("web_query", None)
     if allowed is not None:
         if allowed != query_form(question):
@@ -343,8 +346,8 @@ def status_if_busy(error: BaseException) -> dict[str, Any]:
 
 
 def _find_status(error: Exception) -> dict[str, Any]:
-    # If the filters do not fit the documents, the status must tell the client to correct them.
-    is_refused = isinstance(_find_cause(error).__cause__, FilterError)
+    # If the filters do not fit the documents, or the method needs its model, the client has to ask otherwise.
+    is_refused = isinstance(_find_cause(error).__cause__, FilterError | BadInput)
     return {"http_status": BadInput.http_status} if is_refused else status_if_busy(error)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
@@ -23,13 +24,16 @@ from prefrag.components.generators.token_budget import OVERHEAD_TOKENS, Observat
 from prefrag.components.prompts.render_prompt import render_prompt
 from prefrag.components.recording import NotRecorded
 from prefrag.components.state.state import ModelTraffic, RunError, State
-from prefrag.errors import find_cause
+from prefrag.errors import BadInput, find_cause
 from prefrag.tracing import measure
 
 DEFAULT_CONTEXT_WINDOW = 8_192
 _MESSAGE_TOKENS = 8  # the number of tokens that a chat template adds to each message after the first
 _FINISH_REASONS = ("stop", "length", "tool_calls", "content_filter")
 Reading = TypeVar("Reading")
+
+# Whether the present run has to do without its model.
+model_left_out: ContextVar[bool] = ContextVar("model_left_out", default=False)
 
 
 class ChatGenerator(Protocol):
@@ -113,8 +117,8 @@ class ModelCall:
 
     @property
     def is_absent(self) -> bool:
-        """True if no model is configured in the environment."""
-        return bool(getattr(self.chat_generator, "is_absent", False))
+        """True if no model is configured in the environment, or if the present run does without it."""
+        return model_left_out.get() or bool(getattr(self.chat_generator, "is_absent", False))
 
     @property
     def is_embedded(self) -> bool:
@@ -253,6 +257,10 @@ class ModelCall:
 
     async def _send(self, call: PreparedCall) -> tuple[ChatMessage, State, PreparedCall]:
         """Make the call, and shorten it until the server accepts it. Returns also the call that was accepted."""
+        if model_left_out.get():
+            # Not every method can do without a model. One that cannot must not call it all the same.
+            refusal = BadInput(f"This method cannot answer without its model: its {self.caller} calls one.")
+            raise RunError(str(refusal), call.state) from refusal
         self._audit(call.state)
         with measure(
             "gen_ai.chat", call.state.number, gen_ai__operation__name="chat", prefrag__role=self._role

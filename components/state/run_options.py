@@ -59,6 +59,11 @@ class RunOptions(BaseModel):
         description="The text that a person has seen and allowed as the first web query of the run: the whole message, "
         "as the trace offers it (``offer``) when a part of it was left out of a query.",
     )
+    model: StrictBool | None = Field(
+        None,
+        description="False answers this question without the language model, as if none were set up; true changes "
+        "nothing.",
+    )
     deadline: float | None = Field(
         None, description="The time that the run may take, in seconds, up to the limit of the server."
     )
@@ -72,7 +77,7 @@ OWN_FILES = ("folders", "kinds", "since", "until")
 """The options that limit a run to some of the user's own files. If one is set, no external source is searched."""
 CHAT = ("sources", "preferred", "top_k", "max_steps", "filters", *OWN_FILES, "web", "deadline", "index")
 """The options that a chat request or a call of an MCP tool may set, in addition to the question."""
-REST = ("question", "history", "documents", "web_query", "stream", *CHAT)
+REST = ("question", "history", "documents", "web_query", "model", "stream", *CHAT)
 STATE = (
     *("history", "sources", "preferred", "top_k", "max_steps", "filters"),
     *OWN_FILES,
