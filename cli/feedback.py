@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from prefrag.server.library.feedback import KeptFeedback
 
 _UNREADABLE = "unreadable"
+_SIDES = {"reader": "without the model", "model": "with the model"}
 RatingOption = Annotated[
     Literal["up", "down"] | None, typer.Option(help="Only answers that users liked (up) or disliked (down).")
 ]
@@ -33,16 +35,20 @@ def list_feedback(rating: RatingOption = None, index: IndexOption = None) -> Non
     """List the feedback of users on answers, the newest last."""
     load_env_file()
     left_out: Counter[str] = Counter()
-    shown = 0
-    for each in _read(rating, index, left_out):
-        shown += 1
+    listed = list(_read(rating, index, left_out))
+    for each in listed:
         answer = f" -> {each.result.answer}" if each.result.answer else " -> (no answer)"
         right = f"; right: {each.answer}" if each.answer else ""
         comment = f"; {each.comment}" if each.comment else ""
         by = f" ({each.key})" if each.key else ""
         line = one_line(f"{each.result.question}{answer}{right}{comment}")
         typer.echo(one_line(f"{each.time:%Y-%m-%d %H:%M} UTC {each.rating:<4}{by}") + f"  {line}")
-    typer.echo(f"{shown:,} in all" + (f"; {left_out[_UNREADABLE]:,} unreadable" if left_out else ""))
+    typer.echo(f"{len(listed):,} in all" + (f"; {left_out[_UNREADABLE]:,} unreadable" if left_out else ""))
+    for side, name in _SIDES.items():
+        if compared := [each for each in listed if each.compared == side]:
+            right = sum(each.rating == "up" for each in compared)
+            seconds = median(each.result.usage.seconds for each in compared)
+            typer.echo(f"Compared {name}: {right:,} of {len(compared):,} right, {seconds:.1f} s each (median)")
 
 
 def export_feedback(

@@ -78,6 +78,12 @@ class Counts(_Part):
     lookups: Count = 0
 
 
+class Usage(_Part):
+    """What an answer cost."""
+
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+
+
 class KeptResult(_Part):
     """The part of a result that is stored."""
 
@@ -91,6 +97,7 @@ class KeptResult(_Part):
     citations: Annotated[list[Passage], Field(max_length=1_000)] = []
     queries_sent_out: Annotated[list[SentQuery], Field(max_length=1_000)] = []
     counts: Counts = Counts()
+    usage: Usage = Usage()
 
 
 class Feedback(BaseModel):
@@ -103,6 +110,8 @@ class Feedback(BaseModel):
     answer: Text | None = None
     pipeline: Word | None = None
     index: Word | None = None
+    compared: Literal["reader", "model"] | None = None
+    """Which of two answers to one question this is, if the user has compared them."""
     result: KeptResult
 
 

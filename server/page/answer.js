@@ -26,7 +26,7 @@ export function answerCard(result, turn, save) {
   return make("div", { class: "card" },
     make("div", { class: "card-part" }, ...(isNotRead ? [notes(result), answer] : [answer, notes(result)])),
     facts(result),
-    make("div", { class: "card-part" }, sources(result, known), feedbackForm(result, turn, save)));
+    make("div", { class: "card-part" }, sources(result, known), !turn.side && feedbackForm(result, turn, save)));
 }
 
 /**

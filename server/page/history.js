@@ -10,7 +10,8 @@ const TURNS = 20;
 
 /**
  * @typedef {{id: string, question: string, options: object, pipeline: string, events: object[], result: object|null,
- *     failure: {status: number, message: string}|null, attached: string[], narrowed: string, rating?: string}} Turn
+ *     failure: {status: number, message: string}|null, attached: string[], narrowed: string, rating?: string,
+ *     pair?: string, side?: "reader"|"model"}} Turn A question that is answered twice has two turns, which form a pair.
  * @typedef {{id: string, turns: Turn[], name?: string, pinned?: boolean}} Conversation
  */
 
@@ -138,7 +139,7 @@ export function newId() {
  * @returns {{role: string, content: string}[]}
  */
 export function historyOf(turns) {
-  return turns.filter((turn) => turn.result).slice(-TURNS / 2).flatMap((turn) => [
+  return turns.filter((turn) => turn.result && turn.side !== "reader").slice(-TURNS / 2).flatMap((turn) => [
     { role: "user", content: turn.question },
     { role: "assistant", content: turn.result.answer || turn.result.asked_back || NOT_ANSWERED },
   ]);

@@ -2,6 +2,7 @@
 
 import { showAbout } from "./about.js";
 import { call, callIfThere } from "./api.js";
+import { PairView, isComparing, pairOf } from "./compare.js";
 import { connectConversations, drawConversations } from "./conversations.js";
 import { announce, byId } from "./dom.js";
 import { attachAsIn, attachDocument, attachedFiles, connectAttachments, detachAll, onlyFiles, showAttaching, whenRead } from "./attach.js";
@@ -12,7 +13,7 @@ import { clearConversations, historyOf, isForgotten, keepTurn, newConversation, 
 import { isRemembered, keepKey, readKey } from "./key.js";
 import { narrowAsIn, narrowing } from "./narrow.js";
 import { chooseAsIn, chosenCollection, chosenModel, chosenPipeline, closeWeb, onlyOwn, runOptions, showOptions, withoutClosed } from "./options.js";
-import { TurnView } from "./run.js";
+import { STOPPED, TurnView } from "./run.js";
 import { writeStored } from "./storage.js";
 import { showProof, showSuggestions } from "./suggestions.js";
 import { useToken } from "./token.js";
@@ -25,6 +26,8 @@ let waiting = null;
 let access = null;
 let collections = null;
 let takesNew = false;
+// The last view that was added, if it is that of a question that is answered twice.
+let pair = null;
 
 async function start() {
   const refused = await useToken();
@@ -61,7 +64,8 @@ async function listCollections() {
 
 function about() {
   const collection = collections?.find((one) => one.name === chosenCollection());
-  showAbout(collection, chosenModel(), { isOwner: Boolean(access?.started), showDocuments: () => openDocuments(true) });
+  showAbout(collection, chosenModel(), {
+    isOwner: Boolean(access?.started), isComparing: isComparing(), showDocuments: () => openDocuments(true) });
 }
 
 function notice(text) {
@@ -91,7 +95,13 @@ async function ask(text, isSuggested = false) {
   if (files.length) Object.assign(turn, { attached: files.map((file) => file.name), options: { ...turn.options, ...onlyFiles(files) } });
   if (question.value.trim() === text) question.value = "";
   fit();
-  await run(turn);
+  await (isComparing() && chosenModel() ? runTwice(turn) : run(turn));
+}
+
+async function runTwice(turn) {
+  const [first, second] = pairOf(turn, newId());
+  await run(first);
+  if (first.failure?.status !== STOPPED) await run(second);
 }
 
 // A text that the user allows as a web query is sent only in the turn of that click.
@@ -123,7 +133,7 @@ async function run(turn) {
   const body = { ...turn.options, question: turn.question, ...(earlier.length ? { history: earlier } : {}) };
   conversation.turns.push(turn);
   const view = addTurn(turn, conversation);
-  view.node.scrollIntoView({ block: "start" });
+  (pair ?? view).node.scrollIntoView({ block: "start" });
   running = new AbortController();
   showRunning();
   try {
@@ -138,7 +148,10 @@ async function run(turn) {
 function addTurn(turn, owner) {
   const view = new TurnView(turn, () => keepTurn(owner, turn), (allowed) => askAgain(turn, allowed));
   showWelcome(false);
-  byId("turns").append(view.node);
+  if (turn.side && pair?.id !== turn.pair) pair = new PairView(turn);
+  else if (!turn.side) pair = null;
+  pair?.add(view);
+  byId("turns").append((pair ?? view).node);
   return view;
 }
 
@@ -214,6 +227,7 @@ function show(chosen) {
   conversation = chosen;
   const { turns } = chosen;
   byId("turns").replaceChildren();
+  pair = null;
   showWelcome(!turns.length);
   suggest();
   turns.forEach((turn) => addTurn(turn, chosen).restore());

@@ -8,6 +8,9 @@ import { openNarrowing } from "./narrow.js";
 import { isExternal } from "./options.js";
 import { Steps } from "./steps.js";
 
+/** The status of a turn that the user has stopped. */
+export const STOPPED = -1;
+
 /** The view of a turn. */
 export class TurnView {
   /**
@@ -19,6 +22,7 @@ export class TurnView {
     this.turn = turn;
     this.save = save;
     this.askAgain = askAgain;
+    this.ended = () => {};
     this.steps = new Steps(isExternal);
     this.outcome = make("div", { class: "outcome" });
     this.problem = make("p", { class: "problem", role: "status", hidden: true });
@@ -58,7 +62,7 @@ export class TurnView {
     } catch (error) {
       if (!(error instanceof Failure) && error.name !== "AbortError") throw error;
       const stopped = error.name === "AbortError";
-      turn.failure = stopped ? { status: -1, message: "" } : { status: error.status, message: error.message, retryAfter: error.retryAfter };
+      turn.failure = stopped ? { status: STOPPED, message: "" } : { status: error.status, message: error.message, retryAfter: error.retryAfter };
       turn.partial = error.result ?? null;
       announce(stopped ? "Stopped." : describe(error).title);
     } finally {
@@ -83,11 +87,12 @@ export class TurnView {
     if (turn.result) {
       for (const document of turn.result.documents ?? []) document.collection = turn.options?.index ?? "";
       this.outcome.replaceChildren(answerCard(turn.result, turn, () => this._save()), ...this._offer());
-    } else if (turn.failure?.status === -1) {
+    } else if (turn.failure?.status === STOPPED) {
       this.outcome.replaceChildren(make("p", { class: "hint" }, "You stopped this run. "), again);
     } else {
       this.outcome.replaceChildren(...[failureBox(turn.failure ?? { status: 0 }, again), foundSoFar(turn.partial)].filter(Boolean));
     }
+    this.ended();
   }
 
   /** Show the whole message, if a part was not sent to the web. Only a click sends it. */
@@ -100,8 +105,10 @@ export class TurnView {
   }
 }
 
-// The collection, unless it is the default one, and whether the web was closed, unless another line says this already.
-function whereOf({ options, attached }) {
+// The collection, unless it is the default one, and what was left out, unless another line says this already.
+function whereOf({ options, attached, side }) {
   const isClosed = options?.web === false && !attached?.length;
-  return [options?.index && `In ${options.index}`, isClosed && "Without the web"].filter(Boolean).join(" · ");
+  const isWithoutModel = options?.model === false && !side;
+  return [options?.index && `In ${options.index}`, isClosed && "Without the web", isWithoutModel && "Without the language model"]
+    .filter(Boolean).join(" · ");
 }

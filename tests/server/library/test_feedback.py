@@ -34,6 +34,7 @@ RESULT: dict[str, Any] = {
     "citations": [{"mark": "1", "id": "p1", "title": "Alpha", "source": "local"}],
     "queries_sent_out": [{"source": "web", "query": "delta", "provider": "X"}],
     "counts": {"total": 2, "total_local": 1, "total_web": 1, "sources": {"local": {}}},
+    "usage": {"seconds": 1.5, "llm_calls": 2},
     "trace": [{"kind": "thought", "text": "secret"}],
     "errors": ["a folder"],
 }
@@ -64,6 +65,7 @@ class TestGiving:
             "rating": "up",
             "comment": "Nice.",
             "answer": "Beta & Co.",
+            "compared": None,
             "result": {
                 "question": "Who built alpha?",
                 "answer": "Beta",
@@ -75,6 +77,7 @@ class TestGiving:
                 "citations": [{"mark": "1", "id": "p1", "title": "Alpha", "source": "local"}],
                 "queries_sent_out": [{"source": "web", "query": "delta"}],
                 "counts": {"total_local": 1, "total_web": 1, "total": 2, "used_local": 0, "used": 0, "lookups": 0},
+                "usage": {"seconds": 1.5},
             },
         }
         assert stat.S_IMODE(feedback_file().stat().st_mode) == 0o600
@@ -109,6 +112,8 @@ class TestGiving:
         "body",
         {"rating": "great"},
         {"rating": None},
+        {"compared": "web"},
+        {"result": {**RESULT, "usage": {"seconds": -1}}},
         {"comment": "x" * 4_001},
         {"answer": "x" * 4_001},
         {"answer": 1974},
@@ -181,6 +186,19 @@ class TestListing:
         assert total == "2 in all"
         assert "1 in all" in prefrag("feedback", "list", "--rating", "up").stdout
         assert "0 in all" in prefrag("feedback", "list", "--index", "papers").stdout
+
+    def test_says_how_often_each_of_two_compared_answers_was_right(self, served: Client):
+        client = served()
+        for seconds, rating in ((1, "up"), (2, "down"), (3, "down")):
+            give(client, compared="reader", rating=rating, result={**RESULT, "usage": {"seconds": seconds}})
+        give(client, compared="model", result={**RESULT, "usage": {"seconds": 48.04}})
+        give(client)
+
+        total, reader, model = prefrag("feedback", "list").stdout.splitlines()[-3:]
+
+        assert total == "5 in all"
+        assert reader == "Compared without the model: 1 of 3 right, 2.0 s each (median)"
+        assert model == "Compared with the model: 1 of 1 right, 48.0 s each (median)"
 
 
 class TestExporting:
