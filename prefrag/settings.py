@@ -106,6 +106,12 @@ class ModelSettings(BaseSettings):
         "", "a GGUF file that llama.cpp runs in this process (extra `llama`), if no server is set", "none"
     )
     adapter: Text = _setting("", "a LoRA adapter for that file, itself a GGUF file", "none")
+    threads: Tokens = _setting(
+        None,
+        "the processor threads that run that file. They wait by running, so a thread too many on a busy machine slows "
+        "all of them many times over",
+        "one less than the processor's cores, and at least one",
+    )
     context: Tokens = _setting(
         None,
         "the model's context window in tokens. Prompts that do not fit are cut, the oldest passages first. The trace "

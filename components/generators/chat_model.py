@@ -318,6 +318,7 @@ class ChatModel:
                     adapter_path=self._settings.adapter or None,
                     context_window=self.context_window,
                     timeout=self.timeout,
+                    threads=self._settings.threads,
                 )
             else:
                 raise ModelMissing(

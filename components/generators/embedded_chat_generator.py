@@ -65,6 +65,7 @@ class EmbeddedChatGenerator(Block):
         context_window: int = CONTEXT_WINDOW,
         timeout: float = 120.0,
         adapter_path: str | None = None,
+        threads: int | None = None,
     ):
         """Check the settings. The model is loaded by ``warm_up`` or by the first call.
 
@@ -73,14 +74,16 @@ class EmbeddedChatGenerator(Block):
         :param timeout: Seconds that a call may take, including waiting in the queue and loading the model.
         :param adapter_path: The GGUF file of a LoRA adapter for this model, or None. The adapter stays in a separate
             file: merged into 4-bit weights, its small changes would be lost by rounding.
+        :param threads: The processor threads that run the model, or None for one less than there are cores.
         :raises ValueError: For a number that is not above zero.
         """
-        check_whole_number(1, context_window=context_window)
+        check_whole_number(1, context_window=context_window, **({} if threads is None else {"threads": threads}))
         check_above_zero(timeout=timeout)
         self.model_path = model_path
         self.context_window = context_window
         self.timeout = timeout
         self.adapter_path = adapter_path
+        self.threads = threads
 
     def warm_up(self) -> None:
         """Load the model, unless another instance has loaded it.
@@ -114,7 +117,7 @@ class EmbeddedChatGenerator(Block):
 
     @property
     def _model(self) -> _Model:
-        return _share_model(self.model_path, self.adapter_path, self.context_window)
+        return _share_model(self.model_path, self.adapter_path, self.context_window, self.threads or _free_cores())
 
     def _wait(self, future: Future[ChatMessage]) -> ChatMessage:
         try:
@@ -169,10 +172,11 @@ class _Model:
     the interpreter then ends even if the thread still runs.
     """
 
-    def __init__(self, path: str, adapter: str | None, context_window: int):
+    def __init__(self, path: str, adapter: str | None, context_window: int, threads: int):
         self._path = path
         self._adapter = adapter
         self._context_window = context_window
+        self._threads = threads
         # llama.cpp ends its threads only when this object is freed, and threads that outlive the interpreter crash it.
         # Never assign the object to a local variable: the traceback of an error would keep that variable alive.
         self._server: Any = None
@@ -213,7 +217,7 @@ class _Model:
     def _reply(self, call: _Call) -> ChatMessage:
         if self._server is None:
             # If loading fails, the next call tries again, because the user may have corrected the file.
-            self._server = _load(self._path, self._adapter, self._context_window)
+            self._server = _load(self._path, self._adapter, self._context_window, self._threads)
         if call.body is None:
             return ChatMessage.from_assistant("")
         chunks: list[dict[str, Any]] = []
@@ -256,7 +260,14 @@ def _refusal(error: dict[str, Any]) -> ValueError:
     return ValueError(f"The model in this process refused the call. Correct the parameters: {message}")
 
 
-def _load(path: str, adapter: str | None, context_window: int) -> Any:
+def _free_cores() -> int:
+    # One core is left to everything else. llama.cpp's threads wait for each other by running: if another program takes
+    # one of their cores, all of them stand still. On two busy cores, one thread wrote a reply in 28 s, and two had not
+    # ended after 100 s.
+    return max(1, (os.cpu_count() or 1) - 1)
+
+
+def _load(path: str, adapter: str | None, context_window: int, threads: int) -> Any:
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no model at {path}: {_CORRECT_PATH}, {_INSTEAD}.")
     if adapter is not None and not Path(adapter).is_file():
@@ -276,7 +287,7 @@ def _load(path: str, adapter: str | None, context_window: int) -> Any:
     params.n_parallel = 1
     params.n_batch = params.n_ubatch = _BATCH_TOKENS
     params.n_gpu_layers = 0
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.cache_ram_mib = _PROMPT_CACHE_MIB
     params.warmup = False
     params.verbosity = -1
@@ -292,16 +303,16 @@ def _load(path: str, adapter: str | None, context_window: int) -> Any:
         ) from error
 
 
-_models: dict[tuple[int, str, str | None, int], _Model] = {}
+_models: dict[tuple[int, str, str | None, int, int], _Model] = {}
 _models_lock = threading.Lock()
 
 
-def _share_model(path: str, adapter: str | None, context_window: int) -> _Model:
+def _share_model(path: str, adapter: str | None, context_window: int, threads: int) -> _Model:
     # A forked process does not have its parent's threads, so it needs its own model.
-    key = (os.getpid(), path, adapter, context_window)
+    key = (os.getpid(), path, adapter, context_window, threads)
     with _models_lock:
         if key not in _models:
-            _models[key] = _Model(path, adapter, context_window)
+            _models[key] = _Model(path, adapter, context_window, threads)
         return _models[key]
 
 

@@ -133,7 +133,7 @@ PARTS = [
     LinkedRetriever(WORDS, TITLES, PAIRS, 3, 7, 4, 9, 2, 0.5),
     HybridRetriever([WORDS, TITLES], top_k=3, candidates=7, weights=[1, 2], timeout=2.5),
     VectorRetriever(STORE, "my-model", top_k=3),
-    EmbeddedChatGenerator("model.gguf", 2_048, 30.0, "adapter.gguf"),
+    EmbeddedChatGenerator("model.gguf", 2_048, 30.0, "adapter.gguf", 2),
     RecordedChatGenerator(Recording("kept.jsonl"), "model", MODEL),
     ChatModel("judge", {"temperature": 0.2}, 30.0),
 ]

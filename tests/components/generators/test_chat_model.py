@@ -121,6 +121,7 @@ class TestChoice:
         monkeypatch.setenv("PREFRAG_LLM_GGUF", "m.gguf")
         monkeypatch.setenv("PREFRAG_LLM_ADAPTER", "a.gguf")
         monkeypatch.setenv("PREFRAG_LLM_CONTEXT", "99")
+        monkeypatch.setenv("PREFRAG_LLM_THREADS", "3")
         monkeypatch.setenv("PREFRAG_LLM_STRUCTURED", "off")
         model = ChatModel(generation_kwargs={"seed": 1}, timeout=9)
         assert model.run(QUESTION, {"response_format": FORMAT})["replies"][0].text == "Paris"
@@ -129,6 +130,7 @@ class TestChoice:
             "adapter_path": "a.gguf",
             "context_window": 99,
             "timeout": 9,
+            "threads": 3,
             "seed": 1,
             "response_format": FORMAT,
         }

@@ -195,6 +195,31 @@ def test_an_absent_adapter_is_named(tmp_path: Path):
         EmbeddedChatGenerator(str(model), adapter_path=str(tmp_path / "judge.gguf")).warm_up()
 
 
+@pytest.mark.parametrize(
+    ("cores", "chosen", "threads"), [(None, None, 1), (1, None, 1), (2, None, 1), (8, None, 7), (8, 8, 8)]
+)
+def test_leaves_one_core_to_others_unless_told(
+    fake: Any, monkeypatch: pytest.MonkeyPatch, cores: int | None, chosen: int | None, threads: int
+):
+    server, loaded = fake(delta("x", "stop")), []
+    monkeypatch.setattr(embedded_chat_generator.os, "cpu_count", lambda: cores)
+    monkeypatch.setattr(embedded_chat_generator, "_load", lambda *args: (loaded.append(args), server)[1])
+
+    EmbeddedChatGenerator("m.gguf", threads=chosen).run(QUESTION)
+
+    assert [args[-1] for args in loaded] == [threads]
+
+
+def test_questions_one_after_another_load_the_file_once(fake: Any, monkeypatch: pytest.MonkeyPatch):
+    server, loaded = fake(delta("x", "stop")), []
+    monkeypatch.setattr(embedded_chat_generator, "_load", lambda *args: (loaded.append(args), server)[1])
+
+    for _ in range(3):
+        EmbeddedChatGenerator("m.gguf").run(QUESTION)
+
+    assert len(loaded) == 1
+
+
 def test_models_with_different_adapters_are_loaded_apart_and_a_copy_has_the_same_settings(fake: Any):
     fake(delta("x", "stop"))
     for adapter in (None, "judge.gguf", "judge.gguf"):
