@@ -127,6 +127,17 @@ def asks_beyond_spans(question: str) -> bool:
     return _BEYOND_SPANS.search(question) is not None
 
 
+def asks_for_more(question: str) -> bool:
+    """Check whether a message in English asks for more than one fact: for yes or no, or for a task.
+
+    A task has no question word, as in "Give me an overview of the lease", or has another form that no passage answers.
+    """
+    if not looks_english(question):
+        return False
+    words = set(normalize_words(question).split())
+    return not words & _ENGLISH_ASKS or asks_yes_no(question) or asks_beyond_spans(question)
+
+
 def looks_english(question: str) -> bool:
     """Check whether a question may be in English, the only language that the reader knows."""
     words = normalize_words(question).split()

@@ -6,16 +6,22 @@ from itertools import islice
 
 from haystack import Document
 
-from prefrag.components.reader.question_form import identifies_by_another
+from prefrag.components.reader.question_form import asks_for_more, identifies_by_another
 from prefrag.components.reader.reader import Candidate, Reader
 from prefrag.components.reader.span_candidates import span_candidates
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks
 from prefrag.components.state.evidence import rank_sentences
 from prefrag.components.state.state import Action, Certainty, Evidence, State, Step, identity
+from prefrag.components.text.question_topic import fits_nothing
 from prefrag.components.text.sentences import cut_text, plain_sentences
 from prefrag.components.text.term_statistics import passage_text, words
 
 FROM_MEMORY = "This method answers from a language model's memory, but no model is set up."
+NEEDS_MODEL = (
+    "To summarise, compare, write, or say yes or no, a language model is needed, which whoever runs prefrag can add "
+    "(`prefrag model`). Without one, ask for what one sentence states, such as who, when or how much, or for a count, "
+    "list or total of the rows of one table."
+)
 NOT_READ = (
     "Without a language model only questions in English are answered, and only where a passage states the answer."
 )
@@ -34,9 +40,12 @@ def take_reader_step(
         return state.with_step(Step(Action.NONE))
     if must_answer and not state.observed and not state.searches:
         state = state.with_event("without_model", text=FROM_MEMORY)
-    elif must_answer and best is None and state.observed:
-        state = state.with_event("without_model", text=NOT_READ)
     certainty = _choose_certainty(best, reader)
+    if must_answer and certainty == "not_found" and state.observed:
+        if asks_for_more(state.question) and not fits_nothing(state.question, map(passage_text, state.observed)):
+            state = state.with_event("without_model", text=NEEDS_MODEL)
+        elif best is None:
+            state = state.with_event("without_model", text=NOT_READ)
     step = Step(Action.ANSWER, certainty=certainty, probability=best.probability if best else 0.0)
     if best is not None:
         evidence = tuple(Evidence(one.document, one.sentence, state.question, one.probability) for one in candidates)

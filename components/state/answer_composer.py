@@ -22,7 +22,7 @@ from prefrag.tracing import sent_to_tracing
 WhenUnsure = Literal["answer", "say_so"]
 
 ASK_A_QUESTION = (
-    "Nothing that was found fits this. Ask a question about your documents, such as when something opens, what it "
+    "Nothing that was found fits this: ask a question about your documents, such as when something opens, what it "
     "costs, or who wrote it."
 )
 # The keys of the result whose texts are those of passages, and the trace, whose events hold no control characters.

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from prefrag.components.reasoner.reader_step import NOT_READ
+from prefrag.components.reasoner.reader_step import NEEDS_MODEL, NOT_READ
 from prefrag.components.state.state import Event, Label
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.controls import strip_controls
@@ -56,7 +56,7 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
         parts = [disarm(one_line(result.get("asked_back") or "No answer was found."))]
     parts += [f"{UNSUPPORTED} {_without_emphasis(one_line(one))}" for one in result.get("unsupported") or ()]
     # If the extractive reader did not run, the evidence only shares words with the question. So put the note first.
-    is_not_read = NOT_READ in (result.get("without_model") or ())
+    is_not_read = bool({NEEDS_MODEL, NOT_READ} & set(result.get("without_model") or ()))
     parts.insert(0 if is_not_read else len(parts), write_note(result, cites))
     if search_failures(result):
         rests = "" if result.get("documents") else ", so this answer rests on no document"

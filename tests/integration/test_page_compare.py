@@ -126,7 +126,7 @@ class TestVerdict:
         ("button", "sent"),
         [
             ("The one without the model", [("model", "down"), ("reader", "up")]),
-            ("The model’s", [("reader", "down"), ("model", "up")]),
+            ("The model\u2019s", [("reader", "down"), ("model", "up")]),
             ("Both", [("reader", "up"), ("model", "up")]),
             ("Neither", [("reader", "down"), ("model", "down")]),
         ],

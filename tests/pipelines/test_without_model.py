@@ -9,7 +9,7 @@ from haystack import Document
 from prefrag import pipelines
 from prefrag.components.loop.follow_up_rewriter import ASKS_BACK
 from prefrag.components.mspr.answer_reviewer import NOT_REVIEWED
-from prefrag.components.reasoner.reader_step import FROM_MEMORY, NOT_READ
+from prefrag.components.reasoner.reader_step import FROM_MEMORY, NEEDS_MODEL, NOT_READ
 from prefrag.components.reasoner.reasoner import SOURCE_NOT_CHOSEN
 from prefrag.components.self_rag.passage_critic import NOT_CRITICISED
 from prefrag.components.state.answer_composer import ASK_A_QUESTION
@@ -265,11 +265,15 @@ class TestTheShippedReader:
         assert result["evidence"][0]["sentence"] == "The hall opened in 1966 next to the harbour."
 
     @pytest.mark.parametrize(
-        "question",
-        ["Wann wurde die Hall gebaut?", "How much older is the hall than the yard?", "Compare hall and yard."],
+        ("question", "advice"),
+        [
+            ("Wann wurde die Hall gebaut?", NOT_READ),
+            ("How much older is the hall than the yard?", NEEDS_MODEL),
+            ("Compare hall and yard.", NEEDS_MODEL),
+        ],
     )
-    async def test_does_not_guess_at_what_it_cannot_read(self, question: str):
+    async def test_does_not_guess_at_what_it_cannot_read(self, question: str, advice: str):
         result = await self.ask(question, threshold=0.0)
         assert (result["answered"], result["guess"], result["probability"]) == (False, None, 0.0)
-        assert result["without_model"] == [NOT_READ]
+        assert result["without_model"] == [advice]
         assert result["evidence"]

@@ -6,7 +6,7 @@ from typing import Any
 from haystack import Document
 
 from prefrag.components.reader.reader import Candidate
-from prefrag.components.reasoner.reader_step import FROM_MEMORY, NOT_READ, next_query, take_reader_step
+from prefrag.components.reasoner.reader_step import FROM_MEMORY, NEEDS_MODEL, NOT_READ, next_query, take_reader_step
 from prefrag.components.state.citations import known_marks, read_citations
 from prefrag.components.state.state import Action, RunSettings, Search, State, Step
 from tests.components.samples import document, kinds, observed_step, state
@@ -64,6 +64,32 @@ def test_at_the_end_a_refusal_says_what_is_read_if_anything_is():
         assert (reached.step.answer, reached.step.withheld, reached.step.probability) == ("", True, 0.0)
         assert kinds(reached) == ["without_model", "read"]
         assert [event.data.get("text") for event in reached.events] == [reason, ""]
+
+
+@for_each(
+    "question",
+    "Summarise the log of Aurora.",
+    "Give me an overview of the Aurora",
+    "Is the log long?",
+    "Compare the Aurora and the Boreas",
+)
+def test_at_the_end_a_task_is_told_what_can_be_had_and_how(question: str):
+    reached = take_reader_step(replace(OBSERVED, question=question), found(0.1), READER, must_answer=True)
+
+    assert [event.data.get("text") for event in reached.events if event.kind == "without_model"] == [NEEDS_MODEL]
+
+
+@for_each("question", "Who wrote the log?", "Good morning to you")
+def test_at_the_end_what_is_no_task_is_told_nothing(question: str):
+    assert kinds(take_reader_step(replace(OBSERVED, question=question), found(0.1), READER, must_answer=True)) == [
+        "read"
+    ]
+
+
+def test_an_answer_that_is_given_needs_no_such_word():
+    asked = replace(OBSERVED, question="the year of the log")
+
+    assert kinds(take_reader_step(asked, found(0.9), READER, must_answer=True)) == ["read"]
 
 
 def test_what_looks_like_a_mark_in_a_passage_cites_nothing_and_plain_prompts_have_none():

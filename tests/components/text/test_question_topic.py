@@ -8,7 +8,14 @@ from tests.for_each import for_each
 
 
 class TestNamesNothing:
-    @for_each("question", "What is in here?", "what can you do", "Who are you?", "How does this do it?", "what is this")
+    @for_each(
+        "question",
+        "What is in here?",
+        "what can you do",
+        "Who are you?",
+        "How does this do it?",
+        "which files are there?",
+    )
     def test_only_function_words(self, question: str):
         assert names_nothing(question)
 
@@ -29,7 +36,7 @@ class TestNamesNothing:
 
 
 class TestFitsNothing:
-    @for_each("message", "hello", "Thanks!", "good morning", "ok then", "moin")
+    @for_each("message", "hello", "Thanks!", "good morning to you", "ok then", "moin", "Thank you very much then")
     def test_a_greeting(self, message: str):
         assert fits_nothing(message, ["The boiler is in the cellar.", "It was sold then."])
 
