@@ -10,7 +10,13 @@ from prefrag.components.generators.model_files import is_gguf
 # The folders in which programs keep GGUF files, by the name of the program. `~` is the user's folder.
 _FOLDERS = {
     "LM Studio": ("~/.lmstudio/models", "~/.cache/lm-studio/models"),
-    "llama.cpp": ("$LLAMA_CACHE", "~/.cache/llama.cpp", "~/Library/Caches/llama.cpp", "$LOCALAPPDATA/llama.cpp"),
+    "llama.cpp": (
+        "$LLAMA_CACHE",
+        "$XDG_CACHE_HOME/llama.cpp",
+        "~/.cache/llama.cpp",
+        "~/Library/Caches/llama.cpp",
+        "$LOCALAPPDATA/llama.cpp",
+    ),
     "Jan": (
         "~/jan/models",
         "~/.config/Jan/data",
