@@ -2,8 +2,7 @@
 
 import { feedbackOnPair } from "./feedback.js";
 import { make, strange } from "./dom.js";
-
-const SIDES = { reader: "Without the language model", model: "With the language model" };
+import { SIDES } from "./history.js";
 
 /** @returns {boolean} Whether each question is to be answered twice: if the address ends with `?compare`. */
 export const isComparing = () => new URLSearchParams(location.search).has("compare");

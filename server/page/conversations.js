@@ -1,7 +1,7 @@
 /** The list of conversations. They can be searched, named, pinned, deleted, saved to a file and opened from a file. */
 
 import { announce, byId, icon, make } from "./dom.js";
-import { addConversation, changeConversation, forgetConversation, newConversation, newId, nameOf, readConversations } from "./history.js";
+import { SIDES, addConversation, changeConversation, forgetConversation, newConversation, newId, nameOf, readConversations } from "./history.js";
 import { markdownOf } from "./markdown.js";
 
 const dialog = byId("conversation-dialog");
@@ -121,16 +121,16 @@ function readFile(text) {
     (turn.failure === null || isObject(turn.failure));
   if (given?.kind !== KIND || !Array.isArray(given.turns) || !given.turns.every(isTurn)) return null;
   const name = typeof given.name === "string" ? given.name : "";
-  const turns = given.turns.map(({ question, pipeline, options, isSuggested, attached, narrowed, events, result, failure }) => ({
+  const turns = given.turns.map(({ question, pipeline, options, isSuggested, attached, narrowed, pair, side, events, result, failure }) => ({
     id: newId(), question, pipeline, options: optionsOf(options), isSuggested: Boolean(isSuggested), attached: Array.isArray(attached) ? attached.map(String) : [],
-    narrowed: String(narrowed ?? ""), events: events.map(({ kind, step, text: words, data }) => ({ kind, step, text: words, data })), result, failure }));
+    narrowed: String(narrowed ?? ""), ...(Object.hasOwn(SIDES, side) ? { side, pair: String(pair) } : {}), events: events.map(({ kind, step, text: words, data }) => ({ kind, step, text: words, data })), result, failure }));
   return { ...newConversation(), name, pinned: false, turns };
 }
 
-// These only limit a question. The web can be closed here, but not opened.
+// These only limit a question. The web and the model can be closed here, but not opened.
 function optionsOf(options) {
   const limits = OPTIONS.filter((name) => name in options).map((name) => [name, options[name]]);
-  return { ...Object.fromEntries(limits), ...(options.web === false ? { web: false } : {}) };
+  return { ...Object.fromEntries(limits), ...(options.web === false ? { web: false } : {}), ...(options.model === false ? { model: false } : {}) };
 }
 
 function isResult(result) {

@@ -2,7 +2,7 @@
 
 import { GIVEN, OWN_WORDS, checkOf, notAnswered, unconfirmedWords } from "./certainty.js";
 import { placeOf, titleOf } from "./kinds.js";
-import { nameOf } from "./history.js";
+import { SIDES, nameOf } from "./history.js";
 
 /**
  * @param {import("./history.js").Conversation} conversation The conversation.
@@ -12,7 +12,7 @@ export function markdownOf(conversation) {
   return [`# ${plain(nameOf(conversation))}`, ...conversation.turns.map(turnOf)].join("\n\n") + "\n";
 }
 
-function turnOf({ question, result }) {
+function turnOf({ question, side, result }) {
   const isGiven = Boolean(GIVEN[result?.certainty]);
   const answer = result?.answer_with_citations || result?.answer || (isGiven && result.evidence?.[0]?.sentence) || result?.asked_back
     || (result?.evidence?.length ? `${notAnswered(result)}.` : "No answer was found.");
@@ -25,7 +25,7 @@ function turnOf({ question, result }) {
   // A query may have left several times, in several attempts.
   const sent = [...new Set((result?.queries_sent_out ?? []).map((one) => `- ${plain(one.query ?? "")}`))];
   return [
-    `## ${plain(question)}`, plain(answer), state, ...unsupported, own && OWN_WORDS + plain(own),
+    `## ${plain(question)}`, SIDES[side] && `${SIDES[side]}:`, plain(answer), state, ...unsupported, own && OWN_WORDS + plain(own),
     sources.length && ["Sources:", ...sources].join("\n"),
     sent.length && ["Sent to the web:", ...sent].join("\n"),
   ].filter(Boolean).join("\n\n");

@@ -121,6 +121,20 @@ class TestAsking:
         assert page.get_by_text("Which answer was right?").is_visible()
 
 
+    def test_a_saved_pair_is_opened_as_a_pair(self, open_compare: Open):
+        page = open_compare()
+        answer_both(page)
+
+        page.get_by_role("button", name="More: Who built alpha?").click()
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Save as a file for this page").click()
+        page.locator("#conversation-cancel").click()
+        page.locator("#conversation-open").set_input_files(saved.value.path())
+
+        wait_until(page, "document.querySelectorAll('#conversations .conversation').length === 2")
+        assert page.locator(".pair .side .card").count() == 2
+
+
 class TestVerdict:
     @pytest.mark.parametrize(
         ("button", "sent"),
