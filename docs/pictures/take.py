@@ -37,11 +37,13 @@ QUESTIONS = (
 _FIRST_DAY, _A_DAY = datetime(2025, 9, 1, tzinfo=UTC).timestamp(), 86_400.0
 SIZES = {"desktop": (1100, 800), "phone": (390, 780)}
 _COLOURS = 96
+# A busy machine is slow, but a view that does not come is a fault.
+_SECONDS = 600.0
 
 
 def show_views(page: Any) -> Iterator[str]:
     """Show one view of the page after the other, and yield the name of each."""
-    page.wait_for_selector("#suggestions button", timeout=120_000)
+    page.wait_for_selector("#suggestions button")
     yield "suggestions"
     page.locator("#narrow summary").click()
     page.locator("#narrow").get_by_label("Folder").select_option("orchard")
@@ -53,7 +55,7 @@ def show_views(page: Any) -> Iterator[str]:
         page.evaluate("document.querySelector('#new-conversation').click()")
         page.fill("#question", question)
         page.press("#question", "Enter")
-        page.wait_for_selector(".card", timeout=60_000)
+        page.wait_for_selector(".card")
     page.evaluate("document.activeElement.blur()")
     yield "answer"
     if page.locator("#menu").is_visible():
@@ -72,7 +74,7 @@ def show_views(page: Any) -> Iterator[str]:
     page.get_by_role("button", name="Ask", exact=True).click()
     page.locator(".evidence .chip").first.click()
     page.get_by_role("button", name="Open the document").click()
-    page.locator("#document .sheet mark").first.wait_for(timeout=60_000)
+    page.locator("#document .sheet mark").first.wait_for()
     page.wait_for_load_state("networkidle")
     yield "document"
 
@@ -81,7 +83,7 @@ def show_demo(page: Any) -> Iterator[str]:
     """Show the answer to the demo's question with its steps, and the passage that it cites."""
     page.fill("#question", DEMO_QUESTION)
     page.press("#question", "Enter")
-    page.wait_for_selector(".card", timeout=60_000)
+    page.wait_for_selector(".card")
     page.get_by_text("What was done").click()
     page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
     yield "answer"
@@ -123,7 +125,7 @@ def take(
         key = prefrag("keys", "add", "ada", "--write").split()[0]
         chromium = shutil.which("chromium") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        with server_process("-m", "prefrag.cli.main", "serve", folder=place, **settings) as server:
+        with server_process("-m", "prefrag.cli.main", "serve", folder=place, seconds=_SECONDS, **settings) as server:
             for size, (width, height) in SIZES.items():
                 for scheme in ("light", "dark"):
                     context = browser.new_context(
@@ -132,6 +134,7 @@ def take(
                         reduced_motion="reduce",
                         bypass_csp=axe is not None,
                     )
+                    context.set_default_timeout(_SECONDS * 1000)
                     page = context.new_page()
                     page.add_init_script(f"sessionStorage.setItem('prefrag.key', '{key}')")
                     page.goto(str(server.base_url))
@@ -142,8 +145,11 @@ def take(
                             print(f"{view}, {size}, {scheme}: {fault}", file=sys.stderr)
                     context.close()
         settings = {"PREFRAG_DATA_DIR": str(place / "demo")}
-        with server_process("-m", "prefrag.cli.main", "serve", "--demo", folder=place, **settings) as server:
+        with server_process(
+            "-m", "prefrag.cli.main", "serve", "--demo", folder=place, seconds=_SECONDS, **settings
+        ) as server:
             page = browser.new_page(viewport={"width": 1280, "height": 1150}, reduced_motion="reduce")
+            page.set_default_timeout(_SECONDS * 1000)
             page.goto(str(server.base_url))
             for view in show_demo(page):
                 save(page, folder / f"page-{view}.png")
