@@ -155,7 +155,7 @@ function sources(result, known) {
   const cited = new Set([...(result.citations ?? []), ...givenSentences(result)].map((one) => one.mark));
   const first = documents.filter((document) => cited.has(document.mark));
   const rest = documents.filter((document) => !cited.has(document.mark));
-  return make("section", { class: "sources", "aria-label": "Sources" },
+  return make("div", { class: "sources", role: "group", "aria-label": "Sources" },
     first.length > 0 && make("h3", {}, "Sources"),
     first.length > 0 && make("ul", { class: "source-list" }, first.map((document) => sourceItem(document, documents))),
     rest.length > 0 && make("details", {},
@@ -179,7 +179,8 @@ function sourceItem(document, documents) {
 function facts(result) {
   const { word, by, name, className } = checkOf(result);
   const usage = result.usage ?? {};
-  return make("aside", { class: "facts", "aria-label": "About this answer" },
+  // A group and no landmark, because a page has as many of them as answers.
+  return make("div", { class: "facts", role: "group", "aria-label": "About this answer" },
     make("dl", {},
       fact("Check", make("span", { class: `label ${className}` }, icon(name), word), by && make("span", { class: "checked-by" }, by)),
       fact("Work", [count((result.steps ?? []).length, "step"), count(result.counts?.total ?? 0, "search"),

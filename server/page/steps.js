@@ -18,9 +18,11 @@ export class Steps {
     this.searches = 0;
     this.last = 0;
     this.summary = make("span", { class: "steps-summary" }, "Starting");
-    this.list = make("ol", { class: "steps-list", role: "log", "aria-live": "polite", "aria-label": "Steps" });
+    this.list = make("ol", { class: "steps-list" });
+    // Around the list and not on it, because a log has no items.
+    const log = make("div", { role: "log", "aria-live": "polite", "aria-label": "Steps" }, this.list);
     this.node = make("details", { class: "steps is-running", open: true },
-      make("summary", {}, make("span", { class: "pulse", "aria-hidden": "true" }), this.summary), this.list);
+      make("summary", {}, make("span", { class: "pulse", "aria-hidden": "true" }), this.summary), log);
   }
 
   /** @param {{kind: string, step: number, text: string, data: object}} event An event of the trace. */

@@ -39,7 +39,7 @@ class TestStream:
         page = open_page(scripted=True)
         page.runs.begin()
 
-        assert page.locator(".steps-list").get_attribute("aria-live") == "polite"
+        assert page.get_by_role("log").get_attribute("aria-live") == "polite"
         assert page.locator("#announcer").get_attribute("role") == "status"
 
     def test_stop_ends_the_run(self, open_page: Open):
