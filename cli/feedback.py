@@ -46,9 +46,9 @@ def list_feedback(rating: RatingOption = None, index: IndexOption = None) -> Non
     typer.echo(f"{len(listed):,} in all" + (f"; {left_out[_UNREADABLE]:,} unreadable" if left_out else ""))
     for side, name in _SIDES.items():
         if compared := [each for each in listed if each.compared == side]:
-            right = sum(each.rating == "up" for each in compared)
+            liked = sum(each.rating == "up" for each in compared)
             seconds = median(each.result.usage.seconds for each in compared)
-            typer.echo(f"Compared {name}: {right:,} of {len(compared):,} right, {seconds:.1f} s each (median)")
+            typer.echo(f"Compared {name}: {liked:,} of {len(compared):,} right, {seconds:.1f} s each (median)")
 
 
 def export_feedback(
