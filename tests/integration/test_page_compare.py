@@ -120,7 +120,6 @@ class TestAsking:
         assert page.locator(".pair .side .card").count() == 2
         assert page.get_by_text("Which answer was right?").is_visible()
 
-
     def test_a_saved_pair_is_opened_as_a_pair(self, open_compare: Open):
         page = open_compare()
         answer_both(page)
