@@ -35,20 +35,24 @@ def list_feedback(rating: RatingOption = None, index: IndexOption = None) -> Non
     """List the feedback of users on answers, the newest last."""
     load_env_file()
     left_out: Counter[str] = Counter()
-    listed = list(_read(rating, index, left_out))
-    for each in listed:
-        answer = f" -> {each.result.answer}" if each.result.answer else " -> (no answer)"
-        right = f"; right: {each.answer}" if each.answer else ""
-        comment = f"; {each.comment}" if each.comment else ""
-        by = f" ({each.key})" if each.key else ""
-        line = one_line(f"{each.result.question}{answer}{right}{comment}")
-        typer.echo(one_line(f"{each.time:%Y-%m-%d %H:%M} UTC {each.rating:<4}{by}") + f"  {line}")
+    entries = list(_read(index, left_out))
+    listed = [entry for entry in entries if rating in (None, entry.rating)]
+    for entry in listed:
+        answer = f" -> {entry.result.answer}" if entry.result.answer else " -> (no answer)"
+        right = f"; right: {entry.answer}" if entry.answer else ""
+        comment = f"; {entry.comment}" if entry.comment else ""
+        by = f" ({entry.key})" if entry.key else ""
+        line = one_line(f"{entry.result.question}{answer}{right}{comment}")
+        typer.echo(one_line(f"{entry.time:%Y-%m-%d %H:%M} UTC {entry.rating:<4}{by}") + f"  {line}")
     typer.echo(f"{len(listed):,} in all" + (f"; {left_out[_UNREADABLE]:,} unreadable" if left_out else ""))
     for side, name in _SIDES.items():
-        if compared := [each for each in listed if each.compared == side]:
-            liked = sum(each.rating == "up" for each in compared)
-            seconds = median(each.result.usage.seconds for each in compared)
-            typer.echo(f"Compared {name}: {liked:,} of {len(compared):,} right, {seconds:.1f} s each (median)")
+        # Of all ratings, whichever are listed: a share of the liked ones alone would be 100%.
+        compared = [entry for entry in entries if entry.compared == side]
+        if compared:
+            liked = sum(entry.rating == "up" for entry in compared)
+            seconds = [entry.result.usage.seconds for entry in compared if entry.result.usage.seconds]
+            taken = f", {median(seconds):.1f} s each (median)" if seconds else ""
+            typer.echo(f"Compared {name}: {liked:,} of {len(compared):,} right{taken}")
 
 
 def export_feedback(
@@ -67,7 +71,7 @@ def export_feedback(
     left_out: Counter[str] = Counter()
     last: dict[tuple[str, str], KeptFeedback] = {}
     # If a question was rated several times, the last rating counts, whatever it says and whichever are exported.
-    for feedback in _read(None, index, left_out):
+    for feedback in _read(index, left_out):
         place = (feedback.collection, _make_question(feedback).question)
         left_out["replaced by later feedback"] += place in last
         last[place] = feedback
@@ -92,14 +96,14 @@ def export_feedback(
         typer.echo(f"The file mixes questions on several indexes ({', '.join(collections)}): use --index.", err=True)
 
 
-def _read(rating: str | None, index: str | None, left_out: Counter[str]) -> Iterator[KeptFeedback]:
+def _read(index: str | None, left_out: Counter[str]) -> Iterator[KeptFeedback]:
     from prefrag.server.library.feedback import read_feedback
 
-    for each in read_feedback():
-        if each is None:
+    for entry in read_feedback():
+        if entry is None:
             left_out[_UNREADABLE] += 1
-        elif rating in (None, each.rating) and index in (None, each.collection):
-            yield each
+        elif index in (None, entry.collection):
+            yield entry
 
 
 def _make_question(feedback: KeptFeedback) -> Question:

@@ -16,7 +16,7 @@ from haystack.errors import FilterError
 
 from prefrag.audit_log import AuditLogFailed, audit, label_audit
 from prefrag.components.generators.call_progress import CallProgress, followed
-from prefrag.components.generators.model_call import model_left_out
+from prefrag.components.generators.model_call import ModelLeftOut, model_left_out
 from prefrag.components.generators.model_server import ModelServerError
 from prefrag.components.recording import RECORDING
 from prefrag.components.state.answer_composer import awaited, compose
@@ -347,7 +347,7 @@ def status_if_busy(error: BaseException) -> dict[str, Any]:
 
 def _find_status(error: Exception) -> dict[str, Any]:
     # If the filters do not fit the documents, or the method needs its model, the client has to ask otherwise.
-    is_refused = isinstance(_find_cause(error).__cause__, FilterError | BadInput)
+    is_refused = isinstance(_find_cause(error).__cause__, FilterError | ModelLeftOut)
     return {"http_status": BadInput.http_status} if is_refused else status_if_busy(error)
 
 

@@ -31,6 +31,8 @@ _CORRECT_PATH = "correct the path in PREFRAG_LLM_GGUF (for the judge, PREFRAG_JU
 _INSTEAD = "or set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to use a model server instead"
 # The number of prompt tokens in a batch, which take about a second. A call can be stopped only between two batches.
 _BATCH_TOKENS = 128
+# Where a container says how much processor time it may use, and of how much.
+_CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 # The maximum number of tokens of a reply, unless the call sets its own maximum.
 _MAX_TOKENS = 512
 # The size of the cache of prompts that the model has read. With it, three questions at the same time take half as long.
@@ -264,7 +266,18 @@ def _free_cores() -> int:
     # One core is left to everything else. llama.cpp's threads wait for each other by running: if another program takes
     # one of their cores, all of them stand still. On two busy cores, one thread wrote a reply in 28 s, and two had not
     # ended after 100 s.
-    return max(1, (os.cpu_count() or 1) - 1)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, _read_quota(cores)) - 1)
+
+
+def _read_quota(cores: int) -> int:
+    """Read how many cores a container may use, at most ``cores``."""
+    try:
+        quota, period = _CPU_QUOTA.read_text(encoding="utf-8").split()
+        return min(cores, int(quota) // int(period))
+    except (OSError, ValueError):
+        # There is no container, or its quota is "max".
+        return cores
 
 
 def _load(path: str, adapter: str | None, context_window: int, threads: int) -> Any:
@@ -303,13 +316,14 @@ def _load(path: str, adapter: str | None, context_window: int, threads: int) -> 
         ) from error
 
 
-_models: dict[tuple[int, str, str | None, int, int], _Model] = {}
+_models: dict[tuple[int, str, str | None, int], _Model] = {}
 _models_lock = threading.Lock()
 
 
 def _share_model(path: str, adapter: str | None, context_window: int, threads: int) -> _Model:
     # A forked process does not have its parent's threads, so it needs its own model.
-    key = (os.getpid(), path, adapter, context_window, threads)
+    # A file is loaded once, with the threads of whoever asked for it first.
+    key = (os.getpid(), path, adapter, context_window)
     with _models_lock:
         if key not in _models:
             _models[key] = _Model(path, adapter, context_window, threads)

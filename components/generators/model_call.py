@@ -32,7 +32,12 @@ _MESSAGE_TOKENS = 8  # the number of tokens that a chat template adds to each me
 _FINISH_REASONS = ("stop", "length", "tool_calls", "content_filter")
 Reading = TypeVar("Reading")
 
+
 # Whether the present run has to do without its model.
+class ModelLeftOut(BadInput):
+    """The error when a run that must not call its model cannot go on without it."""
+
+
 model_left_out: ContextVar[bool] = ContextVar("model_left_out", default=False)
 
 
@@ -259,7 +264,7 @@ class ModelCall:
         """Make the call, and shorten it until the server accepts it. Returns also the call that was accepted."""
         if model_left_out.get():
             # Not every method can do without a model. One that cannot must not call it all the same.
-            refusal = BadInput(f"This method cannot answer without its model: its {self.caller} calls one.")
+            refusal = ModelLeftOut(f"This method cannot answer without its model: its {self.caller} calls one.")
             raise RunError(str(refusal), call.state) from refusal
         self._audit(call.state)
         with measure(

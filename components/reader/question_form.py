@@ -26,6 +26,7 @@ _POLITE = re.compile(
     r".{0,40}\b(?:who|whom|whose|what|which|when|where|why|how)\b",
     re.I,
 )
+_REQUEST = re.compile(r"\W*(?:can|could|will|would)\s+you\b", re.I)
 # Nearly every English question contains a word from the next two lists, and few questions in other languages do.
 _ENGLISH_ASKS = frozenset({"how", "what", "when", "where", "which", "who", "whom", "whose", "why"})
 _ENGLISH_WORDS = (
@@ -128,14 +129,12 @@ def asks_beyond_spans(question: str) -> bool:
 
 
 def asks_for_more(question: str) -> bool:
-    """Check whether a message in English asks for more than one fact: for yes or no, or for a task.
+    """Check whether a message asks for more than one fact: for yes or no, in English, or for what no passage states.
 
-    A task has no question word, as in "Give me an overview of the lease", or has another form that no passage answers.
+    "Could you tell me the price?" is a request and no question for yes or no.
     """
-    if not looks_english(question):
-        return False
-    words = set(normalize_words(question).split())
-    return not words & _ENGLISH_ASKS or asks_yes_no(question) or asks_beyond_spans(question)
+    asks_whether = looks_english(question) and asks_yes_no(question) and not _REQUEST.match(question)
+    return asks_whether or asks_beyond_spans(question)
 
 
 def looks_english(question: str) -> bool:

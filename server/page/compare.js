@@ -25,7 +25,6 @@ export function pairOf(turn, id) {
 export class PairView {
   /** @param {import("./history.js").Turn} turn The first of the turns. */
   constructor(turn) {
-    this.id = turn.pair;
     this.views = [];
     this.sides = make("div", { class: "sides" });
     this.verdict = make("div");

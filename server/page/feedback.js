@@ -74,6 +74,10 @@ function makeForm(question, choices, isGiven) {
       }
     } catch (failure) {
       isKept = failure.status !== 404;
+      // One of two may have arrived: only the same choice can be sent on.
+      if (chosen.ratings().some(({ turn }) => turn.side && turn.rating)) {
+        node.querySelectorAll(".thumb").forEach((thumb) => { thumb.disabled = thumb.getAttribute("aria-pressed") !== "true"; });
+      }
       problem.textContent = isKept ? failure.message || "The feedback could not be sent." : "This service keeps no feedback.";
       problem.hidden = false;
       return;

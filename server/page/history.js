@@ -141,7 +141,8 @@ export function newId() {
  * @returns {{role: string, content: string}[]}
  */
 export function historyOf(turns) {
-  return turns.filter((turn) => turn.result && turn.side !== "reader").slice(-TURNS / 2).flatMap((turn) => [
+  const answered = new Set(turns.filter((turn) => turn.result && turn.side === "model").map((turn) => turn.pair));
+  return turns.filter((turn) => turn.result && !(turn.side === "reader" && answered.has(turn.pair))).slice(-TURNS / 2).flatMap((turn) => [
     { role: "user", content: turn.question },
     { role: "assistant", content: turn.result.answer || turn.result.asked_back || NOT_ANSWERED },
   ]);

@@ -26,8 +26,8 @@ let waiting = null;
 let access = null;
 let collections = null;
 let takesNew = false;
-// The last view that was added, if it is that of a question that is answered twice.
-let pair = null;
+// The views of questions that are answered twice, by the id that their two turns share.
+const pairs = new Map();
 
 async function start() {
   const refused = await useToken();
@@ -133,7 +133,8 @@ async function run(turn) {
   const body = { ...turn.options, question: turn.question, ...(earlier.length ? { history: earlier } : {}) };
   conversation.turns.push(turn);
   const view = addTurn(turn, conversation);
-  (pair ?? view).node.scrollIntoView({ block: "start" });
+  // The second answer of a pair does not move who reads the first.
+  if (!turn.side || turn.side === "reader") (pairs.get(turn.pair) ?? view).node.scrollIntoView({ block: "start" });
   running = new AbortController();
   showRunning();
   try {
@@ -148,10 +149,14 @@ async function run(turn) {
 function addTurn(turn, owner) {
   const view = new TurnView(turn, () => keepTurn(owner, turn), (allowed) => askAgain(turn, allowed));
   showWelcome(false);
-  if (turn.side && pair?.id !== turn.pair) pair = new PairView(turn);
-  else if (!turn.side) pair = null;
-  pair?.add(view);
-  byId("turns").append((pair ?? view).node);
+  if (!turn.side) byId("turns").append(view.node);
+  else {
+    if (!pairs.has(turn.pair)) {
+      pairs.set(turn.pair, new PairView(turn));
+      byId("turns").append(pairs.get(turn.pair).node);
+    }
+    pairs.get(turn.pair).add(view);
+  }
   return view;
 }
 
@@ -227,7 +232,7 @@ function show(chosen) {
   conversation = chosen;
   const { turns } = chosen;
   byId("turns").replaceChildren();
-  pair = null;
+  pairs.clear();
   showWelcome(!turns.length);
   suggest();
   turns.forEach((turn) => addTurn(turn, chosen).restore());
