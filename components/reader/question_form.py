@@ -48,6 +48,7 @@ _FOREIGN_QUESTION_WORDS = (
     "nasil neden siapa kapan dimana mengapa bagaimana kuka missa milloin miksi mikor miert"
 )
 _FOREIGN_ASKS = frozenset(_FOREIGN_QUESTION_WORDS.split())
+INTERROGATIVES = _ENGLISH_ASKS | _FOREIGN_ASKS
 _FREQUENT_FOREIGN_WORDS = (
     "der die das dem den des ein eine einer eines ist sind wurde wurden waren hat haben und oder von vom zu zum zur "
     "mit im am auf fur nicht de het een en van zijn werd werden heeft hebben op bij le la les un une du est sont "

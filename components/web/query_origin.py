@@ -10,9 +10,11 @@ from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from itertools import pairwise
 
+from prefrag.components.reader.question_form import INTERROGATIVES
 from prefrag.components.state.state import State
 from prefrag.components.text.sentences import plain_sentences, sentence_ends
 from prefrag.components.text.term_statistics import QUESTION_WORDS, passage_text
+from prefrag.components.text.title_mentions import FUNCTION_WORDS, normalize_words
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
 from prefrag.components.web.query_form import comparison_form
 from prefrag.settings import settings
@@ -66,6 +68,25 @@ _AMOUNT = re.compile(r"(?<![A-Za-z\d])(?!\d{1,2}[A-Za-z]{2}\b)\d")
 _ASKING = frozenset(
     ("who", "whom", "whose", "what", "which", "when", "where", "why", "how", "is", "are", "was", "were", "does", "did")
 )
+# The question words of many languages, which stand near the beginning of a clause; and of those where they may stand
+# anywhere in it, with what English ones stand within. A clause with none of them may be a statement.
+_ASKING_WORDS = INTERROGATIVES | frozenset(
+    normalize_words(
+        "кто что где когда почему как какой какая какое какие каков сколько чей хто що де коли чому який яка скільки "
+        "ποιος ποια ποιο τι πότε γιατί ما ماذا متى أين لماذا كيف كم هل מי מה מתי איפה למה איך כמה איזה"
+    ).split()
+)
+_ASKING_ANYWHERE = re.compile(
+    r"\b(?:what|(?:at|by|for|from|in|of|on|to|under|with) (?:which|whom?|whose))\b"
+    r"|\b(?:whom?|whose|which|where|when)\W*\Z"
+    "|[谁誰何哪吗嗎么麼几幾]|多少|怎|いつ|どこ|どの|なぜ|いくら|누구|무엇|언제|어디|왜|얼마|어떤|어떻게|कौन|क्या|कब|कहाँ|क्यों|कैसे|कितन|किस"
+    "|ใคร|อะไร|ไหน|เมื่อไร|ทำไม|เท่าไร"
+)
+# An English request without a question mark begins with one of these.
+_ASKING_FOR = frozenset(("name", "list", "describe", "define", "explain", "find", "give", "tell", "state", "show"))
+# What begins a clause behind an English question that is no part of it: a full name or the first person. An "or" or
+# an "and" joins things to choose from.
+_TELLS_OF = re.compile(r"(?!.*\b(?i:or|and)\b)(?:(?:[^\W\d_a-z]\S*\s+){2}(?:.*\s)?[a-z]\S*\s|(?i:i|we|my|our)\b)")
 # Words in brackets or quotation marks.
 _INSERTED = re.compile(
     r"[(\[{<“„«「『【\uff08][^()\[\]{}<>“”„«»「」『』【】\uff08\uff09]*[)\]}>”»」』】\uff09]?|\"[^\"]*\"?"
@@ -90,7 +111,8 @@ def is_question(message: str, instructed: bool = False) -> bool:
     long = [line for line in lines if _count(line) > _MAX_GREETING]
     text = " ".join(lines)
     size, asks, ends = _count(text), _ASKS.search(text), _ASKS.search(text[-4:])
-    if _BLOCK.search(text) or _LABELS.search(text) or size > (_MAX_WORDS if asks else _MAX_UNMARKED):
+    most_words = _MAX_WORDS if asks else _MAX_CONTEXT if _begins_question(text) else _MAX_UNMARKED
+    if _BLOCK.search(text) or _LABELS.search(text) or size > most_words:
         return False
     if len(lines) > 1 and (len(long) > 1 or _SPEAKER.search(text) or not all(map(_ASKS.search, long))):
         return False
@@ -112,8 +134,9 @@ def split_question(message: str) -> tuple[str, list[str]]:
     A sentence without a question mark beside one with it is a statement. So is a clause of more than a few words, if
     another clause stands beside it in the same sentence: the form does not tell which of the two is asked. If not one
     clause is left that may be the question, the whole sentence counts as a statement. With a figure, three words
-    between commas are a statement too, and so are a few words with a question mark of their own, or with a stop and
-    alone.
+    between commas are a statement too. With a figure or a name, so are more than three words between commas, with a
+    question mark of their own or with a stop and alone, and more than six alone without a stop, unless they begin like
+    a question.
 
     :param message: What a person wrote.
     :returns: The question, unchanged if there is no statement, and empty if nothing else is left; and the statements.
@@ -128,7 +151,10 @@ def split_question(message: str) -> tuple[str, list[str]]:
     if not _ASKS.search(rest):
         clauses = [clause for sentence in sentences for clause in _clauses(sentence)]
         is_mixed = len(clauses) > 1 and any(_count(clause) > _MAX_AFTER_COLON for clause in clauses)
-        tells = rest.rstrip().endswith(_TELLS) and _tells_figure(rest, _MAX_GREETING)
+        is_ended = rest.rstrip().endswith(_TELLS)
+        tells = (is_ended and _tells_figure(rest, _MAX_GREETING)) or (
+            _tells_name(rest, _MAX_GREETING if is_ended else _MAX_AFTER_COLON) and not _may_ask(rest)
+        )
         return ("", [message]) if is_mixed or tells or statements else (message, [])
     asked: list[str] = []
     marked = [sentence for sentence in sentences if _ASKS.search(sentence[-4:])]
@@ -140,7 +166,7 @@ def split_question(message: str) -> tuple[str, list[str]]:
         if above and all(map(_is_heading, above)) and len(_clauses(line)) == 1:
             # A name or a greeting on a line of its own is no part of the question below it.
             before, told, last = above, above, line
-        if sentence not in marked or (len(marked) > 1 and _tells_figure(sentence, _MAX_GREETING)):
+        if sentence not in marked or (len(marked) > 1 and _tells_beside(sentence)):
             statements.append(sentence)
         else:
             questions = [clause for clause in (*before, last) if clause not in told] if told else [sentence]
@@ -166,11 +192,17 @@ def _clauses(sentence: str) -> list[str]:
 
 
 def _split_commas(clause: str) -> tuple[str, list[str]]:
-    """Separate the parts of a clause, between commas, that tell a figure from the others; names alone tell nothing."""
+    """Separate the parts of a clause, between commas, that tell a figure or something of a name, from the others."""
     parts = _COMMA.split(clause)
     beside = [part for part in parts if len(parts) > 1 and _tells_figure(part, _MAX_BESIDE)]
     if _begins_question(clause):
-        beside = [part for part in beside if not _is_named(part)]
+        told = [part for part in parts[1:] if _TELLS_OF.match(part) and _tells_beside(part)]
+        beside = [part for part in parts if part in told or (part in beside and not _is_named(part))]
+    elif len(parts) > 1:
+        beside = [part for part in parts if part in beside or _tells_beside(part)]
+    if len(beside) == len(parts) > 1:
+        # No part begins like a question: then one that holds a question word is asked.
+        beside = [part for part in parts if not _ASKING_ANYWHERE.search(part)]
     remainder = ", ".join(part for part in parts if part not in beside) if beside else clause
     return (remainder, beside) if not beside or _count(remainder) >= _FEWEST else ("", [clause])
 
@@ -193,12 +225,36 @@ def _is_in_title(before: str, behind: str) -> bool:
 
 
 def _begins_question(text: str) -> bool:
-    return any(word.casefold() in _ASKING for word in text.split()[:1])
+    first, second = (*text.casefold().split(maxsplit=2), "", "")[:2]
+    # "Do" is a preposition in Polish.
+    return first in _ASKING or (first == "do" and second in FUNCTION_WORDS)
 
 
 def _tells_figure(text: str, most: int) -> bool:
     """Check whether a text has a figure outside brackets, and over ``most`` words, and begins unlike a question."""
     return bool(_AMOUNT.search(_INSERTED.sub("", text))) and _count(text) > most and not _begins_question(text)
+
+
+def _tells_beside(text: str) -> bool:
+    """Tell whether a text beside a question is a statement: it has a figure or a name, and begins unlike a question."""
+    return _tells_figure(text, _MAX_GREETING) or (_tells_name(text, _MAX_GREETING) and not _may_ask(text))
+
+
+def _tells_name(text: str, most: int) -> bool:
+    """Check whether a text has over ``most`` words, and behind the first one a name, or letters that have no case."""
+    has_name = any(word[:1].isalpha() and not word[0].islower() for word in text.split()[1:] or [text])
+    return _count(text) > most and (has_name or bool(_AMOUNT.search(text)))
+
+
+def _may_ask(text: str) -> bool:
+    """Check whether a text has one of its first two words, or anywhere in some scripts, from a list of question words.
+
+    In a language that is not listed nothing asks, so a statement is never taken for a question.
+    """
+    first, second = (*normalize_words(text).split(maxsplit=2), "", "")[:2]
+    if first in _ASKING_FOR or not _ASKING_WORDS.isdisjoint((first, second)):
+        return True
+    return _begins_question(text) or _ASKING_ANYWHERE.search(text) is not None
 
 
 def _is_long(text: str, most: int, most_with_figure: int) -> bool:
