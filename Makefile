@@ -88,11 +88,12 @@ lock: | $(BIN)/python  ## rewrite the lock files
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
 	    $${part#*:} pyproject.toml -o $${part%%:*} || exit 1; done
 
-audit:  ## look for known holes in the packages of requirements.lock
-	@if first=$$(sed -n '1s/==/\//p' requirements.lock | cut -d' ' -f1) && $(PYTHON) -c \
+audit:  ## look for known holes in the packages of requirements.lock: make audit OSV=URL (without: pypi.org)
+	@if first=$$(sed -n '1s/==/\//p' requirements.lock | cut -d' ' -f1) && [ -n "$(OSV)" ] || $(PYTHON) -c \
 	  "import urllib.request as web; web.urlopen('https://pypi.org/pypi/$$first/json', timeout=10)" 2>/dev/null; then \
 	  $(PYTHON) -m venv .venv-audit && .venv-audit/$(BIN_FOLDER)/$(PIP_INSTALL) 'pip-audit>=2.10' && \
-	  .venv-audit/$(BIN_FOLDER)/pip-audit --strict --no-deps --disable-pip --requirement requirements.lock; \
+	  .venv-audit/$(BIN_FOLDER)/pip-audit --strict --no-deps --disable-pip --requirement requirements.lock \
+	    $(if $(OSV),--vulnerability-service osv --osv-url "$(OSV)"); \
 	else echo "The packages were not checked: https://pypi.org, which knows their holes, is not reachable, or knows no $$first."; fi
 
 # With the time of the commit, two builds of a commit give the same wheel. The sources have the time of their packing.

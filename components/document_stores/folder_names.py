@@ -1,5 +1,6 @@
 """The folder names that clients see. They are relative to the folder that contains all files of the index."""
 
+import os
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path, PurePath
@@ -13,7 +14,9 @@ def name_folders(paths: Iterable[str], uploads: Path | None = None) -> dict[str,
     all files, they are grouped by the first two parts of their paths. Each name then begins with the name of the
     innermost folder that contains the whole group.
     """
-    folders = {path: PurePath(path).parent for path in paths}
+    parents = {path: os.path.dirname(path) for path in paths}
+    # Many files share a folder, and a path is slow to make.
+    folders = {parent: PurePath(parent) for parent in set(parents.values())}
     groups: dict[tuple[str, ...], set[PurePath]] = defaultdict(set)
     user_folders = {folder for folder in folders.values() if uploads not in (folder, folder.parent)}
     if len(_common(user_folders)) > 1:
@@ -26,7 +29,7 @@ def name_folders(paths: Iterable[str], uploads: Path | None = None) -> dict[str,
         common = _common(members)
         top = common[-1:] if begin and len(common) > 1 else ()
         names.update({folder: "/".join((*top, *folder.parts[len(common) :])) for folder in members})
-    return {path: names.get(folder, "") for path, folder in folders.items()}
+    return {path: names.get(folders[parent], "") for path, parent in parents.items()}
 
 
 def _common(folders: Iterable[PurePath]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection as Sized
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from haystack.document_stores.errors import DocumentStoreError
 
 from prefrag.collections.stores import ORIGIN_FIELDS, PassageStore, is_there
 from prefrag.components.document_stores import web_consent
+from prefrag.components.document_stores.folder_names import name_folders
 from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX
 from prefrag.errors import Missing
 from prefrag.indexing.report import IndexedFile, IndexReport
@@ -61,6 +62,7 @@ class CollectionDocument:
     id: str
     entry: IndexedFile
     uploaded: bool
+    folder: str  # as `name_folders` names it
 
 
 class Changes(Protocol):
@@ -216,11 +218,12 @@ class Collection(ABC):
 
     def documents(self) -> list[CollectionDocument]:
         """List the documents, uploaded or not."""
-        folder = self.uploads
+        uploads = self.uploads
+        entries = [(entry.path, entry) for entry in self._entries() if entry.path is not None]
+        folders = name_folders((path for path, _ in entries), uploads)
         return [
-            CollectionDocument(self.document_id(entry.kind, entry.path), entry, folder in Path(entry.path).parents)
-            for entry in self._entries()
-            if entry.path is not None
+            CollectionDocument(_document_id(entry.kind, path, uploads), entry, _is_below(path, uploads), folders[path])
+            for path, entry in entries
         ]
 
     def document(self, id: str) -> CollectionDocument:
@@ -238,16 +241,21 @@ class Collection(ABC):
         entries = self._entries()
         return sum(entry.path is not None for entry in entries), sum(entry.passages for entry in entries)
 
-    def metadata(self) -> dict[str, dict[str, Any]]:
-        """Read what is known of each file, by its path: kind, date, standing and size, from its first passage."""
+    def metadata(self, paths: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
+        """Read what is known of each file, by its path: kind, date, standing and size, from its first passage.
+
+        :param paths: The paths of the files; all if None.
+        :returns: For each path, the fields that the file has.
+        """
         with closing(self.passages()) as passages:
+            first = passages.where("split_id", [0]) if paths is None else passages.where("file_path", paths, first=True)
             return {
                 str(passage.meta.get("file_path")): {
                     name: value
                     for name, kind in _METADATA_FIELDS.items()
                     if type(value := passage.meta.get(name)) is kind
                 }
-                for passage in passages.where("split_id", [0])
+                for passage in first
             }
 
     def uploaded_id(self, file: str) -> str:
@@ -259,9 +267,7 @@ class Collection(ABC):
 
         All versions of an uploaded file have the same id, although each is in a folder of its own.
         """
-        if self.uploads in Path(path).parents:
-            path = str(self.uploads / Path(path).name)
-        return hashlib.blake2b(f"{kind}\0{path}".encode(), digest_size=12).hexdigest()
+        return _document_id(kind, path, self.uploads)
 
     def delete_document(self, id: str) -> tuple[int, CollectionDocument]:
         """Delete a document, and its file if that was uploaded. Return how many passages it had, and the document.
@@ -291,7 +297,18 @@ class Collection(ABC):
         return CollectionSummary(self.name, origins.total(), files, size, web, changed)
 
 
+def _document_id(kind: str, path: str, uploads: Path) -> str:
+    if _is_below(path, uploads):
+        path = str(uploads / Path(path).name)
+    return hashlib.blake2b(f"{kind}\0{path}".encode(), digest_size=12).hexdigest()
+
+
+def _is_below(path: str, folder: Path) -> bool:
+    # A comparison of paths instead of texts takes seconds for 100,000 documents.
+    return path.startswith(f"{folder}{os.sep}")
+
+
 def entries_of(origins: Mapping[tuple[str, str | None], int]) -> list[IndexedFile]:
     """List files and corpora by path. ``origins`` maps the kind and path of each to the number of its passages."""
-    entries = [IndexedFile(path, kind, Path(path or "").name, count) for (kind, path), count in origins.items()]
+    entries = [IndexedFile(path, kind, os.path.basename(path or ""), count) for (kind, path), count in origins.items()]
     return sorted(entries, key=lambda entry: entry.path or "")

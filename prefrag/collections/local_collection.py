@@ -6,7 +6,7 @@ import os
 import shutil
 import threading
 from collections.abc import Collection as Sized
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ from prefrag.collections.changes.uploaded_files import (
     uploads_folder,
     was_made_by_upload,
 )
-from prefrag.collections.collection import Collection, Room, entries_of
+from prefrag.collections.collection import Collection, CollectionDocument, Room, entries_of
 from prefrag.collections.folder_collection import find_collection, followed_folder
 from prefrag.collections.skipped_files import keep_skipped, read_skipped
 from prefrag.collections.stores import PassageStore
@@ -197,16 +197,20 @@ class LocalCollection(Collection):
             raise FileNotFoundError(f"There is no index '{self.name}'.{suggest_indexes(self.name)} {_LIST_ALL}")
         super().keep_consent(answer)
 
-    def metadata(self) -> dict[str, dict[str, Any]]:
-        """Read what is known of each file. This is cached, because 20,000 files take a second."""
+    def metadata(self, paths: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
+        """Read what is known of each file. That of all is cached, because 20,000 files take a second."""
+        if paths is not None:
+            return super().metadata(paths)
         return _cached_metadata(self, resolve_index(self.name), self.version)
 
+    def documents(self) -> list[CollectionDocument]:
+        """List the documents. The list is cached, because 100,000 files take a second, and it is read in pages."""
+        with closing(self.passages()), _one_listing:
+            return _cached_documents(self, resolve_index(self.name), self.version, self.uploads)
+
     def _entries(self) -> list[IndexedFile]:
-        with closing(self.passages()) as passages:
-            if (counted := passages.count_terms()) is not None:
-                return entries_of(counted)
-        # Reading all passages takes seconds, so the list is cached.
-        with _one_listing:
+        # A damaged index is reported when it is opened, also if its list is cached.
+        with closing(self.passages()):
             return _cached_entries(self, resolve_index(self.name), self.version)
 
     def _measure(self) -> tuple[int, str | None]:
@@ -229,7 +233,12 @@ def _cached_metadata(collection: LocalCollection, path: Path, version: int) -> d
     return Collection.metadata(collection)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4)
+def _cached_documents(collection: LocalCollection, path: Path, version: int, uploads: Path) -> list[CollectionDocument]:
+    return Collection.documents(collection)
+
+
+@lru_cache(maxsize=4)
 def _cached_entries(collection: LocalCollection, path: Path, version: int) -> list[IndexedFile]:
     with closing(collection.passages()) as passages:
         return entries_of(passages.count_origins())

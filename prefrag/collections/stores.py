@@ -63,10 +63,12 @@ class PassageStore:
         )
         return {document.id: document for document in found}
 
-    def where(self, field: str, values: Sequence[str | int]) -> Iterator[Document]:
-        """Find passages by the values of a metadata field."""
+    def where(self, field: str, values: Sequence[str | int], first: bool = False) -> Iterator[Document]:
+        """Find passages by the values of a metadata field; with ``first``, only the first passage of each file."""
         if values:
-            yield from self._store.filter_documents({"field": f"meta.{field}", "operator": "in", "value": list(values)})
+            conditions = [{"field": f"meta.{field}", "operator": "in", "value": list(values)}]
+            conditions += [{"field": "meta.split_id", "operator": "==", "value": 0}] if first else []
+            yield from self._store.filter_documents({"operator": "AND", "conditions": conditions})
 
     def all(self) -> Iterator[Document]:
         """Iterate over every passage."""
@@ -157,10 +159,11 @@ class ElasticsearchPassageStore(PassageStore):
                     found[hit["_id"]] = Document.from_dict(hit["_source"])
         return found
 
-    def where(self, field: str, values: Sequence[str | int]) -> Iterator[Document]:
-        """Find passages by the values of a metadata field."""
+    def where(self, field: str, values: Sequence[str | int], first: bool = False) -> Iterator[Document]:
+        """Find passages by the values of a metadata field; with ``first``, only the first passage of each file."""
         if values:
-            yield from self._scan({"terms": {field: list(values)}})
+            conditions = [{"terms": {field: list(values)}}, *([{"term": {"split_id": 0}}] if first else [])]
+            yield from self._scan({"bool": {"filter": conditions}})
 
     def all(self) -> Iterator[Document]:
         """Iterate over every passage."""

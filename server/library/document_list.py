@@ -21,20 +21,22 @@ def describe_documents(collection: Collection, limit: int | None = None, offset:
         Elasticsearch. Otherwise it lists the skipped files with `name`, `folder` and `reason`. With a limit there is
         also `next`: the offset of the documents that follow, or null.
     """
-    listed, metadata, uploads = collection.documents(), collection.metadata(), collection.uploads
+    listed, uploads = collection.documents(), collection.uploads
     skipped = collection.skipped()
     failed = skipped or {}
-    paths = [document.entry.path or "" for document in listed]
-    # The names from `name_folders` depend on all paths that it gets. Filters pass it only the documents' paths, so the
-    # documents' folders are named in the same way here. The call with all paths is only for the failed files.
-    folders = {**(name_folders([*paths, *failed], uploads) if failed else {}), **name_folders(paths, uploads)}
+    # The names of folders depend on all paths, and those of the documents do not on the paths of failed files.
+    paths = (*(document.entry.path or "" for document in listed), *failed) if failed else ()
+    folders = name_folders(paths, uploads)
     end = len(listed) if limit is None else offset + limit
+    shown = listed[offset:end]
+    metadata = collection.metadata(None if limit is None else [document.entry.path or "" for document in shown])
     documents = []
-    for document, path in zip(listed[offset:end], paths[offset:end], strict=True):
+    for document in shown:
+        path = document.entry.path or ""
         fields = dict(metadata.get(path, {}))
         size = fields.pop("file_size", None)
         kind = "corpus" if document.entry.kind == "corpus" else fields.pop("kind", None)
-        plain = {"id": document.id, "name": document.entry.title, "folder": folders[path], "size": size}
+        plain = {"id": document.id, "name": document.entry.title, "folder": document.folder, "size": size}
         plain |= {"kind": kind or form_of(Path(path)) or "text", "passages": document.entry.passages}
         documents.append({**plain, "uploaded": document.uploaded, **fields})
     described = [

@@ -42,3 +42,12 @@ def test_make_audit_says_that_it_checked_nothing_where_there_is_no_network():
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=60)
 
     assert (done.returncode, "The packages were not checked" in done.stdout) == (0, True)
+
+
+def test_make_audit_asks_another_database_if_one_is_named():
+    command = ["make", "--no-print-directory", "--dry-run", "audit", "OSV=http://127.0.0.1:9/v1/query"]
+
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=60)
+
+    assert '--vulnerability-service osv --osv-url "http://127.0.0.1:9/v1/query"' in done.stdout
+    assert '[ -n "http://127.0.0.1:9/v1/query" ]' in done.stdout

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from prefrag.collections import indexing
 from prefrag.collections.changes.uploaded_files import change_collection, uploads_folder
+from prefrag.collections.collection import Collection
 from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
@@ -196,6 +197,30 @@ def test_reads_no_passage_where_the_terms_suffice_and_forgets_what_was_deleted(m
 
     TantivyDocumentStore(index="maps").delete_documents(["0", "2"])
     assert names() == {"/srv/a.md": 1}
+
+
+def test_lists_the_documents_once_for_each_state_of_the_index(monkeypatch: pytest.MonkeyPatch):
+    lists = []
+    monkeypatch.setattr(Collection, "_entries", lambda self: lists.append(self.name) or [])
+    monkeypatch.delattr(LocalCollection, "_entries")
+    make_index(("file_path", "/srv/a.md"))
+
+    assert [LocalCollection("maps").documents() for _ in range(3)] == [[], [], []]
+    assert lists == ["maps"]
+    TantivyDocumentStore(index="maps").delete_documents(["0"])
+    LocalCollection("maps").documents()
+    assert lists == ["maps", "maps"]
+
+
+def test_reads_of_a_page_only_the_first_passages_of_its_files():
+    files = ["/srv/a.md", "/srv/b.md", LONG]
+    metas = [{"file_path": file, "split_id": place, "kind": f"kind {place}"} for file in files for place in (0, 1)]
+    index_of([Document(id=str(n), content="x", meta=meta) for n, meta in enumerate(metas)], index_path("maps"))
+
+    page = LocalCollection("maps").metadata(["/srv/b.md", LONG])
+
+    assert page == {"/srv/b.md": {"kind": "kind 0"}, LONG: {"kind": "kind 0"}}
+    assert LocalCollection("maps").metadata() == {**page, "/srv/a.md": {"kind": "kind 0"}}
 
 
 @pytest.mark.parametrize("kind", ["store", "term"])
