@@ -149,13 +149,14 @@ def list_documents(
     """List the files and corpora of an index, with the number of their passages."""
     from dataclasses import asdict
 
-    from prefrag.collections import indexing
     from prefrag.indexing.report import Skipped, group_by_reason
 
-    listed = indexing.list_documents(collection := _find(index, store))
+    listed = (collection := _find(index, store)).entries()
     shown = listed[offset:][:limit]
     if as_json:
-        print_json([asdict(entry) for entry in shown])
+        paths = None if limit is None else [entry.path for entry in shown if entry.path]
+        titles = {path: fields["title"] for path, fields in collection.metadata(paths).items() if "title" in fields}
+        print_json([asdict(entry) | {"title": titles.get(entry.path or "", entry.title)} for entry in shown])
         return
     for entry in shown:
         typer.echo(f"{entry.passages:>9,}  {one_line(entry.path) if entry.path else 'not from a file'}")
@@ -186,7 +187,7 @@ def delete_documents(
             "is started again: delete or move the files themselves to keep them out."
         )
     if deletion.unknown:
-        known = {Path(one.path).name: one.path for one in indexing.list_documents(collection) if one.path}
+        known = {Path(one.path).name: one.path for one in collection.entries() if one.path}
         near = get_close_matches(Path(deletion.unknown[0]).name, known, n=1)
         advice = f"See what the index contains: prefrag documents list{collection.options}"
         advice = f"Did you mean '{known[near[0]]}'?" if near else advice

@@ -30,7 +30,15 @@ WEB_SUFFIX = "-web"
 # For each kind of document, the metadata field that holds its path.
 PATH_FIELDS = {kind: field for field, kind in ORIGIN_FIELDS.items()}
 # What a listing says of a document besides its name: fields of its first passage, with their types.
-_METADATA_FIELDS = {"kind": str, "date": str, "date_in": str, "modified": str, "standing": str, "file_size": int}
+_METADATA_FIELDS = {
+    "title": str,
+    "kind": str,
+    "date": str,
+    "date_in": str,
+    "modified": str,
+    "standing": str,
+    "file_size": int,
+}
 
 
 class Room(NamedTuple):
@@ -163,9 +171,10 @@ class Collection(ABC):
     def _measure(self) -> tuple[int, str | None]:
         """Return the size in bytes and the time of the last change."""
 
-    @abstractmethod
-    def _entries(self) -> list[IndexedFile]:
-        """List the files and corpora by path. Passages without a path form one entry."""
+    def entries(self) -> list[IndexedFile]:
+        """List the files and corpora by path. Passages without a path form one entry at the end."""
+        with closing(self.passages()) as passages:
+            return entries_of(passages.count_origins())
 
     @property
     def web(self) -> Self:
@@ -219,7 +228,7 @@ class Collection(ABC):
     def documents(self) -> list[CollectionDocument]:
         """List the documents, uploaded or not."""
         uploads = self.uploads
-        entries = [(entry.path, entry) for entry in self._entries() if entry.path is not None]
+        entries = [(entry.path, entry) for entry in self.entries() if entry.path is not None]
         folders = name_folders((path for path, _ in entries), uploads)
         return [
             CollectionDocument(_document_id(entry.kind, path, uploads), entry, _is_below(path, uploads), folders[path])
@@ -238,11 +247,11 @@ class Collection(ABC):
 
     def count(self) -> tuple[int, int]:
         """Count the documents and the passages."""
-        entries = self._entries()
+        entries = self.entries()
         return sum(entry.path is not None for entry in entries), sum(entry.passages for entry in entries)
 
     def metadata(self, paths: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
-        """Read what is known of each file, by its path: kind, date, standing and size, from its first passage.
+        """Read what is known of each file, by its path: title, kind, date, standing and size, from its first passage.
 
         :param paths: The paths of the files; all if None.
         :returns: For each path, the fields that the file has.
@@ -311,4 +320,4 @@ def _is_below(path: str, folder: Path) -> bool:
 def entries_of(origins: Mapping[tuple[str, str | None], int]) -> list[IndexedFile]:
     """List files and corpora by path. ``origins`` maps the kind and path of each to the number of its passages."""
     entries = [IndexedFile(path, kind, os.path.basename(path or ""), count) for (kind, path), count in origins.items()]
-    return sorted(entries, key=lambda entry: entry.path or "")
+    return sorted(entries, key=lambda entry: (entry.path is None, entry.path or ""))

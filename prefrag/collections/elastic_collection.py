@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection as Sized
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -21,10 +21,10 @@ from prefrag.collections.changes.shared_uploads import (
     measure_uploads,
     uploaded_path,
 )
-from prefrag.collections.collection import Collection, Room, entries_of
+from prefrag.collections.collection import Collection, Room
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.errors import Missing
-from prefrag.indexing.report import IndexedFile, IndexReport
+from prefrag.indexing.report import IndexReport
 
 # Imported only by type checkers, because the client is slow to import.
 if TYPE_CHECKING:
@@ -122,10 +122,6 @@ class ElasticCollection(Collection):
             if isinstance(error.__cause__, NotFoundError):
                 return None
             raise
-
-    def _entries(self) -> list[IndexedFile]:
-        with closing(self.passages()) as passages:
-            return entries_of(passages.count_origins())
 
     def _measure(self) -> tuple[int, str | None]:
         with stores.connect_elasticsearch() as client:

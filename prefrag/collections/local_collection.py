@@ -25,7 +25,7 @@ from prefrag.collections.changes.uploaded_files import (
     uploads_folder,
     was_made_by_upload,
 )
-from prefrag.collections.collection import Collection, CollectionDocument, Room, entries_of
+from prefrag.collections.collection import Collection, CollectionDocument, Room
 from prefrag.collections.folder_collection import find_collection, followed_folder
 from prefrag.collections.skipped_files import keep_skipped, read_skipped
 from prefrag.collections.stores import PassageStore
@@ -208,7 +208,8 @@ class LocalCollection(Collection):
         with closing(self.passages()), _one_listing:
             return _cached_documents(self, resolve_index(self.name), self.version, self.uploads)
 
-    def _entries(self) -> list[IndexedFile]:
+    def entries(self) -> list[IndexedFile]:
+        """List the files and corpora by path. The list is cached."""
         # A damaged index is reported when it is opened, also if its list is cached.
         with closing(self.passages()):
             return _cached_entries(self, resolve_index(self.name), self.version)
@@ -240,5 +241,4 @@ def _cached_documents(collection: LocalCollection, path: Path, version: int, upl
 
 @lru_cache(maxsize=4)
 def _cached_entries(collection: LocalCollection, path: Path, version: int) -> list[IndexedFile]:
-    with closing(collection.passages()) as passages:
-        return entries_of(passages.count_origins())
+    return Collection.entries(collection)

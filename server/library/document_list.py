@@ -35,6 +35,7 @@ def describe_documents(collection: Collection, limit: int | None = None, offset:
         path = document.entry.path or ""
         fields = dict(metadata.get(path, {}))
         size = fields.pop("file_size", None)
+        fields.pop("title", None)
         kind = "corpus" if document.entry.kind == "corpus" else fields.pop("kind", None)
         plain = {"id": document.id, "name": document.entry.title, "folder": document.folder, "size": size}
         plain |= {"kind": kind or form_of(Path(path)) or "text", "passages": document.entry.passages}

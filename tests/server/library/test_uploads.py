@@ -201,8 +201,8 @@ def test_reads_no_passage_where_the_terms_suffice_and_forgets_what_was_deleted(m
 
 def test_lists_the_documents_once_for_each_state_of_the_index(monkeypatch: pytest.MonkeyPatch):
     lists = []
-    monkeypatch.setattr(Collection, "_entries", lambda self: lists.append(self.name) or [])
-    monkeypatch.delattr(LocalCollection, "_entries")
+    monkeypatch.setattr(Collection, "entries", lambda self: lists.append(self.name) or [])
+    monkeypatch.delattr(LocalCollection, "entries")
     make_index(("file_path", "/srv/a.md"))
 
     assert [LocalCollection("maps").documents() for _ in range(3)] == [[], [], []]
