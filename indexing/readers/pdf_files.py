@@ -1,10 +1,12 @@
 """Read PDF files with PDFium: the text of each page, and its bookmarks, which serve as headings."""
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 from prefrag.indexing.readers.headings import Outline, mark_large_lines
+from prefrag.indexing.readers.pdf_columns import find_lines
 from prefrag.indexing.readers.running_lines import take_out_running_lines
 from prefrag.indexing.readers.wrapped_lines import unwrap_lines
 from prefrag.indexing.report import CannotRead
@@ -69,8 +71,9 @@ def _read_page(document: Any, number: int, with_sizes: bool) -> tuple[list[str],
     part = page.get_textpage()
     try:
         text = part.get_text_range()
-        lines = text.replace("\f", " ").replace("\r\n", "\n").split("\n")
-        sizes = _sizes(part, text.split("\r\n")) if with_sizes and len(text) == part.count_chars() else []
+        places = find_lines(part, text)
+        lines = [text[begin:end].replace("\f", " ").replace("\n", " ") for begin, end in places]
+        sizes = _sizes(part, text, places) if with_sizes and len(text) == part.count_chars() else []
         return lines, sizes, not text.strip() and any(page.get_objects(filter=(FPDF_PAGEOBJ_IMAGE,)))
     finally:
         part.close()
@@ -85,14 +88,14 @@ def _join(lines: list[str], following: list[str]) -> str:
     return unwrap_lines(_PARTED.sub("", "\n".join(lines)), _MOST_WIDTH).strip() + ("" if goes_on else "\n\n")
 
 
-def _sizes(part: Any, lines: list[str]) -> list[float]:
+def _sizes(part: Any, text: str, places: Sequence[tuple[int, int]]) -> list[float]:
     """Measure the height of the first letter of each line, in points; 0 for a line without letters."""
-    sizes, start = [], 0
-    for line in lines:
-        first = start + len(line) - len(line.lstrip())
+    sizes = []
+    for begin, end in places:
+        line = text[begin:end]
+        first = begin + len(line) - len(line.lstrip())
         _, bottom, _, top = part.get_charbox(first, loose=True) if line.strip() else (0, 0, 0, 0)
         sizes.append(top - bottom)
-        start += len(line) + len("\r\n")
     return sizes
 
 

@@ -2,10 +2,12 @@
 
 import base64
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
 from typing import Any
 
 from prefrag.components.text.counted import counted
+from prefrag.indexing.readers.pdf_columns import find_lines
 from prefrag.indexing.report import CannotRead
 
 # The width of the picture in pixels. It is smaller if a very long page would have more than `_MOST_PIXELS` pixels.
@@ -41,7 +43,7 @@ def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
             raise CannotRead(f"it has {counted(len(document), 'page')}, but no page {number}")
         # The sentence may be on the next page, because a passage is cited by the page on which it begins.
         following = number + 1 if sentence and number < len(document) else number
-        number = next((each for each in (number, following) if _find(_read(document, each), sentence)[1]), number)
+        number = next((place for place in (number, following) if _find(_read(document, place), sentence)), number)
         page = document[number - 1]
         width, height = page.get_size()
         scale = min(_WIDTH / width, (_MOST_PIXELS / (width * height)) ** 0.5)
@@ -55,26 +57,30 @@ def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
             "png": base64.b64encode(picture.getvalue()).decode(),
             "width": round(width * scale),
             "height": round(height * scale),
-            "runs": list(_runs(text, 0, -1, (left, bottom, width, height))),
-            "marks": list(_runs(text, *_find(text.get_text_range(), sentence), (left, bottom, width, height))),
+            "runs": list(_runs(text, [(0, -1)], (left, bottom, width, height))),
+            "marks": list(_runs(text, _find(text, sentence), (left, bottom, width, height))),
         }
     finally:
         document.close()
 
 
-def _read(document: Any, number: int) -> str:
-    return str(document[number - 1].get_textpage().get_text_range())
+def _read(document: Any, number: int) -> Any:
+    return document[number - 1].get_textpage()
 
 
-def _runs(text: Any, start: int, length: int, box: tuple[float, float, float, float]) -> Iterator[dict[str, Any]]:
-    """Take ``length`` characters from ``start`` on (-1: all of them). Yield the text and position of each line."""
-    if not length:
-        return
+def _runs(
+    text: Any, parts: Sequence[tuple[int, int]], box: tuple[float, float, float, float]
+) -> Iterator[dict[str, Any]]:
+    """Yield the text and position of each line in some parts of a page.
+
+    :param parts: The first character and the length of each part (-1: all that follow).
+    :param box: The left and bottom edge of the page, its width and height, in points.
+    """
     left, bottom, width, height = box
     room = _MOST_TEXT
     most = min(_MOST_RUNS, _MOST_LOOKS // max(1, text.count_chars()))
-    for number in range(min(text.count_rects(start, length), most)):
-        low_x, low_y, high_x, high_y = text.get_rect(number)
+    rects = (text.get_rect(number) for part in parts for number in range(text.count_rects(*part)))
+    for low_x, low_y, high_x, high_y in islice(rects, most):
         place = {
             "left": (low_x - left) / width,
             "top": 1 - (high_y - bottom) / height,
@@ -88,16 +94,22 @@ def _runs(text: Any, start: int, length: int, box: tuple[float, float, float, fl
         yield {"text": words, **place}
 
 
-def _find(text: str, sentence: str) -> tuple[int, int]:
-    """Find the start and the length of a sentence in a text, which may break the sentence into lines anywhere."""
-    places = [place for place, sign in enumerate(text) if sign.isalnum()]
-    letters = "".join(text[place] for place in places).lower()
+def _find(page: Any, sentence: str) -> list[tuple[int, int]]:
+    """Find a sentence, which the page may break into lines anywhere. Returns the begin and length of each part."""
+    text = page.get_text_range()
+    lines = find_lines(page, text)
+    signs = [(place, number) for number, line in enumerate(lines) for place in range(*line) if text[place].isalnum()]
+    letters = "".join(text[place] for place, _ in signs).lower()
     wanted = "".join(filter(str.isalnum, sentence)).lower()
-    if not wanted or len(letters) != len(places):
-        return 0, 0
+    if not wanted or len(letters) != len(signs):
+        return []
     if (begin := letters.find(wanted[:_ENDS])) < 0:
-        return 0, 0
+        return []
     end = letters.find(wanted[-_ENDS:], begin)
     # If the end is not found, it may be on the next page. Then the sentence lasts until the end of this page.
-    last = end + len(wanted[-_ENDS:]) - 1 if 0 <= end - begin <= 2 * len(wanted) else len(places) - 1
-    return places[begin], places[last] - places[begin] + 1
+    last = end + len(wanted[-_ENDS:]) if 0 <= end - begin <= 2 * len(wanted) else len(signs)
+    parts = []
+    for _, line in groupby(signs[begin:last], key=lambda sign: sign[1]):
+        places = [place for place, _ in line]
+        parts.append((places[0], places[-1] - places[0] + 1))
+    return parts

@@ -44,6 +44,22 @@ def make_pdf(pages: Sequence[str | None], title: str | None = None, bookmarks: S
     return _write(bodies, f"/Info {len(bodies)} 0 R")
 
 
+def make_placed_pdf(page: Sequence[tuple[int, int, str]]) -> bytes:
+    """Write a page of lines in the given order, each with its distance from the left and from the bottom in points."""
+    shown = "".join(f"1 0 0 1 {left} {bottom} Tm ({line}) Tj " for left, bottom, line in page)
+    stream = f"BT /F1 10 Tf {shown}ET"
+    return _write(
+        [
+            "<< /Type /Catalog /Pages 2 0 R >>",
+            "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
+            "/Resources << /Font << /F1 5 0 R >> >> >>",
+            f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
+            _FONT,
+        ]
+    )
+
+
 def make_composite_pdf(words: Sequence[str], known: bool = True) -> bytes:
     """Write words as XeTeX does: letters by their numbers in a composite font, and gaps by moving instead of blanks.
 

@@ -1,0 +1,112 @@
+"""Columns of a PDF that are written across, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from prefrag.components.text.sentences import shown_sentences
+from prefrag.indexing.file_conversion import FileConverter
+from prefrag.indexing.readers.pdf_pages import draw_page
+from tests.for_each import for_each
+from tests.indexing.pdfs import make_placed_pdf
+
+pytest.importorskip("pypdfium2", reason="the extra 'files' is not installed")
+
+HARBOUR = [
+    "The harbour master of the quay opens",
+    "the gate at six in the morning, and he",
+    "closes it at ten at night. Boats that",
+    "come later wait at the buoy. The fee",
+    "of a night is 14 euros for boats up to",
+    "eight metres, and 20 euros for those",
+    "that are longer, water included. Dogs",
+    "must be kept on a lead at all times.",
+]
+CRANE = [
+    "The crane may be used by members",
+    "alone. Who uses it signs the book",
+    "before and after. The inspection",
+    "of this year was on 3 May, by the",
+    "firm Kranich. The next one is due in",
+    "two years. The key hangs in the big",
+    "office behind the door, and deputies",
+    "have another one in the boat house.",
+]
+STORE = [
+    "The store behind the workshop has",
+    "room for forty boats. Who wants one",
+    "of its places writes to the warden",
+    "before the end of August. Sails and",
+    "engines are kept in the loft, which",
+    "is heated from November on. It is",
+    "locked at night, and the rent of a",
+    "place is due in the first week.",
+]
+_Placed = list[tuple[int, int, str]]
+
+
+def across(columns: Sequence[Sequence[str]], width: int = 200, drop: int = 0) -> _Placed:
+    """Place columns beside each other, line by line, each column ``drop`` points lower than the one before."""
+    return [
+        (50 + width * column, 700 - 12 * row - drop * column, line)
+        for row, lines in enumerate(zip(*columns, strict=True))
+        for column, line in enumerate(lines)
+    ]
+
+
+def read(page: _Placed) -> str:
+    passages = FileConverter().passages(Path("/a.pdf"), make_placed_pdf(page))
+    return "".join(passage.content or "" for passage in passages)
+
+
+@for_each(
+    "page",
+    across([HARBOUR, CRANE], width=250),
+    across([HARBOUR, CRANE], width=250, drop=3),
+    across([HARBOUR, CRANE, STORE]),
+    [(50, 720, "Rules of the harbour and of the crane, as the members passed them"), *across([HARBOUR, CRANE])],
+    [(50, bottom, f"{line:<60}{CRANE[row]}") for row, line in enumerate(HARBOUR) for bottom in [700 - 12 * row]],
+)
+def test_columns_written_across_are_read_one_by_one(page: _Placed):
+    sentences = shown_sentences(read(page))
+
+    assert "Boats that come later wait at the buoy." in sentences
+    assert (
+        "The key hangs in the big office behind the door, and deputies have another one in the boat house." in sentences
+    )
+
+
+def test_a_word_parted_at_the_end_of_a_line_is_joined():
+    lines = [*HARBOUR[:2], "closes it at ten at night. Boats which ar-", "rive later wait at the buoy. The fee"]
+
+    text = read(across([[*lines, *HARBOUR[4:]], CRANE], width=250))
+
+    assert "Boats which arrive later wait at the buoy." in text
+
+
+def test_the_rows_of_a_table_stay_together():
+    names = ["Berth of the Tern", "Berth of the Gull", "Berth of the Swan", "Berth of the Heron"] * 2
+    page = across([names, [f"paid in full until {month} by its owner" for month in range(1, 9)]], width=250)
+
+    assert "Berth of the Gull paid in full until 2 by its owner" in read(page)
+
+
+def test_terms_stay_with_their_descriptions():
+    lines = []
+    for number in range(8):
+        top = 700 - 36 * number
+        lines += [(50, top, f"the long berth of pier {number}"), (250, top, f"is for boats of {number} metres or more")]
+        lines += [(250, top - 12, "if they have a crew of their own"), (250, top - 24, "and a mast that can be laid.")]
+
+    assert "the long berth of pier 3 is for boats of 3 metres or more" in read(lines)
+
+
+def test_a_sentence_of_a_column_is_marked_line_by_line():
+    page = make_placed_pdf(across([HARBOUR, CRANE], width=250))
+
+    marks = draw_page(page, 1, "Boats that come later wait at the buoy.")["marks"]
+
+    assert [mark["text"].strip() for mark in marks] == ["Boats that", "come later wait at the buoy"]
