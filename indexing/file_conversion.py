@@ -44,7 +44,7 @@ from prefrag.indexing.readers.wrapped_lines import unwrap_lines
 from prefrag.indexing.report import NEEDS_FILES, TOO_DEEP, CannotRead
 
 # Increase this number whenever you change how passages are made. Then all files count as changed and are read again.
-_RECIPE = 13
+_RECIPE = 14
 # Maps each form of file to the class name of Haystack's converter and its settings.
 _CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
     forms.TEXT: ("TextFileToDocument", {}),
