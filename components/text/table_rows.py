@@ -68,11 +68,10 @@ def write_tables(rows: Sequence[tuple[Table, int]]) -> dict[str, str]:
         first, last = (0, len(table.rows)) if is_whole else (own[0], own[-1] + 1)
         sizes = accumulate(map(_count_row, table.rows[first:last]))
         last = first + sum(size <= _MOST_OWN for size in sizes)
-        texts = [[normalize_unicode(part) for part in (row.group, *row.cells)] for row in table.rows[first:last]]
-        names = [normalize_unicode(name) for name in table.columns]
-        size = len(table.rows)
-        written.append([number, normalize_unicode(table.title), names, first, size, texts])
-    return {TABLES: json.dumps(written, ensure_ascii=False)} if written else {}
+        texts = [[row.group, *row.cells] for row in table.rows[first:last]]
+        written.append([number, table.title, table.columns, first, len(table.rows), texts])
+    # A table may have a million cells, so all of them are normalised in one text. No accent joins a quotation mark.
+    return {TABLES: normalize_unicode(json.dumps(written, ensure_ascii=False))} if written else {}
 
 
 def _count_characters(rows: Sequence[Row], table: Table) -> int:
