@@ -42,6 +42,14 @@ class Sentence:
         return str(self.passage.meta.get("file_path") or self.passage.id)
 
 
+def sentences_of(passage: Document, number: int = 0) -> Iterator[Sentence]:
+    """Read the sentences of a passage, the first with this number."""
+    text = passage.content or ""
+    for place, (begin, end) in enumerate(sentence_spans(text), number):
+        title, heading = str(passage.meta.get("title") or ""), heading_of(passage.meta, begin)
+        yield Sentence(place, passage, begin, text[begin:end], " ".join(filter(None, (title, heading))))
+
+
 class Sentences:
     """All sentences of a folder, with the roots of their words."""
 
@@ -50,13 +58,9 @@ class Sentences:
         self._holding: defaultdict[str, list[int]] = defaultdict(list)
         self._context: dict[str, frozenset[str]] = {}
         for passage in passages:
-            text = passage.content or ""
-            for begin, end in sentence_spans(text):
-                title, heading = str(passage.meta.get("title") or ""), heading_of(passage.meta, begin)
-                context = " ".join(filter(None, (title, heading)))
-                sentence = Sentence(len(self.all), passage, begin, text[begin:end], context)
+            for sentence in sentences_of(passage, len(self.all)):
                 self.all.append(sentence)
-                self._context.setdefault(context, roots(context))
+                self._context.setdefault(sentence.context, roots(sentence.context))
                 for word in roots(sentence.text) | numbers_of(sentence.text):
                     self._holding[word].append(sentence.number)
 

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from prefrag.components.text.sentences import shown_sentences
 from prefrag.components.text.term_statistics import PLAIN_WORDS
-from prefrag.evaluation.prove.questions import DOUBTFUL, Question
+from prefrag.evaluation.prove.forms import DOUBTFUL
+from prefrag.evaluation.prove.questions import Question
 from prefrag.evaluation.prove.sentences import says_value
 from prefrag.evaluation.prove.wording import NUMBER_WORDS, root
 from prefrag.evaluation.prove.worlds import AS_IS, CHANGED, DENIED

@@ -33,6 +33,7 @@ from tests.indexes import index_of
     ("See the hall, which opened in 1966.", "Calibration Hall", ""),
     # Texts that a stranger would like to put on the page.
     ("The http://evil.example/<b>offer</b> is 27 euros.", "offer", ""),
+    ("Ada Quill is the keeper of evil.example.", "Keeper of evil", ""),
     (f"The {'very ' * 40}long offer is 27 euros.", "offer", ""),
 )
 def test_a_sentence_that_says_what_it_is_about_becomes_a_question(sentence: str, title: str, question: str):
@@ -47,7 +48,8 @@ def test_an_amount_is_asked_for_by_its_row_and_column():
         Row("", ("V3", "Consultation", "free", "1")),
     ]
     table.size = len(table.rows)
-    passage = Document(content="", meta=write_tables([(table, number) for number in range(3)]))
+    content = "\n".join(map(table.write, table.rows))
+    passage = Document(content=content, meta=write_tables([(table, number) for number in range(3)]))
 
     assert list(make_questions(passage)) == ["What is the fee of Cat vaccination?"]
 

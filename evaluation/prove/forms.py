@@ -1,0 +1,339 @@
+"""What a sentence answers by its form alone: a date, a name, a number, a place, a cell of a table, a step.
+
+`prefrag prove` asks such questions in other words, and the page suggests some of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from prefrag.components.reader.question_form import looks_english
+from prefrag.components.state.evidence import is_heading
+from prefrag.components.state.places import standing_of
+from prefrag.components.text.dates import find_dates
+from prefrag.components.text.table_rows import read_tables
+from prefrag.evaluation.prove.sentences import Sentence, numbers_in
+from prefrag.evaluation.prove.wording import is_telling, words
+
+_LENGTHS = (24, 200)  # characters of a sentence
+_FEWEST_WORDS = 3  # that tell something, of the aim of a step
+_CODE_KINDS = ("code", "json")
+_ODD = re.compile(r"[<>{}|=\\/@#*_\"\u201c\u201d()\[\];:!?~^$\u2026+]|\s-|--|\u2013|\u2014|\.\.|n['\u2019]t\b")
+# A sentence that begins so speaks of something in the sentence before it.
+_POINTS_BACK = re.compile(
+    r"(?:it|its|he|she|they|this|that|these|those|there|here|we|you|i|his|her|their|such|then|so|but|and|or|also|however"
+    r"|another|other|others|both|each|some|all|many|most|either|neither|once|later|after|before|when|while|if|since"
+    r"|although|because|instead|thus|hence|moreover|furthermore|again|similarly|finally|next|first|second|third|my|our"
+    r"|your|who|what|which|where|how|why|as|for|with|by|from|until|unless|note|see|use|please|one|two|three|four|five"
+    r"|today|now|nowadays|several|at|during|under|over|within|about)\b",
+    re.IGNORECASE,
+)
+# A sentence with one of these words may not state what it says, or states it under a condition, or from hearsay.
+# "May" is a month if it has a capital within a sentence, or a number beside it.
+DOUBTFUL = re.compile(
+    r"\b(?:not|no|never|none|nor|neither|without|except|unless|if|whether|would|could|should|might|must|can|cannot"
+    r"|(?-i:may)|(?<=^)may(?! \d)|will|shall|until|till|nearly|almost|perhaps|probably|possibly|supposed|planned|plans"
+    r"|expected|proposed|rejected|rumou?r\w*|alleged\w*|according|says?|said|claim\w*|believ\w*|think|thought|example"
+    r"|copyright|instead|wrong\w*|false)\b",
+    re.IGNORECASE,
+)
+# Where the first clause of a sentence ends. "and" may also join two nouns: the first of them is then no clause.
+_CLAUSE_END = re.compile(
+    r",(?! ?\d{3}\b)| (?:and|but|or|so|which|who|whose|whom|where|while|when|because|although|though)\b"
+)
+# A first clause with one of these words says two things, or speaks of something named elsewhere.
+_NOT_PLAIN = re.compile(
+    r"\b(?:than|that|since|either|from|to be|now|formerly|previously|originally|only|least|most|another|other|same"
+    r"|former|these|those|this|it|he|she|they|his|her|their|its|him|them|we|our|you|your|I|between|per|such|before|after"
+    r"|every|each|earlier|later|over|under|up to|more|fewer|less|estimated|chapter|section|figure|appendix|version"
+    r"|following|above|below)\b",
+    re.IGNORECASE,
+)
+_DATE_FIRST = re.compile(r"(?:In|On) (?P<date>[^,]{4,20}?),? (?P<rest>(?:the|an?|[A-Z])\w* .+)\.$")
+_FIELD = re.compile(r"(?P<key>[A-Z][a-z]{2,}(?: [a-z]{2,}){0,2}) ?: (?P<value>[^:;|<>{}=]{2,40})")
+_NO_FIELD = re.compile(
+    r"\b(?:note|warning|example|usage|see|default|caution|description|options?|input|output|date|from|to|name)\b", re.I
+)
+_FINITE = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|\w{2,}ed|began|begins|built|bought|brought|came|cost|costs|died|drew|ends|fell|gave"
+    r"|grew|held|holds|kept|keeps|lasts|led|leads|left|lies|lost|made|makes|met|opens|owns|paid|pays|ran|runs|sat|saw|sent"
+    r"|sits|sold|stands|stood|takes|took|teaches|weighs|went|won|works|wrote|contains|carries|covers|needs|employs|seats"
+    r"|uses|closes|starts|measures|serves|belongs|consists|rises|sells|lives|supports|produces|provides|requires|allows"
+    r"|manages|chairs)\b"
+)
+_COMPOUND = re.compile(r"\b(?:is|are|was|were|has|have|had)(?: been)? \w+")
+_STEP = re.compile(
+    r"^To (?P<aim>[a-z]{3,}(?: [\w'-]+){2,10}), (?P<step>"
+    r"(?:use|enter|put|create|run|type|press|click|open|set|add|select|choose|install|turn|remove|edit|call|specify|start"
+    r"|write|send|copy|move|hold|place|drag|pull|push|fill|give|go|change|insert|connect|unplug|restart|load|save|delete"
+    r"|take|read|switch|wait) .+)\.$"
+)
+# What is asked for and about. A thing is of words and blanks alone, so that no address or markup gets into a question.
+_WORD = r"[^\W\d_][\w'\u2019-]{0,30}"
+_OF = rf"(?: (?:of|for|at|in) (?:the )?{_WORD}(?: [A-Z][\w'\u2019-]{{0,30}}){{0,3}})?"
+_THING = rf"(?P<thing>(?:The|An?) {_WORD}(?: {_WORD}){{0,4}}?{_OF}|{_WORD}(?: {_WORD}){{0,5}}?)"
+_OBJECT = rf"(?P<thing>(?:(?:the|an?) )?{_WORD}(?: {_WORD}){{0,4}}?{_OF})"
+_BE = "(?P<be>is|are|was|were)"
+_NAME = r"(?P<value>[A-Z][a-z\u00e0-\u00ff]+(?:[- ][A-Z][a-z\u00e0-\u00ff]+){1,2})"
+_AMOUNT = (
+    r"(?P<value>[\u20ac\u00a3]?(?:\d[\d.,]*\d|\d)(?:\.\d+)?|(?:two|three|four|five|six|seven|eight|nine|ten|twelve)\b)"
+)
+_TAIL = r"(?:(?: [a-z]+)*? (?:in|on|at) [^,]+)?"
+# A date is masked while a sentence is compared with the forms.
+_DATED = r"(?: [^,;]{0,60})? (?:in|on) (?P<value>\0+)(?: [^,;]{0,60})?"
+_DONE_WORDS = "built|bought|sold|written|drawn|held|paid|born|made|won|led|run|begun|rebuilt"
+_DONE = rf"(?P<done>(?!housed|based|located|situated)\w{{2,}}ed|{_DONE_WORDS})"
+_BASES = {"opened": "open", "began": "begin", "started": "start", "closed": "close", "ended": "end", "moved": "move"}
+_FORMS = [
+    (kind, re.compile(rf"{pattern}\."), template)
+    for kind, pattern, template in (
+        ("name", rf"{_THING} {_BE} {_NAME}", "Who {be} {thing}?"),
+        ("name", rf"{_NAME} {_BE} (?P<thing>the {_WORD}(?: {_WORD}){{0,8}})", "Who {be} {thing}?"),
+        ("name", rf"{_THING} {_BE} (?P<done>\w+ed)(?: [a-z]+)*? by {_NAME}{_TAIL}", "Who {done} {thing}?"),
+        ("name", rf"{_THING} {_BE} {_DONE}(?: [a-z]+)*? by {_NAME}{_TAIL}", "Who {be} {thing} {done} by?"),
+        (
+            "name",
+            rf"{_NAME} (?P<verb>founded|built|designed|wrote|led|leads|directed|directs|painted|discovered|invented"
+            r"|opened|owns|owned|manages|managed|runs|ran|composed|created|drew|chairs|chaired|heads|headed|teaches|keeps"
+            r"|repaired|maintains|restored|won|bought|edited|edits|translated|organised|organises|organized|coaches"
+            rf"|trains) {_OBJECT}",
+            "Who {verb} {thing}?",
+        ),
+        (
+            "place",
+            rf"{_THING} {_BE} (?P<done>located|situated|born|based|held|housed|kept|stored|parked|buried)(?: [a-z]+)*?"
+            r" (?:in|at|on|under) (?P<value>(?:the )?[A-Za-z][a-z]{2,}(?: [A-Z][a-z]+)*)",
+            "Where {be} {thing} {done}?",
+        ),
+        (
+            "place",
+            rf"{_THING} (?:stands|stood|lies|sits|hangs) (?:in|at|on) (?P<value>[A-Z][a-z]+)",
+            "Where is {thing}?",
+        ),
+        (
+            "place",
+            rf"{_THING} {_BE} (?:in|at|on|under|behind|beside) (?P<value>(?:the [a-z]{{3,}}|[A-Z][a-z]+)(?: [a-z]+)?)",
+            "Where {be} {thing}?",
+        ),
+        ("number", rf"(?!An? ){_THING} {_BE} {_AMOUNT}(?: \w+)?", "What {be} {thing}?"),
+        ("number", rf"{_THING} (?P<verb>costs) {_AMOUNT}(?: \w+){{0,2}}", "What does {thing} cost?"),
+        ("number", rf"{_THING} (?P<verb>takes|lasts) {_AMOUNT} \w+", "How long does {thing} {base}?"),
+        (
+            "time",
+            rf"{_THING} (?P<verb>opens|closes|starts|begins|ends) (?:at|on) (?P<value>\w+)[^,]*",
+            "When does {thing} {base}?",
+        ),
+        ("date", rf"{_THING} (?P<verb>opens|closes|starts|begins|ends){_DATED}", "When does {thing} {base}?"),
+        ("date", rf"{_THING} (?P<verb>{'|'.join(_BASES)}){_DATED}", "When did {thing} {base}?"),
+        ("date", rf"{_THING} {_BE} {_DONE}{_DATED}", "When {be} {thing} {done}?"),
+    )
+]
+_NO_PERSON = re.compile(
+    r"\b(?:the|January|February|March|April|May|June|July|August|September|October|November|December)\b"
+)
+_THING_WORDS = re.compile(
+    r"\b(?:Ltd|Inc|Lane|Street|Road|Park|House|Hall|Court|Works|Linux|System|Project|Software|University|Company"
+    r"|Institute)\b"
+)
+_NOUN = re.compile(r" (?P<noun>[a-z]{3,}(?: [a-z]{3,})?)(?= |\.$)")
+_NOT_NOUN = re.compile(
+    "thirds|halves|quarters|fold|in|on|at|of|by|for|with|are|was|were|is|has|had|the|have|and|or|as|per|from|to"
+)
+_MANY = re.compile(r"\w+s|people|men|women|children|percent|feet|sheep|staff")
+_NO_AMOUNT = re.compile(
+    r"(?:version|release|chapter|section|figure|table|page|step|part|line|level|port|rule|room|flat|number|no|type|bit"
+    r"|extension|article|annex|item|level|phase|channel|mode|option|about)\s$",
+    re.IGNORECASE,
+)
+# "the three", "the first three", "Debian 3" and "P 6" say no number of things.
+_PART_OF = re.compile(r"[^\s\w]\s?$|\b(?:the|first|last|next|all|remaining|top|all|these|those|[A-Z]\w*) $")
+_ROW_NAME = re.compile(r"(?!Any\b|All\b|None\b|Total)[A-Z][A-Za-z]{2,}(?: [A-Za-z]+)*")
+_COLUMN = re.compile(r"[A-Za-z][A-Za-z ]{1,30}")
+
+
+@dataclass(frozen=True)
+class Formed:
+    """A question that a sentence answers by its form.
+
+    :param kind: ``date``, ``number``, ``name``, ``place``, ``cell``, ``step``, or ``time``, a day or an hour.
+    :param template: The question, with ``{thing}`` for what it asks about. It ends with a question mark, or it is only
+        what a person would type into a field for searching.
+    :param thing: What it asks about, as the sentence names it.
+    :param value: The answer.
+    :param at: Where the value begins in the sentence.
+    :param place: What tells in which table or document this is asked, such as ``of the price list``.
+    """
+
+    kind: str
+    template: str
+    thing: str
+    value: str
+    at: int
+    place: str = ""
+
+    @property
+    def text(self) -> str:
+        """The question as the sentence names its thing."""
+        return self.template.replace("{thing}", self.thing)
+
+
+def find_formed(sentence: Sentence) -> Iterator[Formed]:
+    """Find the questions that a sentence answers by its form alone.
+
+    :param sentence: The sentence. One that may not state what it says, or of a superseded document, answers none.
+    """
+    meta = sentence.passage.meta
+    if standing_of(meta) or meta.get("kind") in _CODE_KINDS or is_heading(sentence.text, meta):
+        return
+    yield from _read_cells(sentence)
+    yield from _read_field(sentence)
+    text = sentence.text
+    if not _LENGTHS[0] <= len(text) <= _LENGTHS[1] or "\n" in text or not text.endswith(".") or not text[0].isupper():
+        return
+    if _POINTS_BACK.match(text) or text.split()[0].endswith(("ly", "ly,")) or _ODD.search(text):
+        return
+    if not looks_english(f"what {text}"):
+        return
+    if step := _STEP.match(text):
+        if len(words(step["aim"])) >= _FEWEST_WORDS:
+            yield Formed("step", "How to {thing}?", step["aim"], step["step"], step.start("step"))
+        return
+    if DOUBTFUL.search(text):
+        return
+    if first := _DATE_FIRST.match(text):
+        clause = _CLAUSE_END.split(first["rest"])[0]
+        dates = find_dates(text)
+        is_date = len(dates) == 1 and (dates[0].begin, dates[0].end) == first.span("date")
+        if is_date and not _NOT_PLAIN.search(clause) and _count_verbs(clause) == 1:
+            yield Formed("date", _ask_when(first["date"]), _keywords(clause), first["date"], first.start("date"))
+        return
+    clause = _CLAUSE_END.split(text.removesuffix("."))[0]
+    # The comma of a date or a number is no clause.
+    if not _NOT_PLAIN.search(clause) and _FINITE.search(clause, clause.find(" ")):
+        for rule in (_read_forms, _read_date, _read_number):
+            yield from rule(f"{clause}.")
+
+
+def _read_forms(text: str) -> Iterator[Formed]:
+    """Compare a sentence with the forms; the first of each kind counts."""
+    dates, numbers = find_dates(text), numbers_in(text)
+    masked = text
+    for date in dates:
+        masked = f"{masked[: date.begin]}{chr(0) * (date.end - date.begin)}{masked[date.end :]}"
+    read: set[str] = set()
+    for kind, pattern, template in _FORMS:
+        match = None if kind in read else pattern.fullmatch(masked)
+        if match is None:
+            continue
+        begin, end = match.span("value")
+        if kind == "number":
+            is_clear = not dates and len(numbers) == 1 and (begin, end) == numbers[0][:2]
+        elif kind == "date":
+            is_clear = len(dates) == 1 and _count_verbs(text) == 1 and not _goes_on(text, end)
+        elif kind == "name":
+            is_clear = _is_person(text[begin:end], text)
+        else:
+            is_clear = not dates
+        if is_clear:
+            read.add(kind)
+            parts = match.groupdict()
+            verb = parts.get("verb") or ""
+            base = _BASES.get(verb) or verb.removesuffix("s")
+            asked = template.format(**{**parts, "base": base, "thing": "{thing}"})
+            yield Formed(kind, asked, match["thing"], text[begin:end], begin)
+
+
+def _is_person(value: str, text: str) -> bool:
+    others = text.replace(value, "", 1)
+    return not _NO_PERSON.search(value) and not _THING_WORDS.search(value) and value not in others
+
+
+def _goes_on(text: str, end: int) -> bool:
+    """Check whether a date is a part of a longer word or a range, as in "1990s"."""
+    return re.match(r"\s?(?:[-\u2013/]|[a-z]+s\b)|\u2019?s\b", text[end:]) is not None
+
+
+def _count_verbs(text: str) -> int:
+    # "was built" is one verb.
+    return len(_FINITE.findall(_COMPOUND.sub("was", text)))
+
+
+def _ask_when(date: str) -> str:
+    return "what year {thing}" if re.fullmatch(r"\d{4}", date) else "when {thing}"
+
+
+def _keywords(text: str) -> str:
+    """Write what a person would type of a sentence: the words that say something."""
+    found = re.findall(r"[^\W_]+(?:['\u2019][a-z]+)?", re.sub(r"^(?:The|An?)\b", "", text))
+    return " ".join(word for word in found if is_telling(word.lower()))
+
+
+def _read_date(text: str) -> Iterator[Formed]:
+    dates = find_dates(text)
+    if len(dates) != 1 or _count_verbs(text) != 1:
+        return
+    begin, end = dates[0].begin, dates[0].end
+    before = re.search(r"\b(?:in|on|dates from|dated) (?:the )?$", text[:begin])
+    if before and not _goes_on(text, end):
+        rest = f"{text[: before.start()]}{text[end:]}"
+        yield Formed("date", _ask_when(text[begin:end]), _keywords(rest), text[begin:end], begin)
+
+
+def _read_number(text: str) -> Iterator[Formed]:
+    numbers = numbers_in(text)
+    if len(numbers) != 1 or find_dates(text) or len(re.findall(r"\d[\d.,]*", text)) > 1:
+        return
+    begin, end, _ = numbers[0]
+    if scale := re.match(r" (?:hundred|thousand|million|billion|dozen)\b", text[end:]):
+        end += scale.end()
+    noun = _NOUN.match(text, end)
+    if noun is None or _NO_AMOUNT.search(text[:begin]) or _PART_OF.search(text[:begin]):
+        return
+    first, *following = noun["noun"].split()
+    if _NOT_NOUN.fullmatch(first) or _FINITE.match(first):
+        return
+    counted = first
+    if not _MANY.fullmatch(first):
+        if not following or _NOT_NOUN.fullmatch(following[0]) or not _MANY.fullmatch(following[0]):
+            return
+        counted = f"{first} {following[0]}"
+    rest = f"{text[:begin]} {text[end + 1 + len(counted) :]}"
+    yield Formed("number", f"how many {counted} {{thing}}", _keywords(rest), text[begin:end], begin)
+
+
+def _read_field(sentence: Sentence) -> Iterator[Formed]:
+    title = str(sentence.passage.meta.get("title") or "")
+    match = _FIELD.fullmatch(sentence.text)
+    if match is None or not title or _NO_FIELD.search(match["key"]) or _FINITE.search(match["value"]):
+        return
+    if not re.search(r"[.,?!]$|,|\band\b", match["value"]) and len(re.findall(r"\d+", match["value"])) < 2:
+        asked = f"What is the {match['key'].lower()}?"
+        yield Formed("cell", asked, "", match["value"], match.start("value"), f"of {title}")
+
+
+def _read_cells(sentence: Sentence) -> Iterator[Formed]:
+    for table in read_tables(sentence.passage.meta):
+        rows = [(row, _name_row(row.cells)) for row in table.rows]
+        named = Counter(name.lower() for _, name in rows)
+        for row, name in rows:
+            # The row may be whole or, in a wide table, only begin in this sentence.
+            if not name or named[name.lower()] > 1 or table.write(row) != sentence.text:
+                continue
+            for column, cell in zip(table.columns, row.cells, strict=False):
+                if cell == name or not _COLUMN.fullmatch(column) or not 2 <= len(cell) <= 40:
+                    continue
+                if row.cells.count(cell) > 1 or cell.lower() in sentence.context.lower():
+                    continue
+                at = sentence.text.find(f"{column}: {cell}")
+                if at >= 0 and not re.search(r"[;|,/<>]", cell) and len(re.findall(r"\d+", cell)) <= 1 + ("." in cell):
+                    asked = f"What is the {column if column.isupper() else column.lower()} of {{thing}}?"
+                    place = " ".join(filter(None, (table.title, row.group)))
+                    yield Formed("cell", asked, name, cell, at + len(column) + 2, f"in {place}" if place else "")
+
+
+def _name_row(cells: tuple[str, ...]) -> str:
+    """Name a row by the first of its cells that is a name; empty if there is none."""
+    return next((cell for cell in cells if _ROW_NAME.fullmatch(cell)), "")
