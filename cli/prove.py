@@ -36,7 +36,8 @@ def prove_folder(
         Path | None, typer.Option(metavar="DIR", help="The folder of the report; by default one in the data folder.")
     ] = None,
     apply: Annotated[
-        bool, typer.Option("--apply", help="From now on, say Stated only from the certainty that was measured.")
+        bool,
+        typer.Option("--apply", help="From now on, use the certainty and the model's loop that were measured best."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
@@ -89,6 +90,12 @@ def prove_folder(
 
 
 def _say_applied(proof: dict[str, Any]) -> str:
+    loops = proof["loops"]
+    loop = f" The model now has the loop {proof['other_loop']}." if loops and loops["chosen"] else ""
+    return f"{_say_certainty(proof)}{loop}"
+
+
+def _say_certainty(proof: dict[str, Any]) -> str:
     chosen = proof["threshold"]
     if chosen is None:
         return (
@@ -119,8 +126,8 @@ def _index(folder: Path) -> LocalCollection:
 def _say_feedback(index: str) -> str:
     from prefrag.server.library.feedback import read_feedback
 
-    given = [one.rating for one in read_feedback() if one is not None and one.collection == index]
-    if not given:
+    ratings = [entry.rating for entry in read_feedback() if entry is not None and entry.collection == index]
+    if not ratings:
         return ""
-    wrong = given.count("down")
-    return f"Your own verdicts: of {counted(len(given), 'rated answer')} on this index {wrong} were marked wrong."
+    wrong = ratings.count("down")
+    return f"Your own verdicts: of {counted(len(ratings), 'rated answer')} on this index {wrong} were marked wrong."

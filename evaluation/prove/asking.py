@@ -12,14 +12,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.web_consent import keep_web_consent
+from prefrag.components.generators.model_server import ModelServerError
+from prefrag.components.parts import walk_parts
+from prefrag.components.reader.extractive_reader import ExtractiveReader
 from prefrag.components.reasoner.product_rules import UNREAD
 from prefrag.components.text.counted import counted
 from prefrag.errors import PrefragError
+from prefrag.evaluation.prove.held_gate import hold_queries, would_leave
 from prefrag.evaluation.prove.questions import Question, make_questions
 from prefrag.evaluation.prove.sentences import Sentences
 from prefrag.evaluation.prove.shadow import load_on, make_shadow, shadow_folder
 from prefrag.evaluation.prove.verdict import judge_answer
 from prefrag.evaluation.prove.worlds import AS_IS, CHANGED, DENIED, SECOND, WITHOUT, change_value, deny, edit_passages
+from prefrag.evaluation.prove.written_question import QuestionWriter, check_written, is_written_about
 from prefrag.file_lock import append_line
 from prefrag.private_file import make_private_folder, write_private
 
@@ -38,6 +45,8 @@ class Plan:
     :param seed: The seed of the choice of questions.
     :param replace: Replacements in the pipeline, as :func:`prefrag.pipelines.load` takes them.
     :param key: What must be the same for earlier answers to count, such as the version of the index and the model.
+    :param writer: The model that writes questions; None to ask those by form alone.
+    :param other_loop: Another reply format of the model, in which some questions are asked too; empty for none.
     """
 
     index: Path
@@ -48,6 +57,8 @@ class Plan:
     seed: int = 7
     replace: Mapping[str, Any] = field(default_factory=dict)
     key: Mapping[str, Any] = field(default_factory=dict)
+    writer: QuestionWriter | None = None
+    other_loop: str = ""
 
 
 async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | None = None) -> dict[str, Any]:
@@ -62,8 +73,8 @@ async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | No
     deadline = time.monotonic() + plan.minutes * 60
     questions, dropped = make_questions(sentences, plan.number, plan.seed)
     changed = [change_value(question, sentences) for question in questions]
-    known = _read_answers(plan)
-    waiting = [place for place, question in enumerate(questions) if _name(question) not in known]
+    answered = _read_answers(plan)
+    waiting = [place for place, question in enumerate(questions) if _name(question) not in answered]
     if waiting and time.monotonic() < deadline:
         with ExitStack() as stack:
             worlds = _make_worlds(plan, questions, changed, sentences, stack.enter_context(shadow_folder()))
@@ -73,19 +84,40 @@ async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | No
                 if time.monotonic() >= deadline:
                     break
                 try:
-                    record = await _ask(questions, place, changed[place], worlds)
-                except _Failed as error:
+                    question = await _write(plan, questions[place], sentences, worlds)
+                    other = questions[place - 1] if len(questions) > 1 else None
+                    record = await _ask(question, other, changed[place], worlds)
+                except (_Failed, ModelServerError) as error:
                     raise PrefragError(
                         f"The answers to '{questions[place].text}' failed, so they are not counted: {error} "
-                        f"{counted(len(known), 'answered question')} of {len(questions)} are kept: when this is "
+                        f"{counted(len(answered), 'answered question')} of {len(questions)} are kept: when this is "
                         "mended, the same command continues there."
                     ) from error
                 append_line(plan.answers, json.dumps(record))
-                known[record["id"]] = record
+                answered[record["id"]] = record
                 if on_progress is not None:
-                    on_progress(len(known), len(questions))
-    cases = [known[name] for name in map(_name, questions) if name in known]
+                    on_progress(len(answered), len(questions))
+    cases = [answered[name] for name in map(_name, questions) if name in answered]
     return {"cases": cases, "dropped": dict(dropped), "questions": len(questions)}
+
+
+@dataclass
+class _Worlds:
+    """The pipelines of each world.
+
+    :param closed: Those that are measured, with the web closed.
+    :param looped: Two with the other loop of the model.
+    :param held: Two with the web open, but every query held back.
+    """
+
+    closed: dict[str, Any] = field(default_factory=dict)
+    looped: dict[str, Any] = field(default_factory=dict)
+    held: dict[str, Any] = field(default_factory=dict)
+
+    def clear(self) -> None:
+        """Forget the pipelines."""
+        for pipelines in (self.closed, self.looped, self.held):
+            pipelines.clear()
 
 
 class _Failed(Exception):
@@ -117,16 +149,25 @@ def _read_answers(plan: Plan) -> dict[str, dict[str, Any]]:
 
 def _make_worlds(
     plan: Plan, questions: list[Question], changed: list[str], sentences: Sentences, folder: Path
-) -> dict[str, Any]:
+) -> _Worlds:
     """Make a shadow for each world, in which the sentences of all questions are changed together."""
     removed: list[str | None] = [""] * len(questions)
     follow = [_put(question, value) if value else None for question, value in zip(questions, changed, strict=True)]
     denied = [deny(question) or None for question in questions]
-    worlds = {}
+    worlds = _Worlds()
     for world, texts in ((AS_IS, None), (WITHOUT, removed), (CHANGED, follow), (DENIED, denied)):
         edited = edit_passages(questions, texts, sentences) if texts is not None else ((), ())
         make_shadow(plan.index, folder / world, *edited)
-        worlds[world] = load_on(plan.pipeline, folder / world, plan.replace)
+        worlds.closed[world] = load_on(plan.pipeline, folder / world, plan.replace)
+    for world in (AS_IS, WITHOUT):
+        held = load_on(plan.pipeline, folder / world, plan.replace)
+        if hold_queries(held):
+            # The shadow's own consent: the person's index keeps theirs.
+            keep_web_consent(TantivyDocumentStore(path=str(folder / world)), True)
+            worlds.held[world] = held
+        if plan.other_loop:
+            replaced = {**plan.replace, "Reasoner.reply_format": plan.other_loop}
+            worlds.looped[world] = load_on(plan.pipeline, folder / world, replaced)
     return worlds
 
 
@@ -135,25 +176,36 @@ def _put(question: Question, value: str) -> str:
     return f"{text[: question.at]}{value}{text[question.at + len(question.value) :]}"
 
 
-async def _ask(questions: list[Question], place: int, changed: str, worlds: Mapping[str, Any]) -> dict[str, Any]:
-    question, other = questions[place], questions[place - 1]
-    history = [{"role": "user", "content": other.text}, {"role": "assistant", "content": other.value}]
-    wanted: dict[str, tuple[str, Any]] = {AS_IS: (AS_IS, None), WITHOUT: (WITHOUT, None)}
-    if changed:
-        wanted[CHANGED] = (CHANGED, None)
-    if deny(question):
-        wanted[DENIED] = (DENIED, None)
-    if other is not question:
-        wanted[SECOND] = (WITHOUT, history)
+async def _write(plan: Plan, question: Question, sentences: Sentences, worlds: _Worlds) -> Question:
+    """Have the model write the question, if there is one and what it writes asks for the same."""
+    parts = [part for _, part in walk_parts(worlds.closed[AS_IS]) if isinstance(part, ExtractiveReader)]
+    if plan.writer is None or not parts or not is_written_about(question):
+        return question
+    return check_written(await plan.writer.write(question), question, sentences, parts[0]) or question
+
+
+async def _ask(question: Question, other: Question | None, changed: str, worlds: _Worlds) -> dict[str, Any]:
+    history: list[dict[str, str]] = []
+    if other is not None:
+        history = [{"role": "user", "content": other.text}, {"role": "assistant", "content": other.value}]
+    wanted = {AS_IS: True, WITHOUT: True, CHANGED: bool(changed), DENIED: bool(deny(question)), SECOND: bool(history)}
+    asks = [
+        (worlds.closed[WITHOUT if world == SECOND else world], history if world == SECOND else None, False)
+        for world, is_wanted in wanted.items()
+        if is_wanted
+    ]
+    asks += [(pipeline, None, False) for pipeline in worlds.looped.values()]
+    asks += [(pipeline, None, True) for pipeline in worlds.held.values()]
     began = time.perf_counter()
-    results = await asyncio.gather(
-        *(_ask_in(worlds[shadow], question.text, turns) for shadow, turns in wanted.values())
-    )
+    results = iter(await asyncio.gather(*(_ask_in(question.text, *ask) for ask in asks)))
+    answers = {world: _record(question, world, changed, next(results)) for world in wanted if wanted[world]}
+    looped = {world: _record(question, world, changed, next(results)) for world in worlds.looped}
     meta = question.sentence.passage.meta
     return {
         "id": _name(question),
         "form": question.form,
         "question": question.text,
+        "written_by": "form" if question.plain else "model",
         "value": question.value,
         "changed": changed,
         "sentence": question.sentence.text,
@@ -164,18 +216,19 @@ async def _ask(questions: list[Question], place: int, changed: str, worlds: Mapp
         "shared": round(question.shared, 3),
         "copies": len(question.copies),
         "seconds": round(time.perf_counter() - began, 2),
-        "worlds": {
-            world: _record(question, world, changed, result) for world, result in zip(wanted, results, strict=True)
-        },
+        "worlds": answers,
+        "other_loop": looped,
+        "would_leave": {world: would_leave(next(results)) for world in worlds.held},
     }
 
 
-async def _ask_in(pipeline: Any, question: str, history: Any) -> Any:
+async def _ask_in(question: str, pipeline: Any, history: Any, is_held: bool) -> Any:
     from prefrag import pipelines
 
     try:
         # Nothing leaves: the index may allow the web to questions, but these are made of its sentences.
-        result = await pipelines.ask_async(pipeline, question, history=history, web=False)
+        web = None if is_held else False
+        result = await pipelines.ask_async(pipeline, question, history=history, web=web)
     except pipelines.RunFailed as error:
         raise _Failed(str(error)) from error
     failures = (str(event["message"]) for event in result["trace"] if event["kind"] == "model_failed")

@@ -9,14 +9,18 @@ from hashlib import sha256
 from math import ceil
 from typing import Any
 
+import numpy as np
+
 from prefrag.components.document_stores.proof import READER
 from prefrag.components.text.counted import counted
 from prefrag.evaluation.prove.worlds import AS_IS, CHANGED, DENIED, SECOND, WITHOUT, WORLDS
 from prefrag.evaluation.report.intervals import clopper_pearson
+from prefrag.evaluation.report.significance import compute_p
 
 Case = dict[str, Any]
 # The share of documents with a wrong answer that a threshold is chosen for.
 _AIM = 0.05
+_CHANCE = 0.05
 _FEWEST = 20  # documents in each half, to choose a threshold by one and measure it by the other
 
 
@@ -106,9 +110,11 @@ def measure(cases: Sequence[Case], answerer: str) -> dict[str, Any]:
         "bound_if_unseen_were_wrong": bound(cases, strict=True).to_dict(),
         "hardest_third": low.to_dict(),
         "shared_words": round(sum(case["shared"] for case in cases) / len(cases), 3) if cases else None,
+        "written_by_model": sum(case["written_by"] == "model" for case in cases),
         "rates": _rates(cases),
         "by_kind": {kind: _rates([case for case in cases if case["kind"] == kind]) for kind in kinds},
         "threshold": choose_threshold(cases, "reader" if answerer == READER else "model"),
+        "loops": compare_loops(cases),
     }
 
 
@@ -117,6 +123,10 @@ def _rates(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
         counts = Counter(case["worlds"][world]["verdict"] for case in cases if world in case["worlds"])
         return {"events": sum(counts[verdict] for verdict in verdicts), "n": counts.total()}
 
+    def count_leaving(world: str) -> dict[str, int]:
+        leaving = [case["would_leave"][world] for case in cases if world in case["would_leave"]]
+        return {"events": sum(leaving), "n": len(leaving)}
+
     return {
         "stated and right as it is": count(AS_IS, "right"),
         "withheld though its sentence is there": count(AS_IS, "withheld"),
@@ -124,6 +134,8 @@ def _rates(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
         "gave way without the sentence": count(WITHOUT, "withheld"),
         "gave way to the denial": count(DENIED, "withheld"),
         "gave way in a second turn": count(SECOND, "withheld"),
+        "a query would have left though its sentence is there": count_leaving(AS_IS),
+        "a query would have left without its sentence": count_leaving(WITHOUT),
         **{f"stated and wrong, {world}": count(world, "wrong") for world in WORLDS},
         **{f"dropped after the answer, {world}": count(world, "unseen", "part") for world in WORLDS},
     }
@@ -161,7 +173,43 @@ def choose_threshold(cases: Sequence[Case], by: str) -> dict[str, Any] | None:
 
 
 def _only_by(answerer: str, case: Case) -> Case:
-    return {**case, "worlds": {world: one for world, one in case["worlds"].items() if one["by"] == answerer}}
+    own = {world: answer for world, answer in case["worlds"].items() if answer["by"] == answerer}
+    return {**case, "worlds": own}
+
+
+def compare_loops(cases: Sequence[Case]) -> dict[str, Any] | None:
+    """Compare the loop that a model has with the other one, on the questions that were asked in both.
+
+    A right answer that is given as stated counts for a loop, a wrong one in either world, with its sentence or without,
+    against it. The other loop is chosen if it does better on more questions beyond chance (exact sign test, two-sided,
+    5%) and is wrong on no more of them.
+
+    :param cases: The records of the questions.
+    :returns: ``n`` questions, of which the other loop did ``better`` and ``worse``, the wrong ones of both, and whether
+        it is to be ``chosen``; None if none was asked in both.
+    """
+    both = [(case["worlds"], case["other_loop"]) for case in cases if case["other_loop"]]
+    if not both:
+        return None
+    scores = [(_score(own), _score(other)) for own, other in both]
+    better = sum(own < other for own, other in scores)
+    worse = sum(own > other for own, other in scores)
+    wrong, wrong_other = sum(own < 0 for own, _ in scores), sum(other < 0 for _, other in scores)
+    signs = np.array([[1.0]] * better + [[-1.0]] * worse).reshape(-1, 1)
+    is_beyond_chance = better > worse and compute_p(signs)[0] <= _CHANCE
+    return {
+        "n": len(both),
+        "better": better,
+        "worse": worse,
+        "wrong": wrong,
+        "wrong_other": wrong_other,
+        "chosen": bool(is_beyond_chance and wrong_other <= wrong),
+    }
+
+
+def _score(worlds: dict[str, Any]) -> int:
+    verdicts = [worlds[world]["verdict"] for world in (AS_IS, WITHOUT)]
+    return -1 if "wrong" in verdicts else int(verdicts[0] == "right")
 
 
 def half_of(document: str) -> int:
@@ -176,17 +224,16 @@ def worst(cases: Sequence[Case], number: int = 10) -> list[tuple[Case, str]]:
     :param number: How many.
     :returns: Each case with its world.
     """
-    found = [
+    wrong = [
         (case, world)
         for case in cases
         for world, answer in case["worlds"].items()
         if answer["verdict"] in ("wrong", "unseen")
     ]
-    return sorted(
-        found,
-        key=lambda one: (
-            one[0]["worlds"][one[1]]["verdict"] != "wrong",
-            -(one[0]["worlds"][one[1]]["probability"] or 1.0),
-            one[0]["id"],
-        ),
-    )[:number]
+
+    def rank(answered: tuple[Case, str]) -> tuple[bool, float, str]:
+        case, world = answered
+        answer = case["worlds"][world]
+        return answer["verdict"] != "wrong", -(answer["probability"] or 1.0), case["id"]
+
+    return sorted(wrong, key=rank)[:number]

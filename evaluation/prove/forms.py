@@ -48,7 +48,7 @@ _CLAUSE_END = re.compile(
 _NOT_PLAIN = re.compile(
     r"\b(?:than|that|since|either|from|to be|now|formerly|previously|originally|only|least|most|another|other|same"
     r"|former|these|those|this|it|he|she|they|his|her|their|its|him|them|we|our|you|your|I|between|per|such|before|after"
-    r"|every|each|earlier|later|over|under|up to|more|fewer|less|estimated|chapter|section|figure|appendix|version"
+    r"|every|each|both|all|earlier|later|over|under|up to|more|fewer|less|estimated|chapter|section|figure|appendix|version"
     r"|following|above|below)\b",
     re.IGNORECASE,
 )

@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from prefrag.collections.local_collection import LocalCollection
-from prefrag.components.document_stores.proof import keep_proof, name_answerer, read_proofs
+from prefrag.components.document_stores.proof import READER, keep_proof, name_answerer, read_proofs
 from prefrag.components.document_stores.tantivy.index_location import resolve_index
+from prefrag.components.generators.ability_probe import try_models
+from prefrag.components.generators.chat_model import ChatModel
+from prefrag.components.parts import read_attribute, walk_parts
 from prefrag.components.reader.extractive_reader import CARD, SHIPPED_READER
 from prefrag.errors import BadInput
 from prefrag.evaluation.pipeline_under_test.part_files import part_files
@@ -20,6 +23,7 @@ from prefrag.evaluation.prove.asking import OnProgress, Plan, ask_all
 from prefrag.evaluation.prove.figures import measure
 from prefrag.evaluation.prove.report_page import write_page
 from prefrag.evaluation.prove.sentences import Sentences
+from prefrag.evaluation.prove.written_question import QuestionWriter
 from prefrag.file_lock import hold_lock
 from prefrag.pipelines import loading
 from prefrag.pipelines.blocks import blocks, is_block_of
@@ -27,6 +31,7 @@ from prefrag.private_file import make_private_folder, write_private
 from prefrag.settings import ModelSettings, models
 from prefrag.version import find_version
 
+_OTHER_LOOP = {"text": "steps", "steps": "text"}
 # From this share of changed files on, a figure is one of before.
 _MOST_CHANGED = 0.1
 _WAIT_SECONDS = 1.0  # for another process that measures into the same folder
@@ -55,7 +60,7 @@ def prove(
     :param number: The maximum number of questions.
     :param minutes: After this time no further question is begun.
     :param seed: The seed of the choice of questions.
-    :param applies: Whether the certainty that was chosen is used from now on.
+    :param applies: Whether the certainty and the loop of the model that were chosen are used from now on.
     :param feedback: What the person's own verdicts say, a sentence for the report.
     :param on_progress: Called with the number of answered questions and of all.
     :returns: What `proof.json` has.
@@ -69,14 +74,21 @@ def prove(
             "out: choose another one with --pipeline, such as prefrag, vanilla_local or dr_rag_qdc."
         )
     index, answerer = resolve_index(collection.name), name_answerer()
+    model = _find_model(pipeline)
+    loop = model.reply_format if model is not None else ""
     key = {
         "version": index_version(index),
         "answerer": answerer,
         "answers": answering_version(pipeline),
         "reader": reader_version(),
         "number": number,
+        "loop": loop,
     }
-    plan = Plan(index, output / "answers.jsonl", pipeline, number, minutes, seed, key=key)
+    writer = None if answerer == READER else QuestionWriter()
+    other_loop = _OTHER_LOOP[loop] if loop and not models["llm"].format else ""
+    plan = Plan(
+        index, output / "answers.jsonl", pipeline, number, minutes, seed, key=key, writer=writer, other_loop=other_loop
+    )
     make_private_folder(output)
     with hold_lock(output / ".lock", _WAIT_SECONDS, "measuring into this folder"):
         asked = asyncio.run(ask_all(plan, Sentences(collection.passages().all()), on_progress))
@@ -86,6 +98,8 @@ def prove(
         "collection": collection.name,
         "answerer": answerer,
         "pipeline": pipeline,
+        "loop": loop,
+        "other_loop": other_loop,
         "date": datetime.now(UTC).date().isoformat(),
         "seed": seed,
         "asked": len(cases),
@@ -100,6 +114,11 @@ def prove(
         return proof
     earlier = read_proofs(index).get(answerer, {}).get(pipeline, {}).get("stated_from")
     chosen = proof["threshold"]["from"] if applies and proof["threshold"] else earlier
+    changed = ""
+    if applies and model is not None and proof["loops"] and proof["loops"]["chosen"]:
+        better, of = proof["loops"]["better"], proof["loops"]["n"]
+        model.keep(reply_format=other_loop, reason=f"`prefrag prove` on {collection.name}: better in {better} of {of}")
+        changed = "the loop of the model"
     keep_proof(
         index,
         answerer,
@@ -107,12 +126,25 @@ def prove(
         {
             **{name: proof[name] for name in ("sentence", "date", "bound", "threshold")},
             "stated_from": chosen,
+            "before": changed,
             "reader": reader_version(),
             "version": index_version(index),
             "files": file_marks(collection),
         },
     )
     return proof
+
+
+def _find_model(pipeline: str) -> ChatModel | None:
+    """Find the model whose loop a pipeline leaves open, and try once what it can do, as the other commands do."""
+    loaded = loading.load(pipeline)
+    asking = [part for _, part in walk_parts(loaded) if read_attribute(part, "reply_format") == "auto"]
+    chat_models = [part for _, part in walk_parts(asking) if isinstance(part, ChatModel) and part.role == "llm"]
+    model = next((part for part in chat_models if not part.is_absent), None)
+    if model is not None:
+        model.warm_up()
+        try_models(loaded)
+    return model
 
 
 def index_version(index: Path) -> str:
@@ -138,11 +170,8 @@ def reader_version() -> str:
 
 def file_marks(collection: LocalCollection) -> list[str]:
     """Return a short mark of each file, which changes with its content."""
-    known = collection.metadata()
-    return sorted(
-        f"{zlib.crc32(repr((path, one.get('modified'), one.get('file_size'))).encode()):08x}"
-        for path, one in known.items()
-    )
+    marks = [repr((path, meta.get("modified"), meta.get("file_size"))) for path, meta in collection.metadata().items()]
+    return sorted(f"{zlib.crc32(mark.encode()):08x}" for mark in marks)
 
 
 def say_kept(collection: LocalCollection) -> str:
@@ -168,6 +197,8 @@ def _say(proof: dict[str, Any], pipeline: str, collection: LocalCollection) -> s
     again = f"again: prefrag prove --index {collection.name}{other}"
     with_other = f" with the pipeline {pipeline}" if other else ""
     said = f"{proof.get('sentence', '')} Measured{with_other} on {proof.get('date', '')}"
+    if changed := proof.get("before"):
+        return f"{said}, before {changed} changed; {again}"
     if proof.get("reader") != reader_version():
         return f"{said}, before the reader changed; {again}"
     before, now = set(proof.get("files") or ()), set(file_marks(collection))

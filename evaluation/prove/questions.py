@@ -12,13 +12,12 @@ from math import ceil
 from prefrag.components.reader.question_form import asks_beyond_spans
 from prefrag.evaluation.prove.forms import find_formed
 from prefrag.evaluation.prove.sentences import Sentence, Sentences, has_kind, says_value
-from prefrag.evaluation.prove.wording import OTHER_WORDS, is_telling, root, roots, shared
+from prefrag.evaluation.prove.wording import OTHER_WORDS, is_telling, names_in, root, roots, shared
 
 _FEWEST_ROOTS = 3
 _MOST_TRIED = 15  # proposals of a document
 # From these shares of a question's words on, a sentence may answer it too, states the same, or may state the same.
 _NEAR, _SAME, _PERHAPS = 0.65, 0.5, 0.34
-_NAMING = re.compile(r"\b(?:[A-Z]\w+|\d+)\b")
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Question:
     :param at: Where the value begins in the sentence.
     :param shared: The share of the question's words that the sentence has too.
     :param core: The question without the words that only name its document or its table.
-    :param plain: The question in the words of the sentence.
+    :param plain: The question in the words of the sentence; empty if a model wrote it.
     :param copies: The other sentences that state the same.
     """
 
@@ -146,14 +145,13 @@ def name_its_sentence(question: Question, sentences: Sentences) -> Question | No
     core = roots(question.core)
     for text in (question.text, f"{question.text} {_title_words(title, question)}"):
         asked = roots(text)
-        names = frozenset(root(word.lower()) for word in _NAMING.findall(text)) & asked
+        names = names_in(text) & asked
         if len(asked) < _FEWEST_ROOTS or asks_beyond_spans(text) or (text == question.text and not names):
             continue
         own = asked & (roots(question.sentence.text) | sentences.context_of(question.sentence))
         if own != asked or says_value(question.form, question.value, f"{text} {question.sentence.context}"):
             continue
-        near = sentences.sharing(core, ceil(_NEAR * len(core)))
-        if any(_is_rival(question, names, *other) for other in near):
+        if has_rival(question, core, names, sentences):
             return None
         return replace(question, text=text, shared=shared(text, question.sentence.text))
     return None
@@ -163,6 +161,18 @@ def _title_words(title: str, question: Question) -> str:
     own = roots(question.text)
     telling = [word for word in re.findall(r"[^\W_]+", title) if is_telling(word.lower())]
     return " ".join([word for word in telling if root(word.lower()) not in own][:4])
+
+
+def has_rival(question: Question, asked: frozenset[str], names: frozenset[str], sentences: Sentences) -> bool:
+    """Check whether another sentence with most of the words may answer a question otherwise.
+
+    :param question: The question.
+    :param asked: The roots of its words that count.
+    :param names: Those of them that name something, which the other sentence or its headings must have.
+    :param sentences: The sentences of the folder.
+    """
+    near = sentences.sharing(asked, ceil(_NEAR * len(asked)))
+    return any(_is_rival(question, names, *other) for other in near)
 
 
 def _is_rival(question: Question, names: frozenset[str], other: Sentence, covered: frozenset[str]) -> bool:

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from prefrag.components.text.counted import counted
 from prefrag.evaluation.prove.figures import Case, say_percent, worst
 
 _STYLE = """
@@ -17,6 +18,9 @@ article { border-top: 1px solid #8888; padding: .6rem 0; }
 .open { border: 1px solid; border-radius: .3rem; padding: 0 .5rem; }
 @media (prefers-color-scheme: dark) { body { background: #111; color: #eee; } a { color: #9cf; } }
 """
+
+
+_OTHER = "That is beyond chance: prefrag prove with --apply has the model use it from now on, on all folders."
 
 
 def write_page(proof: dict[str, Any], cases: Sequence[Case]) -> str:
@@ -54,6 +58,8 @@ def say_beside(proof: dict[str, Any]) -> list[str]:
     ]
     if proof["shared_words"] is not None:
         lines.append(f"On average a question shares {proof['shared_words']:.0%} of its words with its sentence.")
+    if proof["written_by_model"]:
+        lines.append(f"The model wrote {proof['written_by_model']} of the questions; the others are by form.")
     if proof["dropped"]:
         reasons = "; ".join(f"{number:,} because {reason}" for reason, number in sorted(proof["dropped"].items()))
         lines.append(f"Dropped before anything was asked: {reasons}.")
@@ -62,6 +68,12 @@ def say_beside(proof: dict[str, Any]) -> list[str]:
             f"If Stated is said only from a certainty of {chosen['from']:.3f}, chosen by the answers of "
             f"{proof['answerer']} in one half of the documents, then in the other half: {_say(chosen['measured'])}; "
             f"{chosen['lost']} answers are no longer stated there. prefrag prove with --apply uses it."
+        )
+    if loops := proof["loops"]:
+        lines.append(
+            f"The other loop of the model, {proof['other_loop']}, on {counted(loops['n'], 'question')}: better in "
+            f"{loops['better']}, worse in {loops['worse']}; wrong in {loops['wrong_other']} instead of "
+            f"{loops['wrong']}. " + (_OTHER if loops["chosen"] else "So the model keeps its loop.")
         )
     if proof.get("feedback"):
         lines.append(proof["feedback"])

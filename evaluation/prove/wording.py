@@ -5,6 +5,7 @@ import re
 from prefrag.components.text.term_statistics import PLAIN_WORDS, QUESTION_WORDS
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][a-z]+)?")
+_NAMING = re.compile(r"\b(?:[A-Z]\w+|\d+)\b")
 # Pairs of words that may stand for each other in most sentences. The form of both is the same.
 _PAIRS = """
 built constructed|build construct|founded established|begins starts|began started|bought purchased|ends finishes
@@ -39,8 +40,7 @@ _SMALL = frozenset(_SMALL_WORDS.split())
 
 def words(text: str) -> list[str]:
     """List the words of a text that say something, in lower case and in order."""
-    found = (word.lower() for word in _WORD.findall(text))
-    return [word for word in found if is_telling(word)]
+    return [word for word in _WORD.findall(text.lower()) if is_telling(word)]
 
 
 def is_telling(word: str) -> bool:
@@ -59,6 +59,11 @@ def root(word: str) -> str:
 def roots(text: str) -> frozenset[str]:
     """List the roots of a text's words."""
     return frozenset(map(root, words(text)))
+
+
+def names_in(text: str) -> frozenset[str]:
+    """List the roots of the words of a text that name something: those with a capital, and numbers."""
+    return frozenset(root(word.lower()) for word in _NAMING.findall(text)) & roots(text)
 
 
 def shared(question: str, sentence: str) -> float:

@@ -1,0 +1,90 @@
+"""A language model writes the question for a sentence; it is asked only if the answer is that sentence's."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from haystack import Document
+from haystack.dataclasses import ChatMessage
+
+from prefrag.audit_log import audit
+from prefrag.components.generators.chat_model import ChatModel
+from prefrag.components.generators.model_host import find_host, is_local, refuse_remote_models
+from prefrag.components.generators.reasoning_blocks import strip_reasoning
+from prefrag.components.reader.question_form import asks_beyond_spans, asks_yes_no, looks_english
+from prefrag.components.reader.reader import Reader
+from prefrag.evaluation.prove.questions import Question, find_copies, has_rival
+from prefrag.evaluation.prove.sentences import Sentences, says_value
+from prefrag.evaluation.prove.verdict import judge_answer
+from prefrag.evaluation.prove.wording import names_in, roots, shared
+from prefrag.evaluation.prove.worlds import AS_IS
+
+_FORMS = ("date", "number", "name", "place")
+_REPLY_TOKENS = 40
+_MOST_CHARACTERS = 120
+_LEAST_OWN = 0.5  # of a question's words have to be the sentence's or its headings'
+_PROMPT = """\
+Sentence: {sentence}
+Answer: {value}
+Write the short question that a person who has not read the sentence would ask to get this answer, in other words than \
+the sentence's. Name what it is about. Write nothing but the question.
+"""
+
+
+class QuestionWriter(ChatModel):
+    """Have the model of ``PREFRAG_LLM_...`` write questions."""
+
+    async def write(self, question: Question) -> str:
+        """Write another question with the same answer. If the model is on another machine, the audit log gets a line.
+
+        :param question: The question by form.
+        :returns: The first line of the reply.
+        :raises ModelServerError: When the model cannot be reached or gives no usable reply.
+        """
+        refuse_remote_models(self)
+        if not is_local(host := find_host(self)):
+            audit("model_call", role=self.role, caller="prove", host=host)
+        prompt = _PROMPT.format(sentence=question.sentence.text, value=question.value)
+        parameters = {"temperature": 0.0, "max_tokens": _REPLY_TOKENS}
+        output = await self.run_async([ChatMessage.from_user(prompt)], parameters)
+        lines = strip_reasoning(output["replies"][0].text or "").strip().splitlines()
+        return lines[0].strip("\"'` ").removeprefix("Question: ") if lines else ""
+
+
+def is_written_about(question: Question) -> bool:
+    """Check whether a question is of a form of which a model writes another: not of a table, and no step."""
+    return question.form in _FORMS
+
+
+def check_written(text: str, question: Question, sentences: Sentences, reader: Reader) -> Question | None:
+    """Check by form, by the words of all sentences and by the reader that a question asks for one sentence's value.
+
+    :param text: What the model wrote.
+    :param question: The question by form, whose sentence and value it was told.
+    :param sentences: The sentences of the folder.
+    :param reader: Reads the sentence alone; its best answer has to be the value.
+    :returns: The question with this text, or None.
+    """
+    is_question = len(text) <= _MOST_CHARACTERS and re.fullmatch(r"[^?\n]+\?", text) and looks_english(text)
+    if (
+        not is_question
+        or asks_beyond_spans(text)
+        or asks_yes_no(text)
+        or says_value(question.form, question.value, text)
+    ):
+        return None
+    asked = roots(text)
+    own = asked & (roots(question.sentence.text) | sentences.context_of(question.sentence))
+    names = names_in(text)
+    if not names or not names <= own or len(own) < max(2, _LEAST_OWN * len(asked)):
+        return None
+    written = replace(question, text=text, core=text, plain="", shared=shared(text, question.sentence.text))
+    copies = find_copies(written, sentences)
+    if copies is None or not set(copies) <= set(question.copies) or has_rival(written, own, names, sentences):
+        return None
+    title = str(question.sentence.passage.meta.get("title") or "")
+    alone = Document(content=question.sentence.text, meta={"title": title})
+    best = next(iter(reader.read(text, [alone])), None)
+    stated = {"certainty": "stated", "answered": True, "answer": best.text if best else ""}
+    return written if judge_answer(written, AS_IS, "", stated) == "right" else None
