@@ -48,8 +48,8 @@ _CLAUSE_END = re.compile(
 _NOT_PLAIN = re.compile(
     r"\b(?:than|that|since|either|from|to be|now|formerly|previously|originally|only|least|most|another|other|same"
     r"|former|these|those|this|it|he|she|they|his|her|their|its|him|them|we|our|you|your|I|between|per|such|before|after"
-    r"|every|each|both|all|earlier|later|over|under|up to|more|fewer|less|estimated|chapter|section|figure|appendix|version"
-    r"|following|above|below)\b",
+    r"|every|each|both|all|earlier|later|over|under|up to|more|fewer|less|estimated|chapter|section|figure|appendix"
+    r"|version|following|above|below)\b",
     re.IGNORECASE,
 )
 _DATE_FIRST = re.compile(r"(?:In|On) (?P<date>[^,]{4,20}?),? (?P<rest>(?:the|an?|[A-Z])\w* .+)\.$")
