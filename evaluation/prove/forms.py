@@ -150,7 +150,7 @@ _NO_AMOUNT = re.compile(
 )
 # "the three", "the first three", "Debian 3" and "P 6" say no number of things.
 _PART_OF = re.compile(r"[^\s\w]\s?$|\b(?:the|first|last|next|all|remaining|top|all|these|those|[A-Z]\w*) $")
-_ROW_NAME = re.compile(r"(?!Any\b|All\b|None\b|Total)[A-Z][A-Za-z]{2,}(?: [A-Za-z]+)*")
+_ROW_NAME = re.compile(r"(?!Any\b|All\b|None\b|Total)[A-Z][A-Za-z]{2,}(?: [A-Za-z]+){0,4}")
 _COLUMN = re.compile(r"[A-Za-z][A-Za-z ]{1,30}")
 
 
@@ -236,7 +236,8 @@ def _read_forms(text: str) -> Iterator[Formed]:
         elif kind == "name":
             is_clear = _is_person(text[begin:end], text)
         else:
-            is_clear = not dates
+            # "On Mondays" is no place.
+            is_clear = not dates and (kind == "time" or not re.search(r"days?\b", text[begin:end]))
         if is_clear:
             read.add(kind)
             parts = match.groupdict()
