@@ -25,6 +25,7 @@ _REPLY_TOKENS = 40
 _MOST_CHARACTERS = 120
 _LEAST_OWN = 0.5  # of a question's words have to be the sentence's or its headings'
 _PROMPT = """\
+Document: {title}
 Sentence: {sentence}
 Answer: {value}
 Write the short question that a person who has not read the sentence would ask to get this answer, in other words than \
@@ -45,7 +46,8 @@ class QuestionWriter(ChatModel):
         refuse_remote_models(self)
         if not is_local(host := find_host(self)):
             audit("model_call", role=self.role, caller="prove", host=host)
-        prompt = _PROMPT.format(sentence=question.sentence.text, value=question.value)
+        title = str(question.sentence.passage.meta.get("title") or "")
+        prompt = _PROMPT.format(title=title, sentence=question.sentence.text, value=question.value)
         parameters = {"temperature": 0.0, "max_tokens": _REPLY_TOKENS}
         output = await self.run_async([ChatMessage.from_user(prompt)], parameters)
         lines = strip_reasoning(output["replies"][0].text or "").strip().splitlines()

@@ -4,6 +4,7 @@ import json
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 from haystack import Document
@@ -11,11 +12,15 @@ from haystack import Document
 from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.proof import READER, keep_proof, read_proofs
 from prefrag.components.document_stores.tantivy.index_location import resolve_index
+from prefrag.components.generators.chat_model import ChatModel
+from prefrag.evaluation.prove.asking import Plan
 from prefrag.evaluation.prove.proof import answering_version, file_marks, index_version, reader_version, say_kept
 from prefrag.file_lock import hold_lock
 from prefrag.pipelines.loading import find
 from prefrag.private_file import make_private_folder
 from tests.cli.running import prefrag
+from tests.components.generators.fake_model_server import FakeModelServer
+from tests.evaluation.prove.cases import case, compared
 from tests.evaluation.prove.folder import TEXTS, passages
 from tests.indexes import index_of
 
@@ -112,6 +117,75 @@ def test_another_process_measures_into_the_folder(papers: LocalCollection, tmp_p
 
     assert result.exit_code == 2
     assert "Another process is still measuring into this folder" in " ".join(result.stderr.split())
+
+
+class TestApply:
+    """What is measured decides, from then on, how sure an answer has to be and which loop the model has."""
+
+    @staticmethod
+    def measured(monkeypatch: pytest.MonkeyPatch, *measured: dict[str, Any]) -> None:
+        async def ask_all(*_: Any) -> dict[str, Any]:
+            return {"cases": list(measured), "dropped": {}, "questions": len(measured)}
+
+        monkeypatch.setattr("prefrag.evaluation.prove.proof.ask_all", ask_all)
+
+    def test_the_certainty_holds_for_the_next_question(
+        self, papers: LocalCollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        def ask() -> dict[str, Any]:
+            asked = prefrag("ask", "who opened the Pellhaven Hall", "--index", "papers", "--json")
+            return json.loads(asked.stdout)
+
+        before = ask()
+        assert (before["certainty"], before["probability"] < 0.999) == ("stated", True)
+        sure = [case(number, probability=1.0, as_it_is="right") for number in range(60)]
+        unsure = [case(60 + number, probability=0.998, without="wrong") for number in range(20)]
+        self.measured(monkeypatch, *sure, *unsure)
+        result = prefrag("prove", "--index", "papers", "--output", tmp_path / "report")
+        assert result.exit_code == 0, result.output
+        assert ask()["certainty"] == "stated"
+        result = prefrag("prove", "--index", "papers", "--output", tmp_path / "report", "--apply")
+
+        assert "From now on Stated is said from a certainty of 0.999 on this index" in " ".join(result.stdout.split())
+        assert ask()["certainty"] == "probably"
+
+    def test_the_better_loop_is_kept_and_the_figure_is_one_of_before(
+        self, papers: LocalCollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        server = FakeModelServer()
+        monkeypatch.setenv("PREFRAG_LLM_BASE_URL", server.url)
+        monkeypatch.setenv("PREFRAG_LLM_MODEL", "small")
+        monkeypatch.delenv("PREFRAG_LLM_FORMAT")
+        ChatModel().keep(reply_format="text", reason="tried")
+        self.measured(monkeypatch, *compared("withheld", "right", 8))
+        arguments = ("prove", "--index", "papers", "--output", tmp_path / "report")
+        assert prefrag(*arguments).exit_code == 0
+        assert ChatModel().reply_format == "text"
+        result = prefrag(*arguments, "--apply")
+        loop, reason, kept = ChatModel().reply_format, ChatModel().format_reason, say_kept(papers)
+        server.close()
+
+        assert "The model now has the loop steps" in " ".join(result.stdout.split())
+        assert (loop, reason) == ("steps", "`prefrag prove` on papers: better in 8 of 8")
+        assert "before the loop of the model changed; again: prefrag prove --index papers" in kept
+
+    def test_a_loop_that_is_set_is_compared_with_no_other(
+        self, papers: LocalCollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        plans: list[Plan] = []
+
+        async def ask_all(plan: Plan, *_: Any) -> dict[str, Any]:
+            plans.append(plan)
+            return {"cases": [], "dropped": {}, "questions": 0}
+
+        server = FakeModelServer()
+        for name, value in {"BASE_URL": server.url, "MODEL": "small", "FORMAT": "text"}.items():
+            monkeypatch.setenv(f"PREFRAG_LLM_{name}", value)
+        monkeypatch.setattr("prefrag.evaluation.prove.proof.ask_all", ask_all)
+        prefrag("prove", "--index", "papers", "--output", tmp_path / "report")
+        server.close()
+
+        assert [(plan.other_loop, plan.writer is not None) for plan in plans] == [("", True)]
 
 
 class TestWhatAnswersDecidesWhetherAnswersCount:

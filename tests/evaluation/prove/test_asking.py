@@ -6,6 +6,7 @@ import json
 import shutil
 import weakref
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from prefrag.evaluation.prove.asking import Plan, ask_all, count_verdicts
 from prefrag.evaluation.prove.figures import Bound, bound
 from prefrag.evaluation.prove.sentences import Sentences
 from prefrag.evaluation.prove.shadow import load_on, make_shadow, shadows_folder
+from prefrag.evaluation.prove.written_question import QuestionWriter
 from tests.components.generators.fake_model_server import FakeModelServer, completion
 from tests.evaluation.prove.folder import passages
 from tests.indexes import index_of
@@ -48,6 +50,28 @@ def test_each_question_is_asked_in_each_world_and_the_answers_follow(plan: Plan)
     assert {case["worlds"]["without"]["verdict"] for case in asked["cases"]} == {"withheld"}
 
 
+class TestTheWeb:
+    @pytest.fixture
+    def whole(self, plan: Plan) -> Plan:
+        return replace(plan, number=6)
+
+    def test_a_query_would_leave_for_what_the_folder_no_longer_says(self, whole: Plan):
+        leaving = [case["would_leave"] for case in ask(whole)["cases"]]
+
+        assert sum(left["without"] for left in leaving) > sum(left["as it is"] for left in leaving)
+        assert TantivyDocumentStore(path=str(whole.index)).read_web_consent() is None
+
+    def test_a_judge_that_always_keeps_asks_the_web_nothing(self, whole: Plan):
+        keeps = replace(whole, replace={"SourceSwitchJudge.enabled": False})
+
+        assert not any(any(case["would_leave"].values()) for case in ask(keeps)["cases"])
+
+    def test_where_the_web_is_off_nothing_would_leave(self, plan: Plan, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+
+        assert not any(any(case["would_leave"].values()) for case in ask(plan)["cases"])
+
+
 def test_no_pipeline_is_left_when_the_shadows_are_deleted(plan: Plan, monkeypatch: pytest.MonkeyPatch):
     made: list[weakref.ref[Any]] = []
     left: list[bool] = []
@@ -67,7 +91,7 @@ def test_no_pipeline_is_left_when_the_shadows_are_deleted(plan: Plan, monkeypatc
     monkeypatch.setattr(shadow.shutil, "rmtree", delete)
     ask(plan)
 
-    assert left == [False] * 4
+    assert left == [False] * 6
 
 
 def test_a_second_call_asks_only_what_is_missing(plan: Plan, monkeypatch: pytest.MonkeyPatch):
@@ -103,6 +127,28 @@ def test_a_model_that_always_says_yes_is_bounded_by_nothing(plan: Plan, monkeypa
 
     assert len(model.requests) >= 10
     assert (bound(cases).documents, bound(cases).most) == (0, 1.0)
+
+
+def test_a_model_writes_questions_and_answers_in_both_loops(plan: Plan, monkeypatch: pytest.MonkeyPatch):
+    asked: list[str] = []
+
+    def reply(request: dict[str, Any]) -> str:
+        text = str(request["messages"][-1]["content"])
+        if "Write the short question" not in text:
+            return "Thought: I know.\nFinal Answer: Yes"
+        asked.append(text)
+        return "When was Merrow Bridge finished?"
+
+    model = FakeModelServer()
+    model.answers = [(200, reply)]
+    monkeypatch.setenv("PREFRAG_LLM_BASE_URL", model.url)
+    monkeypatch.setenv("PREFRAG_LLM_MODEL", "yes")
+    cases = ask(replace(plan, number=6, writer=QuestionWriter(), other_loop="steps"))["cases"]
+    model.close()
+
+    assert len(asked) == 6
+    assert [case["question"] for case in cases if case["written_by"] == "model"] == ["When was Merrow Bridge finished?"]
+    assert all(case["other_loop"].keys() == {"as it is", "without"} for case in cases)
 
 
 class TestAModelThatFails:

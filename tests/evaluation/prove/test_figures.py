@@ -5,29 +5,19 @@ from typing import Any
 
 import pytest
 
-from prefrag.evaluation.prove.figures import bound, choose_threshold, half_of, hardest, measure, say_percent, worst
+from prefrag.evaluation.prove.figures import (
+    bound,
+    choose_threshold,
+    compare_loops,
+    half_of,
+    hardest,
+    measure,
+    say_percent,
+    worst,
+)
 from prefrag.evaluation.report.intervals import clopper_pearson
+from tests.evaluation.prove.cases import answer, case, compared
 from tests.for_each import for_each
-
-
-def case(number: int, shared: float = 0.5, probability: float = 0.9, **verdicts: str) -> dict[str, Any]:
-    worlds = {world.replace("_", " "): verdict for world, verdict in verdicts.items()}
-    return {
-        "id": f"{number:03}",
-        "document": f"file-{number}",
-        "kind": "text",
-        "shared": shared,
-        "worlds": {
-            world: {
-                "verdict": verdict,
-                "probability": probability,
-                "answer": "x",
-                "certainty": "stated",
-                "by": "reader",
-            }
-            for world, verdict in worlds.items()
-        },
-    }
 
 
 def cases(right: int, wrong: int = 0) -> list[dict[str, Any]]:
@@ -133,10 +123,10 @@ def test_documents_that_take_turns_do_not_decide_their_half():
 
 def test_the_certainty_of_a_model_is_chosen_by_its_own_answers():
     own = [case(number, probability=0.8, as_it_is="right") for number in range(100)]
-    for one in own[:30]:
-        one["worlds"]["without"] = {"verdict": "wrong", "probability": 0.99, "by": "reader"}
-    for one in own:
-        one["worlds"]["as it is"]["by"] = "model"
+    for of_reader in own[:30]:
+        of_reader["worlds"]["without"] = answer("wrong", 0.99)
+    for asked in own:
+        asked["worlds"]["as it is"]["by"] = "model"
     chosen = choose_threshold(own, "model")
 
     assert chosen is not None
@@ -146,11 +136,55 @@ def test_the_certainty_of_a_model_is_chosen_by_its_own_answers():
 def test_no_certainty_is_chosen_from_too_few_documents():
     assert choose_threshold(cases(30), "reader") is None
     able = cases(60)
-    for one in able:
-        for answer in one["worlds"].values():
-            answer["probability"] = None
+    for measured in able:
+        for given_up in measured["worlds"].values():
+            given_up["probability"] = None
 
     assert choose_threshold(able, "reader") is None
+
+
+class TestTheOtherLoop:
+    def test_it_is_chosen_if_it_is_better_beyond_chance(self):
+        assert compare_loops(compared("withheld", "right", 6)) == {
+            "n": 6,
+            "better": 6,
+            "worse": 0,
+            "wrong": 0,
+            "wrong_other": 0,
+            "chosen": True,
+        }
+
+    def test_five_questions_are_within_chance(self):
+        loops = compare_loops(compared("withheld", "right", 5))
+
+        assert loops is not None
+        assert (loops["better"], loops["chosen"]) == (5, False)
+
+    def test_a_worse_one_is_never_chosen(self):
+        loops = compare_loops(compared("right", "withheld", 30))
+
+        assert loops is not None
+        assert (loops["worse"], loops["chosen"]) == (30, False)
+
+    def test_more_wrong_answers_are_no_price_for_more_right_ones(self):
+        loops = compare_loops([*compared("withheld", "right", 30), *compared("withheld", "wrong", 1)])
+
+        assert loops is not None
+        assert (loops["better"], loops["wrong_other"], loops["chosen"]) == (30, 1, False)
+
+    def test_without_a_model_there_is_none(self):
+        assert compare_loops(cases(3)) is None
+
+
+def test_queries_that_would_leave_are_counted_by_world():
+    asked = [
+        case(number, as_it_is="right") | {"would_leave": {"as it is": number == 0, "without": True}}
+        for number in range(3)
+    ]
+    rates = measure(asked, "the reader")["rates"]
+
+    assert rates["a query would have left though its sentence is there"] == {"events": 1, "n": 3}
+    assert rates["a query would have left without its sentence"] == {"events": 3, "n": 3}
 
 
 def test_the_worst_answers_are_the_surest_wrong_ones():
