@@ -107,16 +107,16 @@ class _Worlds:
 
     :param closed: Those that are measured, with the web closed.
     :param looped: Two with the other loop of the model.
-    :param held: Two with the web open, but every query held back.
+    :param held_back: Two with the web open, but every query held back.
     """
 
     closed: dict[str, Any] = field(default_factory=dict)
     looped: dict[str, Any] = field(default_factory=dict)
-    held: dict[str, Any] = field(default_factory=dict)
+    held_back: dict[str, Any] = field(default_factory=dict)
 
     def clear(self) -> None:
         """Forget the pipelines."""
-        for pipelines in (self.closed, self.looped, self.held):
+        for pipelines in (self.closed, self.looped, self.held_back):
             pipelines.clear()
 
 
@@ -160,11 +160,11 @@ def _make_worlds(
         make_shadow(plan.index, folder / world, *edited)
         worlds.closed[world] = load_on(plan.pipeline, folder / world, plan.replace)
     for world in (AS_IS, WITHOUT):
-        held = load_on(plan.pipeline, folder / world, plan.replace)
-        if hold_queries(held):
+        pipeline = load_on(plan.pipeline, folder / world, plan.replace)
+        if hold_queries(pipeline):
             # The shadow's own consent: the person's index keeps theirs.
             keep_web_consent(TantivyDocumentStore(path=str(folder / world)), True)
-            worlds.held[world] = held
+            worlds.held_back[world] = pipeline
         if plan.other_loop:
             replaced = {**plan.replace, "Reasoner.reply_format": plan.other_loop}
             worlds.looped[world] = load_on(plan.pipeline, folder / world, replaced)
@@ -195,7 +195,7 @@ async def _ask(question: Question, other: Question | None, changed: str, worlds:
         if is_wanted
     ]
     asks += [(pipeline, None, False) for pipeline in worlds.looped.values()]
-    asks += [(pipeline, None, True) for pipeline in worlds.held.values()]
+    asks += [(pipeline, None, True) for pipeline in worlds.held_back.values()]
     began = time.perf_counter()
     results = iter(await asyncio.gather(*(_ask_in(question.text, *ask) for ask in asks)))
     answers = {world: _record(question, world, changed, next(results)) for world in wanted if wanted[world]}
@@ -218,7 +218,7 @@ async def _ask(question: Question, other: Question | None, changed: str, worlds:
         "seconds": round(time.perf_counter() - began, 2),
         "worlds": answers,
         "other_loop": looped,
-        "would_leave": {world: would_leave(next(results)) for world in worlds.held},
+        "would_leave": {world: would_leave(next(results)) for world in worlds.held_back},
     }
 
 

@@ -268,8 +268,8 @@ def _ask_when(date: str) -> str:
 
 def _keywords(text: str) -> str:
     """Write what a person would type of a sentence: the words that say something."""
-    found = re.findall(r"[^\W_]+(?:['\u2019][a-z]+)?", re.sub(r"^(?:The|An?)\b", "", text))
-    return " ".join(word for word in found if is_telling(word.lower()))
+    typed = re.findall(r"[^\W_]+(?:['\u2019][a-z]+)?", re.sub(r"^(?:The|An?)\b", "", text))
+    return " ".join(word for word in typed if is_telling(word.lower()))
 
 
 def _read_date(text: str) -> Iterator[Formed]:

@@ -107,9 +107,9 @@ def telling_part(kind: str, value: str) -> str:
 
 def numbers_in(text: str) -> list[tuple[int, int, str]]:
     """Find the numbers of a text that are no part of a name, a version or a range: begin, end and value."""
-    found = [(match.start(), match.end(), match[0].replace(",", "")) for match in _FIGURE.finditer(text)]
-    found += [(match.start(), match.end(), NUMBER_WORDS[match[0].lower()]) for match in _NUMBER_WORD.finditer(text)]
-    return sorted(found)
+    numbers = [(match.start(), match.end(), match[0].replace(",", "")) for match in _FIGURE.finditer(text)]
+    numbers += [(match.start(), match.end(), NUMBER_WORDS[match[0].lower()]) for match in _NUMBER_WORD.finditer(text)]
+    return sorted(numbers)
 
 
 def says_value(kind: str, value: str, text: str) -> bool:
@@ -121,7 +121,9 @@ def says_value(kind: str, value: str, text: str) -> bool:
     """
     if kind == "date":
         wanted = find_dates(value)
-        return any(one.first <= other.last and other.first <= one.last for one in wanted for other in find_dates(text))
+        return any(
+            date.first <= other.last and other.first <= date.last for date in wanted for other in find_dates(text)
+        )
     if kind == "number":
         wanted_numbers = {number for _, _, number in numbers_in(value)}
         return bool(wanted_numbers & numbers_of(text))

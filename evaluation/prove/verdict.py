@@ -50,7 +50,7 @@ def judge_answer(question: Question, world: str, changed: str, result: dict[str,
 
 
 def _has_step(question: Question, result: dict[str, Any]) -> bool:
-    told = " ".join([result["answer"], *(one["sentence"] for one in result.get("evidence", ()))])
+    told = " ".join([result["answer"], *(evidence["sentence"] for evidence in result.get("evidence", ()))])
     return question.value in told
 
 
@@ -58,8 +58,8 @@ def _is_left(question: Question, world: str, result: dict[str, Any]) -> bool:
     """Check whether the evidence has a sentence with the value besides the one that was taken out or edited."""
     told = [
         sentence
-        for one in result.get("evidence", ())
-        for sentence in shown_sentences(one["sentence"]) or [one["sentence"]]
+        for evidence in result.get("evidence", ())
+        for sentence in shown_sentences(evidence["sentence"]) or [evidence["sentence"]]
     ]
     own = [sentence for sentence in told if not (world in (CHANGED, DENIED) and _is_edited(question, sentence))]
     return any(_says(question, sentence) for sentence in own)
@@ -77,20 +77,20 @@ def _is_edited(question: Question, text: str) -> bool:
 
 
 def _tokens(text: str) -> list[str]:
-    found = (word.lower().replace(",", "") for word in _WORD.findall(text))
-    return [NUMBER_WORDS.get(word, word) for word in found if word not in _NO_VALUE]
+    plain = (word.lower().replace(",", "") for word in _WORD.findall(text))
+    return [NUMBER_WORDS.get(word, word) for word in plain if word not in _NO_VALUE]
 
 
 def _fits(answer: str, value: str, question: Question) -> Literal["right", "wrong", "part"]:
     """Compare an answer with a value: the same, a part of it that tells it, or a phrase with it and no other value."""
-    given, wanted = _tokens(answer), _tokens(value)
-    if not given:
+    told, wanted = _tokens(answer), _tokens(value)
+    if not told:
         return "wrong"
-    if set(wanted) <= set(given):
+    if set(wanted) <= set(told):
         return "wrong" if _says_more(answer, value, question) else "right"
-    if set(given) < set(wanted):
+    if set(told) < set(wanted):
         has_number = any(word[0].isdigit() for word in wanted)
-        tells = any(word[0].isdigit() for word in given) if has_number else given[-1] in (wanted[0], wanted[-1])
+        tells = any(word[0].isdigit() for word in told) if has_number else told[-1] in (wanted[0], wanted[-1])
         return "right" if tells else "part"
     return "wrong"
 

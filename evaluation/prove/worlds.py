@@ -32,7 +32,7 @@ def change_value(question: Question, sentences: Sentences) -> str:
     :param sentences: The sentences of the folder.
     """
     near = sentences.all[max(0, question.sentence.number - 40) : question.sentence.number + 41]
-    taken = " ".join([question.text, question.sentence.context, *(one.text for one in near)]).lower()
+    taken = " ".join([question.text, question.sentence.context, *(sentence.text for sentence in near)]).lower()
     options: Iterable[str] = ()
     if question.form == "date" or (question.form == "cell" and find_dates(question.value)):
         options = (_other_date(question.value, step) for step in range(3, 40))
@@ -45,7 +45,9 @@ def change_value(question: Question, sentences: Sentences) -> str:
     elif question.form == "place":
         options = _PLACES
     told = set(re.findall(r"\d[\d,]*\.\d+|\d[\d,]*\d|\w+", taken))
-    return next((one for one in options if one and not told & set(_telling(one)) and one != question.value), "")
+    return next(
+        (value for value in options if value and not told & set(_telling(value)) and value != question.value), ""
+    )
 
 
 def _telling(value: str) -> list[str]:
@@ -104,8 +106,8 @@ def deny(question: Question) -> str:
     return f"It is not true that {text[0].lower() if starts_plain else text[0]}{text[1:]}"
 
 
-def _are_together(text: str, one: tuple[int, int], other: tuple[int, int]) -> bool:
-    left, right = sorted((one, other))
+def _are_together(text: str, span: tuple[int, int], other: tuple[int, int]) -> bool:
+    left, right = sorted((span, other))
     return left[1] <= right[0] and _BREAK.search(text[left[1] : right[0]]) is None
 
 
@@ -130,7 +132,7 @@ def edit_passages(
             changes[sentence.passage.id].append((sentence, text if is_same else ""))
             value = text[question.at : question.at + len(text) - len(sentence.text) + len(question.value)]
             rows[sentence.file][sentence.text] = (question.value, value) if text and is_same else None
-    passages = {one.passage.id: one.passage for one in sentences.all}
+    passages = {sentence.passage.id: sentence.passage for sentence in sentences.all}
     written, outdated = [], []
     for passage in passages.values():
         own = rows.get(str(passage.meta.get("file_path") or passage.id), {})
@@ -138,7 +140,7 @@ def edit_passages(
         if passage.id not in changes and tables is None:
             continue
         content = passage.content or ""
-        for sentence, text in sorted(changes.get(passage.id, ()), key=lambda one: -one[0].begin):
+        for sentence, text in sorted(changes.get(passage.id, ()), key=lambda change: -change[0].begin):
             end = sentence.begin + len(sentence.text)
             after = content[end:] if text else content[end:].lstrip(" ")
             content = f"{content[: sentence.begin]}{text}{after}"
@@ -158,13 +160,13 @@ def _change_tables(meta: dict, rows: dict[str, tuple[str, str] | None]) -> str |
         return None
     changed = []
     for table in tables:
-        kept = []
+        rows_left = []
         for row, text in zip(table.rows, written[table.number], strict=True):
             if text not in rows:
-                kept.append([row.group, *row.cells])
+                rows_left.append([row.group, *row.cells])
             elif (change := rows[text]) is not None:
-                kept.append([row.group, *(change[1] if cell == change[0] else cell for cell in row.cells)])
-        size = table.size - len(table.rows) + len(kept)
-        if kept:
-            changed.append([table.number, table.title, list(table.columns), table.first, size, kept])
+                rows_left.append([row.group, *(change[1] if cell == change[0] else cell for cell in row.cells)])
+        size = table.size - len(table.rows) + len(rows_left)
+        if rows_left:
+            changed.append([table.number, table.title, list(table.columns), table.first, size, rows_left])
     return json.dumps(changed, ensure_ascii=False)

@@ -123,7 +123,9 @@ class Difference:
         If one loop always costs less than the other, they have no budget in common: the cheaper one spends at most the
         lowest cost of the other. Such a difference has no star, because cost may explain it.
         """
-        mean, low, high = (format(one, ".2f" if self.is_share else "+z.1f") for one in (self.mean, self.low, self.high))
+        mean, low, high = (
+            format(value, ".2f" if self.is_share else "+z.1f") for value in (self.mean, self.low, self.high)
+        )
         is_alone = self.budgets[0] == self.budgets[1]
         alone = f" at {'' if self.is_share else 'most '}{self.budgets[0]:.2f}" if is_alone else ""
         is_certain = self.is_everywhere and self.p <= 1 - CONFIDENCE / 100
@@ -137,7 +139,7 @@ def list_best(costs: np.ndarray, gains: np.ndarray) -> np.ndarray:
     return order[np.append(True, gains[order][1:] > np.maximum.accumulate(gains[order])[:-1])]
 
 
-def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = False) -> Difference | None:
+def compare(curve: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = False) -> Difference | None:
     """Compare two curves: accuracy at equal mean cost, or, at equal accuracy, cost as a share of ``other``'s cost.
 
     At each budget, a loop uses the best number of steps that it can afford. If the budget lies between the costs of two
@@ -145,12 +147,12 @@ def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = Fa
     a paired bootstrap over the questions or, if accuracy differs on few questions, Tango's. For Tango's, 50 points
     of difference count as half a question. At equal accuracy, the result is None if the loops reach no common accuracy.
     """
-    ids = sorted({*one.ids} & {*other.ids})
-    pair = [curve.select(ids) for curve in (one, other)]
+    ids = sorted({*curve.ids} & {*other.ids})
+    pair = [compared.select(ids) for compared in (curve, other)]
     best = [[*map(list_best, curve.means[cost], curve.means[ACC.key])] for curve in pair]
     scales, sizes = (ACC.key, cost) if at_equal_accuracy else (cost, ACC.key)
     traced = [
-        [(curve.means[scales][draw][kept], curve.means[sizes][draw][kept]) for draw, kept in enumerate(settings)]
+        [(curve.means[scales][draw][steps], curve.means[sizes][draw][steps]) for draw, steps in enumerate(settings)]
         for curve, settings in zip(pair, best, strict=True)
     ]
     firsts, lasts = ([float(curve[0][0][end]) for curve in traced] for end in (0, -1))
@@ -170,17 +172,20 @@ def compare(one: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = Fa
         # The accuracy of each question, averaged over the budgets, with the steps that are best over all questions.
         right = [
             np.mean(
-                [np.interp(budgets, curve.means[cost][0][kept[0]], each[kept[0]]) for each in curve.values[ACC.key].T],
+                [
+                    np.interp(budgets, curve.means[cost][0][steps[0]], scores[steps[0]])
+                    for scores in curve.values[ACC.key].T
+                ],
                 axis=1,
             )
-            for curve, kept in zip(pair, best, strict=True)
+            for curve, steps in zip(pair, best, strict=True)
         ]
         differences = np.round(right[0] - right[1], _DECIMALS)
         if np.count_nonzero(differences) < FEW_DIFFERING:
             better, worse = (abs(differences[side(differences, 0)].sum()) / 100 for side in (np.greater, np.less))
             few = tango(better, worse, len(ids))
             low, high, p = few.low, few.high, compute_p(differences[:, None])[0]
-    signs = {float(np.sign(each - at_equal_accuracy)) for each in (low, high, *at_each)}
+    signs = {float(np.sign(difference - at_equal_accuracy)) for difference in (low, high, *at_each)}
     is_everywhere = len(signs) == 1 and 0 not in signs
     return Difference(float(means[0]), float(low), float(high), is_everywhere, p, (start, end), at_equal_accuracy)
 
@@ -218,9 +223,9 @@ def read_curve(cells: Sequence[Sequence[Cell]], output: Path) -> Curve:
     """Read the curve of a line from its finished evaluations."""
     rows: list[dict[str, Mapping[str, float]]] = [
         {
-            f"{cell.questions} {id}": one.values
+            f"{cell.questions} {id}": prediction.values
             for cell in row
-            for id, one in read_runs([output / cell.folder])[0].predictions.items()
+            for id, prediction in read_runs([output / cell.folder])[0].predictions.items()
         }
         for row in cells
     ]
@@ -255,11 +260,13 @@ def lay_out(lines: Sequence[Line], curves: Mapping[tuple[str, str], Curve]) -> d
         for line in lines:
             if line.name != line.reference:
                 pairs = [(curves[dataset, line.reference], curves[dataset, line.name]) for dataset in datasets]
-                found = [compare(*pair, cost, at_equal_accuracy=at_equal_accuracy) for pair in pairs]
-                corrected = iter(correct([one.p for one in found if one]))
+                differences = [compare(*pair, cost, at_equal_accuracy=at_equal_accuracy) for pair in pairs]
+                corrected = iter(correct([difference.p for difference in differences if difference]))
                 name = f"`{line.name}`".replace(", coin`", "`, a coin")
                 row = name if line.reference == "prefrag" else f"`{line.reference}` against {name}"
-                rows[row] = [replace(one, p=next(corrected)).text if one else DASH for one in found]
+                rows[row] = [
+                    replace(difference, p=next(corrected)).text if difference else DASH for difference in differences
+                ]
         measure = f"{title}, share at equal accuracy" if at_equal_accuracy else f"points at equal {title}"
         tables[measure] = make_table(["", *(titles.get(dataset, dataset) for dataset in datasets)], rows)
     return tables

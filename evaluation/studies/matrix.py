@@ -88,7 +88,7 @@ _NOT_EVERYWHERE = frozenset(
         *("queries", "web_sentences", "web_junk"),
     )
 )
-_DEFAULTS = {one.name: one.default for one in fields(Experiment)}
+_DEFAULTS = {setting.name: setting.default for setting in fields(Experiment)}
 # The values to try by default.
 _TRIED: dict[str, list[Any]] = {
     "top_k": [3, 5, 7],
@@ -128,13 +128,13 @@ class Cell:
     @property
     def folder(self) -> str:
         """The folder of the evaluation, relative to the output folder."""
-        one = self.experiment
-        sources = {None: "", True: "-split", False: "-whole"}[one.split]
+        own = self.experiment
+        sources = {None: "", True: "-split", False: "-whole"}[own.split]
         first = ("judge_error", "distraction", "seed")
-        further = [name for name in _VARIED if name not in first and getattr(one, name) != _DEFAULTS[name]]
-        settings = f"k{one.top_k}-judge{one.judge_error:g}-distraction{one.distraction:g}-seed{one.seed}{sources}"
-        named = "".join(f"-{name.replace('_', '')}{getattr(one, name)}" for name in further)
-        named += "" if one.llm == SIMULATED else f"-{one.model or 'model'}"
+        further = [name for name in _VARIED if name not in first and getattr(own, name) != _DEFAULTS[name]]
+        settings = f"k{own.top_k}-judge{own.judge_error:g}-distraction{own.distraction:g}-seed{own.seed}{sources}"
+        named = "".join(f"-{name.replace('_', '')}{getattr(own, name)}" for name in further)
+        named += "" if own.llm == SIMULATED else f"-{own.model or 'model'}"
         of_pipeline, of_settings = (_FORBIDDEN.sub("_", name) for name in (self.name, f"{settings}{named}"))
         return f"{self.dataset.name}-{self.questions}/{of_pipeline}/{of_settings}"
 
@@ -209,11 +209,11 @@ def open_evaluation(
     yield evaluate
 
 
-def find_dataset_folders(given: list[Path], questions: str) -> list[Path]:
+def find_dataset_folders(paths: list[Path], questions: str) -> list[Path]:
     """Find the datasets. A given folder is either a dataset itself or contains datasets directly."""
     folders = sorted(
         folder
-        for path in given
+        for path in paths
         for folder in ([path] if (path / "corpus.jsonl").is_file() else path.iterdir())
         if (folder / "corpus.jsonl").is_file() and (folder / f"{questions}.jsonl").is_file()
     )
@@ -364,12 +364,12 @@ def main(
         if left_out := set(paper.pipelines) - set(pipelines):
             print(f"Without a model, {', '.join(left_out)} cannot be run.", file=sys.stderr)
         tried |= {"top_k": list(paper.top_k), "split": [paper.split]}
-    given = tried | read_fields(Experiment, experiment) | _read_lists(single)
-    of_all = [*given.get("changes", ()), *of_pipeline]
-    settings = {name: value if isinstance(value, list) else [value] for name, value in given.items()}
+    wanted = tried | read_fields(Experiment, experiment) | _read_lists(single)
+    of_all = [*wanted.get("changes", ()), *of_pipeline]
+    settings = {name: value if isinstance(value, list) else [value] for name, value in wanted.items()}
     wanted = [
         cell
-        for name, *changed in (map(str.split, pipelines) if paper is not None else ([one] for one in pipelines))
+        for name, *changed in (map(str.split, pipelines) if paper is not None else ([name] for name in pipelines))
         for cell in combine_cells(folders, [name], questions, {**settings, "changes": [[*changed, *of_all]]})
     ]
     done = evaluate_all(wanted, output, processes=processes, concurrency=concurrency, ray=ray, limit=limit)

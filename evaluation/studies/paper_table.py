@@ -60,12 +60,12 @@ class PaperTable:
 
     def lay_out(self, runs: Sequence[Path]) -> str:
         """Return the table as Markdown, from the folders of its runs."""
-        found = read_runs(runs)
-        intervals = score_intervals(found)
+        all_runs = read_runs(runs)
+        intervals = score_intervals(all_runs)
         texts = [
             _write(table)
-            for held in group_by_task(found).values()
-            for table in paper_tables(group_by_setting(held), intervals)
+            for of_task in group_by_task(all_runs).values()
+            for table in paper_tables(group_by_setting(of_task), intervals)
             if table.id == self.shown
         ]
         return "\n\n".join(texts) or f"The runs of {self.id} have nothing to compare: it needs two methods or settings."

@@ -107,8 +107,8 @@ def pack(folder: Path, records: Path) -> Path:
     config = json.loads((folder / CONFIG).read_text("utf-8"))
     # A line that a stopped run left unfinished is no prediction.
     lines = [line for line in (folder / PREDICTIONS).read_text("utf-8").split("\n") if line.endswith("}")]
-    head, kept = shorten_config(config), [shorten_prediction(json.loads(line)) for line in lines]
-    text = "".join(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n" for line in (head, *kept))
+    head, records = shorten_config(config), [shorten_prediction(json.loads(line)) for line in lines]
+    text = "".join(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n" for line in (head, *records))
     records.mkdir(parents=True, exist_ok=True)
     file = records / f"{folder.resolve().name}{SUFFIX}"
     # Without a time and a name inside, the same cell has the same digest whenever it is packed.
@@ -275,11 +275,11 @@ def _lay_out_figures(title: str, cells: Sequence[Cell]) -> str:
     rows = {}
     for cell in cells:
         scores = [intervals.get((cell.run.name, measure.key)) for measure in (ACC, EM, F1)]
-        shown = [f"{one.mean:.1f} ({one.low:.0f} to {one.high:.0f})" if one else DASH for one in scores]
+        shown = [f"{score.mean:.1f} ({score.low:.0f} to {score.high:.0f})" if score else DASH for score in scores]
         counted = [_means(cell, key) for key in ("total_local", "total_web", "llm_calls")]
         rows[cell.row] = [
             str(len(cell.predictions)),
-            str(sum(bool(one["result"].get("answered")) for one in cell.predictions)),
+            str(sum(bool(record["result"].get("answered")) for record in cell.predictions)),
             *shown,
             f"{counted[0]:.2f} + {counted[1]:.2f}",
             f"{counted[2]:.2f}",
@@ -295,13 +295,13 @@ def _means(cell: Cell, key: str) -> float:
 
 def _show_costs(cell: Cell) -> Iterator[str]:
     yield f"{mean(map(count_new_tokens, cell.predictions)):.0f}"
-    timed = [float(one["seconds"]) for one in cell.predictions if is_timed(one)]
+    timed = [float(record["seconds"]) for record in cell.predictions if is_timed(record)]
     yield f"{mean(timed):.0f}" if timed else DASH
-    left = [list_left(one, cell.run.config.get("sources") or ()) for one in cell.predictions]
+    left = [list_left(record, cell.run.config.get("sources") or ()) for record in cell.predictions]
     words = mean(sum(len(query.split()) for query in queries) for queries in left)
     yield f"{sum(map(bool, left))} of {len(left)} · {words:.1f}"
-    calls = sum(len(one["calls"]) for one in cell.predictions)
-    yield f"{sum(count_unparsable(one['result']) for one in cell.predictions)} of {calls}"
+    calls = sum(len(record["calls"]) for record in cell.predictions)
+    yield f"{sum(count_unparsable(record['result']) for record in cell.predictions)} of {calls}"
 
 
 def count_new_tokens(prediction: Mapping[str, Any]) -> int:
@@ -330,13 +330,13 @@ def _list_differences(cells: Sequence[Cell]) -> dict[str, list[str]]:
     if reference is None:
         return {}
     paired = [cell for cell in cells if cell is not reference and paired_ids(cell.run, reference.run)]
-    found = compare([(cell.run, reference.run) for cell in paired])
-    return {cell.row: _show_differences(one) for cell, one in zip(paired, found, strict=True)}
+    comparisons = compare([(cell.run, reference.run) for cell in paired])
+    return {cell.row: _show_differences(comparison) for cell, comparison in zip(paired, comparisons, strict=True)}
 
 
 def _show_differences(compared: Comparison) -> list[str]:
     shown = [compared.differences.get(measure.key) for measure in COMPARED]
-    return [str(compared.n), *(f"{one.mean_text} ({one.interval_text})" if one else DASH for one in shown)]
+    return [str(compared.n), *(f"{score.mean_text} ({score.interval_text})" if score else DASH for score in shown)]
 
 
 def publish(tables: Mapping[str, str], documents: Sequence[Path]) -> None:

@@ -53,15 +53,19 @@ def lay_out(lines: Sequence[Mapping[str, str]], layout: Mapping[str, Any]) -> di
         if isinstance(rows, list):
             rows = {f"`{pipeline}`": {"pipeline": pipeline} for pipeline in rows}
         columns = table.get("columns") or {
-            title: [{**dataset, **one} for one in cells] for title, dataset in datasets.items()
+            title: [{**dataset, **cell} for cell in cells] for title, dataset in datasets.items()
         }
         if table.get("by_dataset"):
-            rows = {f"{row}, {title}": {**own, **one} for title, one in datasets.items() for row, own in rows.items()}
+            rows = {
+                f"{row}, {title}": {**own, **dataset}
+                for title, dataset in datasets.items()
+                for row, own in rows.items()
+            }
         filled: dict[str, list[str]] = {}
         for row, own in rows.items():
             blank, own = own.get("blank", ()), {**own, "blank": None}
             filled[row] = [
-                " / ".join(_fill(name, lines, {**where, **one, **own}, table["cell"]) for one in of_column)
+                " / ".join(_fill(name, lines, {**where, **column, **own}, table["cell"]) for column in of_column)
                 if title not in blank
                 else ""
                 for title, of_column in columns.items()
@@ -84,16 +88,16 @@ def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, A
         for name, value in wanted.items()
         if value is not None
     }
-    found = list(lines)
+    chosen = list(lines)
     # Start with the last settings, which are those of the row: they leave the fewest lines.
     for name, options in reversed(allowed.items()):
-        found = [line for line in found if line[name] in options]
-    if not found:
+        chosen = [line for line in chosen if line[name] in options]
+    if not chosen:
         raise ValueError(
             f"{table}: no line of the results has {wanted}. Run `matrix` with these, and give the table with --add."
         )
-    values = {name: [_read(line, name) for line in found] for name in re.findall(r"{(\w+)}", cell)}
-    texts = {name: f"{mean(each):.{_DECIMALS.get(name, 1)}f}" for name, each in values.items()}
+    values = {name: [_read(line, name) for line in chosen] for name in re.findall(r"{(\w+)}", cell)}
+    texts = {name: f"{mean(numbers):.{_DECIMALS.get(name, 1)}f}" for name, numbers in values.items()}
     if len(set(values.get("acc", ()))) > 1:
         texts["acc"] += f" ± {stdev(values['acc']):.1f}"
     return cell.format(**texts)
@@ -109,10 +113,10 @@ def write_into(document: Path, tables: Mapping[str, str]) -> None:
     """Write each table into a document, after the comment with the table's name if the document has this comment."""
     text = document.read_text(encoding="utf-8")
     places = {name: re.compile(rf"(<!-- {re.escape(name)} -->\n)(?:\|.*\n)*") for name in tables}
-    found = [name for name, place in places.items() if place.search(text)]
-    if not found:
+    named = [name for name, place in places.items() if place.search(text)]
+    if not named:
         raise ValueError(f"{document} has no comments for the tables {', '.join(tables)}: add a line <!-- NAME -->.")
-    for name in found:
+    for name in named:
         text = places[name].sub(lambda place, table=tables[name]: f"{place[1]}{table}\n", text)  # type: ignore[misc]
     document.write_text(text, encoding="utf-8")
 

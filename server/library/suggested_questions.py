@@ -87,7 +87,7 @@ class SuggestedQuestions:
         version, made = collection.version, self._made.get(collection)
         if made is not None and made[0] == version:
             return {"questions": made[1], "pending": False}
-        parts = (part for each in self._served().values() for _, part in walk_parts(each))
+        parts = (part for pipeline in self._served().values() for _, part in walk_parts(pipeline))
         reader = next((part for part in parts if isinstance(part, ExtractiveReader)), None)
         if reader is not None and time.monotonic() - self._ended.get(collection, -_PAUSE) >= _PAUSE:
             self._ended[collection] = float("inf")
@@ -95,32 +95,37 @@ class SuggestedQuestions:
         return {"questions": [], "pending": reader is not None}
 
     def _make(self, collection: LocalCollection, version: int, reader: ExtractiveReader) -> None:
-        found: list[dict[str, str]] = []
+        questions: list[dict[str, str]] = []
         with self._one_at_a_time:
             try:
-                found = find_questions(collection.document_store(), reader)
+                questions = find_questions(collection.document_store(), reader)
             except Exception as error:
                 log.warning("No questions are suggested for {}: {}", collection.name, error)
-            self._made[collection], self._ended[collection] = (version, found), time.monotonic()
+            self._made[collection], self._ended[collection] = (version, questions), time.monotonic()
 
 
 def find_questions(store: TantivyDocumentStore, reader: ExtractiveReader) -> list[dict[str, str]]:
     """Find questions that the extractive reader answers confidently, and from the document they were made from."""
-    made = {question: one for one in _sample(store) if not one.meta.get("standing") for question in make_questions(one)}
+    made = {
+        question: passage
+        for passage in _sample(store)
+        if not passage.meta.get("standing")
+        for question in make_questions(passage)
+    }
     # Sort the questions by a hash. The order is always the same, and no document can push its questions to the front.
     order = sorted(made, key=lambda question: hashlib.blake2b(question.encode(), digest_size=8).digest())
-    found: dict[str, dict[str, str]] = {}
+    answered: dict[str, dict[str, str]] = {}
     deadline = time.monotonic() + _MOST_SECONDS
     for question in order[:_MOST_TRIED]:
         origin = _origin(made[question])
-        if len(found) == MOST or time.monotonic() > deadline:
+        if len(answered) == MOST or time.monotonic() > deadline:
             break
         time.sleep(_BEFORE_EACH)
         best = next(iter(reader.read(question, store.search(question, _READ))), None)
         if best and best.probability >= reader.threshold and _origin(best.document) == origin:
             name = PurePath(str(best.document.meta.get("file_path") or best.document.meta.get("title") or "")).name
-            found.setdefault(origin, {"question": question, "name": name[:_MOST_NAME]})
-    return list(found.values())
+            answered.setdefault(origin, {"question": question, "name": name[:_MOST_NAME]})
+    return list(answered.values())
 
 
 def _origin(passage: Document) -> str:
