@@ -364,9 +364,9 @@ def main(
         if left_out := set(paper.pipelines) - set(pipelines):
             print(f"Without a model, {', '.join(left_out)} cannot be run.", file=sys.stderr)
         tried |= {"top_k": list(paper.top_k), "split": [paper.split]}
-    wanted = tried | read_fields(Experiment, experiment) | _read_lists(single)
-    of_all = [*wanted.get("changes", ()), *of_pipeline]
-    settings = {name: value if isinstance(value, list) else [value] for name, value in wanted.items()}
+    chosen = tried | read_fields(Experiment, experiment) | _read_lists(single)
+    of_all = [*chosen.get("changes", ()), *of_pipeline]
+    settings = {name: value if isinstance(value, list) else [value] for name, value in chosen.items()}
     wanted = [
         cell
         for name, *changed in (map(str.split, pipelines) if paper is not None else ([name] for name in pipelines))

@@ -107,8 +107,8 @@ def pack(folder: Path, records: Path) -> Path:
     config = json.loads((folder / CONFIG).read_text("utf-8"))
     # A line that a stopped run left unfinished is no prediction.
     lines = [line for line in (folder / PREDICTIONS).read_text("utf-8").split("\n") if line.endswith("}")]
-    head, records = shorten_config(config), [shorten_prediction(json.loads(line)) for line in lines]
-    text = "".join(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n" for line in (head, *records))
+    head, predictions = shorten_config(config), [shorten_prediction(json.loads(line)) for line in lines]
+    text = "".join(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n" for line in (head, *predictions))
     records.mkdir(parents=True, exist_ok=True)
     file = records / f"{folder.resolve().name}{SUFFIX}"
     # Without a time and a name inside, the same cell has the same digest whenever it is packed.
