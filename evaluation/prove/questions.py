@@ -14,7 +14,7 @@ from prefrag.evaluation.prove.forms import find_formed
 from prefrag.evaluation.prove.sentences import Sentence, Sentences, has_kind, says_value
 from prefrag.evaluation.prove.wording import OTHER_WORDS, is_telling, names_in, root, roots, shared
 
-_FEWEST_ROOTS = 3
+_FEWEST_ROOTS, _FEWEST_OWN = 3, 2  # of a question with the words of its title, and without
 _MOST_TRIED = 15  # proposals of a document
 # From these shares of a question's words on, a sentence may answer it too, states the same, or may state the same.
 _NEAR, _SAME, _PERHAPS = 0.65, 0.5, 0.34
@@ -143,6 +143,9 @@ def name_its_sentence(question: Question, sentences: Sentences) -> Question | No
     """Make sure that only one sentence answers a question; add the title if the question names nothing."""
     title = str(question.sentence.passage.meta.get("title") or "")
     core = roots(question.core)
+    # "The default is 100" says of too little what it says. A field is named by its document.
+    if len(core) < _FEWEST_OWN and question.form != "cell":
+        return None
     for text in (question.text, f"{question.text} {_title_words(title, question)}"):
         asked = roots(text)
         names = names_in(text) & asked

@@ -121,6 +121,14 @@ def test_a_question_with_a_second_answer_is_dropped_and_counted():
     assert dropped["another sentence may answer it, or it names too little"] == 1
 
 
+def test_one_word_and_a_title_name_too_little():
+    texts = {"Shorewall OpenVZ setup": "The default is 100 which is too small for a firewall."}
+    questions, dropped = make_questions(Sentences(passages(**texts)), 10, seed=3)
+
+    assert questions == []
+    assert dropped.total() == 1
+
+
 def test_other_sentences_that_state_the_same_are_found_in_other_words():
     texts = {"First": "The Merrow Bridge was built in 1931 next to the harbour."}
     texts["Second"] = "1931: they constructed the Merrow Bridge next to the harbour, at last."
