@@ -5,9 +5,9 @@
     prefrag prove --index own --output PROOF
     python -m benchmarks.proof own PROOF/proof.json [--read]
 
-The written questions are those of `evaluation/own_files/dev.jsonl`, over the same documents, without a language model and
-with the web closed. An answer that is given as Stated counts as wrong if no gold answer accepts it, or if the files do not
-say it. As in a proof, a document counts once, here that of the answer's evidence. `--read` prints the wrong answers.
+The written questions are those of `evaluation/own_files/dev.jsonl`, over the same documents, without a language model
+and with the web closed. An answer that is given as Stated counts as wrong if no gold answer accepts it, or if the files
+do not say it. As in a proof, a document counts once, here that of the answer's evidence. `--read` prints what is wrong.
 """
 
 from __future__ import annotations
