@@ -90,9 +90,12 @@ def prove_folder(
 
 
 def _say_applied(proof: dict[str, Any]) -> str:
-    loops = proof["loops"]
-    loop = f" The model now has the loop {proof['other_loop']}." if loops and loops["chosen"] else ""
-    return f"{_say_certainty(proof)}{loop}"
+    if proof["switched"]:
+        return (
+            f"The model now has the loop {proof['other_loop']}, everywhere. Measure again: the certainty from which "
+            "Stated is said stays as it was, because this one was measured with the other loop."
+        )
+    return _say_certainty(proof)
 
 
 def _say_certainty(proof: dict[str, Any]) -> str:

@@ -33,11 +33,11 @@ _FINISH_REASONS = ("stop", "length", "tool_calls", "content_filter")
 Reading = TypeVar("Reading")
 
 
-# Whether the present run has to do without its model.
 class ModelLeftOut(BadInput):
     """The error when a run that must not call its model cannot go on without it."""
 
 
+# Whether the present run has to do without its model.
 model_left_out: ContextVar[bool] = ContextVar("model_left_out", default=False)
 
 

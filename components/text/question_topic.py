@@ -36,8 +36,8 @@ def fits_nothing(message: str, texts: Iterable[str]) -> bool:
 
     :param message: The message.
     :param texts: The passages that were found for it.
-    :returns: Whether it has up to three words, no figure, no question mark and no question word, and there is no passage, or none
-        of its words begins a word of any passage, by their first four letters.
+    :returns: Whether it has up to three words, no figure, no question mark and no question word, and there is no
+        passage, or none of its words begins a word of any passage, by their first four letters.
     """
     words = set(normalize_words(message).split())
     if len(words) > _MOST_WORDS:

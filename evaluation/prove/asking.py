@@ -15,9 +15,10 @@ from typing import Any
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.web_consent import keep_web_consent
 from prefrag.components.generators.model_server import ModelServerError
-from prefrag.components.parts import walk_parts
+from prefrag.components.parts import read_attribute, walk_parts
 from prefrag.components.reader.extractive_reader import ExtractiveReader
 from prefrag.components.reasoner.product_rules import UNREAD
+from prefrag.components.state.web_switch import web_setting
 from prefrag.components.text.counted import counted
 from prefrag.errors import PrefragError
 from prefrag.evaluation.prove.held_gate import hold_queries, would_leave
@@ -46,7 +47,7 @@ class Plan:
     :param replace: Replacements in the pipeline, as :func:`prefrag.pipelines.load` takes them.
     :param key: What must be the same for earlier answers to count, such as the version of the index and the model.
     :param writer: The model that writes questions; None to ask those by form alone.
-    :param other_loop: Another reply format of the model, in which some questions are asked too; empty for none.
+    :param other_loop: Another reply format of the model, in which the questions are asked too; empty for none.
     """
 
     index: Path
@@ -160,15 +161,27 @@ def _make_worlds(
         make_shadow(plan.index, folder / world, *edited)
         worlds.closed[world] = load_on(plan.pipeline, folder / world, plan.replace)
     for world in (AS_IS, WITHOUT):
-        pipeline = load_on(plan.pipeline, folder / world, plan.replace)
-        if hold_queries(pipeline):
+        pipeline = None if web_setting() == "off" else load_on(plan.pipeline, folder / world, plan.replace)
+        if pipeline is not None and hold_queries(pipeline):
             # The shadow's own consent: the person's index keeps theirs.
             keep_web_consent(TantivyDocumentStore(path=str(folder / world)), True)
             worlds.held_back[world] = pipeline
         if plan.other_loop:
-            replaced = {**plan.replace, "Reasoner.reply_format": plan.other_loop}
-            worlds.looped[world] = load_on(plan.pipeline, folder / world, replaced)
+            looped = load_on(plan.pipeline, folder / world, plan.replace)
+            for reasoner in list_open_loops(looped):
+                reasoner.reply_format = plan.other_loop
+            worlds.looped[world] = looped
     return worlds
+
+
+def list_open_loops(pipeline: Any) -> list[Any]:
+    """List the parts of a pipeline whose reply format the model decides, and that any format suits.
+
+    :param pipeline: A loaded pipeline.
+    :returns: The parts; none if one of them lacks the reader that checks a small model's answers.
+    """
+    parts = [part for _, part in walk_parts(pipeline) if read_attribute(part, "reply_format") == "auto"]
+    return parts if all(read_attribute(part, "reader") is not None for part in parts) else []
 
 
 def _put(question: Question, value: str) -> str:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from calendar import month_name
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -64,6 +65,7 @@ _FINITE = re.compile(
     r"|uses|closes|starts|measures|serves|belongs|consists|rises|sells|lives|supports|produces|provides|requires|allows"
     r"|manages|chairs)\b"
 )
+_NO_PLACE = re.compile(rf"days?\b|\b(?:{'|'.join(month_name[1:])})\b", re.IGNORECASE)
 _COMPOUND = re.compile(r"\b(?:is|are|was|were|has|have|had)(?: been)? \w+")
 _STEP = re.compile(
     r"^To (?P<aim>[a-z]{3,}(?: [\w'-]+){2,10}), (?P<step>"
@@ -236,8 +238,8 @@ def _read_forms(text: str) -> Iterator[Formed]:
         elif kind == "name":
             is_clear = _is_person(text[begin:end], text)
         else:
-            # "On Mondays" is no place.
-            is_clear = not dates and (kind == "time" or not re.search(r"days?\b", text[begin:end]))
+            # "On Mondays" and "in May" are no places.
+            is_clear = not dates and (kind == "time" or not _NO_PLACE.search(text[begin:end]))
         if is_clear:
             read.add(kind)
             parts = match.groupdict()

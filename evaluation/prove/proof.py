@@ -14,12 +14,12 @@ from prefrag.components.document_stores.proof import READER, keep_proof, name_an
 from prefrag.components.document_stores.tantivy.index_location import resolve_index
 from prefrag.components.generators.ability_probe import try_models
 from prefrag.components.generators.chat_model import ChatModel
-from prefrag.components.parts import read_attribute, walk_parts
+from prefrag.components.parts import walk_parts
 from prefrag.components.reader.extractive_reader import CARD, SHIPPED_READER
 from prefrag.errors import BadInput
 from prefrag.evaluation.pipeline_under_test.part_files import part_files
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import STORE, digest
-from prefrag.evaluation.prove.asking import OnProgress, Plan, ask_all
+from prefrag.evaluation.prove.asking import OnProgress, Plan, ask_all, list_open_loops
 from prefrag.evaluation.prove.figures import measure
 from prefrag.evaluation.prove.report_page import write_page
 from prefrag.evaluation.prove.sentences import Sentences
@@ -111,11 +111,15 @@ def prove(
     write_private(output / "proof.json", json.dumps(proof | {"cases": cases}, ensure_ascii=False, indent=1))
     write_private(output / "proof.html", write_page(proof, cases))
     if not cases:
-        return proof
+        return proof | {"switched": False}
     earlier = read_proofs(index).get(answerer, {}).get(pipeline, {}).get("stated_from")
-    chosen = proof["threshold"]["from"] if applies and proof["threshold"] else earlier
+    # A loop is chosen at one look only, when all questions were asked: each further look would find chance again.
+    is_whole = len(cases) == asked["questions"]
+    is_switched = bool(applies and is_whole and model is not None and proof["loops"] and proof["loops"]["chosen"])
+    # A certainty of the old loop says nothing of the new one.
+    chosen = proof["threshold"]["from"] if applies and proof["threshold"] and not is_switched else earlier
     changed = ""
-    if applies and model is not None and proof["loops"] and proof["loops"]["chosen"]:
+    if is_switched and model is not None:
         better, of = proof["loops"]["better"], proof["loops"]["n"]
         model.keep(reply_format=other_loop, reason=f"`prefrag prove` on {collection.name}: better in {better} of {of}")
         changed = "the loop of the model"
@@ -132,14 +136,15 @@ def prove(
             "files": file_marks(collection),
         },
     )
-    return proof
+    return proof | {"switched": is_switched}
 
 
 def _find_model(pipeline: str) -> ChatModel | None:
     """Find the model whose loop a pipeline leaves open, and try once what it can do, as the other commands do."""
     loaded = loading.load(pipeline)
-    asking = [part for _, part in walk_parts(loaded) if read_attribute(part, "reply_format") == "auto"]
-    chat_models = [part for _, part in walk_parts(asking) if isinstance(part, ChatModel) and part.role == "llm"]
+    chat_models = [
+        part for _, part in walk_parts(list_open_loops(loaded)) if isinstance(part, ChatModel) and part.role == "llm"
+    ]
     model = next((part for part in chat_models if not part.is_absent), None)
     if model is not None:
         model.warm_up()

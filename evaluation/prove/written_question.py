@@ -51,7 +51,7 @@ class QuestionWriter(ChatModel):
         parameters = {"temperature": 0.0, "max_tokens": _REPLY_TOKENS}
         output = await self.run_async([ChatMessage.from_user(prompt)], parameters)
         lines = strip_reasoning(output["replies"][0].text or "").strip().splitlines()
-        return lines[0].strip("\"'` ").removeprefix("Question: ") if lines else ""
+        return lines[0].strip().removeprefix("Question: ").strip("\"'` ") if lines else ""
 
 
 def is_written_about(question: Question) -> bool:
@@ -83,7 +83,12 @@ def check_written(text: str, question: Question, sentences: Sentences, reader: R
         return None
     written = replace(question, text=text, core=text, plain="", shared=shared(text, question.sentence.text))
     copies = find_copies(written, sentences)
-    if copies is None or not set(copies) <= set(question.copies) or has_rival(written, own, names, sentences):
+    known_copies = {copy.number for copy in question.copies}
+    if (
+        copies is None
+        or any(copy.number not in known_copies for copy in copies)
+        or has_rival(written, own, names, sentences)
+    ):
         return None
     title = str(question.sentence.passage.meta.get("title") or "")
     alone = Document(content=question.sentence.text, meta={"title": title})
