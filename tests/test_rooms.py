@@ -38,15 +38,15 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
-    "cli": 2_310,
-    "components": 15_132,
-    "evaluation": 7_766,
-    "indexing": 2_730,
-    "pipelines": 1_565,
-    "prefrag": 3_015,
-    "server": 4_238,
-    "training": 4_296,
-    "tests": 46_576,
+    "cli": 2_332,
+    "components": 15_376,
+    "evaluation": 8_241,
+    "indexing": 2_878,
+    "pipelines": 1_597,
+    "prefrag": 3_049,
+    "server": 4_214,
+    "training": 4_377,
+    "tests": 47_538,
 }
 
 

@@ -66,7 +66,7 @@ class PassageStore:
     def where(self, field: str, values: Sequence[str | int], first: bool = False) -> Iterator[Document]:
         """Find passages by the values of a metadata field; with ``first``, only the first passage of each file."""
         if values:
-            conditions = [{"field": f"meta.{field}", "operator": "in", "value": list(values)}]
+            conditions: list[dict[str, Any]] = [{"field": f"meta.{field}", "operator": "in", "value": list(values)}]
             conditions += [{"field": "meta.split_id", "operator": "==", "value": 0}] if first else []
             yield from self._store.filter_documents({"operator": "AND", "conditions": conditions})
 

@@ -123,10 +123,10 @@ class PendingChanges(PassageStore):
         stored = {key: self._renamed(passage) for key, passage in self._stored.by_id(ids).items()}
         return {**stored, **{key: self.written[key] for key in ids if key in self.written}}
 
-    def where(self, field: str, values: Sequence[str | int]) -> Iterator[Document]:
-        """Find passages by the values of a metadata field."""
+    def where(self, field: str, values: Sequence[str | int], first: bool = False) -> Iterator[Document]:
+        """Find passages by the values of a metadata field; with ``first``, only the first passage of each file."""
         earlier = [path for path, new in self._names.items() if new in values]
-        return map(self._renamed, self._stored.where(field, [*values, *earlier]))
+        return map(self._renamed, self._stored.where(field, [*values, *earlier], first))
 
     def count_origins(self) -> Counter[tuple[str, str | None]]:
         """Count the passages of each file and corpus, without the changes."""
