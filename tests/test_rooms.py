@@ -46,7 +46,7 @@ BUDGET = {
     "prefrag": 3_049,
     "server": 4_214,
     "training": 4_377,
-    "tests": 47_538,
+    "tests": 47_559,
 }
 
 

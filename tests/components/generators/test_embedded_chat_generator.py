@@ -196,12 +196,31 @@ def test_an_absent_adapter_is_named(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("cores", "chosen", "threads"), [(None, None, 1), (1, None, 1), (2, None, 1), (8, None, 7), (8, 8, 8)]
+    ("cores", "quota", "chosen", "threads"),
+    [
+        (None, "max 100000", None, 1),
+        (1, "max 100000", None, 1),
+        (2, "max 100000", None, 1),
+        (8, "max 100000", None, 7),
+        (8, "max 100000", 8, 8),
+        # A container with three of eight cores.
+        (8, "300000 100000", None, 2),
+        (8, "50000 100000", None, 1),
+    ],
 )
 def test_leaves_one_core_to_others_unless_told(
-    fake: Any, monkeypatch: pytest.MonkeyPatch, cores: int | None, chosen: int | None, threads: int
+    fake: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    cores: int | None,
+    quota: str,
+    chosen: int | None,
+    threads: int,
 ):
     server, loaded = fake(delta("x", "stop")), []
+    (tmp_path / "cpu.max").write_text(f"{quota}\n", encoding="utf-8")
+    monkeypatch.setattr(embedded_chat_generator, "_CPU_QUOTA", tmp_path / "cpu.max")
+    monkeypatch.delattr(embedded_chat_generator.os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(embedded_chat_generator.os, "cpu_count", lambda: cores)
     monkeypatch.setattr(embedded_chat_generator, "_load", lambda *args: (loaded.append(args), server)[1])
 

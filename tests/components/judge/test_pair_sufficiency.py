@@ -69,7 +69,7 @@ def test_the_shipped_trees_tell_both_facts_from_one():
     assert sufficiency.estimate(QUESTION, [MILL, GULL]) < sufficiency.threshold
 
 
-def test_passages_that_belong_to_a_question_suffice_also_without_its_answer():
+def test_related_passages_suffice_also_without_the_answer():
     # A limit of the score, which a run pays for with a search of the web that it misses.
     silent = Document(content="Ada Roke was an English weaver.", meta={"title": "Ada Roke"})
 

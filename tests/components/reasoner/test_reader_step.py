@@ -69,7 +69,6 @@ def test_at_the_end_a_refusal_says_what_is_read_if_anything_is():
 @for_each(
     "question",
     "Summarise the log of Aurora.",
-    "Give me an overview of the Aurora",
     "Is the log long?",
     "Compare the Aurora and the Boreas",
 )
@@ -79,7 +78,13 @@ def test_at_the_end_a_task_is_told_what_can_be_had_and_how(question: str):
     assert [event.data.get("text") for event in reached.events if event.kind == "without_model"] == [NEEDS_MODEL]
 
 
-@for_each("question", "Who wrote the log?", "Good morning to you")
+@for_each(
+    "question",
+    "Who wrote the log?",
+    "Good morning to you",
+    "the year of the log",
+    "Could you tell me the year of the log?",
+)
 def test_at_the_end_what_is_no_task_is_told_nothing(question: str):
     assert kinds(take_reader_step(replace(OBSERVED, question=question), found(0.1), READER, must_answer=True)) == [
         "read"

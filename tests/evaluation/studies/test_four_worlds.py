@@ -82,7 +82,7 @@ def test_a_search_of_the_web_is_counted_with_its_words():
     assert "right of given" not in counted
 
 
-def test_an_answer_of_the_web_against_the_own_documents_is_counted():
+def test_an_answer_of_the_web_against_own_documents_counts():
     world = make_world("both", QUESTIONS, PASSAGES)
     citations = [{"source": "web"}]
     counted = count_question(world, prediction(answered=True, answer="In 1934", citations=citations))
