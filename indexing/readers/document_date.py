@@ -109,13 +109,13 @@ def _read_title(line: str, text: str) -> str:
 
 
 def _is_outlived(line: str, text: str, day: date) -> bool:
-    """Check whether a text tells of a year after the day in its title, so that it was not written on that day.
+    """Check whether a text tells of a year well after the day in its title, so that it was not written on that day.
 
-    A year behind a word such as "until" may have been ahead when the text was written.
+    The next year may have been ahead when the text was written, as any year behind a word such as "until".
     """
     read = text[:_MOST_READ]
     return _SURELY_WRITTEN.search(line) is None and any(
-        day.year < written.first.year <= date.today().year
+        day.year + 1 < written.first.year <= date.today().year
         and not _ANOTHER_DAY.search(read[max(0, written.begin - _NEAR) : written.begin])
         for written in find_dates(read)
     )
