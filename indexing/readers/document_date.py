@@ -47,12 +47,11 @@ _YEAR_IN_NAME = re.compile(rf"(?<![^\W_])(?<!\d[-_.]){_YEAR}(?![^\W_]|[-_.]\d)")
 _EVENT_BEFORE = re.compile(
     r"(?<![^\W_])(?:of|in|from|since|von|im|aus|seit|de|du|en|depuis)(?:[\W_]+the)?[\W_]+$", re.IGNORECASE
 )
-_WRITING = r"(?:version|edition|ausgabe|fassung|minutes|protokoll|report|bericht|proc\u00e8s-verbal|rapport)"
-_WRITING_BEFORE = re.compile(rf"{_WRITING}[\W_]+\w+[\W_]+$", re.IGNORECASE)
-# With one of these words in a title, its date is that of the document, whatever the text tells of.
-_SURELY_WRITTEN = re.compile(rf"\b{_WRITING}\b|\b(?:as\s(?:of|at)|dated|stand)\b", re.IGNORECASE)
+_WRITING_BEFORE = re.compile(
+    r"(?:version|edition|ausgabe|fassung|minutes|protokoll|report|bericht|proc\u00e8s-verbal|rapport)[\W_]+\w+[\W_]+$",
+    re.IGNORECASE,
+)
 _EARLIEST = date(1900, 1, 1)
-_MOST_READ, _NEAR = 20_000, 20  # characters of a text, and those before a date
 _FIRST_LINES, _LONGEST, _LONGEST_TITLE = 12, 80, 120
 IN_DOCUMENT, IN_NAME = "document", "name"
 
@@ -66,10 +65,10 @@ def find_date(meta: Mapping[str, Any], text: str, name: str, title: str = "") ->
     stated = " ".join(str(meta.get("date") or "").split())
     lines = text[: _FIRST_LINES * _LONGEST].splitlines()[:_FIRST_LINES]
     for line in (stated, stated[:10], *map(str.strip, lines)):
-        if len(line) <= _LONGEST and (found := _read_line(line, text)):
+        if len(line) <= _LONGEST and (found := _read_line(line)):
             return {"date": found, "date_in": IN_DOCUMENT}
     for line in (title, next(filter(str.strip, lines), "")):
-        if found := _read_title(line.strip("#*_= \t"), text):
+        if found := _read_title(line.strip("#*_= \t")):
             return {"date": found, "date_in": IN_DOCUMENT}
     for pattern in _IN_FILE_NAMES:
         for match in pattern.finditer(name):
@@ -85,17 +84,15 @@ def _is_of_event(before: str) -> bool:
     return _EVENT_BEFORE.search(before) is not None and _WRITING_BEFORE.search(before) is None
 
 
-def _read_line(line: str, text: str) -> str:
+def _read_line(line: str) -> str:
     for written in find_dates(line)[:1]:
         is_alone = _DATED.fullmatch(line, 0, written.begin) and line[written.end :] in ("", ".")
         if is_alone and written.first == written.last and _EARLIEST <= written.first <= date.today():
-            # What looks like the place of a letter may be an event.
-            has_place = "," in line[: written.begin]
-            return "" if has_place and _is_outlived(line, text, written.first) else written.first.isoformat()
+            return written.first.isoformat()
     return ""
 
 
-def _read_title(line: str, text: str) -> str:
+def _read_title(line: str) -> str:
     """Read the date in a title. A line with several dates, or that is a sentence, is not read."""
     if len(line) > _LONGEST_TITLE or ends_with_stop(line) or line[:1].islower() or _ANOTHER_DAY.search(line):
         return ""
@@ -103,22 +100,7 @@ def _read_title(line: str, text: str) -> str:
     if len(written) != 1 or not _EARLIEST <= written[0].first <= date.today():
         return ""
     before, behind = line[: written[0].begin], line[written[0].end :]
-    if not _BEFORE.search(before) or not _BEHIND.match(behind):
-        return ""
-    return "" if _is_outlived(line, text, written[0].first) else written[0].first.isoformat()
-
-
-def _is_outlived(line: str, text: str, day: date) -> bool:
-    """Check whether a text tells of a year well after the day in its title, so that it was not written on that day.
-
-    The next year may have been ahead when the text was written, as any year behind a word such as "until".
-    """
-    read = text[:_MOST_READ]
-    return _SURELY_WRITTEN.search(line) is None and any(
-        day.year + 1 < written.first.year <= date.today().year
-        and not _ANOTHER_DAY.search(read[max(0, written.begin - _NEAR) : written.begin])
-        for written in find_dates(read)
-    )
+    return written[0].first.isoformat() if _BEFORE.search(before) and _BEHIND.match(behind) else ""
 
 
 def _to_iso(match: re.Match[str]) -> str:

@@ -22,7 +22,7 @@ _SAMPLED, _LEAST_SAMPLES = 3, 2
 _APART = 1.5
 # Lines of sentences have so many words, fill this share of their column, and this share of them goes on with a small
 # letter. In a table without such lines, the cells of a row belong together.
-_LEAST_WORDS, _LEAST_FILLED, _LEAST_GOING_ON = 4, 0.3, 0.2
+_LEAST_WORDS, _LEAST_FILLED, _LEAST_GOING_ON = 3, 0.3, 0.2
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 # In a block, the text goes over to the next column at least so many times, and at this share of the lines.
 _LEAST_TURNS, _LEAST_SHARED = 3, 0.6

@@ -99,21 +99,6 @@ def test_a_title_with_another_date_does_not_date_it(title: str):
 
 
 @for_each(
-    "title, text, date",
-    ("Flood, 3 May 1995", "The river rose by two metres. The wall was built in 1997.", None),
-    ("Sturmflut, 3. Mai 1995", "Der Deich brach. Er wurde am 2. Juni 2001 erneuert.", None),
-    ("The fire of the boat house (3 May 1995)", "It was built again in 2004.", None),
-    ("Flood, 3 May 1995", "The river rose by two metres, the most since 1926.", "1995-05-03"),
-    ("Lease of the yard, 3 May 1995", "The lease is valid until 31 May 2005.", "1995-05-03"),
-    ("Lease of the yard, 3 May 1995", "The lease ends in 2095.", "1995-05-03"),
-    ("Minutes of the board, 3 May 1995", "The wall is to be built in 1997.", "1995-05-03"),
-    ("Rules of the club as of 3 May 1995", "The fee of 1996 is 30 pounds.", "1995-05-03"),
-)
-def test_a_title_that_the_text_outlives_tells_of_an_event(title: str, text: str, date: str | None):
-    assert find_date({}, f"{title}\n\n{text}", "a.txt").get("date") == date
-
-
-@for_each(
     "name, date",
     ("Budget 2010-11.csv", None),
     ("season_2011-12.txt", None),
