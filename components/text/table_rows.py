@@ -70,8 +70,18 @@ def write_tables(rows: Sequence[tuple[Table, int]]) -> dict[str, str]:
         last = first + sum(size <= _MOST_OWN for size in sizes)
         texts = [[row.group, *row.cells] for row in table.rows[first:last]]
         written.append([number, table.title, table.columns, first, len(table.rows), texts])
-    # A table may have a million cells, so all of them are normalised in one text. No accent joins a quotation mark.
-    return {TABLES: normalize_unicode(json.dumps(written, ensure_ascii=False))} if written else {}
+    if not written:
+        return {}
+    # A table may have a million cells, so all of them are normalised in one text. An accent would join the last letter
+    # of an escaped character, so a text with one is written cell by cell.
+    text = json.dumps(written, ensure_ascii=False)
+    return {TABLES: json.dumps(_normalise(written), ensure_ascii=False) if "\\" in text else normalize_unicode(text)}
+
+
+def _normalise(value: Any) -> Any:
+    if isinstance(value, str):
+        return normalize_unicode(value)
+    return [_normalise(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _count_characters(rows: Sequence[Row], table: Table) -> int:

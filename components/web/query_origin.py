@@ -14,7 +14,7 @@ from prefrag.components.reader.question_form import INTERROGATIVES
 from prefrag.components.state.state import State
 from prefrag.components.text.sentences import plain_sentences, sentence_ends
 from prefrag.components.text.term_statistics import QUESTION_WORDS, passage_text
-from prefrag.components.text.title_mentions import FUNCTION_WORDS, normalize_words
+from prefrag.components.text.title_mentions import normalize_words
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
 from prefrag.components.web.query_form import comparison_form
 from prefrag.settings import settings
@@ -68,6 +68,7 @@ _AMOUNT = re.compile(r"(?<![A-Za-z\d])(?!\d{1,2}[A-Za-z]{2}\b)\d")
 _ASKING = frozenset(
     ("who", "whom", "whose", "what", "which", "when", "where", "why", "how", "is", "are", "was", "were", "does", "did")
 )
+_SUBJECTS = frozenset(("i", "we", "you", "they", "the", "these", "those", "any", "all", "many", "most", "people"))
 # The question words of many languages, which stand near the beginning of a clause; and of those where they may stand
 # anywhere in it, with what English ones stand within. A clause with none of them may be a statement.
 _ASKING_WORDS = INTERROGATIVES | frozenset(
@@ -79,7 +80,7 @@ _ASKING_WORDS = INTERROGATIVES | frozenset(
 _ASKING_ANYWHERE = re.compile(
     r"\b(?:what|(?:at|by|for|from|in|of|on|to|under|with) (?:which|whom?|whose))\b"
     r"|\b(?:whom?|whose|which|where|when)\W*\Z"
-    "|[谁誰何哪吗嗎么麼几幾]|多少|怎|いつ|どこ|どの|なぜ|いくら|누구|무엇|언제|어디|왜|얼마|어떤|어떻게|कौन|क्या|कब|कहाँ|क्यों|कैसे|कितन|किस"
+    "|[谁誰哪吗嗎]|什么|什麼|为何|為何|如何|几个|幾個|多少|怎|何[がをにでのも時人]|いつ|どこ|どの|なぜ|いくら|누구|무엇|언제|어디|왜|얼마|어떤|어떻게|कौन|क्या|कब|कहाँ|क्यों|कैसे|कितन|किस"
     "|ใคร|อะไร|ไหน|เมื่อไร|ทำไม|เท่าไร"
 )
 # An English request without a question mark begins with one of these.
@@ -111,7 +112,9 @@ def is_question(message: str, instructed: bool = False) -> bool:
     long = [line for line in lines if _count(line) > _MAX_GREETING]
     text = " ".join(lines)
     size, asks, ends = _count(text), _ASKS.search(text), _ASKS.search(text[-4:])
-    most_words = _MAX_WORDS if asks else _MAX_CONTEXT if _begins_question(text) else _MAX_UNMARKED
+    # "When Ada leaves, we will ..." begins as a question does; what begins so is rarely a statement.
+    begins = text.casefold().partition(" ")[0] in ("who", "what", "which", "how")
+    most_words = _MAX_WORDS if asks else _MAX_CONTEXT if begins else _MAX_UNMARKED
     if _BLOCK.search(text) or _LABELS.search(text) or size > most_words:
         return False
     if len(lines) > 1 and (len(long) > 1 or _SPEAKER.search(text) or not all(map(_ASKS.search, long))):
@@ -201,8 +204,8 @@ def _split_commas(clause: str) -> tuple[str, list[str]]:
     elif len(parts) > 1:
         beside = [part for part in parts if part in beside or _tells_beside(part)]
     if len(beside) == len(parts) > 1:
-        # No part begins like a question: then one that holds a question word is asked.
-        beside = [part for part in parts if not _ASKING_ANYWHERE.search(part)]
+        # No part begins like a question: then one that holds a question word and no figure is asked.
+        beside = [part for part in parts if _AMOUNT.search(part) or not _ASKING_ANYWHERE.search(part)]
     remainder = ", ".join(part for part in parts if part not in beside) if beside else clause
     return (remainder, beside) if not beside or _count(remainder) >= _FEWEST else ("", [clause])
 
@@ -226,8 +229,8 @@ def _is_in_title(before: str, behind: str) -> bool:
 
 def _begins_question(text: str) -> bool:
     first, second = (*text.casefold().split(maxsplit=2), "", "")[:2]
-    # "Do" is a preposition in Polish.
-    return first in _ASKING or (first == "do" and second in FUNCTION_WORDS)
+    # "Do" is a preposition in Polish, and a verb in Italian ("do a ...").
+    return first in _ASKING or (first == "do" and second in _SUBJECTS)
 
 
 def _tells_figure(text: str, most: int) -> bool:

@@ -61,7 +61,22 @@ def find_lines(part: Any, text: str) -> list[tuple[int, int]]:
         return lines
     segments = [segment for line in lines for segment in _segments(text, line, boxes)]
     ordered = _order(text, segments, _MOST_COLUMNS)
-    return lines if ordered == segments else [(segment.begin, segment.end) for segment in ordered]
+    return lines if ordered == segments else list(_rejoin(ordered, segments, lines))
+
+
+def _rejoin(
+    ordered: Sequence[Segment], segments: Sequence[Segment], lines: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
+    """Join what followed each other in a line and still does, such as the cells of a table's row."""
+    following = dict(pairwise(segments))
+    ends = {end for _, end in lines}
+    begin = None
+    for number, segment in enumerate(ordered):
+        begin = segment.begin if begin is None else begin
+        behind = ordered[number + 1] if number + 1 < len(ordered) else None
+        if behind is None or following.get(segment) != behind or segment.end in ends:
+            yield begin, segment.end
+            begin = None
 
 
 def _split(text: str) -> Iterator[tuple[int, int]]:
@@ -122,8 +137,13 @@ def _order(text: str, segments: list[Segment], columns: int) -> list[Segment]:
     if gutter is None:
         return segments
     blocks = list(_blocks(segments, gutter))
-    shared = {number: _sides(block, gutter) for number, block in enumerate(blocks) if _is_shared(block, gutter)}
-    if not all(_holds_sentences(text, [sides[side] for sides in shared.values()]) for side in (0, 1)):
+    shared = {
+        number: _sides(block, gutter)
+        for number, block in enumerate(blocks)
+        if _is_shared(block, gutter) and all(_holds_sentences(text, side) for side in _sides(block, gutter))
+    }
+    counts = [sum(len(sides[side]) for sides in shared.values()) for side in (0, 1)]
+    if min(counts) < _LEAST_LINES:
         return segments
     ordered = []
     for number, block in enumerate(blocks):
@@ -182,11 +202,8 @@ def _count_lines(segments: Sequence[Segment]) -> int:
     return 1 + sum(not _is_beside(*pair) for pair in pairwise(segments))
 
 
-def _holds_sentences(text: str, blocks: Sequence[Sequence[Segment]]) -> bool:
+def _holds_sentences(text: str, segments: Sequence[Segment]) -> bool:
     """Check whether the lines of a column are broken sentences, rather than the cells of a table."""
-    segments = [segment for block in blocks for segment in block]
-    if len(segments) < _LEAST_LINES:
-        return False
     widths = sorted(segment.right - segment.left for segment in segments)
     is_filled = median(widths) >= _LEAST_FILLED * widths[len(widths) * 9 // 10]
     words = median(len(_LETTERS.findall(text, segment.begin, segment.end)) for segment in segments)

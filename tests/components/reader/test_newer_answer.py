@@ -66,7 +66,7 @@ def test_a_question_for_what_was_before_or_of_a_year_is_answered_as_it_is_asked(
 
 
 def test_documents_without_dates_contradict_nothing_also_where_a_title_is_the_answer(reader: ExtractiveReader):
-    hall = _decision("It opened in 1966 next to the harbour of Pellhaven.")
+    hall = _decision("It opened in 1966 next to the harbour.")
     harbour = _decision("The harbour hall has stood there since 1966, and opened next to Hector's yard.")
 
     hall.meta["title"], harbour.meta["title"] = "Calibration Hall", "Harbour"

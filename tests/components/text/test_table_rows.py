@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.text.table_rows import TABLES, Row, Table, read_tables, write_tables
+from prefrag.components.text.unicode_form import normalize_unicode
 from tests.for_each import for_each
 
 CELLS = st.lists(st.text(st.characters(codec="utf-8"), max_size=9), max_size=4).map(tuple)
@@ -66,6 +67,13 @@ def test_rows_come_back_from_metadata_in_composed_form(title: str, columns: tupl
 
     assert (read.number, read.size, len(read.rows)) == (7, len(rows), len(rows))
     assert write_tables([(read, number) for number in range(len(rows))]) == written
+
+
+@for_each("cell", "x\b\u0307y", "x\n\u0303y", 'say "a\u0301"')
+def test_an_accent_behind_an_escaped_sign_breaks_no_table(cell: str) -> None:
+    [read] = read_tables(write_tables([(Table(1, "", ("A",), [Row("", (cell,))]), 0)]))
+
+    assert read.rows[0].cells == (normalize_unicode(cell),)
 
 
 @for_each(

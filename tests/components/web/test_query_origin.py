@@ -194,6 +194,24 @@ def test_a_statement_beside_a_question_is_left_out(message: str, question: str, 
     assert (asked, len(told)) == (question, statements)
 
 
+@for_each(
+    "message",
+    # "Do" is a verb in Italian, and the first sign of a Chinese name may be a question word.
+    "Do a Quandt 3.000 euro al mese per la Varnholt.",
+    "Paghiamo 41 milioni, do a Quandt 3.000 euro?",
+    "\u6211\u4eec\u4ed8\u7ed9\u4f55\u4e3d\u5a1c4100\u4e07\uff0c\u516c\u53f8\u6b20\u7a0e300\u4e07\uff1f",
+    "We paid 41 million to Varnholt for what Quandt built, our rent is 1,200 euros?",
+)
+def test_a_figure_does_not_leave_for_a_question_word_beside_it(message: str):
+    assert split_question(message)[0] == ""
+
+
+def test_a_long_message_that_begins_with_when_is_no_question():
+    assert not is_question(
+        "When Ilse Quandt leaves Varnholt in May we will have to pay her 214,000 euros and sell the yard"
+    )
+
+
 @given(st.text(max_size=200))
 def test_a_question_is_the_message_or_some_of_its_characters(message: str):
     asked, told = split_question(message)

@@ -123,7 +123,9 @@ def leaks(item: Question, titles: Sequence[str], result: dict[str, Any]) -> Iter
 
 
 def test_prefrag_finds_what_the_preferred_source_lacks_hop_by_hop(build: Build):
-    result = pipelines.ask(QUESTIONS[0]["question"], build("prefrag"), top_k=2)
+    # In sources of a few sentences, any two passages seem to belong together.
+    pipeline = build("prefrag", {"judge.sufficiency": None})
+    result = pipelines.ask(QUESTIONS[0]["question"], pipeline, top_k=2)
 
     assert [(step["query"], step["source"]) for step in result["steps"]] == [
         ("Aurora built by", "local"),

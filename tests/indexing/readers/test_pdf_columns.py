@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -110,3 +111,15 @@ def test_a_sentence_of_a_column_is_marked_line_by_line():
     marks = draw_page(page, 1, "Boats that come later wait at the buoy.")["marks"]
 
     assert [mark["text"].strip() for mark in marks] == ["Boats that", "come later wait at the buoy"]
+
+
+def test_a_table_below_columns_keeps_its_rows():
+    rows = [
+        (50 + 250 * column, 560 - 12 * row, text)
+        for row in range(4)
+        for column, text in enumerate((f"Berth {row}", f"{14 + row} euros"))
+    ]
+    text = read([*across([HARBOUR, CRANE], width=250), *rows])
+
+    assert all(re.search(rf"Berth {row}\s+{14 + row} euros", text) for row in range(4))
+    assert "closes it at ten at night" in text
