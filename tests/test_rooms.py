@@ -39,14 +39,14 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
     "cli": 2_332,
-    "components": 15_376,
+    "components": 15_385,
     "evaluation": 8_241,
-    "indexing": 2_878,
+    "indexing": 2_881,
     "pipelines": 1_597,
-    "prefrag": 3_049,
+    "prefrag": 3_053,
     "server": 4_214,
     "training": 4_377,
-    "tests": 47_559,
+    "tests": 47_573,
 }
 
 

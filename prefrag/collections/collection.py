@@ -30,6 +30,8 @@ WEB_SUFFIX = "-web"
 # For each kind of document, the metadata field that holds its path.
 PATH_FIELDS = {kind: field for field, kind in ORIGIN_FIELDS.items()}
 # What a listing says of a document besides its name: fields of its first passage, with their types.
+# Elasticsearch takes no more values in one query.
+_MOST_PATHS = 10_000
 _METADATA_FIELDS = {
     "title": str,
     "kind": str,
@@ -256,6 +258,9 @@ class Collection(ABC):
         :param paths: The paths of the files; all if None.
         :returns: For each path, the fields that the file has.
         """
+        if paths is not None and len(paths) > _MOST_PATHS:
+            wanted = set(paths)
+            return {path: meta for path, meta in self.metadata().items() if path in wanted}
         with closing(self.passages()) as passages:
             first = passages.where("split_id", [0]) if paths is None else passages.where("file_path", paths, first=True)
             return {
@@ -314,7 +319,7 @@ def _document_id(kind: str, path: str, uploads: Path) -> str:
 
 def _is_below(path: str, folder: Path) -> bool:
     # A comparison of paths instead of texts takes seconds for 100,000 documents.
-    return path.startswith(f"{folder}{os.sep}")
+    return os.path.normcase(path).startswith(os.path.normcase(f"{folder}{os.sep}"))
 
 
 def entries_of(origins: Mapping[tuple[str, str | None], int]) -> list[IndexedFile]:
