@@ -112,7 +112,8 @@ def test_the_lines_of_the_dockerfile_build_what_indexes_and_serves_a_folder(root
         check = [part.replace("http://127.0.0.1:1416", str(client.base_url).rstrip("/")) for part in health_check()]
         assert subprocess.run([home / check[0], *check[1:]], timeout=60, check=False).returncode == 0
 
-    assert response.json()["result"]["answer"] == "a new crane"
+    # Where the reader's answer begins depends on the processor, which rounds its numbers.
+    assert response.json()["result"]["answer"].removeprefix("a ") == "new crane"
     assert subprocess.run([home / check[0], *check[1:]], capture_output=True, timeout=60, check=False).returncode == 1
 
 
