@@ -137,12 +137,14 @@ export function newId() {
 
 /**
  * Write the earlier turns in the form that the service expects with a follow-up question.
- * @param {Turn[]} turns The turns so far.
+ * @param {Turn[]} turns The turns so far. Of two answers to a question the model's counts or, if it failed, the other.
+ * @param {string} [pair] The pair of the turn that is asked now, whose other answer is not earlier.
  * @returns {{role: string, content: string}[]}
  */
-export function historyOf(turns) {
+export function historyOf(turns, pair) {
   const answered = new Set(turns.filter((turn) => turn.result && turn.side === "model").map((turn) => turn.pair));
-  return turns.filter((turn) => turn.result && !(turn.side === "reader" && answered.has(turn.pair))).slice(-TURNS / 2).flatMap((turn) => [
+  const isEarlier = (turn) => !turn.side || (turn.pair !== pair && (turn.side === "model" || !answered.has(turn.pair)));
+  return turns.filter((turn) => turn.result && isEarlier(turn)).slice(-TURNS / 2).flatMap((turn) => [
     { role: "user", content: turn.question },
     { role: "assistant", content: turn.result.answer || turn.result.asked_back || NOT_ANSWERED },
   ]);

@@ -129,7 +129,7 @@ function newTurn({ question: text, pipeline, options, isSuggested, attached = []
 }
 
 async function run(turn) {
-  const earlier = historyOf(conversation.turns);
+  const earlier = historyOf(conversation.turns, turn.pair);
   const body = { ...turn.options, question: turn.question, ...(earlier.length ? { history: earlier } : {}) };
   conversation.turns.push(turn);
   const view = addTurn(turn, conversation);
