@@ -187,10 +187,10 @@ def delete_documents(
             "is started again: delete or move the files themselves to keep them out."
         )
     if deletion.unknown:
-        known = {Path(one.path).name: one.path for one in collection.entries() if one.path}
-        near = get_close_matches(Path(deletion.unknown[0]).name, known, n=1)
+        paths = {Path(entry.path).name: entry.path for entry in collection.entries() if entry.path}
+        near = get_close_matches(Path(deletion.unknown[0]).name, paths, n=1)
         advice = f"See what the index contains: prefrag documents list{collection.options}"
-        advice = f"Did you mean '{known[near[0]]}'?" if near else advice
+        advice = f"Did you mean '{paths[near[0]]}'?" if near else advice
         raise Missing(f"Not in the index: {', '.join(deletion.unknown)}. {advice}")
 
 

@@ -83,10 +83,10 @@ def check_written(text: str, question: Question, sentences: Sentences, reader: R
         return None
     written = replace(question, text=text, core=text, plain="", shared=shared(text, question.sentence.text))
     copies = find_copies(written, sentences)
-    known_copies = {copy.number for copy in question.copies}
+    own_copies = {copy.number for copy in question.copies}
     if (
         copies is None
-        or any(copy.number not in known_copies for copy in copies)
+        or any(copy.number not in own_copies for copy in copies)
         or has_rival(written, own, names, sentences)
     ):
         return None

@@ -264,9 +264,9 @@ def _given(of: Mapping[str, Any]) -> str:
 def _mixed(of: Mapping[str, Mapping[str, Any]]) -> str:
     """Weigh the worlds: a third of the questions has no answer, the rest is divided between the other worlds."""
     weights = {world: _UNANSWERABLE if world == "nowhere" else (1 - _UNANSWERABLE) / 3 for world in WORLDS}
-    given = sum(weights[world] * of[world]["given"].mean for world in WORLDS if "given" in of[world])
+    answered = sum(weights[world] * of[world]["given"].mean for world in WORLDS if "given" in of[world])
     right = sum(weights[world] * of[world]["right"].mean for world in WORLDS if "right" in of[world])
-    return f"{100 * right / given:.0f}%" if given else "-"
+    return f"{100 * right / answered:.0f}%" if answered else "-"
 
 
 def list_worlds(folder: Path, questions: str, limit: int | None) -> Iterator[World]:
