@@ -27,7 +27,7 @@ from prefrag.cli.model import get, list_all, remove, use
 from prefrag.cli.prove import prove_folder
 from prefrag.cli.serve import serve
 from prefrag.evaluation.commands import evaluate, report
-from prefrag.training.commands import judge, pairs, questions, reader
+from prefrag.training.commands import judge, pairs, questions, reader, sufficiency
 from prefrag.training.judge_dpo.commands import data, fit, measure
 from prefrag.version import find_version
 
@@ -93,7 +93,7 @@ keys = _make_group(
 train = _make_group(
     "train",
     "Train the small classifiers and the extractive reader on questions with gold passages.",
-    {"pairs": pairs, "judge": judge, "reader": reader, "questions": questions},
+    {"pairs": pairs, "judge": judge, "sufficiency": sufficiency, "reader": reader, "questions": questions},
 )
 judge_dpo = _make_group(
     "judge-dpo",

@@ -54,6 +54,28 @@ def judge(
     )
 
 
+def sufficiency(
+    dataset: Datasets,
+    output: Annotated[Path, typer.Option(metavar="FILE.json", help="Where to write the trees.")],
+    threshold: Annotated[float, typer.Option(help="The probability from which what was found suffices.")] = 0.4,
+    seed: Seed = 7,
+) -> None:
+    """Train the decision trees that estimate whether what your own files say suffices, without the web."""
+    from prefrag.training.sufficiency import train_sufficiency
+
+    trained = train_sufficiency(read_datasets(dataset), output, threshold, seed, on_progress=say)
+    typer.echo("Searches of each dataset, by trees that learnt from the other datasets:")
+    for part in trained.held_back:
+        typer.echo(
+            f"  {part.dataset}: area under the curve {part.area:.3f} ({part.states} searches); needless web "
+            f"{part.needless:.1%}, missed {part.missed:.1%} of the questions"
+        )
+    typer.echo(
+        f"Trained on {trained.questions} questions ({trained.examples} searches) in {trained.seconds:.0f} s.\n"
+        f"To use the trees, set {trained.output} as `trees` of the PairSufficiency (yaml_pipelines/prefrag.yaml)."
+    )
+
+
 def pairs(
     dataset: Annotated[
         list[str],

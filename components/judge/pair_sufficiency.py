@@ -1,31 +1,32 @@
-"""Score whether the passages of a run suffice for its question, by the pair of them that fits it best."""
+"""Estimate whether the passages of a run suffice for its question, by what one, two or three of them hold."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
 from haystack import Document
 
 from prefrag.components.block import Block, check_range
 from prefrag.components.both_ways import in_thread_async
-from prefrag.components.pair_classifier.pair_classifier import all_pairs
+from prefrag.components.judge.sufficiency_features import FEATURES, as_row, sufficiency_features
 from prefrag.components.pair_classifier.pair_scorer import PairScorer
-from prefrag.components.text.term_statistics import passage_text
+from prefrag.components.text.term_statistics import TermStatistics
+from prefrag.components.trees import BoostedTrees, load_trees
 
-THRESHOLD = 0.6
+THRESHOLD = 0.4
+SHIPPED_TREES = Path(__file__).parent / "sufficiency_trees.json"
 # The number of pairs grows with the square.
-_MOST_COMPARED = 20
-_WORD = re.compile(r"\w{3,}")
+MOST_COMPARED = 20
 
 
 class PairSufficiency(Block):
-    """Score by pairs of passages whether what was found suffices, so that no other source is needed.
+    """Estimate whether what was found suffices, so that no other source is needed.
 
     A second search often brings nothing that the first did not bring, because the first already found all there is to
-    find. Equation 3 of PrefRAG then says to switch the source, whether the answer is at home or not. The trees behind
-    linked retrieval tell the two apart: two passages that are needed together for the question have a high score.
-    Nothing suffices while a name of the question (a capitalised word) stands in none of the passages.
+    find. Equation 3 of PrefRAG then says to switch the source, whether the answer is at home or not. These trees tell
+    the two apart: by the score of the best pair of passages (as in linked retrieval), and by how many of the question's
+    words and names one passage, that pair, three passages and all of them hold.
 
-    The score says that two passages belong to the question, not that they state its answer: where they do not, a run
+    They say that the passages belong to the question, not that they state its answer: where they do not, a run
     stays at home although another source has the answer. docs/numbers.md has how often.
 
     ```python
@@ -37,47 +38,56 @@ class PairSufficiency(Block):
         Document(content="Heiberg's son was Johan.", meta={"title": "Heiberg"}),
         Document(content="Johan, a poet, married Johanne.", meta={"title": "Johan"}),
     ]
-    print(PairSufficiency(TreePairScorer()).estimate("Who married Heiberg's son?", shown))
+    print(PairSufficiency(TreePairScorer(label="pair")).estimate("Who married Heiberg's son?", shown))
     ```
     """
 
-    def __init__(self, pair_scorer: PairScorer, threshold: float = THRESHOLD):
-        """Set up the estimate.
+    def __init__(
+        self,
+        pair_scorer: PairScorer,
+        threshold: float = THRESHOLD,
+        trees: str | None = None,
+        term_statistics: TermStatistics | None = None,
+    ):
+        """Set up the estimate; the trees are not read yet.
 
-        :param pair_scorer: The scorer of pairs, such as :class:`TreePairScorer`.
-        :param threshold: The score from which the best pair suffices, from 0 to 1. 0.6 was chosen on the training
-            questions of HotpotQA and 2WikiMultiHopQA.
-        :raises ValueError: When ``threshold`` is out of range.
+        :param pair_scorer: The scorer of pairs. The shipped trees learnt from the scores of :class:`TreePairScorer`
+            with the label ``pair``.
+        :param threshold: The probability from which the passages suffice, from 0 to 1. docs/numbers.md says on which
+            questions the default was chosen.
+        :param trees: A file written by ``prefrag train sufficiency``; by default the shipped trees.
+        :param term_statistics: The Tantivy store or the Elasticsearch retriever, which knows how rare each word is.
+            Without it, all words of at least four letters get the same weight.
+        :raises ValueError: When ``threshold`` is out of range, or the path is empty.
         """
         check_range(0, 1, threshold=threshold)
+        if trees is not None and not trees:
+            raise ValueError("trees is empty: give the file of the trees, or null for the shipped trees.")
         self.pair_scorer = pair_scorer
         self.threshold = threshold
+        self.trees = trees
+        self.term_statistics = term_statistics
 
     def warm_up(self) -> None:
-        """Load what scores the pairs; raises TreesMissing without its file."""
+        """Load the trees, and what scores the pairs; raises TreesMissing without a file."""
+        self._trees()
         if (warm_up := getattr(self.pair_scorer, "warm_up", None)) is not None:
             warm_up()
 
     def estimate(self, question: str, passages: Sequence[Document]) -> float:
-        """Score the best pair of the passages.
+        """Estimate the probability that the passages are all that the question needs.
 
         :param question: The question.
         :param passages: The passages of one source, the most important first; the first 20 count.
-        :returns: The score of the best pair, from 0 to 1; 0 if there is no pair, or a name of the
-            question is absent.
+        :returns: The probability, from 0 to 1; 0 without a passage.
         """
-        compared = passages[:_MOST_COMPARED]
-        text = "\n".join(map(passage_text, compared)).casefold()
-        if not all(name.casefold() in text for name in _list_names(question)):
+        if not passages:
             return 0.0
-        pairs = all_pairs(compared, [()] * len(compared))
-        return max(self.pair_scorer.score(question, pairs), default=0.0) if pairs else 0.0
+        features = sufficiency_features(question, passages[:MOST_COMPARED], self.pair_scorer, self.term_statistics)
+        return self._trees().probabilities([as_row(features)])[0]
 
     # Runs in a thread, because the term statistics may come from a server.
     estimate_async = in_thread_async(estimate)
 
-
-def _list_names(question: str) -> Iterator[str]:
-    """List the capitalised words of a question but its first."""
-    begin = len(question) - len(question.lstrip()) + 1
-    return (word for word in _WORD.findall(question[begin:]) if word[0].isupper())
+    def _trees(self) -> BoostedTrees:
+        return load_trees(Path(self.trees) if self.trees else SHIPPED_TREES, FEATURES)

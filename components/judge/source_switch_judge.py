@@ -162,7 +162,7 @@ class SourceSwitchJudge:
         score = await call_matching(sufficiency.estimate, sufficiency.estimate_async, question, list(passages.values()))
         if score < sufficiency.threshold:
             return verdict
-        analysis = f"Two passages found here so far belong to the question (score {score:.2f}), so it stays here."
+        analysis = f"What was found here so far suffices with a probability of {score:.0%}, so it stays here."
         return Verdict(True, "sufficient", analysis, score=round(score, 4))
 
     def _alternative(self, state: State) -> str | None:

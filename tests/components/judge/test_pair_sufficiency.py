@@ -1,10 +1,14 @@
 """Whether the passages that were found suffice for the question."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from haystack import Document
 
 from prefrag.components.judge.pair_sufficiency import PairSufficiency
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
+from prefrag.components.trees import TreesMissing
 
 QUESTION = "In which year was the founder of the Tarn Mill born?"
 MILL = Document(
@@ -26,31 +30,42 @@ class FixedScorer:
         return [self.scores.get(frozenset(document.meta["title"] for document in pair), 0.1) for pair in pairs]
 
 
-def test_the_best_pair_decides():
-    scorer = FixedScorer({frozenset(("Tarn Mill", "Ada Roke")): 0.9})
+def test_the_shipped_trees_tell_both_facts_from_one():
+    sufficiency = PairSufficiency(TreePairScorer(label="pair"))
+    sufficiency.warm_up()
 
-    assert PairSufficiency(scorer).estimate(QUESTION, [GULL, MILL, ROKE]) == 0.9
-    assert PairSufficiency(scorer).estimate(QUESTION, [GULL, MILL]) == 0.1
-
-
-@pytest.mark.parametrize(
-    ("question", "probability"),
-    [
-        ("Did the founder of the Tarn Mill know Ada Roke?", 0.9),
-        ("Did the founder of the Tarn Mill know Hedda Brink?", 0.0),
-        # The first word is capitalised anyway.
-        ("Brink or mill: which is older?", 0.9),
-    ],
-)
-def test_nothing_suffices_while_a_name_is_absent(question: str, probability: float):
-    scorer = FixedScorer({frozenset(("Tarn Mill", "Ada Roke")): 0.9})
-
-    assert PairSufficiency(scorer).estimate(question, [MILL, ROKE]) == probability
+    assert sufficiency.estimate(QUESTION, [MILL, ROKE, GULL]) >= sufficiency.threshold
+    assert sufficiency.estimate(QUESTION, [MILL, GULL]) < sufficiency.threshold
 
 
-@pytest.mark.parametrize("number", [0, 1])
-def test_without_a_pair_nothing_suffices(number: int):
-    assert PairSufficiency(FixedScorer({})).estimate(QUESTION, [MILL][:number]) == 0.0
+def test_the_shipped_trees_ask_for_the_third_fact():
+    sufficiency = PairSufficiency(TreePairScorer(label="pair"))
+    question = "Which medal did the sister of the founder of the Tarn Mill win at the Linden Games?"
+    sister = Document(content="Ada Roke, a weaver, had a sister, Hedda Roke.", meta={"title": "Ada Roke"})
+    medal = Document(content="Hedda Roke won the silver medal at the Linden Games.", meta={"title": "Hedda Roke"})
+
+    assert sufficiency.estimate(question, [MILL, sister, medal]) > sufficiency.estimate(question, [MILL, sister, GULL])
+    assert sufficiency.estimate(question, [MILL, sister, GULL]) < sufficiency.threshold
+
+
+def test_without_a_passage_nothing_suffices():
+    assert PairSufficiency(FixedScorer({})).estimate(QUESTION, []) == 0.0
+
+
+def test_one_passage_may_suffice():
+    sufficiency = PairSufficiency(TreePairScorer(label="pair"))
+    asked = "Where is the Tarn Mill, a weaving mill?"
+
+    assert sufficiency.estimate(asked, [MILL]) > sufficiency.estimate(asked, [GULL])
+
+
+def test_an_absent_name_makes_it_less_likely():
+    sufficiency = PairSufficiency(FixedScorer({frozenset(("Tarn Mill", "Ada Roke")): 0.9}))
+    asked = "Did the founder of the Tarn Mill know {}?"
+
+    known, unknown = (sufficiency.estimate(asked.format(name), [MILL, ROKE]) for name in ("Ada Roke", "Hedda Brink"))
+
+    assert unknown < known
 
 
 def test_the_number_of_compared_passages_is_bounded():
@@ -61,21 +76,15 @@ def test_the_number_of_compared_passages_is_bounded():
     assert scorer.most == 20 * 19
 
 
-def test_the_shipped_trees_tell_both_facts_from_one():
-    sufficiency = PairSufficiency(TreePairScorer())
-    sufficiency.warm_up()
-
-    assert sufficiency.estimate(QUESTION, [MILL, ROKE, GULL]) >= sufficiency.threshold
-    assert sufficiency.estimate(QUESTION, [MILL, GULL]) < sufficiency.threshold
-
-
-def test_related_passages_suffice_also_without_the_answer():
-    # A limit of the score, which a run pays for with a search of the web that it misses.
-    silent = Document(content="Ada Roke was an English weaver.", meta={"title": "Ada Roke"})
-
-    assert PairSufficiency(TreePairScorer()).estimate(QUESTION, [MILL, silent]) >= 0.6
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"threshold": 2}, "threshold is 2"), ({"trees": ""}, "trees is empty")],
+)
+def test_a_setting_that_means_nothing_is_refused(settings: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        PairSufficiency(FixedScorer({}), **settings)
 
 
-def test_a_threshold_that_is_no_probability_is_refused():
-    with pytest.raises(ValueError, match="threshold is 2"):
-        PairSufficiency(FixedScorer({}), threshold=2)
+def test_a_missing_file_of_trees_is_told_at_the_start(tmp_path: Path):
+    with pytest.raises(TreesMissing, match="no file of decision trees"):
+        PairSufficiency(FixedScorer({}), trees=str(tmp_path / "trees.json")).warm_up()

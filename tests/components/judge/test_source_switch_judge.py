@@ -1,12 +1,13 @@
 """Whether the passages of a search are kept or the source is switched."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from haystack import Document
 
 from prefrag.components.both_ways import as_async
-from prefrag.components.judge.pair_sufficiency import PairSufficiency
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
 from prefrag.components.state.state import Action, Search, State, Step, Verdict
 from tests.components.judge.judges import FixedJudge
@@ -43,18 +44,27 @@ class TestVerdict:
             assert [event.data for event in after.events] == [told, *searches]
 
 
-class PairsAt:
-    """Scores every pair of passages alike."""
+class FixedSufficiency:
+    """Estimates the same probability each time, and remembers the passages."""
+
+    threshold = 0.6
 
     def __init__(self, probability: float):
         self.probability = probability
+        self.titles: list[str] = []
 
-    def score(self, question: str, pairs: list[Any]) -> list[float]:
-        return [self.probability] * len(pairs)
+    def warm_up(self) -> None:
+        pass
+
+    def estimate(self, question: str, passages: Sequence[Document]) -> float:
+        self.titles = [passage.meta["title"] for passage in passages]
+        return self.probability if passages else 0.0
+
+    estimate_async = as_async(estimate)
 
 
-def suffices(probability: float) -> PairSufficiency:
-    return PairSufficiency(PairsAt(probability))  # type: ignore[arg-type]
+def suffices(probability: float) -> Any:
+    return FixedSufficiency(probability)
 
 
 class TestSufficiency:
@@ -81,8 +91,6 @@ class TestSufficiency:
         NEW,
         # The prompts of the papers.
         state(*AGAIN.steps, prompts="plain", question=ASKED),
-        # A single passage is no pair.
-        state(FIRST, search_step("beta", found(*FIRST.documents)), question=ASKED),
         state(FIRST, search_step("beta", found()), question=ASKED),
     )
     def test_no_other_verdict_is_overruled(self, reached: State):
@@ -109,15 +117,14 @@ class TestSufficiency:
         assert judged(away, True, sufficiency=suffices(1.0))[0] == "switch_web"
 
     def test_passages_of_the_other_source_do_not_count(self):
-        away = observed_step(document("w"), searches=(found(document("beta")), found(document("w"), source="web")))
+        away = observed_step(document("w"), searches=(found(document("beta")), found(document("w2"), source="web")))
         again = search_step("beta", found(document("w")))
 
-        assert (
-            judged(state(away, again, question=self.ASKED), False, sufficiency=suffices(1.0))[2].judged_by
-            == "sufficient"
-        )
-        only_away = observed_step(document("w"), searches=(found(), found(document("w"), source="web")))
-        assert judged(state(only_away, again, question=self.ASKED), False, sufficiency=suffices(1.0))[0] == "switch_web"
+        sufficiency = suffices(1.0)
+        judged(state(away, again, question=self.ASKED), False, sufficiency=sufficiency)
+
+        # The newest first.
+        assert sufficiency.titles == ["w", "beta"]
 
 
 class TestWithoutComparing:

@@ -1,0 +1,96 @@
+"""Write the questions about people's own files, and the passages of their index, as a dataset.
+
+    prefrag index DOCUMENTS --index own
+    python -m prefrag.evaluation.own_files.as_dataset own dev FOLDER
+
+Other studies, such as `four_worlds`, read datasets, in which a question names the passages that answer it. Here these
+are the passages with a sentence of the question, in whichever file. Questions without an answer or with earlier turns,
+and those with a sentence that no single passage holds, are left out. Half of the files are in the other source.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from haystack import Document
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.evaluation.own_files.checks import read_questions, squeeze
+
+
+def find_gold(question: Mapping[str, Any], texts: Mapping[str, str]) -> list[str]:
+    """Find the passages that hold the sentences of a question.
+
+    :param question: A question, with its `sentences` and perhaps a `first_hop` with its own.
+    :param texts: By the id of a passage, its text as :func:`squeeze` writes it.
+    :returns: The ids; empty if no passage holds one of the sentences whole.
+    """
+    gold: dict[str, None] = {}
+    for place in filter(None, (question, question.get("first_hop"))):
+        for sentence in place["sentences"]:
+            cells = list(map(squeeze, sentence.split(" | ")))
+            holding = [key for key, text in texts.items() if all(cell in text for cell in cells)]
+            if not holding:
+                return []
+            gold |= dict.fromkeys(holding)
+    return list(gold)
+
+
+def make_dataset(
+    questions: Iterable[Mapping[str, Any]], passages: Sequence[Document]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Make the two files of a dataset.
+
+    :param questions: The questions, as :func:`read_questions` returns them.
+    :param passages: The passages of an index of the documents.
+    :returns: The questions with their gold passages, and the passages with their source.
+    """
+    texts = {passage.id: squeeze(passage.content or "") for passage in passages}
+    asked = []
+    for question in questions:
+        if not question["answerable"] or question.get("history"):
+            continue
+        if gold := find_gold(question, texts):
+            record = {name: question[name] for name in ("id", "question", "answers", "type")}
+            asked.append({**record, "supporting_ids": gold})
+    corpus = [
+        {
+            "id": passage.id,
+            "title": passage.meta.get("title") or "",
+            "text": passage.content,
+            "source": _source_of(str(passage.meta.get("file_name"))),
+        }
+        for passage in passages
+    ]
+    return asked, corpus
+
+
+def _source_of(file: str) -> str:
+    return ("local", "web")[hashlib.sha256(file.encode()).digest()[0] % 2]
+
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def main(
+    index: Annotated[str, typer.Argument(help="The index of the documents: its name or its folder.")],
+    part: Annotated[str, typer.Argument(help="train, dev or test.")],
+    folder: Annotated[Path, typer.Argument(help="Where to write the dataset.")],
+) -> None:
+    """Write a dataset of the questions about people's own files."""
+    where = {"path": index} if Path(index).is_dir() else {"index": index}
+    questions = read_questions(part)
+    asked, corpus = make_dataset(questions, list(TantivyDocumentStore(**where).iterate_documents()))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, records in ((part, asked), ("corpus", corpus)):
+        lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+        (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+    typer.echo(f"{folder}: {len(asked)} of {len(questions)} questions, {len(corpus)} passages.")
+
+
+if __name__ == "__main__":
+    app()
