@@ -33,14 +33,16 @@ def take_reader_step(
     """Add a step: answer if an answer is sure or ``must_answer`` is true, else search or, if no query is left, stop."""
     threshold = reader.threshold
     best = candidates[0] if candidates else None
-    is_sure = best is not None and best.probability >= threshold
+    certainty = _choose_certainty(best, reader)
+    # Users are never shown a yes or no, so it does not end their search.
+    is_shown = certainty != "not_found" or state.settings.prompts != "product"
+    is_sure = best is not None and best.probability >= threshold and is_shown
     if not must_answer and not is_sure and (query := next_query(state)):
         return state.with_step(Step(Action.SEARCH, tool=tool, query=query, by_code=True))
     if not must_answer and not is_sure:
         return state.with_step(Step(Action.NONE))
     if must_answer and not state.observed and not state.searches:
         state = state.with_event("without_model", text=FROM_MEMORY)
-    certainty = _choose_certainty(best, reader)
     if must_answer and certainty == "not_found" and state.observed:
         if asks_for_more(state.question) and not fits_nothing(state.question, map(passage_text, state.observed)):
             state = state.with_event("without_model", text=NEEDS_MODEL)

@@ -78,7 +78,7 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def main(
     index: Annotated[str, typer.Argument(help="The index of the documents: its name or its folder.")],
-    part: Annotated[str, typer.Argument(help="train, dev or test.")],
+    part: Annotated[str, typer.Argument(help="train, dev, test or person/questions.")],
     folder: Annotated[Path, typer.Argument(help="Where to write the dataset.")],
 ) -> None:
     """Write a dataset of the questions about people's own files."""
@@ -86,7 +86,7 @@ def main(
     questions = read_questions(part)
     asked, corpus = make_dataset(questions, list(TantivyDocumentStore(**where).iterate_documents()))
     folder.mkdir(parents=True, exist_ok=True)
-    for name, records in ((part, asked), ("corpus", corpus)):
+    for name, records in ((Path(part).name, asked), ("corpus", corpus)):
         lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records)
         (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
     typer.echo(f"{folder}: {len(asked)} of {len(questions)} questions, {len(corpus)} passages.")

@@ -31,13 +31,19 @@ def test_an_answer_is_given_from_the_threshold_on_and_cites_its_document():
     assert step.evidence[0].sentence == "The Aurora was built in 1969."
 
 
-def test_below_it_what_is_open_is_searched_for_if_anything_is_left_but_nothing_for_a_sure_yes():
+def test_below_it_what_is_open_is_searched_for():
     step = take_reader_step(OBSERVED, found(0.59), READER, tool="Search_Engine").step
     assert (step.action, step.tool, step.query) == (Action.SEARCH, "Search_Engine", "Aurora yard prize")
     nothing = state(observed_step(query=OBSERVED.question))
     assert take_reader_step(nothing, [], READER).step.action is Action.NONE
-    [one] = found(0.6)
-    assert take_reader_step(OBSERVED, [replace(one, kind="yes")], READER).step.action is Action.ANSWER
+
+
+@for_each("prompts, action", ("product", Action.SEARCH), ("plain", Action.ANSWER))
+def test_a_sure_yes_ends_no_search_of_a_user(prompts: str, action: Action):
+    asked = state(observed_step(AURORA), prompts=prompts)
+    [candidate] = found(0.6)
+
+    assert take_reader_step(asked, [replace(candidate, kind="yes")], READER).step.action is action
 
 
 @for_each(
