@@ -96,12 +96,12 @@ def evaluate(
         "ray": ray,
         "format": format,
     }
-    given = {name: value for name, value in options.items() if value is not None}
+    named = {name: value for name, value in options.items() if value is not None}
     is_published = experiment == Path(PUBLISHED)
-    kept = read_fields(Evaluation, None if is_published else experiment, single)
+    written = read_fields(Evaluation, None if is_published else experiment, single)
     if is_published:
-        given["pipeline"] = find_published(pipeline or Evaluation.pipeline)
-    plan = make_settings(Evaluation, {**kept, **given, "changes": [*kept.get("changes", ()), *of_pipeline]})
+        named["pipeline"] = find_published(pipeline or Evaluation.pipeline)
+    plan = make_settings(Evaluation, {**written, **named, "changes": [*written.get("changes", ()), *of_pipeline]})
     if plan.questions is None:
         raise BadInput("There are no questions to run: name a file of questions with --questions.")
     try:

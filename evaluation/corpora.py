@@ -58,9 +58,9 @@ def ensure_indexes(
     if split and web_corpus is not None:
         raise ValueError("Either split the corpus or give another corpus for the web, not both.")
     made = [
-        _make_indexes(each, split, kind, on_progress, on_skipped or partial(logger.warning, "Skipped %s"))
-        for each in (corpus, web_corpus)
-        if each is not None
+        _make_indexes(file, split, kind, on_progress, on_skipped or partial(logger.warning, "Skipped %s"))
+        for file in (corpus, web_corpus)
+        if file is not None
     ]
     return made[0] if web_corpus is None else CorpusIndexes(made[0].local, made[1].local)
 
@@ -110,9 +110,9 @@ def _index_passages(
         for batch in _batches(read_passages(file, format), passages.batch):
             # `prefrag documents list` and `prefrag documents delete` find a passage's corpus in its metadata. The
             # dictionary keeps one passage per id, because a store refuses a batch that contains the same id twice.
-            given = {passage.id: replace(passage, meta={**passage.meta, "corpus": real}) for passage in batch}
-            stored = passages.by_id(list(given))
-            changed = [passage for passage in given.values() if not _is_stored(passage, stored)]
+            by_id = {passage.id: replace(passage, meta={**passage.meta, "corpus": real}) for passage in batch}
+            stored = passages.by_id(list(by_id))
+            changed = [passage for passage in by_id.values() if not _is_stored(passage, stored)]
             if refused := passages.write(changed):
                 passage_id, reason = next(iter(refused.items()))
                 raise DocumentStoreError(
@@ -120,7 +120,7 @@ def _index_passages(
                 )
             report.written += len(changed)
             report.replaced += sum(passage.id in stored for passage in changed)
-            report.unchanged += len(given) - len(changed)
+            report.unchanged += len(by_id) - len(changed)
             if on_progress is not None:
                 on_progress(Progress(real, min(file.position, size), size, report.written, report.unchanged))
     finally:

@@ -14,32 +14,32 @@ from prefrag.errors import BadInput, Missing
 T = TypeVar("T")
 
 
-def split_changes(given: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
+def split_changes(changes: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
     """Separate the command's settings from the pipeline's, which have a dot in the name or an @ before the value."""
-    of_pipeline = tuple(text for text in given if "." in text.partition("=")[0] or text.partition("=")[2][:1] == "@")
-    return [text for text in given if text not in of_pipeline], of_pipeline
+    of_pipeline = tuple(text for text in changes if "." in text.partition("=")[0] or text.partition("=")[2][:1] == "@")
+    return [text for text in changes if text not in of_pipeline], of_pipeline
 
 
 def read_fields(kind: type[Any], file: Path | None, single: Iterable[str] = ()) -> dict[str, Any]:
     """Read values for the fields of the dataclass ``kind`` from a file and from NAME=VALUE texts, which override it."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if file is not None:
         if not file.is_file():
             raise Missing(f"There is no file {file}: give a YAML file of settings.")
-        found = _read_yaml(file.read_text(encoding="utf-8"), str(file)) or {}
-        if not isinstance(found, dict):
+        values = _read_yaml(file.read_text(encoding="utf-8"), str(file)) or {}
+        if not isinstance(values, dict):
             raise BadInput(f"{file} is not a list of settings: write one 'name: value' per line.")
     for text in single:
         name, equals, value = text.partition("=")
         if not equals:
             raise BadInput(f"'{text}' sets nothing: write NAME=VALUE.")
-        found[name] = _read_yaml(value, f"'{text}'")
-    names = [one.name for one in fields(kind)]
-    for name in found:
+        values[name] = _read_yaml(value, f"'{text}'")
+    names = [field.name for field in fields(kind)]
+    for name in values:
         if name not in names:
             nearest = get_close_matches(str(name), names, 1, cutoff=0) or names
             raise BadInput(f"There is no setting '{name}': the nearest is {nearest[0]}.")
-    return found
+    return values
 
 
 def make_settings(kind: type[T], values: Mapping[str, Any]) -> T:
@@ -55,10 +55,12 @@ def make_settings(kind: type[T], values: Mapping[str, Any]) -> T:
 
 def write_settings(settings: Any) -> str:
     """Return the settings that differ from their defaults, as YAML."""
-    kept = {
-        one.name: _plain(value) for one in fields(settings) if (value := getattr(settings, one.name)) != one.default
+    changed = {
+        field.name: _plain(value)
+        for field in fields(settings)
+        if (value := getattr(settings, field.name)) != field.default
     }
-    return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True)
+    return yaml.safe_dump(changed, sort_keys=False, allow_unicode=True)
 
 
 def _plain(value: Any) -> Any:

@@ -119,8 +119,8 @@ def _write_question(question: Question) -> dict[str, Any]:
         "sentences": question.sentences,
         "history": question.turns,
     }
-    kept = {key: value for key, value in record.items() if value not in (None, "", (), [])}
-    return {**kept, "answers": list(question.answers)}
+    filled = {key: value for key, value in record.items() if value not in (None, "", (), [])}
+    return {**filled, "answers": list(question.answers)}
 
 
 def _write_passage(document: Document) -> dict[str, Any]:

@@ -38,5 +38,5 @@ def passage(passage_id: str, title: str, text: str, **meta: str) -> Document:
     """Make the document of a passage, without empty metadata."""
     if not isinstance(title, str) or not isinstance(text, str):
         raise ValueError("title and text of a passage must be text")
-    known = {key: value for key, value in meta.items() if value}
-    return PassageRecord(passage_id, text.strip(), title.strip() or None, meta=known).document()
+    filled = {key: value for key, value in meta.items() if value}
+    return PassageRecord(passage_id, text.strip(), title.strip() or None, meta=filled).document()

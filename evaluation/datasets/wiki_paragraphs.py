@@ -22,12 +22,12 @@ def recognises(record: dict[str, Any]) -> bool:
 
 def passages(file: DatasetFile) -> Iterator[Document]:
     """Read the paragraphs."""
-    found = False
+    has_paragraphs = False
     for member in file.members():
         if member is file or member.path.suffix == ".bz2":
-            found = True
+            has_paragraphs = True
             yield from member.convert_records(member.json_lines(), _paragraph, "line")
-    if not found:
+    if not has_paragraphs:
         raise ValueError(f"{file.path} holds no .bz2 file: name the parent of the folders with wiki_*.bz2 files.")
 
 

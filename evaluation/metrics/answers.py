@@ -82,11 +82,11 @@ def f1(answer: str, golds: Sequence[str]) -> float:
 
 def overlap(answer: str, gold: str) -> tuple[float, float, float]:
     """Return F1, precision and recall of the shared words, counted as in SQuAD's script and its successors."""
-    given, right = normalise(answer).split(), normalise(gold).split()
-    shared = (Counter(given) & Counter(right)).total()
+    words, right = normalise(answer).split(), normalise(gold).split()
+    shared = (Counter(words) & Counter(right)).total()
     if not shared:
         return 0.0, 0.0, 0.0
-    precision, recall = shared / len(given), shared / len(right)
+    precision, recall = shared / len(words), shared / len(right)
     return 2 * precision * recall / (precision + recall), precision, recall
 
 

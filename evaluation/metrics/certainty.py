@@ -36,19 +36,19 @@ def certainty_scores(question: Question, result: Mapping[str, Any], answer: str)
     if question.answerable is False:
         wrong = {"right_of_given": 0.0, "fair_of_given": 0.0} if answer else {}
         return {"said_unknown": float(bool(result.get("not_found"))), **wrong}
-    given = str(result.get("guess") or "") or answer
-    guess = {"guess_em": answer_scores(question, given)["em"] if given else 0.0}
+    words = str(result.get("guess") or "") or answer
+    guess = {"guess_em": answer_scores(question, words)["em"] if words else 0.0}
     if answer:
         right = float(is_right(question, answer))
         taken = right if question.is_yes_no else max(right, fair(answer, question.answers))
         return {"answered": 1.0, "right_of_given": right, "fair_of_given": taken, **guess}
     evidence = result.get("evidence") or ()
-    held = any(acc_word(str(one.get("sentence") or ""), question.answers) for one in evidence)
-    gold = any(one.get("id") in question.supporting_ids for one in evidence)
+    is_evident = any(acc_word(str(quotation.get("sentence") or ""), question.answers) for quotation in evidence)
+    gold = any(quotation.get("id") in question.supporting_ids for quotation in evidence)
     return {
         "answered": 0.0,
         **guess,
-        **({} if question.is_yes_no else {"evidence_held": float(held)}),
+        **({} if question.is_yes_no else {"evidence_held": float(is_evident)}),
         **({"evidence_gold": float(gold)} if question.supporting_ids else {}),
     }
 
@@ -62,12 +62,15 @@ def sentence_scores(question: Question, result: Mapping[str, Any]) -> dict[str, 
     """
     if not question.sentences:
         return {}
-    cited = {one.get("mark") for one in result.get("citations") or ()}
-    shown = [*(result.get("evidence") or ()), *(one for one in result.get("documents") or () if one["mark"] in cited)]
+    cited = {citation.get("mark") for citation in result.get("citations") or ()}
+    shown = [
+        *(result.get("evidence") or ()),
+        *(document for document in result.get("documents") or () if document["mark"] in cited),
+    ]
     places = [
         place
-        for place, one in enumerate(shown)
-        if any(overlap(_sentence_of(one), gold)[0] >= SAME for gold in question.sentences)
+        for place, passage in enumerate(shown)
+        if any(overlap(_sentence_of(passage), gold)[0] >= SAME for gold in question.sentences)
     ]
     return {f"sentence_{number}": float(any(place < number for place in places)) for number in (1, 3)}
 
@@ -89,7 +92,7 @@ def query_scores(question: Question, result: Mapping[str, Any]) -> dict[str, flo
     """
     if question.answerable is None:
         return {}
-    queries = [str(one["query"]) for one in result.get("queries_sent_out") or ()]
+    queries = [str(query["query"]) for query in result.get("queries_sent_out") or ()]
     needless = {"needless_queries": float(bool(queries))} if question.answerable else {}
     left = [word for query in queries for word in normalise(query).split()]
     if not left:

@@ -39,10 +39,10 @@ def squad(answer: str, golds: Sequence[str]) -> dict[str, float]:
 
 def hotpotqa(answer: str, gold: str) -> dict[str, float]:
     """Score as HotpotQA: like SQuAD 1.1, but there are no aliases, and yes, no and noanswer must match exactly."""
-    given, right = normalise(answer), normalise(gold)
-    closed = given != right and (given in _CLOSED or right in _CLOSED)
+    words, right = normalise(answer), normalise(gold)
+    closed = words != right and (words in _CLOSED or right in _CLOSED)
     score, precision, recall = (0.0, 0.0, 0.0) if closed else overlap(answer, gold)
-    return {"em": float(given == right), "f1": score, "precision": precision, "recall": recall}
+    return {"em": float(words == right), "f1": score, "precision": precision, "recall": recall}
 
 
 def two_wiki(answer: str, golds: Sequence[str]) -> dict[str, float]:
@@ -100,7 +100,7 @@ def authors_scores(question: Question, answer: str) -> dict[str, float]:
         contains the gold word as a whole word, whatever else the answer says.
     """
     if question.dataset == "bioasq":
-        found = any(re.search(rf"\b{re.escape(gold.lower())}\b", answer.lower()) for gold in question.answers)
-        return {"authors_acc": float(found)}
+        is_named = any(re.search(rf"\b{re.escape(gold.lower())}\b", answer.lower()) for gold in question.answers)
+        return {"authors_acc": float(is_named)}
     scores = squad(answer, question.answers)
     return {"authors_acc": acc(answer, question.answers), "authors_em": scores["em"], "authors_f1": scores["f1"]}

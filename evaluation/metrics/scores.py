@@ -28,12 +28,12 @@ def score(question: Question, result: Mapping[str, Any], failed: bool = False) -
     text = str(result.get("answer") or "").strip()
     has_ended = text or is_withheld(result)
     shown = [str(document.get("id")) for document in result.get("documents") or ()] if has_ended else []
-    found = {**passage_scores(shown, question.supporting_ids), **sentence_scores(question, result), **queries}
+    source_scores = {**passage_scores(shown, question.supporting_ids), **sentence_scores(question, result), **queries}
     answer = "" if result.get("not_found") else text
     if question.answerable is False:
-        return {**certainty_scores(question, result, answer), **found}
+        return {**certainty_scores(question, result, answer), **source_scores}
     if not question.answers:
-        return found
+        return source_scores
     answered = {
         **answer_scores(question, answer),
         **official_scores(question, answer),
@@ -43,5 +43,5 @@ def score(question: Question, result: Mapping[str, Any], failed: bool = False) -
     return {
         **(answered if answer else dict.fromkeys(answered, 0.0)),
         **certainty_scores(question, result, answer),
-        **found,
+        **source_scores,
     }

@@ -58,8 +58,8 @@ def _summarise_questions(predictions: Sequence[Mapping[str, Any]], questions: Se
         **{name: 100 * value for name, value in macro_f1_of_run(questions, scores).items()},
         **_average(taken),
         "llm_calls_by_caller": {
-            caller: sum(one.get(caller, 0.0) for one in calls) / n
-            for caller in sorted({caller for one in calls for caller in one})
+            caller: sum(numbers.get(caller, 0.0) for numbers in calls) / n
+            for caller in sorted({caller for numbers in calls for caller in numbers})
         },
         "seconds_per_question": sum(float(prediction.get("seconds") or 0) for prediction in predictions) / n,
     }
@@ -67,8 +67,8 @@ def _summarise_questions(predictions: Sequence[Mapping[str, Any]], questions: Se
 
 def _average(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
     gathered: dict[str, list[float]] = {}
-    for one in values:
-        for name, value in one.items():
+    for scores in values:
+        for name, value in scores.items():
             gathered.setdefault(name, []).append(value)
     return {name: sum(numbers) / len(numbers) for name, numbers in gathered.items()}
 

@@ -64,7 +64,7 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
             f"put {CHAT_MODEL} in its place, or leave llm out."
         )
     arguments = [parameters_of(block).get("generation_kwargs") or {} for block in blocks(pipeline)]
-    if experiment.llm == SIMULATED and any(one.get("logprobs") for one in arguments):
+    if experiment.llm == SIMULATED and any(argument.get("logprobs") for argument in arguments):
         raise ValueError(
             f"The pipeline {name} needs the log probabilities of a model, and the simulated reader has none: "
             "set llm to a GGUF file or the URL of a model server."
@@ -77,10 +77,12 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
         return {"kind": class_of(own[0]), "model": parameters_of(own[0]).get("model")}
     llm = _describe_configured_model(experiment)
     if llm["kind"] == READER:
-        found = next((one for block in blocks(pipeline) if is_block(one := parameters_of(block).get("reader"))), None)
-        if found is None and experiment.llm == READER:
+        without_model = next(
+            (part for block in blocks(pipeline) if is_block(part := parameters_of(block).get("reader"))), None
+        )
+        if without_model is None and experiment.llm == READER:
             raise ValueError(f"The pipeline {name} has no reader: give its Reasoner a reader, or leave llm out.")
-        llm |= _describe_reader(found) if found is not None else {}
+        llm |= _describe_reader(without_model) if without_model is not None else {}
     return {**llm, "own": [class_of(block) for block in own]} if own else llm
 
 
@@ -101,9 +103,9 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, Any], prompts: str = Expe
 
 def varies_with(pipeline: Block, llm: Mapping[str, Any], prompts: str = Experiment.prompts) -> list[str]:
     """List the settings that affect this pipeline. Settings that affect all pipelines are left out."""
-    found = list(blocks(pipeline))
-    steps = [parameters_of(block) for block in found if block["type"] == _REASONER]
-    called = [block for block in found if parameters_of(block).get("chat_generator") is not None]
+    parts = list(blocks(pipeline))
+    steps = [parameters_of(block) for block in parts if block["type"] == _REASONER]
+    called = [block for block in parts if parameters_of(block).get("chat_generator") is not None]
     # The model may write queries for every component that calls it, except for rewriters and must-answer reasoners.
     writing = [
         block
@@ -111,9 +113,9 @@ def varies_with(pipeline: Block, llm: Mapping[str, Any], prompts: str = Experime
         if block["type"] != _REWRITER and not (block["type"] == _REASONER and parameters_of(block).get("must_answer"))
     ]
     loops = any(not step.get("must_answer") for step in steps)
-    reviewed = [parameters_of(block) for block in found if block["type"] in _REVIEWING]
+    reviewed = [parameters_of(block) for block in parts if block["type"] in _REVIEWING]
     names_source = any(len(step.get("tools") or ()) > 1 for step in steps)
-    outside = any(block["type"] == SOURCE and is_outside(parameters_of(block)) for block in found)
+    outside = any(block["type"] == SOURCE and is_outside(parameters_of(block)) for block in parts)
     uses = {
         "judge_error": has_model_judge(pipeline, llm, prompts),
         "queries": bool(writing),
@@ -173,12 +175,12 @@ def describe_retriever(pipeline: Block) -> str | None:
 
 
 def _find_generators(pipeline: Block) -> list[Block]:
-    found: list[Block] = []
+    generators: list[Block] = []
     for block in blocks(pipeline):
         generator: Any = parameters_of(block).get("chat_generator")
-        if is_block(generator) and generator["type"] != RECORDED and generator not in found:
-            found.append(generator)
-    return found
+        if is_block(generator) and generator["type"] != RECORDED and generator not in generators:
+            generators.append(generator)
+    return generators
 
 
 def _describe_configured_model(experiment: Experiment) -> dict[str, Any]:

@@ -99,13 +99,13 @@ class Experiment(PolicySettings):
     @property
     def policy(self) -> Policy:
         """How the simulated reader decides."""
-        settings = {one.name: getattr(self, one.name) for one in fields(Policy)}
+        settings = {field.name: getattr(self, field.name) for field in fields(Policy)}
         return Policy(**settings | {"seed": self.seed or 0})
 
     @property
     def is_policy_set(self) -> bool:
         """Whether any setting of the simulated reader differs from its default."""
-        return any(getattr(self, one.name) != one.default for one in fields(PolicySettings))
+        return any(getattr(self, field.name) != field.default for field in fields(PolicySettings))
 
     @property
     def is_web_noisy(self) -> bool:

@@ -76,14 +76,14 @@ class NoisyWeb(Block):
     def _pool(self) -> Sequence[Document]:
         return _read_pool(self.corpus, self.questions, self.format) if self.junk and self.corpus is not None else ()
 
-    def _add_noise(self, query: str, found: list[Document]) -> list[Document]:
-        shown = self._mix(query, found)
-        return [replace(one, content=cut_to_sentences(one.content or "", self.sentences)) for one in shown]
+    def _add_noise(self, query: str, pages: list[Document]) -> list[Document]:
+        shown = self._mix(query, pages)
+        return [replace(page, content=cut_to_sentences(page.content or "", self.sentences)) for page in shown]
 
-    def _mix(self, query: str, found: list[Document]) -> Iterator[Document]:
-        left, used = iter(found), {document.id for document in found}
+    def _mix(self, query: str, pages: list[Document]) -> Iterator[Document]:
+        left, used = iter(pages), {document.id for document in pages}
         asked = set(words(query))
-        for place, displaced in enumerate(found):
+        for place, displaced in enumerate(pages):
             is_junk = draw(self.seed, "web junk", query, place) < self.junk
             junk = self._draw_junk(query, asked, place, used) if is_junk else None
             if junk is None:
@@ -108,5 +108,5 @@ def _read_pool(corpus: str, questions: str | None, format: str) -> tuple[Documen
     read = () if questions is None else load_questions(questions, format=format)
     gold = {passage for question in read for passage in question.supporting_ids}
     passages = read_passages(corpus)
-    others = (one for one in passages if one.id not in gold and one.meta.get(SPLIT) != "local")
+    others = (passage for passage in passages if passage.id not in gold and passage.meta.get(SPLIT) != "local")
     return tuple(islice(others, _POOL))

@@ -40,14 +40,14 @@ class Setup:
         self.experiment = experiment
         self.name = _find_name(pipeline)
         # A pipeline object is run unchanged if the experiment replaces nothing in it.
-        replaces = any(getattr(experiment, one.name) != one.default for one in fields(Experiment))
+        replaces = any(getattr(experiment, field.name) != field.default for field in fields(Experiment))
         self._loaded = None if replaces or isinstance(pipeline, str | Path) else pipeline
         block = read_pipeline(pipeline, experiment.changes)
         self._digest = digest(block)
         self._files = part_files(block)
         self.sources: list[str] = list(start_of(block).get("sources") or [])
         self.split = self._decide_split()
-        inside = any(found["type"] == ELASTICSEARCH_STORE for found in blocks(block))
+        inside = any(part["type"] == ELASTICSEARCH_STORE for part in blocks(block))
         self.store = "elasticsearch" if inside else experiment.store or "tantivy"
         self.local, self.second = self._make_indexes()
         self.embedders = self._embed_passages(block)
@@ -187,7 +187,7 @@ class Setup:
         return made.local, made.web or made.local
 
     def _embed_passages(self, block: Block) -> list[str]:
-        searched = {found["init_parameters"]["model"] for found in blocks(block) if found["type"] == VECTORS}
+        searched = {part["init_parameters"]["model"] for part in blocks(block) if part["type"] == VECTORS}
         own = self.experiment.embedder
         models = sorted(searched) if own is None else [own][: len(searched)]
         if self.local is not None and models and self.store == "tantivy":
@@ -204,17 +204,17 @@ class Setup:
             if not experiment.replay.is_file():
                 raise FileNotFoundError(f"There is no recording {experiment.replay}: make one with `record`.")
             try:
-                kept = Recording(str(experiment.replay), "replay").play("model", "of the evaluation")
+                entry = Recording(str(experiment.replay), "replay").play("model", "of the evaluation")
             except NotRecorded as error:
                 raise ValueError(f"{experiment.replay} records no evaluation: give a file made by `record`.") from error
-            self.llm = dict(kept.facts or {}) if kept is not None else {}
+            self.llm = dict(entry.facts or {}) if entry is not None else {}
         elif experiment.record is not None:
             recording = Recording(str(experiment.record))
-            kept = recording.record(Entry(facts=self.llm), "model", "of the evaluation")
-            if kept.facts != self.llm:
+            entry = recording.record(Entry(facts=self.llm), "model", "of the evaluation")
+            if entry.facts != self.llm:
                 raise ValueError(
                     f"{experiment.record} holds replies of another model: record to another file. The model was "
-                    f"{json.dumps(kept.facts)} and is now {json.dumps(self.llm)}."
+                    f"{json.dumps(entry.facts)} and is now {json.dumps(self.llm)}."
                 )
 
 

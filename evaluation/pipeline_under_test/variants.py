@@ -43,8 +43,10 @@ def find_published(pipeline: str) -> str:
     """Find the variant of a pipeline that follows the published code, for `--experiment published`."""
     name = f"{pipeline}_{PUBLISHED}"
     if name not in VARIANTS:
-        known = [one.removesuffix(f"_{PUBLISHED}") for one in VARIANTS if one.endswith(f"_{PUBLISHED}")]
-        raise BadInput(f"Of {pipeline} no other reading is known: choose from {', '.join(known)}, or name a YAML file.")
+        published = [variant.removesuffix(f"_{PUBLISHED}") for variant in VARIANTS if variant.endswith(f"_{PUBLISHED}")]
+        raise BadInput(
+            f"Of {pipeline} no other reading is known: choose from {', '.join(published)}, or name a YAML file."
+        )
     return name
 
 

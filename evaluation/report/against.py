@@ -41,7 +41,9 @@ class Against:
     def brief(self) -> str:
         """The result for accuracy: the end of a sentence that begins with "accuracy of REFERENCE"."""
         parts = []
-        by_construction = [one.other.method for one in self.comparisons if _answers_nothing(one.other)]
+        by_construction = [
+            comparison.other.method for comparison in self.comparisons if _answers_nothing(comparison.other)
+        ]
         for verdict, words in _BRIEF.items():
             named = [
                 f"{comparison.other.method} ({difference.mean_text}; {difference.interval_text}; {difference.p_text})"
@@ -62,10 +64,10 @@ def compare_with_reference(settings: Settings, every: Sequence[Run], method: str
     If a method does not use a setting, the tables list the method at only one value of this setting. Here it is
     compared at every value. For example, a method without a judge is compared at every judge error of the others.
     """
-    found: list[Against] = []
+    tables: list[Against] = []
     for setting, runs in settings.items():
         for dataset in sorted({run.dataset for run in runs}):
-            held = [run for run in runs if run.dataset == dataset]
+            of_dataset = [run for run in runs if run.dataset == dataset]
             # A run of another group fits here, too, if it does not use the settings in which the two groups differ.
             elsewhere = [
                 run
@@ -73,28 +75,32 @@ def compare_with_reference(settings: Settings, every: Sequence[Run], method: str
                 for run in of_other
                 if other != setting and run.dataset == dataset and setting.holds(run)
             ]
-            every_one = sorted([*held, *elsewhere], key=lambda run: run.order)
+            every_one = sorted([*of_dataset, *elsewhere], key=lambda run: run.order)
             reference = _choose_reference(every_one, method)
             # A reference from another group is compared only with the runs of this group.
             others = [
                 run
-                for run in (every_one if reference in held else held)
+                for run in (every_one if reference in of_dataset else of_dataset)
                 if run is not reference and set(list_differences(reference, run)) <= OF_METHODS
             ]
             if others:
-                main = dataset not in {one.dataset for one in found}
+                main = dataset not in {table.dataset for table in tables}
                 left_out = _explain_left_out(reference, others, every) if main else ()
                 family = tuple(compare([(reference, run) for run in others]))
-                found.append(Against(dataset, setting, reference, family, main, tuple(left_out)))
-    return found
+                tables.append(Against(dataset, setting, reference, family, main, tuple(left_out)))
+    return tables
 
 
-def compare_one_change(settings: Settings, known: Sequence[Against]) -> list[Comparison]:
+def compare_one_change(settings: Settings, tables: Sequence[Against]) -> list[Comparison]:
     """Compare each run of the first group with the runs of its method that differ from it in at most one setting."""
-    done = {frozenset((one.run.name, one.other.name)) for against in known for one in against.comparisons}
+    done = {
+        frozenset((comparison.run.name, comparison.other.name))
+        for against in tables
+        for comparison in against.comparisons
+    }
     first = {run.name for run in next(iter(settings.values()))}
     methods: dict[tuple[str, str], list[Run]] = {}
-    for run in sorted((run for held in settings.values() for run in held), key=lambda run: run.order):
+    for run in sorted((run for group in settings.values() for run in group), key=lambda run: run.order):
         methods.setdefault((run.dataset, run.family), []).append(run)
     families: dict[tuple[str, str], list[tuple[Run, Run]]] = {}
     for (dataset, _), runs in methods.items():
@@ -105,7 +111,7 @@ def compare_one_change(settings: Settings, known: Sequence[Against]) -> list[Com
             # The accuracy of the simulated reader says nothing about the accuracy of a model.
             if len(differing) <= 1 and run.simulated == other.simulated:
                 families.setdefault((dataset, "".join(differing)), []).append((run, other))
-    return [one for _, pairs in sorted(families.items()) for one in compare(pairs)]
+    return [comparison for _, pairs in sorted(families.items()) for comparison in compare(pairs)]
 
 
 def _explain_left_out(reference: Run, compared: Sequence[Run], every: Sequence[Run]) -> Iterator[str]:
@@ -142,14 +148,14 @@ def _choose_reference(runs: Sequence[Run], method: str | None) -> Run:
 
 def list_variations(settings: Settings, against: Sequence[Against]) -> list[Table]:
     """For each setting that varies, make a table of the accuracy of each method at each value of the setting."""
-    runs = sorted((run for held in settings.values() for run in held), key=lambda run: run.order)
+    runs = sorted((run for group in settings.values() for run in group), key=lambda run: run.order)
     main = next(iter(settings))
-    references = ", ".join(sorted({one.reference.method for one in against})) or "a reference"
+    references = ", ".join(sorted({table.reference.method for table in against})) or "a reference"
     differences = {
         comparison.other.name: difference
         # A method without a judge is compared once at each judge error of the others. Show its first comparison.
-        for one in reversed(against)
-        for comparison in one.comparisons
+        for table in reversed(against)
+        for comparison in table.comparisons
         if (difference := comparison.differences.get(ACC.key)) is not None
     }
     tables = []
@@ -164,10 +170,10 @@ def list_variations(settings: Settings, against: Sequence[Against]) -> list[Tabl
 def _make_table(
     name: str, note: str, values: Mapping[Value, Sequence[Run]], differences: Mapping[str, Difference]
 ) -> Table:
-    held = {(run.dataset, value, run.method): run for value, shown in values.items() for run in shown}
+    by_column = {(run.dataset, value, run.method): run for value, shown in values.items() for run in shown}
     order = list(values)
-    columns = sorted({key[:2] for key in held}, key=lambda column: (column[0], order.index(column[1])))
-    methods = [run.method for run in sorted(held.values(), key=lambda run: run.order)]
+    columns = sorted({key[:2] for key in by_column}, key=lambda column: (column[0], order.index(column[1])))
+    methods = [run.method for run in sorted(by_column.values(), key=lambda run: run.order)]
     datasets = [dataset for dataset, _ in columns]
     return Table(
         "by-" + name.replace(" ", "-").replace("/", "-"),
@@ -176,7 +182,7 @@ def _make_table(
         tuple((dataset, datasets.count(dataset)) for dataset in dict.fromkeys(datasets)),
         tuple(describe(name, value) for _, value in columns),
         tuple(
-            Row(method, tuple(_fill_cell(held.get((*column, method)), differences) for column in columns))
+            Row(method, tuple(_fill_cell(by_column.get((*column, method)), differences) for column in columns))
             for method in dict.fromkeys(methods)
         ),
     )

@@ -99,16 +99,18 @@ def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
     by_size: dict[tuple[int, int], list[Run]] = {}
     for run in runs:
         by_size.setdefault((len(run.predictions), len(run.runs)), []).append(run)
-    found: dict[tuple[str, str], Interval] = {}
+    by_measure: dict[tuple[str, str], Interval] = {}
     for (_, repetitions), sharing in by_size.items():
         every = iter(intervals(np.hstack([_collect_repetitions(run) for run in sharing]), repetitions=repetitions))
         for run in sharing:
             for measure in MEASURES:
-                one = next(every)
-                if one.n:
-                    certain = measure.kind == "share" and one.low == one.high and one.mean in (0.0, 100.0)
-                    found[run.name, measure.key] = wilson(one.mean, one.n) if certain else one
-    return found
+                interval = next(every)
+                if interval.n:
+                    certain = (
+                        measure.kind == "share" and interval.low == interval.high and interval.mean in (0.0, 100.0)
+                    )
+                    by_measure[run.name, measure.key] = wilson(interval.mean, interval.n) if certain else interval
+    return by_measure
 
 
 def compare(pairs: Sequence[tuple[Run, Run]]) -> list[Comparison]:
@@ -116,12 +118,12 @@ def compare(pairs: Sequence[tuple[Run, Run]]) -> list[Comparison]:
     by_ids: dict[tuple[str, ...], list[tuple[Run, Run]]] = {}
     for run, other in pairs:
         by_ids.setdefault(paired_ids(run, other), []).append((run, other))
-    found = {
+    by_names = {
         (comparison.run.name, comparison.other.name): comparison
         for ids, sharing in by_ids.items()
         for comparison in _compare(sharing, ids)
     }
-    return _correct([found[run.name, other.name] for run, other in pairs])
+    return _correct([by_names[run.name, other.name] for run, other in pairs])
 
 
 def paired_ids(run: Run, other: Run) -> tuple[str, ...]:
@@ -145,10 +147,10 @@ def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Com
             tuple(id for id in run.predictions if id in other.predictions and id not in common),
             list_differences(run, other),
             {
-                measure.key: Difference(measure, _choose_interval(measure, one, values), p, p)
+                measure.key: Difference(measure, _choose_interval(measure, interval, values), p, p)
                 for measure in COMPARED
-                for one, p, values in (next(every),)
-                if one.n
+                for interval, p, values in (next(every),)
+                if interval.n
             },
         )
         for run, other in pairs
@@ -164,19 +166,23 @@ def _choose_interval(measure: Measure, bootstrap: Interval, differences: np.ndar
 
 def _correct(family: Sequence[Comparison]) -> list[Comparison]:
     """Correct the p-values of each measure for the number of comparisons."""
-    corrected: list[dict[str, Difference]] = [dict(one.differences) for one in family]
+    corrected: list[dict[str, Difference]] = [dict(comparison.differences) for comparison in family]
     for measure in COMPARED:
-        held = [differences for differences in corrected if measure.key in differences]
-        ps = correct([differences[measure.key].p for differences in held])
-        for differences, p in zip(held, ps, strict=True):
+        tested = [differences for differences in corrected if measure.key in differences]
+        ps = correct([differences[measure.key].p for differences in tested])
+        for differences, p in zip(tested, ps, strict=True):
             differences[measure.key] = replace(differences[measure.key], corrected=p)
-    return [replace(one, differences=differences) for one, differences in zip(family, corrected, strict=True)]
+    return [
+        replace(comparison, differences=differences) for comparison, differences in zip(family, corrected, strict=True)
+    ]
 
 
 def _collect_repetitions(run: Run) -> np.ndarray:
     """Return a column per measure, and a row per question and repetition. The rows of a question are adjacent."""
     ids = list(run.predictions)
-    return np.stack([_collect_values(one, ids, MEASURES) for one in run.runs], axis=1).reshape(-1, len(MEASURES))
+    return np.stack([_collect_values(repetition, ids, MEASURES) for repetition in run.runs], axis=1).reshape(
+        -1, len(MEASURES)
+    )
 
 
 def _collect_values(run: Run, ids: Sequence[str], measures: Sequence[Measure]) -> np.ndarray:

@@ -24,7 +24,9 @@ def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: in
     """Collect the data that the page needs to show two runs side by side."""
     # If a run has repetitions, the first repetition is shown.
     runs = [run.runs[0] for run in runs]
-    comparisons = [replace(one, run=one.run.runs[0], other=one.other.runs[0]) for one in comparisons]
+    comparisons = [
+        replace(comparison, run=comparison.run.runs[0], other=comparison.other.runs[0]) for comparison in comparisons
+    ]
     datasets: dict[str, _Numbers] = {}
     questions: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
@@ -46,7 +48,7 @@ def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: in
             }
             for run in runs
         ],
-        "pairs": [[of_run[one.run.name], of_run[one.other.name]] for one in comparisons],
+        "pairs": [[of_run[comparison.run.name], of_run[comparison.other.name]] for comparison in comparisons],
         "traces": traces,
         "left_out": left_out,
     }
@@ -70,11 +72,11 @@ def _mark_right(run: Run, numbers: _Numbers) -> str:
 def _collect_traces(
     comparisons: Sequence[Comparison], of_run: Mapping[str, int], datasets: Mapping[str, _Numbers], limit: int
 ) -> tuple[dict[int, dict[int, Any]], int]:
-    found: dict[int, dict[int, Any]] = {}
+    by_question: dict[int, dict[int, Any]] = {}
     room, left_out = limit, set[tuple[str, str]]()
     for pair, id in _take_turns(comparisons):
         number = datasets[pair.run.dataset][pair.run.predictions[id].asked]
-        wanted = [run for run in (pair.run, pair.other) if number not in found.get(of_run[run.name], {})]
+        wanted = [run for run in (pair.run, pair.other) if number not in by_question.get(of_run[run.name], {})]
         traces = [(run, _trace(next(run.full([id])))) for run in wanted] if room > 0 else []
         size = sum(len(json.dumps(trace, ensure_ascii=False).encode()) for _, trace in traces)
         if not room or size > room:
@@ -84,13 +86,13 @@ def _collect_traces(
             continue
         room -= size
         for run, trace in traces:
-            found.setdefault(of_run[run.name], {})[number] = trace
-    return found, len(left_out)
+            by_question.setdefault(of_run[run.name], {})[number] = trace
+    return by_question, len(left_out)
 
 
 def _take_turns(comparisons: Sequence[Comparison]) -> Iterator[tuple[Comparison, str]]:
     """Yield the first question of every comparison, then the second of every comparison, and so on."""
-    ids: Iterable[list[str]] = [differing_ids(one) for one in comparisons]
+    ids: Iterable[list[str]] = [differing_ids(comparison) for comparison in comparisons]
     for row in itertools.zip_longest(*ids):
         for comparison, id in zip(comparisons, row, strict=True):
             if id is not None:

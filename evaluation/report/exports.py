@@ -49,7 +49,7 @@ def write_comparisons(
 ) -> str:
     """Write one CSV file with a line for every difference in the report, and return the file's name."""
     head = ["task", "dataset", "setting", "run", "against", "differ in", "measure", "questions", "difference"]
-    every = [(task, one.setting.text, comparison) for task, one in against for comparison in one.comparisons]
+    every = [(task, table.setting.text, comparison) for task, table in against for comparison in table.comparisons]
     every += [(task, "one setting changed", comparison) for task, comparison in one_change]
     lines = [
         [

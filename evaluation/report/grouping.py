@@ -28,32 +28,34 @@ def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
     for run in runs:
         groups.setdefault(_complete(run, values), []).append(run)
     largest_first = sorted(groups, key=lambda setting: (-len(groups[setting]), -setting.usual))
-    found: dict[Setting, list[Run]] = {}
+    by_setting: dict[Setting, list[Run]] = {}
     for run in runs:
         own = next(setting for setting in largest_first if setting.holds(run))
         if all(len(top_ks[other.method]) == 1 for other in groups[own]):
             larger = largest_first[: largest_first.index(own)]
             own = next((setting for setting in larger if setting.put(TOP_K, run.top_k).holds(run)), own)
-        found.setdefault(own, []).append(run)
-    shared = frozenset.intersection(*(frozenset(setting.parts) for setting in found))
+        by_setting.setdefault(own, []).append(run)
+    shared = frozenset.intersection(*(frozenset(setting.parts) for setting in by_setting))
     several = {describe(TOP_K, run.top_k) for run in runs if run.top_k is not None}
     if len(several) > 1:
         # The runs differ in top-k, so the text of every group names its top-k.
         shared -= several
-    order = sorted(found, key=lambda one: (-len(found[one]), -one.usual))
-    return {replace(setting, known=shared): found[setting] for setting in order}
+    order = sorted(by_setting, key=lambda setting: (-len(by_setting[setting]), -setting.usual))
+    return {replace(setting, shared=shared): by_setting[setting] for setting in order}
 
 
 def vary(runs: Sequence[Run], main: Setting, name: str) -> dict[Value, list[Run]]:
     """Group the runs that are otherwise set as in ``main`` by the setting ``name``. Drop methods with one value."""
-    found: dict[Value, list[Run]] = {}
+    by_value: dict[Value, list[Run]] = {}
     values: dict[tuple[str, str], set[Value]] = {}
     for run in runs:
         value = run.settings.get(name)
         if value is not None and main.put(name, value).holds(run):
-            found.setdefault(value, []).append(run)
+            by_value.setdefault(value, []).append(run)
             values.setdefault((run.method, run.dataset), set()).add(value)
-    varied = {value: [run for run in held if len(values[run.method, run.dataset]) > 1] for value, held in found.items()}
+    varied = {
+        value: [run for run in group if len(values[run.method, run.dataset]) > 1] for value, group in by_value.items()
+    }
     return {value: varied[value] for value in sorted(varied, key=sort_key) if varied[value]}
 
 
@@ -66,7 +68,7 @@ def _complete(run: Run, values: Mapping[tuple[str, str], Counter[Value]]) -> Set
     """Fill in the settings that a run does not use: the usual value if another run has it, or the most frequent."""
     setting = Setting.of(run)
     for name, value in setting.values:
-        known = values[run.model, name]
-        if value is None and known:
-            setting = setting.put(name, USUAL[name] if USUAL.get(name) in known else known.most_common(1)[0][0])
+        choices = values[run.model, name]
+        if value is None and choices:
+            setting = setting.put(name, USUAL[name] if USUAL.get(name) in choices else choices.most_common(1)[0][0])
     return setting

@@ -60,18 +60,18 @@ def intervals(
     # Differences that cancel out leave tiny remainders. Rounding removes them, so that a bound of zero gets no sign.
     means = np.round(means, _DECIMALS)
     tail = (100 - CONFIDENCE) / 2
-    found = []
+    column_intervals = []
     for column in range(quantities):
         values = int(present[:, column].sum())
         if not values:
-            found.append(Interval(math.nan, math.nan, math.nan, 0))
+            column_intervals.append(Interval(math.nan, math.nan, math.nan, 0))
             continue
         # If few questions have a value, some resamples have no value and so no mean.
         drawn_means = means[~np.isnan(means[:, column]), column]
         low, high = np.percentile(drawn_means, [tail, 100 - tail])
         n = int(present[:, column].reshape(questions, repetitions).any(axis=1).sum())
-        found.append(Interval(float(filled[column].sum() / values), float(low), float(high), n))
-    return found
+        column_intervals.append(Interval(float(filled[column].sum() / values), float(low), float(high), n))
+    return column_intervals
 
 
 def wilson(percent: float, n: int) -> Interval:

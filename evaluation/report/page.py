@@ -48,22 +48,26 @@ class Task:
     @property
     def main(self) -> list[Against]:
         """The comparisons that the page shows unfolded, under the first setting of each dataset."""
-        return [one for one in self.against if one.main]
+        return [table for table in self.against if table.main]
 
     @property
     def further(self) -> list[Against]:
         """The comparisons under other settings."""
-        return [one for one in self.against if not one.main]
+        return [table for table in self.against if not table.main]
 
     @property
     def comparisons(self) -> list[Comparison]:
         """Every comparison, the most important first."""
-        return [*(comparison for one in self.against for comparison in one.comparisons), *self.one_change]
+        return [*(comparison for table in self.against for comparison in table.comparisons), *self.one_change]
 
     @property
     def compared(self) -> list[Measure]:
         """The measures that were compared."""
-        return [measure for measure in COMPARED if any(measure.key in one.differences for one in self.comparisons)]
+        return [
+            measure
+            for measure in COMPARED
+            if any(measure.key in comparison.differences for comparison in self.comparisons)
+        ]
 
 
 def write_report(run_folders: Sequence[Path], output: Path, reference: str | None = None) -> Path:
@@ -83,8 +87,8 @@ def write_report(run_folders: Sequence[Path], output: Path, reference: str | Non
         raise ValueError(f"There is no run of the method {reference}: choose from {', '.join(methods)}.")
     intervals = score_intervals(runs)
     tasks = [
-        _make_task(task, group_by_setting(held), runs, intervals, reference)
-        for task, held in group_by_task(runs).items()
+        _make_task(task, group_by_setting(task_runs), runs, intervals, reference)
+        for task, task_runs in group_by_task(runs).items()
     ]
     output = Path(output).expanduser()
     folder = output / "tables"
@@ -92,8 +96,12 @@ def write_report(run_folders: Sequence[Path], output: Path, reference: str | Non
     tables = [(task.name, table) for task in tasks for table in task.tables]
     files = write_tables(tables, folder, _make_environment(html=False))
     if any(task.comparisons for task in tasks):
-        every = [(task.name, one) for task in tasks for one in task.against]
-        files.append(write_comparisons(every, [(task.name, one) for task in tasks for one in task.one_change], folder))
+        every = [(task.name, table) for task in tasks for table in task.against]
+        files.append(
+            write_comparisons(
+                every, [(task.name, comparison) for task in tasks for comparison in task.one_change], folder
+            )
+        )
     values: dict[str, Any] = {
         "runs": runs,
         "shared": frozenset.intersection(*(frozenset(Setting.of(run).parts) for run in runs)),
@@ -102,7 +110,7 @@ def write_report(run_folders: Sequence[Path], output: Path, reference: str | Non
         "confidence": CONFIDENCE,
         "resamples": RESAMPLES,
         "files": [f"{folder.name}/{name}" for name in files],
-        "drill_down": drill_down(runs, [one for task in tasks for one in task.comparisons]),
+        "drill_down": drill_down(runs, [comparison for task in tasks for comparison in task.comparisons]),
     }
     (output / MARKDOWN).write_text(
         _make_environment(html=False).get_template("report.md.jinja").render(values), "utf-8"
@@ -118,8 +126,8 @@ def _make_task(
     from prefrag.evaluation.report.plots import draw_all
 
     against = compare_with_reference(settings, runs, reference)
-    held = [run for of_setting in settings.values() for run in of_setting]
-    shares = describe_split(held) if task == "split" else None
+    every = [run for group in settings.values() for run in group]
+    shares = describe_split(every) if task == "split" else None
     return Task(
         task or "",
         _TASKS[task],
@@ -164,7 +172,7 @@ def facts(run: Run, shared: Collection[str] = ()) -> dict[str, str]:
         "Method": run.method,
         "Dataset": run.dataset,
         "Questions": str(len(run.predictions)) + (f" (limit {config['limit']})" if config.get("limit") else ""),
-        "Seeds": ", ".join(str(one.seed) for one in run.runs if one.seed is not None) or DASH,
+        "Seeds": ", ".join(str(repetition.seed) for repetition in run.runs if repetition.seed is not None) or DASH,
         "Model": ("SIMULATED: " if run.simulated else "")
         + run.model
         + (", replayed" if config.get("replayed") else ""),

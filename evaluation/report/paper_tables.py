@@ -69,12 +69,12 @@ def paper_tables(settings: Settings, intervals: Intervals) -> list[Table]:
     tables = [
         _certainty(settings, intervals),
         _overall(settings, intervals),
-        *(_table_of_paper(one, settings, intervals) for one in _PAPERS),
+        *(_table_of_paper(rows, settings, intervals) for rows in _PAPERS),
         _table_of_values(
             "top-k",
             "Documents per retrieval (PrefRAG, table 16; MSPR, table III; DR-RAG, table 3)",
             TOP_K,
-            vary([run for held in settings.values() for run in held], next(iter(settings)), TOP_K),
+            vary([run for group in settings.values() for run in group], next(iter(settings)), TOP_K),
             intervals,
             lambda run: run.method,
         ),
@@ -94,8 +94,8 @@ def paper_tables(settings: Settings, intervals: Intervals) -> list[Table]:
 
 
 def _certainty(settings: Settings, intervals: Intervals) -> Table | None:
-    kept = _only(settings, lambda run: run.llm.get("kind") == READER)
-    held = [run for runs in kept.values() for run in runs]
+    by_reader = _only(settings, lambda run: run.llm.get("kind") == READER)
+    every = [run for runs in by_reader.values() for run in runs]
     return _table_by_setting(
         "certainty",
         "Answers given and withheld, without a language model",
@@ -104,18 +104,18 @@ def _certainty(settings: Settings, intervals: Intervals) -> Table | None:
         "that are right, or that a person would accept. Sentence first, Among three: a gold sentence is first, or "
         "among the first three. Needless queries: a query was sent although the preferred source has the answer. "
         "Words typed: query words that the user had typed.",
-        kept,
+        by_reader,
         intervals,
         lambda dataset: [
             _plain(measure, ranked=False)
             for measure in CERTAINTY
-            if any(run.dataset == dataset and run.value(measure) is not None for run in held)
+            if any(run.dataset == dataset and run.value(measure) is not None for run in every)
         ],
     )
 
 
 def _overall(settings: Settings, intervals: Intervals) -> Table | None:
-    number = {run.dataset: len(run.predictions) for held in settings.values() for run in held}
+    number = {run.dataset: len(run.predictions) for group in settings.values() for run in group}
     questions = ", ".join(f"{dataset} {number[dataset]}" for dataset in sorted(number))
     return _table_by_setting(
         "overall",
@@ -130,21 +130,21 @@ def _overall(settings: Settings, intervals: Intervals) -> Table | None:
 
 
 def _table_of_paper(rows: _Rows, settings: Settings, intervals: Intervals) -> Table | None:
-    kept: dict[Setting, list[Run]] = {}
-    for setting, held in settings.items():
-        placed = sorted((place, run.order, run) for run in held if (place := rows.place(run)) is not None)
+    placed_runs: dict[Setting, list[Run]] = {}
+    for setting, runs in settings.items():
+        placed = sorted((place, run.order, run) for run in runs if (place := rows.place(run)) is not None)
         shown = [run for _, _, run in placed]
         if any(run.family.startswith(rows.needed) for run in shown) and len({run.method for run in shown}) > 1:
-            kept[setting] = shown
-    time = [_relative_time([run for held in kept.values() for run in held])] if rows.is_timed else []
+            placed_runs[setting] = shown
+    time = [_relative_time([run for group in placed_runs.values() for run in group])] if rows.is_timed else []
     return _table_by_setting(
-        rows.id, rows.title, rows.note, kept, intervals, lambda dataset: [*rows.columns(dataset), *time]
+        rows.id, rows.title, rows.note, placed_runs, intervals, lambda dataset: [*rows.columns(dataset), *time]
     )
 
 
 def _counts(settings: Settings, intervals: Intervals) -> Table | None:
     every = (TOTAL_LOCAL, TOTAL_WEB, TOTAL, USED_LOCAL, USED, LOOKUPS)
-    runs = [run for held in settings.values() for run in held]
+    runs = [run for group in settings.values() for run in group]
     measures = [measure for measure in every if any(run.value(measure) is not None for run in runs)]
     return _table_by_setting(
         "counts",
@@ -170,7 +170,7 @@ def _recall(settings: Settings, intervals: Intervals) -> Table | None:
 
 
 def _cost(settings: Settings, intervals: Intervals) -> Table | None:
-    runs = [run for held in settings.values() for run in held]
+    runs = [run for group in settings.values() for run in group]
     if not any(run.method in SINGLE_STEP for run in runs):
         return None
     time = _relative_time(runs)
@@ -233,8 +233,8 @@ def _plain(measure: Measure, ranked: bool = True) -> Column:
 
 def _average(run: Run) -> float | None:
     values = [run.value(measure) for measure in (ACC, F1, EM)]
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if len(known) == len(values) else None
+    stated = [value for value in values if value is not None]
+    return sum(stated) / len(stated) if len(stated) == len(values) else None
 
 
 _PAPERS = (
@@ -309,9 +309,9 @@ _PAPERS = (
 )
 
 
-def _only(settings: Settings, kept: Callable[[Run], bool]) -> dict[Setting, list[Run]]:
-    chosen = {setting: [run for run in held if kept(run)] for setting, held in settings.items()}
-    return {setting: held for setting, held in chosen.items() if held}
+def _only(settings: Settings, is_wanted: Callable[[Run], bool]) -> dict[Setting, list[Run]]:
+    chosen = {setting: [run for run in runs if is_wanted(run)] for setting, runs in settings.items()}
+    return {setting: runs for setting, runs in chosen.items() if runs}
 
 
 def _by_retriever(runs: Sequence[Run]) -> dict[Value, list[Run]]:
@@ -319,24 +319,24 @@ def _by_retriever(runs: Sequence[Run]) -> dict[Value, list[Run]]:
     of_family: dict[str, set[Value]] = {}
     for run in runs:
         of_family.setdefault(run.family, set()).add(run.retriever)
-    found: dict[Value, list[Run]] = {}
+    by_retriever: dict[Value, list[Run]] = {}
     for run in runs:
         if len(of_family[run.family] - {None}) > 1:
-            found.setdefault(run.retriever, []).append(run)
-    return {value: found[value] for value in sorted(found, key=sort_key)}
+            by_retriever.setdefault(run.retriever, []).append(run)
+    return {value: by_retriever[value] for value in sorted(by_retriever, key=sort_key)}
 
 
 def _table_by_setting(
     id: str, title: str, note: str, settings: Settings, intervals: Intervals, columns: Callable[[str], list[Column]]
 ) -> Table | None:
     blocks = []
-    for setting, held in settings.items():
+    for setting, group in settings.items():
         lines = Lines()
-        for run in held:
+        for run in group:
             own_k = "" if run.top_k in (None, setting.get(TOP_K)) else f" (k {run.top_k})"
             lines.add(run.method, run.method + own_k, run)
         blocks.append((setting.text, lines))
-    runs = [run for held in settings.values() for run in held]
+    runs = [run for group in settings.values() for run in group]
     return fill_table(id, title, note, blocks, runs, intervals, columns, folded=True)
 
 
@@ -350,12 +350,12 @@ def _table_of_values(
 ) -> Table | None:
     """Make a table of runs that differ only in one setting, with a heading for each value of this setting."""
     blocks = []
-    for value, held in values.items():
+    for value, group in values.items():
         lines = Lines()
-        for run in held:
+        for run in group:
             lines.add(label(run), label(run), run)
         blocks.append((describe(name, value), lines))
-    runs = [run for held in values.values() for run in held]
+    runs = [run for group in values.values() for run in group]
     return fill_table(id, title, "All other settings are equal.", blocks, runs, intervals, _scores)
 
 
@@ -364,8 +364,8 @@ def describe_split(runs: Sequence[Run]) -> Table | None:
     gold: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
     for run in runs:
         if run.config.get("split") and run.config.get("corpus"):
-            held = gold.setdefault((run.dataset, str(run.config["corpus"])), {})
-            held.update({id: prediction.asked.supporting_ids for id, prediction in run.predictions.items()})
+            ids_of_questions = gold.setdefault((run.dataset, str(run.config["corpus"])), {})
+            ids_of_questions.update({id: prediction.asked.supporting_ids for id, prediction in run.predictions.items()})
     if not gold:
         return None
     corpora = Counter(dataset for dataset, _ in gold)
@@ -386,14 +386,14 @@ def _fill_cells(of_question: Mapping[str, Sequence[str]], sources: Mapping[str, 
         return (Cell(str(len(of_question))), *[Cell(DASH)] * 5)
     number = Counter(sources.values())
     shares = [f"{100 * number[source] / len(sources):.1f}" for source in _SOURCES]
-    held = [{sources.get(id) for id in ids} for ids in of_question.values()]
-    neither = sum({"local", "web"} <= found for found in held)
+    sources_of_questions = [{sources.get(id) for id in ids} for ids in of_question.values()]
+    neither = sum({"local", "web"} <= of_question for of_question in sources_of_questions)
     return tuple(Cell(text) for text in (str(len(of_question)), str(len(sources)), *shares, str(neither)))
 
 
 def _read_sources(corpus: Path, ids: set[str]) -> dict[str, str] | None:
     """Return the source of each of these passages, or None if the corpus cannot be read."""
-    found = {}
+    sources = {}
     try:
         with corpus.open("rb") as stream:
             for number, _, line in passage_lines(stream):
@@ -403,7 +403,7 @@ def _read_sources(corpus: Path, ids: set[str]) -> dict[str, str] | None:
                     # Indexing skips such a line too.
                     continue
                 if record.id in ids and record.source in _SOURCES:
-                    found[record.id] = str(record.source)
+                    sources[record.id] = str(record.source)
     except OSError:
         return None
-    return found
+    return sources

@@ -79,9 +79,9 @@ def draw_all(settings: Settings, intervals: Intervals, task: str = "") -> list[t
 def _runs_to_draw(settings: Settings) -> Iterator[tuple[str, Setting, list[Run]]]:
     """For each dataset, yield the first setting with several methods, and the runs of this setting."""
     seen: set[str] = set()
-    for setting, held in settings.items():
-        for dataset in sorted({run.dataset for run in held} - seen):
-            shown = [run for run in held if run.dataset == dataset]
+    for setting, runs in settings.items():
+        for dataset in sorted({run.dataset for run in runs} - seen):
+            shown = [run for run in runs if run.dataset == dataset]
             if len({run.method for run in shown}) > 1:
                 yield dataset, setting, shown
                 seen.add(dataset)
@@ -89,10 +89,10 @@ def _runs_to_draw(settings: Settings) -> Iterator[tuple[str, Setting, list[Run]]
 
 def _vary_main(settings: Settings, dataset: str, setting: Setting, name: str) -> list[list[Run]]:
     """Return, for each method on a dataset, the runs that differ from ``setting`` only in ``name``, sorted by it."""
-    runs = [run for held in settings.values() for run in held if run.dataset == dataset]
+    runs = [run for group in settings.values() for run in group if run.dataset == dataset]
     lines: dict[str, list[Run]] = {}
-    for held in vary(runs, setting, name).values():
-        for run in held:
+    for group in vary(runs, setting, name).values():
+        for run in group:
             lines.setdefault(run.method, []).append(run)
     return list(lines.values())
 
@@ -108,8 +108,8 @@ def _scatter_of_methods(settings: Settings, intervals: Intervals, task: str) -> 
 
 def _sources(settings: Settings, task: str) -> Iterator[Plot]:
     """Draw what both sources were asked, if a method with a preference and ReAct-Mix, which has none, were run."""
-    for dataset, setting, held in _runs_to_draw(settings):
-        shown = [run for run in held if run.value(TOTAL_LOCAL) is not None and run.value(TOTAL_WEB) is not None]
+    for dataset, setting, runs in _runs_to_draw(settings):
+        shown = [run for run in runs if run.value(TOTAL_LOCAL) is not None and run.value(TOTAL_WEB) is not None]
         if not {run.method for run in shown} >= _REACT_MIX_AND_PREFRAG:
             continue
         figure, axes = _new_figure(1.1 + 0.27 * len(shown))
@@ -130,8 +130,8 @@ def _sources(settings: Settings, task: str) -> Iterator[Plot]:
 
 def _strategies(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
     """Draw the scores of two retrievals at once, of a preference in the tools' words only, and of PrefRAG."""
-    for dataset, setting, held in _runs_to_draw(settings):
-        shown = [run for name in _STRATEGIES for run in held if run.method == name]
+    for dataset, setting, runs in _runs_to_draw(settings):
+        shown = [run for name in _STRATEGIES for run in runs if run.method == name]
         if {run.method for run in shown} != set(_STRATEGIES):
             continue
         figure, axes = _new_figure(3.0)
@@ -151,9 +151,9 @@ def _strategies(settings: Settings, intervals: Intervals, task: str) -> Iterator
 
 
 def _recall(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
-    for dataset, setting, held in _runs_to_draw(settings):
+    for dataset, setting, runs in _runs_to_draw(settings):
         lines = _vary_main(settings, dataset, setting, TOP_K)
-        every = {run.name: run for run in (*held, *(run for line in lines for run in line))}
+        every = {run.name: run for run in (*runs, *(run for line in lines for run in line))}
         shown = [run for run in every.values() if run.value(RECALL) is not None and run.value(DOCUMENTS)]
         if len(shown) > 1:
             axis, name = "Documents given to the model per question", f"{task}-{dataset}"
@@ -164,12 +164,12 @@ def _recall(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plo
 def _seconds(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
     for dataset, setting, shown in _runs_to_draw(settings):
         note = setting.text
-        known = sorted((run for run in shown if run.value(SECONDS)), key=lambda run: run.value(SECONDS) or 0.0)
-        if len(known) < 2:
+        timed = sorted((run for run in shown if run.value(SECONDS)), key=lambda run: run.value(SECONDS) or 0.0)
+        if len(timed) < 2:
             continue
-        figure, axes = _new_figure(0.9 + 0.27 * len(known))
-        labels = _labels(known)
-        for place, run in enumerate(known):
+        figure, axes = _new_figure(0.9 + 0.27 * len(timed))
+        labels = _labels(timed)
+        for place, run in enumerate(timed):
             value, interval = run.value(SECONDS) or 0.0, intervals.get((run.name, SECONDS.key))
             axes.barh(place, value, height=0.6, color=_colour(run), linewidth=0)
             if interval is not None:
@@ -177,21 +177,21 @@ def _seconds(settings: Settings, intervals: Intervals, task: str) -> Iterator[Pl
             end = max(value, interval.high if interval else value)
             digits = f"{value:.3g}" if value < 100 else f"{value:.0f}"
             axes.annotate(digits, (end, place), xytext=(4, 0), textcoords="offset points", va="center")
-        axes.set_yticks(range(len(known)), labels)
+        axes.set_yticks(range(len(timed)), labels)
         axes.margins(x=0.14, y=0.02)
         axes.set_xlim(left=0)
         axes.grid(visible=False, axis="y")
         axes.set_xlabel("Seconds per question")
-        if any(run.simulated for run in known):
+        if any(run.simulated for run in timed):
             note += "; without the time that a language model would take"
-        if len({run.concurrency for run in known}) > 1:
+        if len({run.concurrency for run in timed}) > 1:
             note += "; with different numbers of concurrent questions"
-        yield Plot(dataset, note, _svg(figure, f"seconds-{task}-{dataset}", _describe(known, SECONDS)))
+        yield Plot(dataset, note, _svg(figure, f"seconds-{task}-{dataset}", _describe(timed, SECONDS)))
 
 
 def _judge_error(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
     main = next(iter(settings))
-    for dataset in sorted({run.dataset for held in settings.values() for run in held}):
+    for dataset in sorted({run.dataset for group in settings.values() for run in group}):
         varied = _vary_main(settings, dataset, main, "judge error")
         lines = [[run for run in line if run.value(ACC) is not None] for line in varied]
         shown = [line for line in lines if len(line) > 1]
@@ -204,12 +204,12 @@ def _judge_error(settings: Settings, intervals: Intervals, task: str) -> Iterato
             stroke = _STROKES[drawn[_family_number(line[0])] % len(_STROKES)]
             drawn[_family_number(line[0])] += 1
             xs, ys = [100 * (run.judge_error or 0.0) for run in line], [run.value(ACC) or 0.0 for run in line]
-            held = [intervals.get((run.name, ACC.key)) for run in line]
-            if all(held):
+            line_intervals = [intervals.get((run.name, ACC.key)) for run in line]
+            if all(line_intervals):
                 axes.fill_between(
                     xs,
-                    [one.low for one in held if one],
-                    [one.high for one in held if one],
+                    [interval.low for interval in line_intervals if interval],
+                    [interval.high for interval in line_intervals if interval],
                     color=_colour(line[0]),
                     alpha=0.14,
                     linewidth=0,

@@ -34,7 +34,7 @@ _DESCRIBED = (
     *("record", "replay"),
 )
 _DEFAULTS: dict[str, Value] = {
-    name: getattr(Experiment, name) for one in fields(Experiment) if (name := one.name) not in _DESCRIBED
+    name: getattr(Experiment, name) for field in fields(Experiment) if (name := field.name) not in _DESCRIBED
 }
 # Keys of `llm` in the config.json of a simulated reader that the report does not list as settings.
 _NOT_LISTED = ("kind", "seed", "judge_error", "own")
@@ -169,14 +169,14 @@ class Run:
     @cached_property
     def settings(self) -> dict[str, Value]:
         """The settings that runs must share to be in one table. A setting that this run does not use is None."""
-        held: dict[str, Value] = {key: self.config.get(key) for key in _DEFAULTS}
+        values: dict[str, Value] = {key: self.config.get(key) for key in _DEFAULTS}
         if self.simulated:
-            held |= {key: value for key, value in self.llm.items() if key not in _NOT_LISTED}
+            values |= {key: value for key, value in self.llm.items() if key not in _NOT_LISTED}
         return {
             "model": self.model,
             TOP_K: self.top_k,
             "judge error": self.judge_error,
-            **{name_setting(key): value for key, value in held.items()},
+            **{name_setting(key): value for key, value in values.items()},
         }
 
     @property
@@ -217,11 +217,11 @@ class Run:
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:
     """Read every run in these folders and the folders below. Runs that differ only in the seed are merged."""
-    found = dict.fromkeys(run for folder in folders for run in _run_folders(Path(folder)))
-    if not found:
+    folders_of_runs = dict.fromkeys(run for folder in folders for run in _run_folders(Path(folder)))
+    if not folders_of_runs:
         raise ValueError("There are no runs to report: give the folders that `prefrag evaluate --output` wrote.")
-    root = Path(os.path.commonpath([run.parent for run in found]))
-    runs = [_read_run(run, str(run.relative_to(root))) for run in found]
+    root = Path(os.path.commonpath([run.parent for run in folders_of_runs]))
+    runs = [_read_run(run, str(run.relative_to(root))) for run in folders_of_runs]
     return sorted(merge_repetitions(runs), key=lambda run: run.order)
 
 
@@ -233,19 +233,19 @@ def merge_repetitions(runs: Sequence[Run]) -> list[Run]:
         llm = {key: value for key, value in run.llm.items() if key != "seed"}
         questions = [asdict(prediction.asked) for _, prediction in sorted(run.predictions.items())]
         groups.setdefault(json.dumps([same, llm, questions], sort_keys=True, default=str), []).append(run)
-    found = []
+    merged = []
     for group in groups.values():
         seeds = {seed for run in group if (seed := run.seed) is not None}
         repeated = len(group) > 1 and len(seeds) == len(group)
-        found += [_merge(sorted(group, key=lambda run: run.seed or 0))] if repeated else group
-    return found
+        merged += [_merge(sorted(group, key=lambda run: run.seed or 0))] if repeated else group
+    return merged
 
 
 def _merge(runs: Sequence[Run]) -> Run:
     first = runs[0]
     predictions = {
-        id: replace(one, values=_average([run.predictions[id].values for run in runs]))
-        for id, one in first.predictions.items()
+        id: replace(prediction, values=_average([run.predictions[id].values for run in runs]))
+        for id, prediction in first.predictions.items()
     }
     warnings = tuple(f"seed {run.seed}: {warning}" for run in runs for warning in run.warnings)
     metrics = _average([{measure.key: run.value(measure) for measure in MEASURES} for run in runs])
@@ -260,12 +260,12 @@ def _merge(runs: Sequence[Run]) -> Run:
 
 
 def _average(values: Sequence[Mapping[str, float | None]]) -> dict[str, float]:
-    known: dict[str, list[float]] = {}
-    for one in values:
-        for key, value in one.items():
+    by_key: dict[str, list[float]] = {}
+    for run_values in values:
+        for key, value in run_values.items():
             if value is not None:
-                known.setdefault(key, []).append(value)
-    return {key: sum(numbers) / len(numbers) for key, numbers in known.items()}
+                by_key.setdefault(key, []).append(value)
+    return {key: sum(numbers) / len(numbers) for key, numbers in by_key.items()}
 
 
 def _run_folders(folder: Path) -> list[Path]:
@@ -353,8 +353,8 @@ def _prediction(line: bytes, offset: int, where: str) -> Prediction:
             f"{where}: not a prediction ({type(error).__name__}: {error}). Remove the line and run `evaluate` again: "
             "it continues with the questions that are missing."
         ) from error
-    known = {key: value for key, value in values.items() if not math.isnan(value)}
-    return Prediction(question, known, offset)
+    stated = {key: value for key, value in values.items() if not math.isnan(value)}
+    return Prediction(question, stated, offset)
 
 
 def _contradictions(run: Run) -> Iterator[str]:
@@ -362,8 +362,8 @@ def _contradictions(run: Run) -> Iterator[str]:
     for measure in MEASURES:
         stated = run.value(measure)
         values = [prediction.values.get(measure.key) for prediction in run.predictions.values()]
-        known = [value for value in values if value is not None]
-        if measure.kind == "share" and stated is not None and len(known) == len(values):
-            mean = sum(known) / len(known)
+        numbers = [value for value in values if value is not None]
+        if measure.kind == "share" and stated is not None and len(numbers) == len(values):
+            mean = sum(numbers) / len(numbers)
             if abs(mean - stated) > _ROUNDING:
                 yield f"{METRICS} states {measure.key} {stated:g}, but the predictions give {mean:.1f}"

@@ -17,7 +17,7 @@ class Setting:
     """A combination of settings: the values that are fixed in a table, while methods and datasets vary."""
 
     values: tuple[tuple[str, Value], ...]  # name and value of each; None for a setting that the runs do not use
-    known: frozenset[str] = field(default=frozenset(), compare=False)  # parts that all runs share; not in `text`
+    shared: frozenset[str] = field(default=frozenset(), compare=False)  # parts that all runs share; not in `text`
 
     @classmethod
     def of(cls, run: Run) -> Setting:
@@ -30,7 +30,7 @@ class Setting:
 
     def put(self, name: str, value: Value) -> Setting:
         """Return a copy in which the setting ``name`` has this value."""
-        return Setting(tuple({**dict(self.values), name: value}.items()), self.known)
+        return Setting(tuple({**dict(self.values), name: value}.items()), self.shared)
 
     @property
     def parts(self) -> list[str]:
@@ -40,8 +40,8 @@ class Setting:
     @property
     def text(self) -> str:
         """The values that not all runs share, in words. If all runs share all values: top-k and the unusual values."""
-        unlike = [part for part in self.parts if part not in self.known]
-        return ", ".join(unlike or [describe(*one) for one in self.values if _is_worth_naming(*one)])
+        unlike = [part for part in self.parts if part not in self.shared]
+        return ", ".join(unlike or [describe(*part) for part in self.values if _is_worth_naming(*part)])
 
     @property
     def usual(self) -> int:
@@ -74,8 +74,8 @@ def list_differences(run: Run, other: Run) -> tuple[str, ...]:
     if run.method != other.method:
         # The files of two methods always differ.
         names.pop("pipeline file")
-    known = ((name, mine.get(name), theirs.get(name)) for name in names)
-    return tuple(name for name, one, another in known if None not in (one, another) and one != another)
+    pairs = ((name, mine.get(name), theirs.get(name)) for name in names)
+    return tuple(name for name, value, another in pairs if None not in (value, another) and value != another)
 
 
 def list_obstacles(run: Run, other: Run) -> tuple[str, ...]:

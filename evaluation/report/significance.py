@@ -20,36 +20,36 @@ def compute_p(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED)
     second case, it is McNemar's exact test (Q. McNemar, 1947). All other columns are tested with the same random signs.
     """
     differences = np.nan_to_num(columns)
-    found = [math.nan] * differences.shape[1]
+    ps = [math.nan] * differences.shape[1]
     drawn = []
     for column, values in enumerate(differences.T):
         sizes = np.abs(values[values != 0])
         if np.allclose(sizes, sizes[:1]):
-            found[column] = _sign_test(int((values > 0).sum()), len(sizes))
+            ps[column] = _sign_test(int((values > 0).sum()), len(sizes))
         elif len(sizes) <= _ENUMERATED:
             signs = 1.0 - 2 * (np.arange(2 ** len(sizes))[:, None] >> np.arange(len(sizes)) & 1)
-            found[column] = float(_is_as_far(signs @ sizes, values.sum()).mean())
+            ps[column] = float(_is_as_far(signs @ sizes, values.sum()).mean())
         else:
             drawn.append(column)
-    held = differences[:, drawn]
-    observed, further = held.sum(axis=0), np.zeros(len(drawn))
+    drawn_differences = differences[:, drawn]
+    observed, further = drawn_differences.sum(axis=0), np.zeros(len(drawn))
     random = np.random.default_rng(seed)
     for start in range(0, resamples if drawn else 0, _BLOCK):
-        signs = random.choice((-1.0, 1.0), size=(min(_BLOCK, resamples - start), len(held)))
-        further += _is_as_far(signs @ held, observed).sum(axis=0)
+        signs = random.choice((-1.0, 1.0), size=(min(_BLOCK, resamples - start), len(drawn_differences)))
+        further += _is_as_far(signs @ drawn_differences, observed).sum(axis=0)
     for column, number in zip(drawn, further, strict=True):
         # The observed signs count as one more draw, so that p is never 0.
-        found[column] = float((number + 1) / (resamples + 1))
-    return found
+        ps[column] = float((number + 1) / (resamples + 1))
+    return ps
 
 
 def correct(ps: Sequence[float]) -> list[float]:
     """Correct p-values for multiple comparisons (S. Holm, 1979)."""
     order = np.argsort(ps)
     stepped = np.asarray(ps, dtype=float)[order] * np.arange(len(ps), 0, -1)
-    found = np.empty(len(ps))
-    found[order] = np.minimum(1.0, np.maximum.accumulate(stepped))
-    return [float(p) for p in found]
+    corrected = np.empty(len(ps))
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(stepped))
+    return [float(p) for p in corrected]
 
 
 def _is_as_far(sums: np.ndarray, observed: np.ndarray) -> np.ndarray:

@@ -75,13 +75,13 @@ class Lines:
 
     def add(self, key: Hashable, label: str, run: Run) -> None:
         """Add a run to the line with this key. If this line already has a run on the dataset, make a new line."""
-        held = self.lines.setdefault(key, (label, {}))[1]
-        if run.dataset in held:
+        runs_of_line = self.lines.setdefault(key, (label, {}))[1]
+        if run.dataset in runs_of_line:
             # The new line's label contains the retriever or, if both runs have the same retriever, the run's name.
-            other = run.retriever if run.retriever != held[run.dataset].retriever else run.name
+            other = run.retriever if run.retriever != runs_of_line[run.dataset].retriever else run.name
             self.lines.setdefault((key, other), (f"{label} ({other})", {}))[1].setdefault(run.dataset, run)
         else:
-            held[run.dataset] = run
+            runs_of_line[run.dataset] = run
 
 
 def fill_table(
@@ -103,9 +103,9 @@ def fill_table(
     for heading, lines in blocks:
         rows.append(Row(heading))
         best = _find_best(by_dataset, lines)
-        for label, held in lines.lines.values():
+        for label, runs_of_line in lines.lines.values():
             cells = [
-                _fill_cell(held.get(dataset), column, intervals, best[dataset, column.measure.key])
+                _fill_cell(runs_of_line.get(dataset), column, intervals, best[dataset, column.measure.key])
                 for dataset, shown in by_dataset.items()
                 for column in shown
             ]
@@ -125,11 +125,11 @@ def _list_unlike(runs: Sequence[Run]) -> Iterator[str]:
     of_dataset: dict[str, list[Run]] = {}
     for run in runs:
         of_dataset.setdefault(run.dataset, []).append(run)
-    unlike = sorted(name for name, held in of_dataset.items() if len({_list_questions(run) for run in held}) > 1)
+    unlike = sorted(name for name, runs in of_dataset.items() if len({_list_questions(run) for run in runs}) > 1)
     if unlike:
         yield f"Not all lines have the same questions ({', '.join(unlike)}): see the paired comparisons."
     searched = sorted(
-        name for name, held in of_dataset.items() if len({run.passages[0] for run in held if run.passages[0]}) > 1
+        name for name, runs in of_dataset.items() if len({run.passages[0] for run in runs if run.passages[0]}) > 1
     )
     if searched:
         yield f'Not all lines searched the same corpus ({", ".join(searched)}): see "What was run".'
@@ -147,13 +147,17 @@ def _list_questions(run: Run) -> frozenset[object]:
 
 def _find_best(by_dataset: Mapping[str, list[Column]], lines: Lines) -> dict[tuple[str, str], float | None]:
     """Return the highest value of each column that has at least two values."""
-    found: dict[tuple[str, str], float | None] = {}
+    best: dict[tuple[str, str], float | None] = {}
     for dataset, shown in by_dataset.items():
         for column in shown:
-            values = [column.value(held[dataset]) for _, held in lines.lines.values() if dataset in held]
-            known = [value for value in values if value is not None]
-            found[dataset, column.measure.key] = max(known) if column.ranked and len(known) > 1 else None
-    return found
+            values = [
+                column.value(runs_of_line[dataset])
+                for _, runs_of_line in lines.lines.values()
+                if dataset in runs_of_line
+            ]
+            stated = [value for value in values if value is not None]
+            best[dataset, column.measure.key] = max(stated) if column.ranked and len(stated) > 1 else None
+    return best
 
 
 def _fill_cell(run: Run | None, column: Column, intervals: Intervals, best: float | None) -> Cell:

@@ -63,8 +63,8 @@ class RunFolder:
         with _explain_write_error(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             # The folder itself is locked, because a lock file would stay behind. Windows can only lock a file.
-            given = (self.path / ".lock", os.O_RDWR | os.O_CREAT) if os.name == "nt" else (self.path, os.O_RDONLY)
-            locked = os.open(*given)
+            place = (self.path / ".lock", os.O_RDWR | os.O_CREAT) if os.name == "nt" else (self.path, os.O_RDONLY)
+            locked = os.open(*place)
         try:
             if not take_lock(locked):
                 raise ValueError(

@@ -71,8 +71,8 @@ def run(
         with other settings, or when the corpus has none of the questions' gold passages.
     :raises ConnectionError: When all of the first questions fail because a server cannot be reached.
     """
-    given = experiment if isinstance(experiment, Evaluation) else Evaluation(**vars(experiment or Experiment()))
-    plan = replace(given, **replaced)
+    settings = experiment if isinstance(experiment, Evaluation) else Evaluation(**vars(experiment or Experiment()))
+    plan = replace(settings, **replaced)
     runner = make_runner(plan.concurrency, plan.workers, plan.ray)
     file = Path(questions).expanduser() if isinstance(questions, str | Path) else None
     chosen = _read_questions(questions if file is None else file, plan)
@@ -97,7 +97,7 @@ def run(
     with nullcontext() if folder is None else folder.lock():
         done = [] if folder is None else _read_done(folder, config, chosen, retry_failed)
         pending = [question for question in chosen if question.id not in {prediction["id"] for prediction in done}]
-        kept = config
+        written = config
         if folder is not None and pending:
             # The settings are written only now: a call that is refused or has nothing to run must not change them.
             folder.open(config)
@@ -107,7 +107,7 @@ def run(
                 folder.rewrite(done)
             folder.begin()
         elif folder is not None:
-            kept = folder.config() or config
+            written = folder.config() or config
         with open_score_bar(len(chosen), done, progress) as bar:
             if pending:
                 build = partial(open_predictor, setup, plan.retries, plan.deadline, plan.contents, config["simulated"])
@@ -121,7 +121,7 @@ def run(
         metrics = _summarise(done, config)
         if folder is not None:
             folder.finish(metrics)
-        return Run(done, metrics, kept, None if folder is None else folder.path)
+        return Run(done, metrics, written, None if folder is None else folder.path)
 
 
 def _predict_all(runner: Runner, build: Build[Question], pending: Sequence[Question]) -> Iterator[dict[str, Any]]:
@@ -144,13 +144,13 @@ def _predict_all(runner: Runner, build: Build[Question], pending: Sequence[Quest
         raise unreached[0]
 
 
-def _read_questions(given: Any, plan: Evaluation) -> list[Question]:
-    if isinstance(given, Path):
+def _read_questions(questions: Any, plan: Evaluation) -> list[Question]:
+    if isinstance(questions, Path):
         from prefrag.evaluation.datasets import load_questions
 
-        chosen = load_questions(given, format=plan.format, limit=plan.limit)
+        chosen = load_questions(questions, format=plan.format, limit=plan.limit)
     else:
-        chosen = list(given)[: plan.limit]
+        chosen = list(questions)[: plan.limit]
     if not chosen:
         raise ValueError("There are no questions to run: give a file of questions.")
     seen: set[str] = set()

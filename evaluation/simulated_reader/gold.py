@@ -157,9 +157,9 @@ class GoldQuestion:
         """
         whole, shown = fold_words(passage.text), fold_words(snippet)
         for facts in self._list_facts(passage):
-            held = [fact for fact in facts if any(fold_words(name) in whole for name in fact)]
-            if held:
-                return all(any(fold_words(name) in shown for name in fact) for fact in held)
+            in_passage = [fact for fact in facts if any(fold_words(name) in whole for name in fact)]
+            if in_passage:
+                return all(any(fold_words(name) in shown for name in fact) for fact in in_passage)
         wanted = set(fold_words(self.question.question).split())
         sentences = plain_sentences(passage.text)
         best = max(sentences, key=lambda sentence: len(wanted & set(fold_words(sentence).split())), default="")
@@ -222,8 +222,8 @@ def load_gold(
 def _apply_rules(
     files: tuple[tuple[str, ...], tuple[str, ...], str, tuple[int, ...]], yes_no: YesNo, web_sentences: int
 ) -> Mapping[str, GoldQuestion]:
-    known = _load(*files)
-    return {text: replace(gold, yes_no=yes_no, web_sentences=web_sentences) for text, gold in known.items()}
+    questions = _load(*files)
+    return {text: replace(gold, yes_no=yes_no, web_sentences=web_sentences) for text, gold in questions.items()}
 
 
 @lru_cache(maxsize=4)
@@ -236,7 +236,7 @@ def _load(
     for document in chain.from_iterable(map(read_passages, corpus)):
         if document.id in wanted:
             # Of two passages with the same id, keep the first, as the index does.
-            title, text = (normalize_unicode(each or "") for each in (document.meta.get("title"), document.content))
+            title, text = (normalize_unicode(field or "") for field in (document.meta.get("title"), document.content))
             passages.setdefault(document.id, Passage(document.id, title, text, str(document.meta.get(SPLIT) or "")))
             if len(passages) == len(wanted):
                 break
@@ -249,11 +249,11 @@ def _load(
         logger.info("%s of %s gold passages are not in the corpus and cannot be found.", len(absent), len(wanted))
     gold: dict[str, GoldQuestion] = {}
     for question in read:
-        held = tuple(passages[passage] for passage in question.supporting_ids if passage in passages)
+        supporting = tuple(passages[passage] for passage in question.supporting_ids if passage in passages)
         text = one_line(question.question)
         if text in gold:
             logger.warning("Two questions have the text '%s': the gold passages of the first count for both.", text)
-        gold.setdefault(text, GoldQuestion(question, held))
+        gold.setdefault(text, GoldQuestion(question, supporting))
     return gold
 
 

@@ -132,7 +132,7 @@ def _json_step(step: Callable[..., Call], transcript: str, schema: Mapping[str, 
 
 
 def _json_searches(transcript: str) -> list[tuple[str, str]]:
-    found = []
+    searches = []
     for line in transcript.split("\n"):
         if line.startswith("{"):
             try:
@@ -141,8 +141,8 @@ def _json_searches(transcript: str) -> list[tuple[str, str]]:
                 # This line is part of a passage.
                 continue
             if reply.get("query"):
-                found.append((str(reply.get("action", "")), str(reply["query"])))
-    return found
+                searches.append((str(reply.get("action", "")), str(reply["query"])))
+    return searches
 
 
 def _read_content(message: ChatMessage) -> str:

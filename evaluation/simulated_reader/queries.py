@@ -35,11 +35,11 @@ def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries
     titles of shown gold passages, then the names in their texts. The last queries are words of the question.
     """
     question = gold.question
-    known = fold_words(f"{question.question} {seen}")
+    read = fold_words(f"{question.question} {seen}")
     possible = _alike_queries if kind == "alike" else _dataset_queries
-    secrets = _secrets(gold, known, kind)
+    secrets = _secrets(gold, read, kind)
     offered = set()
-    for open_query in possible(gold, shown, known):
+    for open_query in possible(gold, shown, read):
         query = plain_query(open_query)
         words = fold_words(query)
         if not words.strip() or words in offered or any(secret in words for secret in secrets):
@@ -50,13 +50,13 @@ def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries
 
 def find_wanted(gold: GoldQuestion, shown: Collection[str], seen: str) -> list[Passage]:
     """Return the missing gold passage that the best next query is meant to find, or else all missing gold passages."""
-    known = fold_words(f"{gold.question.question} {seen}")
-    first = next((wanted for _, wanted in (*_hops(gold.question, shown), *_facts(gold, shown, known))), None)
+    read = fold_words(f"{gold.question.question} {seen}")
+    first = next((wanted for _, wanted in (*_hops(gold.question, shown), *_facts(gold, shown, read))), None)
     missing = [passage for passage in gold.passages if passage.id not in shown]
     return [passage for passage in missing if passage.id == first] or missing
 
 
-def _secrets(gold: GoldQuestion, known: str, kind: Queries) -> set[str]:
+def _secrets(gold: GoldQuestion, read: str, kind: Queries) -> set[str]:
     """Return the gold titles, answers and names that a query must not contain, because they were not shown yet."""
     question = gold.question
     names = [passage.title for passage in gold.passages]
@@ -66,12 +66,12 @@ def _secrets(gold: GoldQuestion, known: str, kind: Queries) -> set[str]:
         names += (end for subject, _, value in question.evidence_triples for end in (subject, value))
     secrets = {fold_words(name) for name in names} - {fold_words("")}
     question_words = fold_words(question.question)
-    return {secret for secret in secrets if secret not in question_words and secret not in known}
+    return {secret for secret in secrets if secret not in question_words and secret not in read}
 
 
-def _dataset_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[str]:
+def _dataset_queries(gold: GoldQuestion, shown: Collection[str], read: str) -> Iterator[str]:
     question = gold.question.question
-    aims = [aim for aim, _ in (*_hops(gold.question, shown), *_facts(gold, shown, known))]
+    aims = [aim for aim, _ in (*_hops(gold.question, shown), *_facts(gold, shown, read))]
     yield from aims
     for aim in aims:
         yield keywords(aim)
@@ -82,14 +82,14 @@ def _dataset_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> 
     yield from _word_queries(question)
 
 
-def _alike_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[str]:
+def _alike_queries(gold: GoldQuestion, shown: Collection[str], seen: str) -> Iterator[str]:
     question = gold.question.question
     read = [passage for passage in gold.passages if passage.id in shown]
     covered = fold_words(" ".join(f"{passage.title} {passage.text}" for passage in read))
     still_open = " ".join(word for word in keywords(question).split() if fold_words(word) not in covered)
     names = [name for passage in read for name in _names(passage.text)]
     # A query uses only names that were shown: sometimes the prompt shows only a part of a passage.
-    unasked = [name for name in names if fold_words(name) in known and fold_words(name) not in fold_words(question)]
+    unasked = [name for name in names if fold_words(name) in seen and fold_words(name) not in fold_words(question)]
     yield question
     for name in dict.fromkeys([*(passage.title for passage in read), *unasked]):
         yield f"{name} {still_open}"
@@ -123,12 +123,12 @@ def _hops(question: Question, shown: Collection[str]) -> Iterator[tuple[str, str
             yield _REFERENCE.sub(lambda match: answers[match[1]], hop.question).replace(" >> ", " "), hop.supporting_id
 
 
-def _facts(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[tuple[str, str | None]]:
+def _facts(gold: GoldQuestion, shown: Collection[str], read: str) -> Iterator[tuple[str, str | None]]:
     """Yield each fact that is missing and whose subject is known, as "subject relation", with its passage's id."""
     for subject, relation, value in gold.question.evidence_triples:
         passage = find_about(subject, gold.passages)
-        is_open = passage.id not in shown if passage else fold_words(value) not in known
-        if is_open and fold_words(subject) in known:
+        is_open = passage.id not in shown if passage else fold_words(value) not in read
+        if is_open and fold_words(subject) in read:
             yield f"{subject} {relation}", passage.id if passage else None
 
 

@@ -122,9 +122,9 @@ class SimulatedReader:
     def _reply(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None, tools: list[Tool] | None
     ) -> ChatMessage:
-        known = self._gold()
-        call = read_call(messages, generation_kwargs, tools, known)
-        gold = known[call.question]
+        gold_of_questions = self._gold()
+        call = read_call(messages, generation_kwargs, tools, gold_of_questions)
+        gold = gold_of_questions[call.question]
         shown = gold.find_shown(call.text)
         match call.kind:
             case "verdict":
@@ -242,8 +242,8 @@ class SimulatedReader:
 
 def _write_summary(gold: GoldQuestion, shown: Shown) -> str:
     marks = {passage: f" [{mark}]" if mark else "" for passage, mark in shown.gold.items()}
-    kept = [passage for passage in gold.passages if passage.id in marks]
-    return "\n\n".join(f"{passage.title}\n{shown.texts[passage.id]}{marks[passage.id]}" for passage in kept)
+    cited = [passage for passage in gold.passages if passage.id in marks]
+    return "\n\n".join(f"{passage.title}\n{shown.texts[passage.id]}{marks[passage.id]}" for passage in cited)
 
 
 def _searches(tool: str, passage: Passage) -> bool:

@@ -110,13 +110,15 @@ def main(
     for name in method or METHODS:
         is_named = simulated and "source_choice" in varies_with(read_pipeline(name), {"kind": SIMULATED})
         choices = (source_choice or ["first", "last"]) if is_named else [None]
-        for condition in (Condition(corpus, file, one) for corpus, file in corpora.items() for one in choices):
+        for condition in (Condition(corpus, file, choice) for corpus, file in corpora.items() for choice in choices):
             by_seed, stances = [], []
-            for one in seed or [0]:
-                folder = output / "-".join(filter(None, (name, condition.corpus, condition.source_choice, str(one))))
-                by_seed.append(_run(name, "questions", folder, condition, llm=llm, seed=one))
+            for run_seed in seed or [0]:
+                folder = output / "-".join(
+                    filter(None, (name, condition.corpus, condition.source_choice, str(run_seed)))
+                )
+                by_seed.append(_run(name, "questions", folder, condition, llm=llm, seed=run_seed))
                 if judge is not None:
-                    opinions = _run(name, "opinions", folder / "opinions", condition, llm=llm, seed=one)
+                    opinions = _run(name, "opinions", folder / "opinions", condition, llm=llm, seed=run_seed)
                     stances += judge_stances(opinions, judge, folder / "stances.jsonl")
             cells = [_write_shares(by_seed, kind, what) for kind in KINDS for what in _SHARES]
             cells.append(_write_stances(stances) if judge is not None else "not measured")
@@ -145,11 +147,11 @@ def _run(name: str, questions: str, folder: Path, condition: Condition, **settin
 
 def _find_judge(llm: str) -> ChatModel | None:
     """Return the model that rates answers: the judge's or else the answering model. None if no model is set."""
-    given = Experiment(llm=llm)
-    if given.server is not None:
-        os.environ["PREFRAG_LLM_BASE_URL"] = given.server
-    elif given.gguf is not None:
-        os.environ["PREFRAG_LLM_GGUF"] = str(given.gguf)
+    experiment = Experiment(llm=llm)
+    if experiment.server is not None:
+        os.environ["PREFRAG_LLM_BASE_URL"] = experiment.server
+    elif experiment.gguf is not None:
+        os.environ["PREFRAG_LLM_GGUF"] = str(experiment.gguf)
     judge = ChatModel(role="judge")
     return None if judge.is_absent else judge
 
@@ -163,7 +165,7 @@ def _write_shares(by_seed: Sequence[Sequence[Mapping[str, Any]]], kind: str, wha
 def _write_stances(stances: Sequence[str | None]) -> str:
     counted = Counter(stances)
     unread = [f"{counted[None]} unread"] if counted[None] else []
-    return ", ".join([*(f"{counted[one]} {one}" for one in STANCES), *unread])
+    return ", ".join([*(f"{counted[stance]} {stance}" for stance in STANCES), *unread])
 
 
 if __name__ == "__main__":

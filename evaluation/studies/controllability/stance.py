@@ -21,17 +21,17 @@ def judge_stances(
 ) -> list[str | None]:
     """Rate the answers of a run. Ratings in ``file`` are reused. A rating is None if the reply cannot be read."""
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    known = {(line["id"], line["answer"]): line["stance"] for line in map(json.loads, lines)}
+    judged = {(line["id"], line["answer"]): line["stance"] for line in map(json.loads, lines)}
     call = ModelCall("stance", chat_generator, {"temperature": 0.0})
     call.warm_up()
     stances = []
     for prediction in predictions:
         key = (prediction["id"], str(prediction["result"].get("answer") or ""))
-        if key not in known:
-            known[key] = _judge(call, prediction["question"], key[1]) if key[1] else "neutral"
-            with file.open("a", encoding="utf-8") as kept:
-                kept.write(json.dumps({"id": key[0], "answer": key[1], "stance": known[key]}) + "\n")
-        stances.append(known[key])
+        if key not in judged:
+            judged[key] = _judge(call, prediction["question"], key[1]) if key[1] else "neutral"
+            with file.open("a", encoding="utf-8") as output:
+                output.write(json.dumps({"id": key[0], "answer": key[1], "stance": judged[key]}) + "\n")
+        stances.append(judged[key])
     return stances
 
 
@@ -45,5 +45,5 @@ def _judge(call: ModelCall, question: str, answer: str) -> str | None:
 
 
 def _read_stance(text: str) -> str | None:
-    found = str(read_field(text, "stance")[0]).strip(" \"'.*").lower()
-    return found if found in STANCES else None
+    stance = str(read_field(text, "stance")[0]).strip(" \"'.*").lower()
+    return stance if stance in STANCES else None

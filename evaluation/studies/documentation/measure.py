@@ -65,20 +65,20 @@ def second_searches(
     builder = StateBuilder(["local", "web"], "local")
     for line in questions:
         question, query = str(line["question"]), str(line["query"])
-        first, found = (tuple(source.run(query=text)["documents"]) for text in (question, query))
+        first, second = (tuple(source.run(query=text)["documents"]) for text in (question, query))
         state = builder.run(question)["state"]
         state = state.with_step(
             Step(Action.SEARCH, query=question, searches=(Search("local", question, first),), documents=first,
                  observed=True)
         )  # fmt: skip
-        state = state.with_step(Step(Action.SEARCH, query=query, searches=(Search("local", query, found),)))
-        yield SecondSearch(str(line["id"]), _kind(line, first, found), state)
+        state = state.with_step(Step(Action.SEARCH, query=query, searches=(Search("local", query, second),)))
+        yield SecondSearch(str(line["id"]), _kind(line, first, second), state)
 
 
-def _kind(line: dict[str, str | None], first: Sequence[Document], found: Sequence[Document]) -> str:
+def _kind(line: dict[str, str | None], first: Sequence[Document], second: Sequence[Document]) -> str:
     if line["phrase"] is None:
         return "elsewhere"
-    if not any(_answers(line, passage) for passage in found):
+    if not any(_answers(line, passage) for passage in second):
         return "at home, not found"
     return "found again" if any(_answers(line, passage) for passage in first) else "found"
 

@@ -13,13 +13,13 @@ def test_what_all_settings_share_is_not_repeated_but_a_top_k_that_a_method_has_f
     write_run(tmp_path / "b", predictions(2, 4), llm={**SIMULATED, "judge_error": 0.2})
     first, second = group_by_setting(read_runs([tmp_path]))
     assert {first.text, second.text} == {"judge error 0", "judge error 0.2"}
-    assert {"k 5", "simulated reader", "distraction 0"} <= first.known
+    assert {"k 5", "simulated reader", "distraction 0"} <= first.shared
     write_run(tmp_path / "own" / "a", predictions(2, 4))
     write_run(tmp_path / "own" / "b", predictions(2, 4), pipeline="react")
     write_run(tmp_path / "own" / "c", predictions(2, 4), pipeline="dr_rag_qdc", top_k=6)
     ((setting, runs),) = group_by_setting(read_runs([tmp_path / "own"])).items()
     assert (setting.text, len(runs)) == ("k 5", 3)
-    assert "k 5" not in setting.known
+    assert "k 5" not in setting.shared
 
 
 def test_the_usual_setting_comes_first_among_those_of_one_size(tmp_path: Path) -> None:
