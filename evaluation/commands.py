@@ -149,7 +149,8 @@ def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path
     typer.echo(f"{', '.join(fact for fact in facts if fact)}:")
     if config["simulated"]:
         typer.echo(f"  policy of the simulated reader: {describe_policy(config['llm'])}")
-    if noise := describe_noise(config):
+    noise = describe_noise(config)
+    if noise:
         typer.echo(f"  in place of the web: {noise}")
     typer.echo(f"  {', '.join(scores)} (percent)")
     if metrics.get("answered", 100) < 100:

@@ -113,7 +113,8 @@ def _index_passages(
             by_id = {passage.id: replace(passage, meta={**passage.meta, "corpus": real}) for passage in batch}
             stored = passages.by_id(list(by_id))
             changed = [passage for passage in by_id.values() if not _is_stored(passage, stored)]
-            if refused := passages.write(changed):
+            refused = passages.write(changed)
+            if refused:
                 passage_id, reason = next(iter(refused.items()))
                 raise DocumentStoreError(
                     f"The store refused {len(refused)} passages of {real}. The first is '{passage_id}': {reason}."

@@ -76,7 +76,8 @@ class DatasetFile:
                 try:
                     with tarfile.open(fileobj=stream, mode="r|") as archive:
                         for member in archive:
-                            if packed := archive.extractfile(member):
+                            packed = archive.extractfile(member)
+                            if packed:
                                 yield _Member(self.path / member.name, cast(BinaryIO, packed))
                 except tarfile.TarError as error:
                     raise ValueError(f"{self.path} cannot be unpacked ({error}): fetch it again.") from error
@@ -232,7 +233,8 @@ class _JsonText:
     def next(self) -> str:
         """Return the next character that is not blank, without moving past it. At the end, return an empty text."""
         while True:
-            if blank := _BLANK.match(self._buffer, self._position):
+            blank = _BLANK.match(self._buffer, self._position)
+            if blank:
                 self._position = blank.end()
             if self._position < len(self._buffer):
                 return self._buffer[self._position]

@@ -26,7 +26,8 @@ def _rows(file: DatasetFile) -> Iterator[tuple[int, list[str]]]:
         rows = csv.reader(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""), delimiter="\t")
         number = 1
         try:
-            if (columns := next(rows, None)) != COLUMNS:
+            columns = next(rows, None)
+            if columns != COLUMNS:
                 raise ValueError(f"expected the columns {', '.join(COLUMNS)}, not {columns}")
             for row in rows:
                 number = rows.line_num

@@ -50,5 +50,6 @@ def question(record: dict[str, Any], dataset: str) -> Question:
 def contexts(record: dict[str, Any]) -> Iterator[Document]:
     """Read the passages that come with a question."""
     for title, sentences in record["context"]:
-        if text := join_sentences(sentences):
+        text = join_sentences(sentences)
+        if text:
             yield passage(id_by_title(title), title, text)

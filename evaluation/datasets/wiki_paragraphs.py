@@ -37,6 +37,7 @@ def _paragraph(record: dict[str, Any]) -> Iterator[Document]:
         raise ValueError(
             "'text' must be a list of sentences, as in the dump of abstracts; dumps of whole articles cannot be read"
         )
-    if text := join_sentences(sentences):
+    text = join_sentences(sentences)
+    if text:
         title = text_of(record, "title")
         yield passage(id_by_title(title), title, text, url=str(record.get("url") or ""))

@@ -40,7 +40,8 @@ class Experiment(PolicySettings):
         super().__post_init__()
         object.__setattr__(self, "changes", tuple(self.changes))
         for name in ("corpus", "web_corpus", "record", "replay"):
-            if (value := getattr(self, name)) is not None:
+            value = getattr(self, name)
+            if value is not None:
                 object.__setattr__(self, name, Path(value).expanduser())
         if self.store == "tantivy":
             object.__setattr__(self, "store", None)

@@ -246,7 +246,8 @@ async def _ask_in(question: str, pipeline: Any, history: Any, is_held: bool) -> 
         raise _Failed(str(error)) from error
     failures = (str(event["message"]) for event in result["trace"] if event["kind"] == "model_failed")
     # Replies that cannot be used are the model's own. After any other failure, what answers is another reader.
-    if failure := next((message for message in failures if message != UNREAD), ""):
+    failure = next((message for message in failures if message != UNREAD), "")
+    if failure:
         raise _Failed(failure)
     return result
 

@@ -199,13 +199,15 @@ def find_formed(sentence: Sentence) -> Iterator[Formed]:
         return
     if not looks_english(f"what {text}"):
         return
-    if step := _STEP.match(text):
+    step = _STEP.match(text)
+    if step:
         if len(words(step["aim"])) >= _FEWEST_WORDS:
             yield Formed("step", "How to {thing}?", step["aim"], step["step"], step.start("step"))
         return
     if DOUBTFUL.search(text):
         return
-    if first := _DATE_FIRST.match(text):
+    first = _DATE_FIRST.match(text)
+    if first:
         clause = _CLAUSE_END.split(first["rest"])[0]
         dates = find_dates(text)
         is_date = len(dates) == 1 and (dates[0].begin, dates[0].end) == first.span("date")
@@ -290,7 +292,8 @@ def _read_number(text: str) -> Iterator[Formed]:
     if len(numbers) != 1 or find_dates(text) or len(re.findall(r"\d[\d.,]*", text)) > 1:
         return
     begin, end, _ = numbers[0]
-    if scale := re.match(r" (?:hundred|thousand|million|billion|dozen)\b", text[end:]):
+    scale = re.match(r" (?:hundred|thousand|million|billion|dozen)\b", text[end:])
+    if scale:
         end += scale.end()
     noun = _NOUN.match(text, end)
     if noun is None or _NO_AMOUNT.search(text[:begin]) or _PART_OF.search(text[:begin]):

@@ -202,7 +202,8 @@ def _say(proof: dict[str, Any], pipeline: str, collection: LocalCollection) -> s
     again = f"again: prefrag prove --index {collection.name}{other}"
     with_other = f" with the pipeline {pipeline}" if other else ""
     said = f"{proof.get('sentence', '')} Measured{with_other} on {proof.get('date', '')}"
-    if changed := proof.get("before"):
+    changed = proof.get("before")
+    if changed:
         return f"{said}, before {changed} changed; {again}"
     if proof.get("reader") != reader_version():
         return f"{said}, before the reader changed; {again}"

@@ -69,7 +69,8 @@ def say_beside(proof: dict[str, Any]) -> list[str]:
             f"{proof['answerer']} in one half of the documents, then in the other half: {_say(chosen['measured'])}; "
             f"{chosen['lost']} answers are no longer stated there. prefrag prove with --apply uses it."
         )
-    if loops := proof["loops"]:
+    loops = proof["loops"]
+    if loops:
         lines.append(
             f"The other loop of the model, {proof['other_loop']}, on {counted(loops['n'], 'question')}: better in "
             f"{loops['better']}, worse in {loops['worse']}; wrong in {loops['wrong_other']} instead of "

@@ -44,7 +44,8 @@ class QuestionWriter(ChatModel):
         :raises ModelServerError: When the model cannot be reached or gives no usable reply.
         """
         refuse_remote_models(self)
-        if not is_local(host := find_host(self)):
+        host = find_host(self)
+        if not is_local(host):
             audit("model_call", role=self.role, caller="prove", host=host)
         title = str(question.sentence.passage.meta.get("title") or "")
         prompt = _PROMPT.format(title=title, sentence=question.sentence.text, value=question.value)

@@ -32,7 +32,8 @@ def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: in
     for run in runs:
         numbers, listed = datasets.setdefault(run.dataset, {}), questions.setdefault(run.dataset, [])
         for prediction in run.predictions.values():
-            if (asked := prediction.asked) not in numbers:
+            asked = prediction.asked
+            if asked not in numbers:
                 numbers[asked] = len(listed)
                 listed.append({"id": asked.id, "q": asked.question, "gold": list(asked.answers)})
     of_run = {run.name: number for number, run in enumerate(runs)}

@@ -282,7 +282,8 @@ def _read_run(folder: Path, name: str) -> Run:
     config = _read_object(folder / CONFIG)
     if config is None:
         raise ValueError(f"The run {folder} has no {CONFIG}, which says what was run: run `evaluate` again.")
-    if missing := [key for key in ("pipeline", "dataset") if not config.get(key)]:
+    missing = [key for key in ("pipeline", "dataset") if not config.get(key)]
+    if missing:
         raise ValueError(f"{folder / CONFIG} lacks its {' and '.join(missing)}: run `evaluate` again.")
     predictions, warnings = _read_predictions(folder / PREDICTIONS)
     metrics = _read_object(folder / METRICS)
@@ -297,7 +298,8 @@ def _read_run(folder: Path, name: str) -> Run:
     lost = config.get("gold_missing")
     if isinstance(lost, Mapping) and lost.get("passages"):
         warnings.append(f"gold passages not in the corpus: {lost['passages']} (questions: {lost.get('questions')})")
-    if failed := run.metrics.get("errors"):
+    failed = run.metrics.get("errors")
+    if failed:
         warnings.append(f"questions that failed: {failed}")
     return replace(run, warnings=tuple(warnings))
 
@@ -335,7 +337,8 @@ def _read_predictions(path: Path) -> tuple[dict[str, Prediction], list[str]]:
             predictions[prediction.asked.id] = prediction
     if not predictions:
         raise ValueError(f"{path} holds no predictions, because the run answered no question: run `evaluate` again.")
-    if repeated := lines - len(predictions):
+    repeated = lines - len(predictions)
+    if repeated:
         warnings.append(f"ids that occur twice (the last prediction of each counts): {repeated}")
     return predictions, warnings
 

@@ -71,7 +71,8 @@ class Predictor:
         except Exception as error:
             # Unless a ConnectionError caused the error, the server was reached.
             self._reached = self._reached or find_cause(error, ConnectionError) is None
-            if missing := find_cause(error, NotRecorded):
+            missing = find_cause(error, NotRecorded)
+            if missing:
                 raise ValueError(
                     f"Question '{question.id}' ({question.question}) cannot be replayed. {missing}. Replay with the "
                     "pipeline, corpora and settings of the recording, or complete the recording with `record`."

@@ -212,7 +212,8 @@ def load_gold(
 ) -> Mapping[str, GoldQuestion]:
     """Return the gold passages of each question, by the question's text. Changed files are read again."""
     paths = [Path(file).expanduser() for file in (*questions, *corpus)]
-    if absent := next((path for path in paths if not path.exists()), None):
+    absent = next((path for path in paths if not path.exists()), None)
+    if absent:
         raise FileNotFoundError(f"There is no file {absent}: the simulated reader needs the questions and the corpus.")
     changed = tuple(path.stat().st_mtime_ns for path in paths)
     return _apply_rules((tuple(questions), tuple(corpus), format, changed), yes_no, web_sentences)
@@ -244,7 +245,8 @@ def _load(
         raise ValueError(
             f"None of the {len(wanted)} gold passages is in {', '.join(corpus)}: give the corpus of the questions."
         )
-    if absent := wanted - set(passages):
+    absent = wanted - set(passages)
+    if absent:
         # This is not logged as a warning, because the evaluation itself warns about missing gold passages.
         logger.info("%s of %s gold passages are not in the corpus and cannot be found.", len(absent), len(wanted))
     gold: dict[str, GoldQuestion] = {}

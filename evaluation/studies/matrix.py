@@ -361,7 +361,8 @@ def main(
         if absent:
             print(f"Table {paper.id} also has {', '.join(absent)}, of which there is no folder.", file=sys.stderr)
         pipelines = [name for name in paper.pipelines if llm is not None or name not in _NOT_SIMULATED]
-        if left_out := set(paper.pipelines) - set(pipelines):
+        left_out = set(paper.pipelines) - set(pipelines)
+        if left_out:
             print(f"Without a model, {', '.join(left_out)} cannot be run.", file=sys.stderr)
         tried |= {"top_k": list(paper.top_k), "split": [paper.split]}
     chosen = tried | read_fields(Experiment, experiment) | _read_lists(single)

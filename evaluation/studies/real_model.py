@@ -214,7 +214,8 @@ def read_cells(records: Path) -> list[Cell]:
     :raises BadInput: A record is listed and missing, or is not the one whose digest is listed, or two are of one row.
     """
     stated, cells = _read_digests(records), []
-    if lost := sorted(name for name in stated if not (records / name).is_file()):
+    lost = sorted(name for name in stated if not (records / name).is_file())
+    if lost:
         raise BadInput(f"{records} lacks {lost[0]}, which {SUMS} lists: fetch it again, or delete its line.")
     for file in sorted(records.glob(f"*{SUFFIX}")):
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -226,7 +227,8 @@ def read_cells(records: Path) -> list[Cell]:
     if not cells:
         raise Missing(f"{records} has no records: pack a cell with --add FOLDER.")
     rows = [(cell.run.dataset, cell.row) for cell in cells]
-    if twice := {row for row in rows if rows.count(row) > 1}:
+    twice = {row for row in rows if rows.count(row) > 1}
+    if twice:
         raise BadInput(f"Two records are of one row, {sorted(twice)[0]}: delete one, and its line in {SUMS}.")
     return sorted(cells, key=lambda cell: cell.order)
 
@@ -249,7 +251,8 @@ def lay_out(cells: Sequence[Cell]) -> dict[str, str]:
         if here:
             title = TITLES.get(dataset, dataset)
             tables[f"real model, {dataset}"] = _lay_out_figures(title, here)
-            if rows := _list_differences(here):
+            rows = _list_differences(here)
+            if rows:
                 head = [f"{title}, over {REFERENCE}", "n", "Acc", "EM", "F1", "retrievals", "web", "calls"]
                 tables[f"real model, {dataset}, paired"] = make_table(head, rows)
     return tables
@@ -345,10 +348,12 @@ def publish(tables: Mapping[str, str], documents: Sequence[Path]) -> None:
     :raises BadInput: No document has a place for a table; nothing is then written.
     """
     places = {name: [file for file in documents if f"<!-- {name} -->\n" in file.read_text("utf-8")] for name in tables}
-    if lost := [name for name, files in places.items() if not files]:
+    lost = [name for name, files in places.items() if not files]
+    if lost:
         raise BadInput(f"No document has a place for {lost[0]}: add a line <!-- {lost[0]} -->.")
     for file in documents:
-        if own := {name: text for name, text in tables.items() if file in places[name]}:
+        own = {name: text for name, text in tables.items() if file in places[name]}
+        if own:
             write_into(file, own)
 
 
