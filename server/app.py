@@ -110,14 +110,14 @@ def create_app() -> FastAPI:
 
     async def find_unreachable() -> dict[str, str]:
         """Return advice for each pipeline whose index or model server is down. Log which went down or came back."""
-        found = await find_outages(served(), STORES if settings.ready == "index" else EVERYTHING)
-        for name in sorted(found.keys() - down):
-            log.error("Not ready: {}. {}", name, one_line(found[name].details))
-        for name in sorted(down - found.keys()):
+        outages = await find_outages(served(), STORES if settings.ready == "index" else EVERYTHING)
+        for name in sorted(outages.keys() - down):
+            log.error("Not ready: {}. {}", name, one_line(outages[name].details))
+        for name in sorted(down - outages.keys()):
             log.info("Ready again: {}.", name)
         down.clear()
-        down.update(found)
-        return {name: outage.advice for name, outage in found.items()}
+        down.update(outages)
+        return {name: outage.advice for name, outage in outages.items()}
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -230,7 +230,9 @@ class StrictRoute(APIRoute):
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any):
         took = signature(endpoint)
-        parameters = [each.replace(annotation=_forbid_extra(each.annotation)) for each in took.parameters.values()]
+        parameters = [
+            parameter.replace(annotation=_forbid_extra(parameter.annotation)) for parameter in took.parameters.values()
+        ]
         endpoint.__signature__ = took.replace(parameters=parameters)  # type: ignore[attr-defined]
         super().__init__(path, endpoint, **options)
 
@@ -270,9 +272,9 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
             prepared[name] = served_pipelines.prepare_pipeline(name, path)
     if lenient:
         # Leave out pipelines whose document store does not answer. Do not check model servers: they may come back.
-        loaded = _haystack_pipelines({name: each.wrapper for name, each in prepared.items()})
-        found = await find_outages(loaded, STORES)
-        failed |= {name: outage.details for name, outage in found.items()}
+        loaded = _haystack_pipelines({name: deployed.wrapper for name, deployed in prepared.items()})
+        outages = await find_outages(loaded, STORES)
+        failed |= {name: outage.details for name, outage in outages.items()}
     for name in [name for name in prepared if name not in failed]:
         with record_failure(name):
             commit_prepared_pipeline(prepared[name], app=app)
@@ -282,8 +284,8 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
 
 
 def _haystack_pipelines(wrappers: Mapping[str, Any]) -> dict[str, Any]:
-    found = {name: getattr(wrapper, "pipeline", None) for name, wrapper in wrappers.items()}
-    return {name: pipeline for name, pipeline in found.items() if hasattr(pipeline, "walk")}
+    pipelines = {name: getattr(wrapper, "pipeline", None) for name, wrapper in wrappers.items()}
+    return {name: pipeline for name, pipeline in pipelines.items() if hasattr(pipeline, "walk")}
 
 
 def _describe_open_routes_only(app: FastAPI) -> None:

@@ -66,9 +66,9 @@ class Installation:
 
 def _any_of(names: set[str]) -> re.Pattern[str]:
     longest_first = sorted(names, key=len, reverse=True)
-    found = "|".join(map(re.escape, longest_first))
+    pattern = "|".join(map(re.escape, longest_first))
     # Without names, the pattern matches nothing.
-    return re.compile(rf"(?<![\w.-])(?:{found})(?::\d+)?(?![\w-])" if found else r"(?!)")
+    return re.compile(rf"(?<![\w.-])(?:{pattern})(?::\d+)?(?![\w-])" if pattern else r"(?!)")
 
 
 def hide_addresses(text: str) -> str:

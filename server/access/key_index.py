@@ -42,7 +42,7 @@ class KeyIndex:
         with self._connect() as client:
             try:
                 # Unlike a search, getting a document by its id finds the newest version without a refresh.
-                found = client.get(index=KEY_INDEX, id=_ID)
+                document = client.get(index=KEY_INDEX, id=_ID)
             except NotFoundError as error:
                 if error.error == "index_not_found_exception":
                     return None, {}
@@ -50,8 +50,8 @@ class KeyIndex:
                     return {"keys": []}, {}
                 # Something other than Elasticsearch answered, such as a proxy that expects another path.
                 raise
-            version = {"if_seq_no": found["_seq_no"], "if_primary_term": found["_primary_term"]}
-            return found["_source"], version
+            version = {"if_seq_no": document["_seq_no"], "if_primary_term": document["_primary_term"]}
+            return document["_source"], version
 
     def replace(self, document: dict[str, Any], version: dict[str, int]) -> bool:
         """Replace the document and return True; return False if somebody else has replaced it since it was read."""

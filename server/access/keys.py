@@ -165,7 +165,7 @@ def add_key(
         raise BadInput(f"{expires} is past: give the last day on which the key works, such as 2030-12-31.")
 
     def append(keys: tuple[Key, ...]) -> tuple[Key, ...]:
-        if any(each.name == name for each in keys):
+        if any(key.name == name for key in keys):
             raise BadInput(f"There is a key '{name}' already: choose another name, or revoke it first.")
         return (*keys, key)
 
@@ -177,7 +177,7 @@ def revoke_key(name: str) -> int:
     """Delete a stored key. Running servers then refuse requests with this key. Return how many keys are left."""
 
     def remove(keys: tuple[Key, ...]) -> tuple[Key, ...]:
-        left = tuple(each for each in keys if each.name != name)
+        left = tuple(key for key in keys if key.name != name)
         if len(left) == len(keys):
             raise Missing(f"There is no key {name!r}: `prefrag keys list` lists all keys.")
         return left
@@ -240,11 +240,11 @@ class Keyring:
         return self._look_up(secret)
 
     def _look_up(self, secret: str) -> Access | None:
-        given = _hash(secret)
-        known = [*self._of_environment, *((key.hash, key.access) for key in self._kept if not key.has_expired)]
+        hashed = _hash(secret)
+        accesses = [*self._of_environment, *((key.hash, key.access) for key in self._kept if not key.has_expired)]
         # Compare with every hash, and in constant time. Otherwise the time taken could reveal parts of a hash.
-        found = [access for kept, access in known if hmac.compare_digest(given, kept)]
-        return found[0] if found else None
+        matching = [access for own_hash, access in accesses if hmac.compare_digest(hashed, own_hash)]
+        return matching[0] if matching else None
 
     def _count_keys(self) -> int:
         return len(self._of_environment) + sum(not key.has_expired for key in self._kept)
@@ -256,18 +256,18 @@ class Keyring:
             self._ask(self._index)
 
     def _ask(self, index: KeyIndex) -> None:
-        kept: tuple[Key, ...] = ()
+        keys: tuple[Key, ...] = ()
         try:
-            found, _ = index.read()
-            self._has_key_store |= found is not None
-            kept = _read_document(found or {})
+            document, _ = index.read()
+            self._has_key_store |= document is not None
+            keys = _read_document(document or {})
         except (KeysUnreadable, BadInput) as error:
             if not self.is_unreadable:
                 logger.error("%s", error)
             self.is_unreadable = True
         else:
             self.is_unreadable = False
-        self._kept, self._until = kept, time.monotonic() + _INDEX_SECONDS
+        self._kept, self._until = keys, time.monotonic() + _INDEX_SECONDS
 
     def _read_file_again(self) -> None:
         try:
@@ -395,8 +395,8 @@ def _change(change: Callable[[tuple[Key, ...]], tuple[Key, ...]]) -> tuple[Key, 
     if are_shared():
         index = KeyIndex()
         for _ in range(_ATTEMPTS):
-            found, version = index.read()
-            keys = change(_read_document(found or {}))
+            document, version = index.read()
+            keys = change(_read_document(document or {}))
             if index.replace(_KeysFile(keys=keys).model_dump(mode="json"), version):
                 return keys
         raise Busy("Somebody else is changing the keys right now: run the command again.")

@@ -95,8 +95,8 @@ class PageToken:
 
     def is_held(self, scope: Scope) -> bool:
         """Check whether a request has the cookie."""
-        given = HTTPConnection(scope).cookies.get(_cookie_name(scope), "")
-        return bool(self._cookie) and hmac.compare_digest(given.encode(), self._cookie.encode())
+        cookie = HTTPConnection(scope).cookies.get(_cookie_name(scope), "")
+        return bool(self._cookie) and hmac.compare_digest(cookie.encode(), self._cookie.encode())
 
 
 def _cookie_name(scope: Scope) -> str:

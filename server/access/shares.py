@@ -78,7 +78,7 @@ class Places:
     def leave(self, holder: str) -> None:
         """Give back a place, and give free places to waiting requests."""
         self._held -= Counter([holder])
-        while fitting := [each for each in self._waiting if self._fits(self._held[each], self._free)]:
+        while fitting := [holder for holder in self._waiting if self._fits(self._held[holder], self._free)]:
             turn = self._waiting[fitting[0]][0]
             self._remove(fitting[0], turn)
             if not turn.done():
@@ -98,16 +98,16 @@ class Places:
 
     def _remove(self, holder: str, turn: asyncio.Future[None]) -> None:
         turns = self._waiting.pop(holder, deque())
-        if left := deque(each for each in turns if each is not turn):
+        if left := deque(other for other in turns if other is not turn):
             # Put the holder at the end, so that all other holders have their turns first.
             self._waiting[holder] = left
 
     def _refusal(self, holder: str, by_share: bool) -> Busy:
         if by_share:
-            held, waiting = self._held[holder], len(self._waiting.get(holder, ()))
+            running, waiting = self._held[holder], len(self._waiting.get(holder, ()))
             return Busy(
                 429,
-                f"This key has used its share of the {self._what} in this server process ({held} running, {waiting} "
+                f"This key has used its share of the {self._what} in this server process ({running} running, {waiting} "
                 f"waiting; PREFRAG_SHARE is {settings.share}%): ask again later.",
             )
         waiting = self._count_waiting()

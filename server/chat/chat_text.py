@@ -54,7 +54,7 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
         parts = [references.not_answered_text(result), _quote(evidence, marks)]
     else:
         parts = [disarm(one_line(result.get("asked_back") or "No answer was found."))]
-    parts += [f"{UNSUPPORTED} {_without_emphasis(one_line(one))}" for one in result.get("unsupported") or ()]
+    parts += [f"{UNSUPPORTED} {_without_emphasis(one_line(sentence))}" for sentence in result.get("unsupported") or ()]
     # If the extractive reader did not run, the evidence only shares words with the question. So put the note first.
     is_not_read = bool({NEEDS_MODEL, NOT_READ} & set(result.get("without_model") or ()))
     parts.insert(0 if is_not_read else len(parts), write_note(result, cites))
@@ -108,17 +108,17 @@ class TextChat:
 def strip_notes(content: str) -> str:
     """Remove from an earlier answer what :func:`write_content` added to it."""
     paragraphs = content.partition(f"\n\n{HEADING}\n")[0].split("\n\n")
-    if any(one in references.WITHOUT_ANSWER for one in paragraphs):
+    if any(paragraph in references.WITHOUT_ANSWER for paragraph in paragraphs):
         # Everything else in such an answer is quoted from passages.
         return NOT_ANSWERED
     # A model's own words stand above the sentences that carry them; a sentence of a passage stands alone.
-    is_own = any(one.startswith("> ") for one in paragraphs)
+    is_own = any(paragraph.startswith("> ") for paragraph in paragraphs)
     if not is_own and (stated := _STATED.search(content)):
         return re.sub(r"\\(.)", r"\1", stated[1])
-    if not is_own and any(one.startswith("Probably: ") for one in paragraphs):
+    if not is_own and any(paragraph.startswith("Probably: ") for paragraph in paragraphs):
         return NOT_ANSWERED
-    kept = [one for one in paragraphs if not one.startswith((NOTE, UNSUPPORTED, "> "))]
-    return _GIVEN.sub("", "\n\n".join(kept))
+    own = [paragraph for paragraph in paragraphs if not paragraph.startswith((NOTE, UNSUPPORTED, "> "))]
+    return _GIVEN.sub("", "\n\n".join(own))
 
 
 def rename_marks(text: str, marks: Mapping[str, str]) -> str:
@@ -126,8 +126,8 @@ def rename_marks(text: str, marks: Mapping[str, str]) -> str:
     if not marks:
         return text
 
-    def rename(found: re.Match[str]) -> str:
-        renamed = [marks.get(mark, mark) if mark[0] in "AW" else f"D{mark}" for mark in read_marks(found[1])]
+    def rename(match: re.Match[str]) -> str:
+        renamed = [marks.get(mark, mark) if mark[0] in "AW" else f"D{mark}" for mark in read_marks(match[1])]
         return f"[{', '.join(dict.fromkeys(renamed))}]"
 
     return MARKS.sub(rename, text)
@@ -160,9 +160,9 @@ def write_note(result: Mapping[str, Any], cites: bool) -> str:
     says += [disarm(one_line(text)).removesuffix(".") for text in dict.fromkeys(failures)]
     if (failed := _failed_sources(result)) and not search_failures(result):
         says.append(f"{' and '.join(failed)} could not be searched")
-    if held := dict.fromkeys(query["reason"] for query in result.get("queries_held_back") or ()):
+    if reasons := dict.fromkeys(query["reason"] for query in result.get("queries_held_back") or ()):
         what = "a query was held back" if result.get("queries_sent_out") else "the web was not searched"
-        says.append(f"{what}: {disarm('; '.join(held))}")
+        says.append(f"{what}: {disarm('; '.join(reasons))}")
     left_out = [str(event["text"]) for event in result.get("trace") or () if event.get("kind") == "left_out"]
     if left_out and result.get("queries_sent_out"):
         parts = "; ".join(f"\u201c{disarm(one_line(text))}\u201d" for text in dict.fromkeys(left_out))

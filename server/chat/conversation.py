@@ -54,15 +54,15 @@ def split_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
 
 def _add_earlier(attached: list[Attachment], earlier: Sequence[Attachment]) -> list[Attachment]:
     """Add the files of earlier questions while there is room, so that follow-up questions can use them."""
-    kept = list(attached)
-    known = {(file.title, file.content) for file in attached}
+    files = list(attached)
+    contents = {(file.title, file.content) for file in attached}
     room = MAX_ATTACHED_CHARACTERS - sum(len(file.content) for file in attached)
     for file in earlier:
-        if (file.title, file.content) not in known and len(kept) < MAX_ATTACHED and len(file.content) <= room:
-            kept.append(file)
-            known.add((file.title, file.content))
+        if (file.title, file.content) not in contents and len(files) < MAX_ATTACHED and len(file.content) <= room:
+            files.append(file)
+            contents.add((file.title, file.content))
             room -= len(file.content)
-    return kept
+    return files
 
 
 def read_text(message: Mapping[str, Any]) -> str:

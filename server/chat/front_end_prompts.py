@@ -78,18 +78,18 @@ def answer_without_model(messages: Sequence[Mapping[str, Any]], name: str) -> st
 
 
 def _has_system(messages: Sequence[Mapping[str, Any]]) -> bool:
-    return any(one.get("role") in ("system", "developer") and one.get("content") for one in messages)
+    return any(message.get("role") in ("system", "developer") and message.get("content") for message in messages)
 
 
 def _last_asked(messages: Sequence[Mapping[str, Any]]) -> str:
     return separate_attachments(
-        next((str(one["content"]) for one in reversed(messages) if one.get("role") == "user"), "")
+        next((str(message["content"]) for message in reversed(messages) if message.get("role") == "user"), "")
     )[0]
 
 
 def _first_words(asked: str) -> str:
     """Return the first words that somebody says in the quoted conversation."""
-    turns = asked[found.start() :] if (found := _TURN.search(asked)) else asked
+    turns = asked[turn.start() :] if (turn := _TURN.search(asked)) else asked
     try:
         spoken = max(map(str, json.JSONDecoder().raw_decode(asked, asked.index("[{"))[0][0].values()), key=len)
     except (ValueError, RecursionError):
@@ -147,9 +147,9 @@ def _read_sources(context: str) -> list[Attachment]:
         title = name[1] if name else number
         attached.append(Attachment(number, "" if title.isdecimal() else title, content.strip()))
     # Empty files are kept, because the front end numbers them too.
-    return attached if any(each.content for each in attached) else []
+    return attached if any(file.content for file in attached) else []
 
 
 def _before(text: str, closing: str) -> str:
-    inside, found, _ = text.rpartition(closing)
-    return inside if found else text
+    inside, separator, _ = text.rpartition(closing)
+    return inside if separator else text

@@ -83,11 +83,11 @@ def create_server() -> Server[Any, Any]:
     # Switch off the library's validation: `_call` validates the arguments, by the same rules as the HTTP routes.
     @server.call_tool(validate_input=False)
     async def call_tool(name: str, arguments: dict[str, Any]) -> CallToolResult:
-        known = _find_arguments(name)
-        if known is None:
+        names = _find_arguments(name)
+        if names is None:
             return _refuse("There is no such tool: list the tools again.")
-        if unknown := arguments.keys() - known.keys():
-            return _refuse(f"There is no argument {min(unknown)[:_NAME_CHARACTERS]}: choose from {', '.join(known)}.")
+        if unknown := arguments.keys() - names.keys():
+            return _refuse(f"There is no argument {min(unknown)[:_NAME_CHARACTERS]}: choose from {', '.join(names)}.")
         try:
             return await _call(name, arguments, server.request_context)
         except ValidationError as error:
@@ -151,15 +151,15 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
         parts = [f"{GIVEN.get(certainty or '', 'Answer')}: {disarm(defuse_tokens(answer))}"]
         if result.get("answered_by") != "reader":
             parts[0] += f"\n{label_text(result)}"
-        parts += [f"{UNSUPPORTED} {disarm(quote_line(one))}" for one in result.get("unsupported") or ()]
+        parts += [f"{UNSUPPORTED} {disarm(quote_line(sentence))}" for sentence in result.get("unsupported") or ()]
     elif evidence:
         head = f"{not_answered_text(result)} There is no answer; these sentences were found:"
-        found = [f"[{one['mark']}]\n{quote_text(one['sentence'])}" for one in evidence]
-        parts = ["Probably the first of these sentences answers it:" if certainty == "probably" else head, *found]
+        quotations = [f"[{quotation['mark']}]\n{quote_text(quotation['sentence'])}" for quotation in evidence]
+        parts = ["Probably the first of these sentences answers it:" if certainty == "probably" else head, *quotations]
     else:
         parts = ["No answer was found."]
     parts.append(defuse_tokens(write_note(result, cites)))
-    cited = {one["mark"] for one in (*(result.get("citations") or ()), *evidence)}
+    cited = {citation["mark"] for citation in (*(result.get("citations") or ()), *evidence)}
     # Quote the best sentence of each cited source (of all sources if none is cited), unless it is shown above already.
     sources = [
         _write_source(mark, document, quotes=bool(answer or not evidence) and (mark in cited or not cited))
@@ -207,8 +207,8 @@ def _describe(name: str) -> Tool:
 
 
 async def _call(name: str, arguments: dict[str, Any], context: RequestContext[Any, Any, Any]) -> CallToolResult:
-    given = (registry.get_metadata(name) or {})["request_model"].model_validate(arguments)
-    values = {key: getattr(given, key) for key in given.model_fields_set}
+    request = (registry.get_metadata(name) or {})["request_model"].model_validate(arguments)
+    values = {key: getattr(request, key) for key in request.model_fields_set}
     wrapper = registry.get(name)
     if not isinstance(wrapper, ServedPipeline):
         return CallToolResult(content=[*await run_pipeline_as_tool(registry, name, values)])
@@ -245,8 +245,8 @@ def _refuse(message: str) -> CallToolResult:
 
 def _describe_problems(error: ValidationError) -> str:
     problems = error.errors(include_url=False, include_context=False, include_input=False)[:_PROBLEMS]
-    places = [".".join(str(part)[:_NAME_CHARACTERS] for part in each["loc"]) for each in problems]
-    return "; ".join(f"{place}: {each['msg']}" for place, each in zip(places, problems, strict=True))
+    places = [".".join(str(part)[:_NAME_CHARACTERS] for part in problem["loc"]) for problem in problems]
+    return "; ".join(f"{place}: {problem['msg']}" for place, problem in zip(places, problems, strict=True))
 
 
 async def valid_lines(lines: AsyncIterable[str], replies: Any) -> AsyncIterator[str]:
@@ -264,6 +264,6 @@ async def valid_lines(lines: AsyncIterable[str], replies: Any) -> AsyncIterator[
 
 def _find_id(line: str) -> str | int | None:
     with suppress(ValueError, RecursionError, AttributeError):
-        found = json.loads(line).get("id")
-        return found if type(found) is int or (isinstance(found, str) and is_text(found)) else None
+        message_id = json.loads(line).get("id")
+        return message_id if type(message_id) is int or (isinstance(message_id, str) and is_text(message_id)) else None
     return None

@@ -101,26 +101,26 @@ def number_sources(
     listed: int = 0,
 ) -> tuple[str, list[dict[str, Any]]]:
     """Replace marks of passages, such as [W2], by Open WebUI's source numbers. Also return the sources as events."""
-    known = {document["mark"]: document for document in documents}
+    by_mark = {document["mark"]: document for document in documents}
     numbers: dict[str, str] = {}
     cites = False
 
-    def rename(found: re.Match[str]) -> str:
+    def rename(match: re.Match[str]) -> str:
         nonlocal cites
-        if found["code"]:
-            return found[0]
-        marks = chat_text.read_marks(found[0])
-        if not all(mark in known for mark in marks):
+        if match["code"]:
+            return match[0]
+        marks = chat_text.read_marks(match[0])
+        if not all(mark in by_mark for mark in marks):
             # Use round brackets, because Open WebUI drops square brackets whose number belongs to no source.
-            return f"({found[0][1:-1]})"
+            return f"({match[0][1:-1]})"
         cites = True
         shown = [files.get(mark) or numbers.setdefault(mark, str(listed + len(numbers) + 1)) for mark in marks]
         # Open WebUI shows numbers as separate chips only if spaces separate them.
-        adjacent = " " * content.endswith("]", 0, found.start())
+        adjacent = " " * content.endswith("]", 0, match.start())
         return adjacent + " ".join(f"[{number}]" for number in dict.fromkeys(shown))
 
     numbered = _CODE_OR_MARKS.sub(rename, content)
-    return numbered, [_source_event(known[mark]) for mark in (numbers if cites else known) if mark not in files]
+    return numbered, [_source_event(by_mark[mark]) for mark in (numbers if cites else by_mark) if mark not in files]
 
 
 def hide_marks(text: str) -> str:

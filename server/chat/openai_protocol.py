@@ -158,8 +158,8 @@ def _describe_error(detail: Any, status: int, path: str | None) -> dict[str, Any
     message, param, code = str(detail), None, None
     if isinstance(detail, list):
         # For a body of the wrong shape, the detail is a list of problems, each with its message and its field.
-        fields = [".".join(str(part) for part in each["loc"] if part != "body") for each in detail]
-        message = "; ".join(f"{field}: {each['msg']}" for field, each in zip(fields, detail, strict=True))
+        fields = [".".join(str(part) for part in problem["loc"] if part != "body") for problem in detail]
+        message = "; ".join(f"{field}: {problem['msg']}" for field, problem in zip(fields, detail, strict=True))
         param = fields[0] or None
     elif status == 401:
         code = "invalid_api_key"

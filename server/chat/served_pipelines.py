@@ -68,11 +68,11 @@ def check_index(files: Iterable[Path]) -> None:
     is_named = bool(settings.index)
     # Before the files are read, because they may name the variable.
     set_index_variable(chosen)
-    parts = [one for file in files if not file.is_dir() for one in blocks(read_block(file))]
-    if not is_named and any(is_block_of(one, ELASTICSEARCH_STORE) for one in parts):
+    parts = [part for file in files if not file.is_dir() for part in blocks(read_block(file))]
+    if not is_named and any(is_block_of(part, ELASTICSEARCH_STORE) for part in parts):
         # The folder's index is on this machine. Elasticsearch has none of this name.
         os.environ[INDEX_VARIABLE] = DEFAULT_INDEX
-    stores = [parameters_of(one) for one in parts if is_block_of(one, TANTIVY_STORE)]
+    stores = [parameters_of(part) for part in parts if is_block_of(part, TANTIVY_STORE)]
     names = {store.get("index") for store in stores if not store.get("path")}
     if several and None in names:
         raise several
@@ -157,6 +157,6 @@ def _find_wrappers() -> dict[str, Path]:
         return {}
     if not path.is_dir():
         raise Missing(f"There is no folder {path}: set HAYHOOKS_PIPELINES_DIR to an existing folder, or unset it.")
-    found = (wrapper.parent for wrapper in sorted(path.glob("*/pipeline_wrapper.py")))
+    wrappers = (wrapper.parent for wrapper in sorted(path.glob("*/pipeline_wrapper.py")))
     # Editors keep copies of files in hidden folders. These copies must not be run.
-    return {wrapper.name: wrapper for wrapper in found if not wrapper.name.startswith((".", "__"))}
+    return {wrapper.name: wrapper for wrapper in wrappers if not wrapper.name.startswith((".", "__"))}

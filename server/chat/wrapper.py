@@ -149,7 +149,7 @@ class ServedPipeline(BasePipelineWrapper):
         self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
     ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
         """Answer the last question of a conversation, or do a front end's task, such as writing a title."""
-        messages = [{**each, "content": read_text(each)} for each in messages]
+        messages = [{**message, "content": read_text(message)} for message in messages]
         with self.refuse_errors():
             include_usage = _includes_usage(body)
             if find_task(messages, body.get("metadata")):
@@ -159,7 +159,7 @@ class ServedPipeline(BasePipelineWrapper):
             options["deadline"] = limit_deadline(options.get("deadline"))
             pipeline = await self._collections.find(options.pop("index", None))
             if attached:
-                options["documents"] = [{"title": each.title, "content": each.content} for each in attached]
+                options["documents"] = [{"title": file.title, "content": file.content} for file in attached]
             # Refuse a bad request before the stream begins, because a stream sends its status code first.
             state = await pipelines.begin(pipeline, question, **options)
             marks = _front_end_marks(state, attached) if attached else {}
@@ -230,7 +230,7 @@ class ServedPipeline(BasePipelineWrapper):
     ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
         """Let the pipeline's model do a task for a front end, such as writing a title. No source is searched."""
         with self.refuse_errors():
-            messages = [{**each, "content": read_text(each)} for each in messages]
+            messages = [{**message, "content": read_text(message)} for message in messages]
             include_usage, options = _includes_usage(body), _read_chat_options(body)
             seconds = limit_deadline(options.get("deadline"))
             pipeline = await self._collections.find(options.get("index"))
@@ -244,9 +244,9 @@ class ServedPipeline(BasePipelineWrapper):
         if generator is None or (call := ModelCall("front_end", generator)).is_absent or call.is_embedded:
             return answer_without_model(messages, Path(self.name).stem), {"usage": {}}
         prompts = [
-            (ChatMessage.from_system if each["role"] == "system" else ChatMessage.from_user)(read_text(each))
-            for each in messages
-            if each.get("role") in ("system", "user") and read_text(each)
+            (ChatMessage.from_system if message["role"] == "system" else ChatMessage.from_user)(read_text(message))
+            for message in messages
+            if message.get("role") in ("system", "user") and read_text(message)
         ]
         label_audit(**label_run(pipeline))
         state = State("", RunSettings(sources=(), preferred=""))
@@ -318,11 +318,11 @@ class _Chunks:
 
 
 def _read_chat_options(body: Mapping[str, Any]) -> dict[str, Any]:
-    given = {name: body[name] for name in CHAT if body.get(name) is not None}
+    chosen = {name: body[name] for name in CHAT if body.get(name) is not None}
     own = body.get("prefrag") or {}
     if not isinstance(own, Mapping):
         raise BadInput("`prefrag` must be a JSON object of options.")
-    return read_options({**given, **own}, CHAT)
+    return read_options({**chosen, **own}, CHAT)
 
 
 def _includes_usage(body: Mapping[str, Any]) -> bool:

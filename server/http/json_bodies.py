@@ -102,11 +102,11 @@ async def refuse_wrong_shape(request: Request, error: Exception) -> JSONResponse
     assert isinstance(error, RequestValidationError)
     problems = [
         {
-            "type": each["type"],
-            "loc": [part[:_NAME_CHARACTERS] if isinstance(part, str) else part for part in each["loc"]],
-            "msg": "There is no such field here" if each["type"] == "extra_forbidden" else each["msg"],
+            "type": problem["type"],
+            "loc": [part[:_NAME_CHARACTERS] if isinstance(part, str) else part for part in problem["loc"]],
+            "msg": "There is no such field here" if problem["type"] == "extra_forbidden" else problem["msg"],
         }
-        for each in error.errors()[:_NAMED_PROBLEMS]
+        for problem in error.errors()[:_NAMED_PROBLEMS]
     ]
     return JSONResponse({"detail": problems}, 422)
 

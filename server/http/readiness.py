@@ -42,8 +42,8 @@ async def find_outages(pipelines: Mapping[str, Any], kinds: Sequence[str] = EVER
         name: {_locate(part): part for part in _find_parts(pipeline, kinds)} for name, pipeline in pipelines.items()
     }
     places = {place: part for own in parts.values() for place, part in own.items()}
-    found = dict(zip(places, await asyncio.gather(*map(_find_outage, places.values())), strict=True))
-    return {name: outage for name, own in parts.items() for place in own if (outage := found[place]) is not None}
+    outages = dict(zip(places, await asyncio.gather(*map(_find_outage, places.values())), strict=True))
+    return {name: outage for name, own in parts.items() for place in own if (outage := outages[place]) is not None}
 
 
 def _find_parts(pipeline: Any, kinds: Sequence[str]) -> list[Any]:

@@ -164,9 +164,9 @@ def make_routes(
     async def list_collections(request: Request) -> dict[str, Any]:
         with _convert_errors():
             described = await read(request, partial(_describe_collections, served_kind()))
-        for each in described:
-            if followed and each["name"] == followed.collection.name:
-                each["folder"] = followed.describe()
+        for description in described:
+            if followed and description["name"] == followed.collection.name:
+                description["folder"] = followed.describe()
         kind = served_kind()
         return {"collections": described, "takes_new": kind.in_all and is_open_to_new_names()}
 
@@ -258,15 +258,17 @@ def make_routes(
             until_done.callback(uploading.leave, holder)
             incoming = until_done.enter_context(uploaded_files.make_incoming(name))
             positions, refused = await uploads.receive_files(request, incoming)
-            arrived = [each.name for each in uploaded_files.list_arrived(incoming) if not is_corpus(each)]
+            arrived = [file.name for file in uploaded_files.list_arrived(incoming) if not is_corpus(file)]
             # All files have arrived. Index them in a task, which goes on even if the client disconnects now.
             work = asyncio.create_task(add(request, collection, incoming, until_done.pop_all()))
             at_work.add(work)
             work.add_done_callback(at_work.discard)
             report = await asyncio.shield(work)
-        skipped = {PurePath(each.path).name for each in report.skipped if each.line is None}
-        taken = {each: collection.uploaded_id(each) for each in arrived if each not in skipped}
-        documents = [{"id": each, "name": file, "position": positions.get(file)} for file, each in taken.items()]
+        skipped = {PurePath(skip.path).name for skip in report.skipped if skip.line is None}
+        taken = {name: collection.uploaded_id(name) for name in arrived if name not in skipped}
+        documents = [
+            {"id": document_id, "name": file, "position": positions.get(file)} for file, document_id in taken.items()
+        ]
         return {**_describe_report(report, positions, refused), "documents": documents}
 
     @router.delete("/collections/{name}/documents/{document}", summary="Delete a document")
@@ -379,8 +381,8 @@ def _describe_collections(kind: type[Collection]) -> list[dict[str, Any]]:
 def _describe_report(
     report: IndexReport, positions: Mapping[str, int], refused: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    partly = [replace(each, reason=f"read in part: {each.reason}") for each in report.read_in_part]
-    skipped = [(PurePath(each.path).name, each.line, each.reason) for each in [*report.skipped, *partly]]
+    partly = [replace(skip, reason=f"read in part: {skip.reason}") for skip in report.read_in_part]
+    skipped = [(PurePath(skip.path).name, skip.line, skip.reason) for skip in [*report.skipped, *partly]]
     return {
         "written": report.written,
         "replaced": report.replaced,

@@ -75,7 +75,9 @@ def exclude_web_substitutes(files: Iterable[Path]) -> None:
         # Ignore broken pipelines here: they are reported when they are loaded.
         with suppress(PipelineMissing):
             parts = [] if file.is_dir() else blocks(read_block(file))
-            _stand_ins.update(parameters_of(one).get("index") or "" for one in parts if is_block_of(one, WEB_RETRIEVER))
+            _stand_ins.update(
+                parameters_of(part).get("index") or "" for part in parts if is_block_of(part, WEB_RETRIEVER)
+            )
 
 
 def check_collection(name: str, by_name: bool = False) -> None:

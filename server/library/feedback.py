@@ -136,7 +136,11 @@ class KeptFeedback(Feedback):
     def supporting_ids(self) -> list[str]:
         """The ids of the indexed passages that the answer cites. Empty if the user disliked the answer."""
         # `W1` marks a web page, and `A1` a text that came with the question. Neither is in an index.
-        own = [each.id for each in self.result.citations if each.mark.isascii() and each.mark.isdecimal() and each.id]
+        own = [
+            citation.id
+            for citation in self.result.citations
+            if citation.mark.isascii() and citation.mark.isdecimal() and citation.id
+        ]
         return list(dict.fromkeys(own)) if self.rating == "up" else []
 
 
@@ -145,7 +149,7 @@ def feedback_file() -> Path:
     return data_directory() / "feedback.jsonl"
 
 
-def keep_feedback(given: Feedback, key: str | None, collection: str) -> str:
+def keep_feedback(feedback: Feedback, key: str | None, collection: str) -> str:
     """Store feedback and return its id."""
     number = uuid.uuid4().hex
     record: dict[str, Any] = {
@@ -153,7 +157,7 @@ def keep_feedback(given: Feedback, key: str | None, collection: str) -> str:
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "key": key,
         "collection": collection,
-        **given.model_dump(exclude={"index"}),
+        **feedback.model_dump(exclude={"index"}),
     }
     if settings.state == "elasticsearch":
         _keep_shared(record)
@@ -219,23 +223,23 @@ def _read_shared() -> Iterator[str]:
 
 
 @router.post("/feedback", summary="Say whether an answer was right, and what the right answer is")
-async def give_feedback(given: Feedback, request: Request) -> dict[str, str]:
+async def give_feedback(feedback: Feedback, request: Request) -> dict[str, str]:
     """Store a user's feedback on an answer."""
     if not request.headers.get("content-type", "").lower().startswith("application/json"):
         # Browsers send some other content types without a CORS preflight, so any website could post feedback with them.
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send the feedback as application/json.")
     access = current_access.get()
     try:
-        if given.index is not None:
-            check_collection(given.index)
+        if feedback.index is not None:
+            check_collection(feedback.index)
             # A collection that the settings list by name may be in Elasticsearch. Others need an index on this machine.
-            if not is_listed(given.index, by_name=True) and not index_exists(index_path(given.index)):
+            if not is_listed(feedback.index, by_name=True) and not index_exists(index_path(feedback.index)):
                 raise NoSuchCollection
-            collection = given.index
+            collection = feedback.index
         else:
             allowed = access.collections or ()
             collection = next(iter(allowed)) if len(allowed) == 1 else served_collection()
-        return {"id": await asyncio.to_thread(keep_feedback, given, access.key or None, collection)}
+        return {"id": await asyncio.to_thread(keep_feedback, feedback, access.key or None, collection)}
     except (FeedbackNotKept, NoSuchCollection) as error:
         if isinstance(error, FeedbackNotKept):
             logger.error("%s", error)

@@ -84,7 +84,7 @@ class IndexingProcesses:
             self._keep(process)
         if "error" in reply:
             raise IndexingFailed(str(reply["error"]), int(reply["status"]))
-        lists = {name: [Skipped(**each) for each in reply[name]] for name in ("skipped", "read_in_part")}
+        lists = {name: [Skipped(**fields) for fields in reply[name]] for name in ("skipped", "read_in_part")}
         return IndexReport(**{**reply, **lists, "other_kinds": Counter(reply["other_kinds"])})
 
     def stop(self) -> None:
@@ -220,7 +220,8 @@ def _follow(order: dict[str, Any], write: Callable[[dict[str, Any]], None]) -> d
             write({"bytes": [progress.bytes_done, progress.bytes_total]})
             last = time.monotonic()
 
-    folder, drives = Path(order["folder"]), {each: tuple(mark) for each, mark in order["drives"].items()}
+    folder = Path(order["folder"])
+    drives = {drive: tuple(mark) for drive, mark in order["drives"].items()}
     collection = LocalCollection(order["collection"])
     return _describe(lambda: follow_changes(collection, folder, order["changed"], drives, show))
 

@@ -35,16 +35,16 @@ def open_document(collection: Collection, document: str = "", passage: str = "")
     :raises Missing: When there is no such document or passage.
     """
     with closing(collection.passages()) as store:
-        found = store.by_id([passage]).get(passage) if passage else None
-        if passage and found is None:
+        asked = store.by_id([passage]).get(passage) if passage else None
+        if passage and asked is None:
             raise Missing("The collection has no such passage.")
-        if found is not None:
-            kind, path = origin_of(found)
+        if asked is not None:
+            kind, path = origin_of(asked)
         else:
             entry = collection.document(document).entry
             kind, path = entry.kind, entry.path
         # A corpus is a file with one passage on each line. Its passages are unrelated, so only one is returned.
-        whole = store.where(PATH_FIELDS[kind], [path]) if path and kind == "file" else filter(None, [found])
+        whole = store.where(PATH_FIELDS[kind], [path]) if path and kind == "file" else filter(None, [asked])
         passages = sorted(whole, key=_place)
     if not passages:
         raise Missing(
@@ -52,10 +52,10 @@ def open_document(collection: Collection, document: str = "", passage: str = "")
             if path
             else "The collection has no such document."
         )
-    at = next((number for number, one in enumerate(passages) if one.id == passage), 0)
+    at = next((number for number, stored in enumerate(passages) if stored.id == passage), 0)
     first = max(0, min(at - MOST_PASSAGES // 2, len(passages) - MOST_PASSAGES))
     meta = passages[0].meta
-    known = {name: meta[name] for name in ("date", "date_in", "modified") if isinstance(meta.get(name), str)}
+    dates = {name: meta[name] for name in ("date", "date_in", "modified") if isinstance(meta.get(name), str)}
     is_file_here = kind == "file" and collection.has_files
     state = _compare(Path(path or ""), meta.get("file_hash")) if is_file_here else None
     loss = (collection.skipped() or {}).get(path or "")
@@ -64,14 +64,14 @@ def open_document(collection: Collection, document: str = "", passage: str = "")
         "name": Path(path or "").name,
         "title": str(meta.get("title") or ""),
         "kind": str(meta.get("kind") or kind),
-        **known,
+        **dates,
         "file": state,
         **({"loss": hide_folders(loss.removeprefix("read in part: "))} if loss else {}),
         "original": is_file_here and state != "gone",
         "hash": str(meta.get("file_hash") or ""),
         "of": len(passages),
         "first": first + 1,
-        "passages": [_describe(one) for one in passages[first : first + MOST_PASSAGES]],
+        "passages": [_describe(stored) for stored in passages[first : first + MOST_PASSAGES]],
     }
 
 
