@@ -282,6 +282,6 @@ def _index_corpus(corpus: Path) -> str:
     skipped: list[Skipped] = []
     with indexing_bar(terminal) as on_progress:
         name = ensure_indexes(corpus, split=False, on_progress=on_progress, on_skipped=skipped.append).local
-    for each in skipped:
-        terminal.print(f"Skipped {each}", markup=False, style="yellow")
+    for skip in skipped:
+        terminal.print(f"Skipped {skip}", markup=False, style="yellow")
     return name

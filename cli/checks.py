@@ -104,7 +104,7 @@ async def examine(name: str, port: int, online: bool) -> list[Finding]:
         pipeline = pipelines.load(name)
         # List the stores now: after it is opened, a web retriever may contain another store, its stand-in for the web.
         stores = find_stores(pipeline)
-        embedded = {(one.path, one.index): one for one in stores if is_tantivy_store(one)}
+        embedded = {(store.path, store.index): store for store in stores if is_tantivy_store(store)}
         findings += await asyncio.gather(*(asyncio.to_thread(_check_index, store) for store in embedded.values()))
         findings += await asyncio.to_thread(_check_proofs, list(embedded.values()))
         findings.append(await asyncio.to_thread(_warm_up, name, pipeline))
@@ -114,8 +114,8 @@ async def examine(name: str, port: int, online: bool) -> list[Finding]:
         findings.append(_explain("pipeline", f"{name} cannot be loaded: {error}", error))
     else:
         checks = [_check_models(pipeline), _check_judge(pipeline), _check_web(pipeline, online), _check_servers(stores)]
-        for found in await asyncio.gather(*checks):
-            findings += found
+        for check_findings in await asyncio.gather(*checks):
+            findings += check_findings
     return [*findings, _check_extras(), _check_keys(stores), await _check_serve(port)]
 
 
@@ -125,8 +125,8 @@ def _explain(part: str, text: str, error: Exception) -> Finding:
 
 def _check_versions() -> Finding:
     packages = ("haystack-ai", "hayhooks", "tantivy")
-    found = ", ".join(f"{package} {version(package)}" for package in packages)
-    return Finding("version", "ok", f"prefrag {find_version()}, Python {platform.python_version()}, {found}")
+    versions = ", ".join(f"{package} {version(package)}" for package in packages)
+    return Finding("version", "ok", f"prefrag {find_version()}, Python {platform.python_version()}, {versions}")
 
 
 def _check_data() -> Finding:
@@ -199,7 +199,7 @@ def _warm_up(name: str, pipeline: Any) -> Finding:
 
 
 async def _check_models(pipeline: Any) -> list[Finding]:
-    model = next((one for one in _find_models(pipeline) if not one.is_named_for_judging), None)
+    model = next((model for model in _find_models(pipeline) if not model.is_named_for_judging), None)
     if model is None:
         return []
     if model.is_absent:
@@ -208,7 +208,11 @@ async def _check_models(pipeline: Any) -> list[Finding]:
         findings = [Finding("model", "ok", f"{models['llm'].gguf} runs in this process")]
     else:
         findings = await _check_model("model", model)
-    return findings if any(one.status == "problem" for one in findings) else [*findings, await _check_format(model)]
+    return (
+        findings
+        if any(finding.status == "problem" for finding in findings)
+        else [*findings, await _check_format(model)]
+    )
 
 
 async def _check_format(model: ChatModel) -> Finding:
@@ -229,9 +233,11 @@ def _find_models(pipeline: Any) -> list[ChatModel]:
 
 def _report_absence(pipeline: Any) -> Finding:
     servers = find_local_servers()
-    found = "; ".join(f"{one.program} at {one.base_url} ({', '.join(one.models[:_MAX_MODELS])})" for one in servers)
+    programs = "; ".join(
+        f"{server.program} at {server.base_url} ({', '.join(server.models[:_MAX_MODELS])})" for server in servers
+    )
     advice = "Set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to a model server"
-    advice += f". On this machine: {found}." if found else "; none was found at the usual ports of this machine."
+    advice += f". On this machine: {programs}." if programs else "; none was found at the usual ports of this machine."
     advice += " Or fetch a model: prefrag model get"
     if any(getattr(part, "is_extractive", False) for _, part in pipeline.walk()):
         return Finding("model", "note", "No language model is set: an extractive reader answers instead", advice)
@@ -308,12 +314,12 @@ async def _list_models(server: ModelServer) -> list[str]:
     with suppress(httpx.HTTPError, TimeoutError, ValueError, RecursionError):
         url = f"{server.base_url.rstrip('/')}/models"
         content = await asyncio.to_thread(get_json, url, server.api_key, _LIST_SECONDS)
-        return [one["id"] for one in list_models(content)]
+        return [model["id"] for model in list_models(content)]
     return []
 
 
 async def _check_judge(pipeline: Any) -> list[Finding]:
-    named = [one for one in _find_models(pipeline) if one.is_named_for_judging]
+    named = [model for model in _find_models(pipeline) if model.is_named_for_judging]
     judging = [part for _, part in walk_parts(pipeline) if isinstance(part, SourceSwitchJudge)]
     if named and not named[0].is_embedded:
         return await _check_model("judge", named[0])
@@ -337,7 +343,7 @@ async def _check_web(pipeline: Any, online: bool) -> list[Finding]:
     named = {source.name: source for source in sources}
     find_closed = getattr(pipeline.get_component("start"), "closed_sources", lambda: ((), ""))
     closed, reason = await asyncio.to_thread(find_closed) if sources else ((), "")
-    return [await _check_source(one, online, reason if name in closed else "") for name, one in named.items()]
+    return [await _check_source(source, online, reason if name in closed else "") for name, source in named.items()]
 
 
 async def _check_source(source: RetrievalSource, online: bool, why_closed: str) -> Finding:
@@ -354,11 +360,11 @@ async def _check_source(source: RetrievalSource, online: bool, why_closed: str) 
         return Finding(source.name, "ok", text, "" if online else "To check whether the web answers, use --online.")
     try:
         async with asyncio.timeout(_WEB_SECONDS):
-            found = await asyncio.to_thread(source.retriever.run, query="weather")
+            result = await asyncio.to_thread(source.retriever.run, query="weather")
     except Exception as error:
         advice = "Runs go on without the web. Check whether this machine reaches the internet."
         return Finding(source.name, "note", f"{text}, but it does not answer: {str(error) or 'no reply'}", advice)
-    return Finding(source.name, "ok", f"{text}, and it answers (results: {len(found['documents'])})")
+    return Finding(source.name, "ok", f"{text}, and it answers (results: {len(result['documents'])})")
 
 
 async def _check_servers(stores: list[Any]) -> list[Finding]:
@@ -397,7 +403,7 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
 
     advice = "To serve other machines, or behind a proxy or tunnel, make one: prefrag keys add NAME"
     try:
-        named, kept = len(settings.api_keys), read_keys()
+        named, keys = len(settings.api_keys), read_keys()
     except (ValueError, KeysUnreadable) as error:
         return Finding("keys", "note", str(error), "Until you repair this, `serve` does not start or refuses the keys.")
     if are_shared():
@@ -407,16 +413,16 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
         if keys_file().exists():
             text = f"The keys in {keys_file()} no longer work, but while it exists, `prefrag serve` requires a key"
             return Finding("keys", "note", text, "Make new keys with prefrag keys add, then delete that file.")
-    expired = sum(key.has_expired for key in kept)
-    if not named and not kept and settings.require_key:
+    expired = sum(key.has_expired for key in keys)
+    if not named and not keys and settings.require_key:
         return Finding("keys", "note", "PREFRAG_REQUIRE_KEY is on, but there are no keys: prefrag keys add NAME")
-    shares = not are_shared() and settings.keys_file is None and any(is_elasticsearch_store(one) for one in stores)
-    if not named and not kept and shares:
+    shares = not are_shared() and settings.keys_file is None and any(is_elasticsearch_store(store) for store in stores)
+    if not named and not keys and shares:
         text = "There are no keys here, so serve requires none, even if another server on this Elasticsearch does"
         return Finding("keys", "note", text, "If there are several servers, set PREFRAG_STATE=elasticsearch on each.")
-    if not named and not kept:
+    if not named and not keys:
         return Finding("keys", "ok", "There are no keys, so serve answers only this machine", advice)
-    text = f"{named} set in PREFRAG_API_KEYS, {len(kept)} made by prefrag keys"
+    text = f"{named} set in PREFRAG_API_KEYS, {len(keys)} made by prefrag keys"
     return Finding(
         "keys", "note" if expired else "ok", text + (f", of which {expired} have expired" if expired else "")
     )

@@ -45,10 +45,10 @@ def examine_installation(
     if index is not None:
         os.environ["PREFRAG_INDEX"] = index
     findings = asyncio.run(examine(pipeline, port, online))
-    code = next((one.exit_code for one in findings if one.status == "problem"), 0)
+    code = next((finding.exit_code for finding in findings if finding.status == "problem"), 0)
     if as_json:
         fields = ("part", "status", "text", "advice")
-        listed = [{field: getattr(one, field) for field in fields} for one in findings]
+        listed = [{field: getattr(finding, field) for field in fields} for finding in findings]
         print_json({"works": not code, "findings": listed})
     else:
         for finding in findings:

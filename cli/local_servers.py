@@ -39,7 +39,7 @@ def list_models(content: Any) -> list[Mapping[str, Any]]:
     listed = content.get("data") if isinstance(content, Mapping) else None
     if not isinstance(listed, list):
         return []
-    return [one for one in listed if isinstance(one, Mapping) and isinstance(one.get("id"), str)][:_MAX_MODELS]
+    return [model for model in listed if isinstance(model, Mapping) and isinstance(model.get("id"), str)][:_MAX_MODELS]
 
 
 def _ask(port: int, program: str) -> LocalServer | None:
@@ -52,8 +52,8 @@ def _ask(port: int, program: str) -> LocalServer | None:
         content = get_json(f"http://127.0.0.1:{port}/v1/models", seconds=_SECONDS, uses_proxy=False)
     except (httpx.HTTPError, TimeoutError, ValueError, RecursionError):
         return None
-    models = [one for one in list_models(content) if one.get("owned_by") not in _OWNERS_OF_PIPELINES]
-    names = tuple(one["id"] for one in models if _can_chat(one["id"]))
+    models = [model for model in list_models(content) if model.get("owned_by") not in _OWNERS_OF_PIPELINES]
+    names = tuple(model["id"] for model in models if _can_chat(model["id"]))
     if not names:
         return None
     owner = models[0].get("owned_by")

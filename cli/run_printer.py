@@ -88,8 +88,8 @@ class RunPrinter:
         if "counts" in result:
             self._print(_write_counts(result), "dim")
             self._print(_write_queries_sent_out(result), "dim")
-            for held in result.get("queries_held_back") or ():
-                self._print(trace_text(Event("held_back", 0, held)), "yellow")
+            for query in result.get("queries_held_back") or ():
+                self._print(trace_text(Event("held_back", 0, query)), "yellow")
             for line in write_sent_to_models(result):
                 self._print(line, "yellow")
         if trace:
