@@ -206,7 +206,10 @@ def main(seconds: float, memory: int, parent: int) -> None:
                 reply = {"drawn": draw_page(data, request["draw"], request["sentence"])}
             else:
                 passages = converter.passages(Path(request["path"]), data, request["modified"], request["folders"])
-                reply = {"passages": [(one.id, one.content, one.meta) for one in passages], "loss": converter.loss}
+                reply = {
+                    "passages": [(passage.id, passage.content, passage.meta) for passage in passages],
+                    "loss": converter.loss,
+                }
         except CannotRead as error:
             reply = {"refused": str(error)}
         replies.write(json.dumps(reply).encode() + b"\n")

@@ -62,11 +62,11 @@ def find_files(
     A link that leads out of ``top`` is followed if ``links`` is true, but links that lead on from there never are. The
     report counts the links that are left. An entry that cannot be read is reported, and the others are found.
     """
-    given = [Path(path).expanduser() for path in paths]
-    if missing := [printable(path) for path in given if not os.path.exists(path)]:
+    places = [Path(path).expanduser() for path in paths]
+    if missing := [printable(path) for path in places if not os.path.exists(path)]:
         raise FileNotFoundError(f"There is no file or folder {' and no '.join(missing)}. Nothing was indexed.")
     seen: set[str] = set()
-    for path in given:
+    for path in places:
         above = real_path(path if top is None else top)
         for candidate, real in _walk(path, path if top is None else top, links, seen, report):
             try:

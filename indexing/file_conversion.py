@@ -102,16 +102,16 @@ class FileConverter:
         """Convert one file, as :meth:`ConverterProcess.passages` does, but without limits and in this process."""
         self.loss = ""
         file_hash = fingerprint(data)
-        found = list(self._passages_with_meta(path, data))
-        _set_standing(found, path, folders)
+        texts = list(self._passages_with_meta(path, data))
+        _set_standing(texts, path, folders)
         stem = hashlib.blake2b(f"{path}\0{file_hash}".encode(), digest_size=12).hexdigest()
         of_the_file: dict[str, Any] = {"file_path": str(path), "folder": str(path.parent), "file_name": path.name}
-        of_the_file |= {"file_hash": file_hash, "file_size": len(data), "split_count": len(found)}
+        of_the_file |= {"file_hash": file_hash, "file_size": len(data), "split_count": len(texts)}
         if modified is not None:
             of_the_file["modified"] = datetime.fromtimestamp(modified, UTC).date().isoformat()
         return [
             Document(id=f"{stem}-{position}", content=text, meta={**meta, **of_the_file, "split_id": position})
-            for position, (text, meta) in enumerate(found)
+            for position, (text, meta) in enumerate(texts)
         ]
 
     def _passages_with_meta(self, path: Path, data: bytes, depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -148,7 +148,7 @@ class FileConverter:
         if headings and form in (forms.MARKDOWN, forms.DOCX, forms.ODT, forms.RST):
             own_title = own_title or headings[0].words
         parts = _split(text, form)
-        found = [
+        texts = [
             (normalize_unicode(text), place, sections, part, rows)
             for part, (text, place), sections, rows in zip(
                 parts,
@@ -159,7 +159,7 @@ class FileConverter:
             )
             if text
         ]
-        if not found:
+        if not texts:
             is_deep = form == forms.HTML and is_nested_deeply(page)
             raise CannotRead(TOO_DEEP if is_deep else _reason(complaints))
 
@@ -167,8 +167,8 @@ class FileConverter:
         front_title = front_matter.get("title")
         name = path.name if form == forms.CODE or path.suffix.lower() not in FORMATS else path.stem
         title = normalize_unicode(_one_line(front_title if isinstance(front_title, str) else "") or own_title or name)
-        dated = find_date(front_matter, "" if form == forms.CODE else found[0][0], path.name, title)
-        for text, place, sections, part, rows in found:
+        dated = find_date(front_matter, "" if form == forms.CODE else texts[0][0], path.name, title)
+        for text, place, sections, part, rows in texts:
             meta: dict[str, Any] = {
                 **{key: value for key, value in front_matter.items() if key not in _NOT_FOR_META},
                 **dated,
@@ -264,15 +264,15 @@ class FileConverter:
 
 def _set_standing(texts: Sequence[tuple[str, dict[str, Any]]], path: Path, folders: Sequence[str]) -> None:
     """Set the `standing` of each passage if the passage or its document says that it is superseded, a draft, or old."""
-    known: dict[tuple[Any, ...], str | None] = {}
+    standings: dict[tuple[Any, ...], str | None] = {}
     for text, meta in texts:
         # A mail and each of its attachments count as separate documents.
         document = meta.get("mail"), meta.get("attachment"), meta["title"]
-        if document not in known:
+        if document not in standings:
             beginning = "" if meta["kind"] in _WITHOUT_SENTENCES else text
             name = str(meta.get("attachment") or path.name)
-            known[document] = find_standing(meta, beginning, meta["title"], name, folders)
-        if standing := find_heading_standing(meta.get("heading")) or known[document]:
+            standings[document] = find_standing(meta, beginning, meta["title"], name, folders)
+        if standing := find_heading_standing(meta.get("heading")) or standings[document]:
             meta["standing"] = standing
 
 

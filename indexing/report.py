@@ -45,18 +45,18 @@ def group_by_reason(skipped: Sequence[Skipped]) -> list[str]:
     This sentence names the first file and counts the others. For files that need missing packages, two are enough to
     share a sentence. A skipped line of a corpus always has its own sentence.
     """
-    files = [one for one in skipped if one.line is None]
-    same = Counter(one.reason for one in files)
+    files = [skip for skip in skipped if skip.line is None]
+    same = Counter(skip.reason for skip in files)
     named: list[str] = []
     seen: set[str] = set()
-    for one in skipped:
-        more = same[one.reason] - 1
-        if one.line is not None or not (more >= _MOST_NAMED or (more and one.reason == NEEDS_FILES)):
-            named.append(str(one))
-        elif one.reason not in seen:
-            seen.add(one.reason)
-            kinds = {Path(each.path).suffix.lower() for each in files if each.reason == one.reason} - {""}
-            named.append(f"{one}. And {more:,} more like this ({', '.join(sorted(kinds)) or 'without a suffix'}).")
+    for skip in skipped:
+        more = same[skip.reason] - 1
+        if skip.line is not None or not (more >= _MOST_NAMED or (more and skip.reason == NEEDS_FILES)):
+            named.append(str(skip))
+        elif skip.reason not in seen:
+            seen.add(skip.reason)
+            kinds = {Path(other.path).suffix.lower() for other in files if other.reason == skip.reason} - {""}
+            named.append(f"{skip}. And {more:,} more like this ({', '.join(sorted(kinds)) or 'without a suffix'}).")
     return named
 
 

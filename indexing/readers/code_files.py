@@ -27,9 +27,9 @@ _BORDERS = (re.compile(r"(?<=\n\n)(?=\S)"), re.compile(r"(?<=\n\n)(?=[^\n])"), r
 def mark_code(text: str, outline: Outline) -> str:
     """Mark each definition as a heading, with :meth:`Outline.mark`. Every four spaces of indentation are one level."""
 
-    def mark(found: re.Match[str]) -> str:
-        level = 1 + len(found[1].expandtabs(_INDENT)) // _INDENT
-        return outline.mark(level, found[2].rstrip("{(: \t\r")) + found[0]
+    def mark(match: re.Match[str]) -> str:
+        level = 1 + len(match[1].expandtabs(_INDENT)) // _INDENT
+        return outline.mark(level, match[2].rstrip("{(: \t\r")) + match[0]
 
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return _DEFINITION.sub(mark, "\n".join(line.rstrip() for line in lines))

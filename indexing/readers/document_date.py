@@ -65,15 +65,15 @@ def find_date(meta: Mapping[str, Any], text: str, name: str, title: str = "") ->
     stated = " ".join(str(meta.get("date") or "").split())
     lines = text[: _FIRST_LINES * _LONGEST].splitlines()[:_FIRST_LINES]
     for line in (stated, stated[:10], *map(str.strip, lines)):
-        if len(line) <= _LONGEST and (found := _read_line(line)):
-            return {"date": found, "date_in": IN_DOCUMENT}
+        if len(line) <= _LONGEST and (document_date := _read_line(line)):
+            return {"date": document_date, "date_in": IN_DOCUMENT}
     for line in (title, next(filter(str.strip, lines), "")):
-        if found := _read_title(line.strip("#*_= \t")):
-            return {"date": found, "date_in": IN_DOCUMENT}
+        if document_date := _read_title(line.strip("#*_= \t")):
+            return {"date": document_date, "date_in": IN_DOCUMENT}
     for pattern in _IN_FILE_NAMES:
         for match in pattern.finditer(name):
-            if found := _to_iso(match):
-                return {"date": found, "date_in": IN_NAME}
+            if document_date := _to_iso(match):
+                return {"date": document_date, "date_in": IN_NAME}
     years = list(_YEAR_IN_NAME.finditer(name))
     if len(years) != 1 or int(years[0]["y"]) > date.today().year or _is_of_event(name[: years[0].start()]):
         return {}
@@ -96,7 +96,7 @@ def _read_title(line: str) -> str:
     """Read the date in a title. A line with several dates, or that is a sentence, is not read."""
     if len(line) > _LONGEST_TITLE or ends_with_stop(line) or line[:1].islower() or _ANOTHER_DAY.search(line):
         return ""
-    written = [found for found in find_dates(line) if found.first == found.last]
+    written = [span for span in find_dates(line) if span.first == span.last]
     if len(written) != 1 or not _EARLIEST <= written[0].first <= date.today():
         return ""
     before, behind = line[: written[0].begin], line[written[0].end :]
@@ -106,9 +106,9 @@ def _read_title(line: str) -> str:
 def _to_iso(match: re.Match[str]) -> str:
     year, month, day = (int(match.groupdict().get(part) or 0) for part in "ymd")
     try:
-        found = date(year, month, day or 1)
+        written_day = date(year, month, day or 1)
     except ValueError:
         return ""
     # "Budget 2010-11" may be of November 2010, or of the years 2010 and 2011.
     is_span = not day and month == year % 100 + 1
-    return "" if is_span or found > date.today() else found.isoformat()[: 10 if day else 7]
+    return "" if is_span or written_day > date.today() else written_day.isoformat()[: 10 if day else 7]

@@ -39,7 +39,12 @@ _SENTENCES = (
 _ALONE = re.compile(r"(?P<word>superseded|obsolete|deprecated)", re.IGNORECASE)
 _FIRST_LINES, _LONGEST = 6, 120
 _Pattern = Callable[[str], re.Match[str] | None]
-_LINES: Sequence[_Pattern] = (_AT_START.match, _LABEL.match, _STATUS.match, *(each.fullmatch for each in _SENTENCES))
+_LINES: Sequence[_Pattern] = (
+    _AT_START.match,
+    _LABEL.match,
+    _STATUS.match,
+    *(pattern.fullmatch for pattern in _SENTENCES),
+)
 _TITLES: Sequence[_Pattern] = (_BRACKETS.search, _AT_START.match, _LABEL.match)
 
 
@@ -52,18 +57,18 @@ def find_standing(meta: Mapping[str, Any], text: str, title: str, name: str, fol
     if fields.get("superseded_by") or fields.get("replaced_by"):
         return SUPERSEDED
     flag = next((standing for word, standing in _STANDING_OF_WORD.items() if fields.get(word) is True), None)
-    if found := flag or _first_standing((_STATUS.match,), f"status: {fields.get('status')}"):
-        return found
+    if stated := flag or _first_standing((_STATUS.match,), f"status: {fields.get('status')}"):
+        return stated
     lines = [line.strip() for line in text[: _FIRST_LINES * _LONGEST].splitlines() if line.strip()][:_FIRST_LINES]
     for before, line in zip(["", *lines], lines, strict=False):
         # Decision records state their status in the line below the heading "Status".
         labelled = f"status: {line}" if before.strip("#: ").casefold() == "status" else line
-        if len(line) <= _LONGEST and (found := _first_standing(_LINES, labelled)):
-            return found
+        if len(line) <= _LONGEST and (stated := _first_standing(_LINES, labelled)):
+            return stated
     stem = PurePath(name).stem
     # A folder may also be called `_old_`, so only letters and digits are compared.
-    plain = (re.sub(r"[\W_]+", "", each).casefold() for each in folders)
-    above = next((_FOLDERS[each] for each in plain if each in _FOLDERS), None)
+    plain = (re.sub(r"[\W_]+", "", folder).casefold() for folder in folders)
+    above = next((_FOLDERS[folder] for folder in plain if folder in _FOLDERS), None)
     return (
         _first_standing(_TITLES, title)
         or _first_standing((*_TITLES, _AT_END.search, _LABEL_IN_NAME.match), stem)
@@ -74,8 +79,8 @@ def find_standing(meta: Mapping[str, Any], text: str, title: str, name: str, fol
 def find_heading_standing(heading: str | None) -> str | None:
     """Find what the headings above a passage say about it: `superseded`, `draft`, `old`, or None."""
     parts = (heading or "").split(" > ")
-    return next((found for part in parts if (found := _first_standing((*_TITLES, _ALONE.fullmatch), part))), None)
+    return next((standing for part in parts if (standing := _first_standing((*_TITLES, _ALONE.fullmatch), part))), None)
 
 
 def _first_standing(patterns: Sequence[_Pattern], text: str) -> str | None:
-    return next((_STANDING_OF_WORD[match["word"].casefold()] for each in patterns if (match := each(text))), None)
+    return next((_STANDING_OF_WORD[match["word"].casefold()] for pattern in patterns if (match := pattern(text))), None)

@@ -82,7 +82,7 @@ class Outline:
         The rows of tables are then in :attr:`rows`.
         """
         pieces: list[str] = []
-        found: list[Heading] = []
+        headings: list[Heading] = []
         length = end = 0
         # Headings and rows are marked one after the other, so each of the two kinds has its own order.
         following = {Heading: 0, Table: 0}
@@ -100,8 +100,8 @@ class Outline:
             if isinstance(first, Table):
                 self.rows.append((length, first, int(second)))
             else:
-                found.append(Heading(length, first, str(second)))
-        return "".join([*pieces, marked[end:]]), found
+                headings.append(Heading(length, first, str(second)))
+        return "".join([*pieces, marked[end:]]), headings
 
 
 def mark_markdown(text: str, outline: Outline) -> str:
@@ -115,19 +115,19 @@ def mark_markdown(text: str, outline: Outline) -> str:
         if opening.type not in ("heading_open", "paragraph_open") or opening.map is None:
             continue
         source, (number, end) = content.content.partition("\n")[0], opening.map
-        before, found, after = (lines[number] or "").partition(source) if source else ("", "", "")
-        if found and opening.type == "paragraph_open":
+        before, source_words, after = (lines[number] or "").partition(source) if source else ("", "", "")
+        if source_words and opening.type == "paragraph_open":
             # Two spaces at the end of a line mean that its line break must stay.
             if end - number > 1 and "  \n" not in content.content:
                 hang = re.sub(r"[^>\s]", " ", before)
                 lines[number] = before + unwrap_lines(content.content).replace("\n", f"\n{hang}")
                 lines[number + 1 : end] = [None] * (end - number - 1)
-        elif found:
+        elif source_words:
             shown = [
                 child for inline in parser.parseInline(content.content[:_MOST_READ]) for child in inline.children or ()
             ]
             words = "".join(child.content if child.type in ("text", "code_inline") else " " for child in shown)
-            lines[number] = f"{before}{outline.mark(int(opening.tag[1:]), words)}{found}{after}"
+            lines[number] = f"{before}{outline.mark(int(opening.tag[1:]), words)}{source_words}{after}"
     return "\n".join(line for line in lines if line is not None)
 
 
@@ -153,14 +153,14 @@ def mark_html(text: str, outline: Outline) -> str:
 def rows_of_parts(parts: Sequence[str], rows: Sequence[tuple[int, Table, int]]) -> list[list[tuple[Table, int]]]:
     """Find the rows of tables that begin in each passage. ``parts`` are all passages of a text, in order."""
     places = [place for place, _, _ in rows]
-    found: list[list[tuple[Table, int]]] = []
+    rows_by_part: list[list[tuple[Table, int]]] = []
     begin = 0
     for part in parts:
         end = begin + len(part)
         inside = rows[bisect_left(places, begin) : bisect_left(places, end)]
-        found.append([(table, number) for _, table, number in inside])
+        rows_by_part.append([(table, number) for _, table, number in inside])
         begin = end
-    return found
+    return rows_by_part
 
 
 def mark_large_lines(pages: Sequence[list[str]], sizes: Sequence[Sequence[float]], outline: Outline) -> None:
@@ -202,10 +202,10 @@ def find_sections(parts: Sequence[str], headings: Sequence[Heading]) -> list[Sec
     """Find the sections of each passage. ``parts`` are all passages of a text, in order."""
     begins, names, above = [0], [""], list[Heading]()
     for heading in headings:
-        above = [*(one for one in above if one.level < heading.level), heading]
+        above = [*(parent for parent in above if parent.level < heading.level), heading]
         begins.append(heading.place)
-        names.append(" > ".join(one.words for one in above))
-    found: list[Sections] = []
+        names.append(" > ".join(parent.words for parent in above))
+    sections: list[Sections] = []
     begin = 0
     for part in parts:
         end = begin + len(part)
@@ -213,6 +213,6 @@ def find_sections(parts: Sequence[str], headings: Sequence[Heading]) -> list[Sec
         borders = [begin, *begins[first + 1 : after], end]
         lengths = [stop - start for start, stop in pairwise(borders)]
         inside = [(start - begin, name) for start, name in zip(borders, names[first:after], strict=False)]
-        found.append(Sections(names[first + lengths.index(max(lengths))] or None, inside if inside[1:] else ()))
+        sections.append(Sections(names[first + lengths.index(max(lengths))] or None, inside if inside[1:] else ()))
         begin = end
-    return found
+    return sections

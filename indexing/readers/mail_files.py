@@ -46,7 +46,7 @@ class _ShortFields(Compat32):
 
 def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
     """Read one mail, or all mails of a mailbox. If a mail cannot be read, yield the error in its place."""
-    begins = [found.span() for found in _FROM.finditer(data)] if is_mailbox else [(0, 0)]
+    begins = [match.span() for match in _FROM.finditer(data)] if is_mailbox else [(0, 0)]
     if not begins:
         raise CannotRead("there is no mail in it")
     ends = [*(begin for begin, _ in begins[1:]), len(data)]

@@ -34,18 +34,18 @@ def _is_small_front_matter(text: str) -> bool:
         return True
 
 
-def _link_as_words(found: re.Match[str]) -> str:
+def _link_as_words(match: re.Match[str]) -> str:
     """Return the text that replaces a link between notes: the words that the link shows, and the name of the note."""
-    note, shown = found[2].strip().rpartition("/")[2], (found[3] or "").strip()
-    return "" if found[1] else f"{shown} ({note})" if shown and shown != note else note
+    note, shown = match[2].strip().rpartition("/")[2], (match[3] or "").strip()
+    return "" if match[1] else f"{shown} ({note})" if shown and shown != note else note
 
 
 def mark_notes(text: str, outline: Outline) -> str:
     """Mark each heading of Markdown with :meth:`Outline.mark`, and replace links between notes by words."""
     parts = _CODE.split(text)
     text = "".join(part if number % 2 else _NOTE_LINK.sub(_link_as_words, part) for number, part in enumerate(parts))
-    found = _FRONT_MATTER.match(text)
-    front = found[0] if found else ""
+    match = _FRONT_MATTER.match(text)
+    front = match[0] if match else ""
     marked = front + mark_markdown(text[len(front) :], outline)
     # If the front matter is too large, an empty line before it keeps the converter from parsing it. It becomes text.
     return marked if _is_small_front_matter(text) else f"\n{marked}"

@@ -59,7 +59,9 @@ def read_docx(data: bytes, outline: Outline) -> OfficeText:
     check_package(data)
     document = docx.Document(io.BytesIO(data))
     # If a file has no properties such as a title, the library makes some up.
-    has_title = any(each.reltype == RELATIONSHIP_TYPE.CORE_PROPERTIES for each in document.part.package.rels.values())
+    has_title = any(
+        relation.reltype == RELATIONSHIP_TYPE.CORE_PROPERTIES for relation in document.part.package.rels.values()
+    )
     title = document.core_properties.title if has_title else ""
     blocks = [*_word_blocks(document, outline), *word_notes(document, _word_text)]
     return OfficeText(title or "", "\n\n".join(blocks))

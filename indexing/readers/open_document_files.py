@@ -51,7 +51,7 @@ def read_odp(data: bytes, outline: Outline) -> OfficeText:
         title = title or words
         heading = f"Slide {number}" + (f": {words}" if words else "")
         blocks = [block for frame in frames if frame not in titles for block in _blocks(frame, outline)]
-        notes = " ".join(" ".join(_blocks(each, Outline())) for each in slide.iterfind(f"{_PRESENTATION}notes")).strip()
+        notes = " ".join(" ".join(_blocks(note, Outline())) for note in slide.iterfind(f"{_PRESENTATION}notes")).strip()
         blocks += [f"Notes: {notes}"] if notes else []
         slides.append("\n\n".join([outline.mark(1, heading) + heading, *blocks]) if words or blocks else "")
     return OfficeText(title, "\f".join(limit_text(slides)))

@@ -113,10 +113,10 @@ def _mark(text: str, marks: list[tuple[int, str]], outline: Outline) -> str:
     pieces, start = [], 0
     for level, words in marks:
         # On the page, the words may be broken into lines anywhere.
-        found = re.compile(r"\s*".join(map(re.escape, words.split())), re.IGNORECASE).search(text, start)
-        if words.strip() and found:
-            pieces.append(text[start : found.start()])
-            start = found.start()
+        match = re.compile(r"\s*".join(map(re.escape, words.split())), re.IGNORECASE).search(text, start)
+        if words.strip() and match:
+            pieces.append(text[start : match.start()])
+            start = match.start()
         pieces.append(outline.mark(level, words))
     return "".join([*pieces, text[start:]])
 

@@ -38,8 +38,8 @@ def unwrap_lines(text: str, most_width: int = _MOST_WIDTH) -> str:
     words = {match[0].lower() for match in re.finditer(r"[^\W_]+(?:-[^\W_]+)*", text)} if is_parted else set()
     pieces: list[str] = []
     for has_letters, block in groupby(lines, key=lambda line: bool(_LETTER.search(line))):
-        found = list(block)
-        pieces += [_join(found, width, words)] if has_letters else found
+        block_lines = list(block)
+        pieces += [_join(block_lines, width, words)] if has_letters else block_lines
     return "\n".join(pieces)
 
 
@@ -93,5 +93,5 @@ def _hang(line: str) -> int:
 
 def _indent(line: str) -> int:
     """Count the blanks and quotation signs (>) at the beginning of a line."""
-    found = _INDENT.match(line)
-    return found.end() if found else 0
+    match = _INDENT.match(line)
+    return match.end() if match else 0
