@@ -168,15 +168,15 @@ class CorpusLines:
         if not other or other == str(self._file.path):
             return False
         # If corpora are uploaded, the other corpus may be on another machine. So assume that it still has the passage.
-        is_shared = any(each.startswith(UPLOADED) for each in (other, str(self._file.path)))
+        is_shared = any(path.startswith(UPLOADED) for path in (other, str(self._file.path)))
         if is_shared or passage.id in self._local.written:
             return True
         if not is_there(other):
             return False
         if other not in self._others:
             self._others[other] = read_ids(other)
-        known = self._others[other]
-        return known is None or contains_id(known, passage.id)
+        ids = self._others[other]
+        return ids is None or contains_id(ids, passage.id)
 
 
 class PassageIds:
@@ -218,12 +218,12 @@ def read_ids(corpus: str, report: IndexReport | None = None) -> np.ndarray | Non
 
 def readable_ids(corpus: Path) -> set[str]:
     """Read the ids of all passages in a corpus, and ignore the lines that are not passages."""
-    found = set()
+    ids = set()
     with open_corpus(corpus) as stream:
         for number, _, line in passage_lines(stream):
             with suppress(PassageError):
-                found.add(read_passage_line(line, number).id)
-    return found
+                ids.add(read_passage_line(line, number).id)
+    return ids
 
 
 def contains_id(ids: np.ndarray, passage_id: str) -> bool:

@@ -89,8 +89,8 @@ def _read_changed(
         group = files[start : start + _FILES_A_LOOKUP]
         stored: dict[str, dict[str, tuple[str, int]]] = {}
         for passage in store.where("file_path", [str(file.path) for file in group]):
-            kept = (str(passage.meta.get("file_hash")), int(passage.meta.get("split_count", 0)))
-            stored.setdefault(passage.meta["file_path"], {})[passage.id] = kept
+            version = (str(passage.meta.get("file_hash")), int(passage.meta.get("split_count", 0)))
+            stored.setdefault(passage.meta["file_path"], {})[passage.id] = version
         for file in group:
             entries.append(entry := _FileAndStored(file, stored.get(str(file.path), {})))
             try:
@@ -116,8 +116,8 @@ def _add_to_batch(entry: _FileAndStored, converted: Converted | None, batch: _Fi
     if converted and converted.loss:
         tally.report.read_in_part.append(Skipped(str(file.path), converted.loss))
     passages = converted.passages if converted else None
-    kept = current if passages is None else {passage.id for passage in passages}
-    batch.add(file, passages, outdated=[key for key in earlier if key not in kept], unchanged=len(current))
+    current_ids = current if passages is None else {passage.id for passage in passages}
+    batch.add(file, passages, outdated=[key for key in earlier if key not in current_ids], unchanged=len(current))
 
 
 def _read_bytes(path: Path) -> tuple[bytes, float]:

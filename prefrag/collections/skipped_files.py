@@ -17,10 +17,10 @@ MOST_KEPT = 1_000
 def read_skipped(index: Path) -> dict[str, str]:
     """Find the recorded reason for each file that was skipped or read only in part. Missing files are left out."""
     try:
-        kept = json.loads((index / _FILE).read_text(encoding="utf-8"))
+        reasons = json.loads((index / _FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    texts = kept.items() if isinstance(kept, dict) else ()
+    texts = reasons.items() if isinstance(reasons, dict) else ()
     return {path: reason for path, reason in texts if isinstance(reason, str) and is_there(path)}
 
 
@@ -28,17 +28,17 @@ def keep_skipped(index: Path, report: IndexReport, paths: Collection[str]) -> No
     """Record which files were skipped when ``paths`` were indexed. Earlier records of files elsewhere stay."""
     earlier = read_skipped(index)
     below = tuple(path.rstrip(os.sep) + os.sep for path in paths)
-    kept = {path: reason for path, reason in earlier.items() if path not in paths and not path.startswith(below)}
-    for each in report.read_in_part:
-        kept[each.path] = f"read in part: {each.reason}"
-    for each in report.skipped:
-        if each.reason != OTHER_KIND:
-            kept.setdefault(each.path, each.reason if each.line is None else f"line {each.line}: {each.reason}")
-    kept = dict(list(kept.items())[-MOST_KEPT:])
-    if kept == earlier:
+    reasons = {path: reason for path, reason in earlier.items() if path not in paths and not path.startswith(below)}
+    for skip in report.read_in_part:
+        reasons[skip.path] = f"read in part: {skip.reason}"
+    for skip in report.skipped:
+        if skip.reason != OTHER_KIND:
+            reasons.setdefault(skip.path, skip.reason if skip.line is None else f"line {skip.line}: {skip.reason}")
+    reasons = dict(list(reasons.items())[-MOST_KEPT:])
+    if reasons == earlier:
         return
     written = index / f".{_FILE}.{os.getpid()}"
     # If the record cannot be written, go on. The index is complete without it.
     with suppress(OSError):
-        written.write_text(json.dumps(kept), encoding="utf-8")
+        written.write_text(json.dumps(reasons), encoding="utf-8")
         written.replace(index / _FILE)

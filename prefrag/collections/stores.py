@@ -56,12 +56,12 @@ class PassageStore:
         if not ids:
             return {}
         direct: Callable[[list[str]], list[Document]] | None = getattr(self._store, "documents_by_id", None)
-        found = (
+        documents = (
             direct(ids)
             if direct
             else self._store.filter_documents({"field": "id", "operator": "in", "value": list(ids)})
         )
-        return {document.id: document for document in found}
+        return {document.id: document for document in documents}
 
     def where(self, field: str, values: Sequence[str | int], first: bool = False) -> Iterator[Document]:
         """Find passages by the values of a metadata field; with ``first``, only the first passage of each file."""
@@ -78,19 +78,19 @@ class PassageStore:
 
     def count_origins(self) -> Counter[tuple[str, str | None]]:
         """Count the passages of each file and corpus."""
-        found = self.count_terms()
-        return Counter(map(origin_of, self.all())) if found is None else found
+        counts = self.count_terms()
+        return Counter(map(origin_of, self.all())) if counts is None else counts
 
     def count_terms(self) -> Counter[tuple[str, str | None]] | None:
         """Count as `count_origins` does, but a thousand times faster. Returns None if the store cannot do this."""
         count: Callable[[str], dict[str, int]] | None = getattr(self._store, "count_values", None)
         if count is None:
             return None
-        found: Counter[tuple[str, str | None]] = Counter()
+        counts: Counter[tuple[str, str | None]] = Counter()
         for field, kind in ORIGIN_FIELDS.items():
-            found.update({(kind, path): passages for path, passages in count(field).items()})
+            counts.update({(kind, path): passages for path, passages in count(field).items()})
         # Some passages may not be counted, because they have no path, or a path that is too long to be indexed.
-        return found if found.total() == self._store.count_documents() else None
+        return counts if counts.total() == self._store.count_documents() else None
 
     def write(self, passages: list[Document]) -> dict[str, str]:
         """Write passages. They replace passages with the same ids, and are safe when this returns."""
@@ -144,7 +144,7 @@ class ElasticsearchPassageStore(PassageStore):
 
     def by_id(self, ids: list[str]) -> dict[str, Document]:
         """Get passages by their ids."""
-        found = {}
+        documents = {}
         for start in range(0, len(ids), 1000):
             with explain_failures(self._url):
                 reply = self._client.mget(
@@ -156,8 +156,8 @@ class ElasticsearchPassageStore(PassageStore):
                         f"Elasticsearch at {self._url} could not read some of the passages: {error.get('reason')}"
                     )
                 if hit.get("found"):
-                    found[hit["_id"]] = Document.from_dict(hit["_source"])
-        return found
+                    documents[hit["_id"]] = Document.from_dict(hit["_source"])
+        return documents
 
     def where(self, field: str, values: Sequence[str | int], first: bool = False) -> Iterator[Document]:
         """Find passages by the values of a metadata field; with ``first``, only the first passage of each file."""
@@ -173,7 +173,7 @@ class ElasticsearchPassageStore(PassageStore):
         """Count the passages of each file and corpus."""
         sources = [{field: {"terms": {"field": field, "missing_bucket": True}}} for field in ORIGIN_FIELDS]
         pages: dict[str, Any] = {"size": 10_000, "sources": sources}
-        found: Counter[tuple[str, str | None]] = Counter()
+        counts: Counter[tuple[str, str | None]] = Counter()
         while True:
             with explain_failures(self._url):
                 reply = self._client.search(
@@ -184,9 +184,9 @@ class ElasticsearchPassageStore(PassageStore):
                     allow_partial_search_results=False,
                 )
             for bucket in reply["aggregations"]["origins"]["buckets"]:
-                found[origin_of(Document(meta=bucket["key"]))] += bucket["doc_count"]
+                counts[origin_of(Document(meta=bucket["key"]))] += bucket["doc_count"]
             if (after := reply["aggregations"]["origins"].get("after_key")) is None:
-                return found
+                return counts
             pages["after"] = after
 
     def write(self, passages: list[Document]) -> dict[str, str]:
@@ -323,13 +323,13 @@ def elasticsearch_store(url: str | None = None, index: str = "default", **more: 
     from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 
     export_secrets()
-    given = {"request_timeout": 10, "custom_mapping": ElasticsearchMultiMatchRetriever.recommended_mapping(), **more}
+    options = {"request_timeout": 10, "custom_mapping": ElasticsearchMultiMatchRetriever.recommended_mapping(), **more}
     return ElasticsearchDocumentStore(
         index=index,
         api_key=Secret.from_env_var("PREFRAG_ELASTICSEARCH_API_KEY", strict=False),
         api_key_id=Secret.from_env_var("PREFRAG_ELASTICSEARCH_API_KEY_ID", strict=False),
         **connection_settings(url),
-        **given,
+        **options,
     )
 
 

@@ -30,11 +30,11 @@ def delete_documents(targets: Iterable[str], collection: Collection | DocumentSt
     which no passage was found. Raises :class:`BadInput` and deletes nothing if a target is empty, `.`, `..` or `/`.
     """
     passages = passages_of(collection, change=True)
-    found = find_passages(passages, list(dict.fromkeys(targets)))
-    ids = set().union(*found.values())
+    by_target = find_passages(passages, list(dict.fromkeys(targets)))
+    ids = set().union(*by_target.values())
     passages.delete_in_batches(ids)
     passages.finish()
-    return Deletion(len(ids), [target for target, of_target in found.items() if not of_target])
+    return Deletion(len(ids), [target for target, of_target in by_target.items() if not of_target])
 
 
 def prune(
@@ -61,37 +61,37 @@ def prune(
 
 def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[str]]:
     """Find the passages of each target. A target is the id of a passage, or the path of a file, corpus or folder."""
-    found: dict[str, set[str]] = {target: set() for target in targets}
+    by_target: dict[str, set[str]] = {target: set() for target in targets}
     for passage_id in store.by_id(list(targets)):
-        found[passage_id].add(passage_id)
-    if unnamed := [target for target in targets if not found[target] and not _is_specific(target)]:
+        by_target[passage_id].add(passage_id)
+    if unnamed := [target for target in targets if not by_target[target] and not _is_specific(target)]:
         raise BadInput(
             f"{unnamed[0]!r} names no document: give the id of a passage, or a path that names a file or folder. "
             "Nothing was deleted."
         )
     by_path: dict[str, list[str]] = {}
     for target in targets:
-        if not found[target]:
+        if not by_target[target]:
             by_path.setdefault(printable(real_path(target)), []).append(target)
-    _add_passages(found, store, by_path)
-    folders = {path: known for path, known in by_path.items() if not found[known[0]]}
+    _add_passages(by_target, store, by_path)
+    folders = {path: targets_of_path for path, targets_of_path in by_path.items() if not by_target[targets_of_path[0]]}
     if folders:
         inside: dict[str, list[str]] = {}
         for _, path in store.count_origins():
             for folder in folders.keys() & map(str, Path(path or "").parents):
                 inside.setdefault(str(path), []).extend(folders[folder])
-        _add_passages(found, store, inside)
-    return found
+        _add_passages(by_target, store, inside)
+    return by_target
 
 
-def _add_passages(found: dict[str, set[str]], store: PassageStore, by_path: dict[str, list[str]]) -> None:
+def _add_passages(by_target: dict[str, set[str]], store: PassageStore, by_path: dict[str, list[str]]) -> None:
     """``by_path`` maps paths of files and corpora to targets. Add the passages of each path to its targets."""
     paths = list(by_path)
     for start in range(0, len(paths), _PATHS_A_LOOKUP):
         for origin in ("file_path", "corpus"):
             for passage in store.where(origin, paths[start : start + _PATHS_A_LOOKUP]):
                 for target in by_path[passage.meta[origin]]:
-                    found[target].add(passage.id)
+                    by_target[target].add(passage.id)
 
 
 def _is_specific(target: str) -> bool:
@@ -131,8 +131,8 @@ def prune_passages(
         elif kind == "corpus":
             if path not in corpora:
                 corpora[path] = _read_ids_to_keep(path, report)
-            known = corpora[path]
-            if known is not None and not contains_id(known, passage.id):
+            ids = corpora[path]
+            if ids is not None and not contains_id(ids, passage.id):
                 gone.append((passage.id, path))
 
     spared = _find_lost_folders(files, {path for _, path in gone if not files[path]})
@@ -208,5 +208,7 @@ def _find_lost_folders(files: Iterable[str], gone: Iterable[str]) -> dict[str, s
 def _holds_file(folder: str) -> bool:
     # Ignore hidden files, because an unused mount point may have some. If a folder cannot be listed, it may have files.
     errors: list[OSError] = []
-    found = any(not name.startswith(".") for _, _, names in os.walk(folder, onerror=errors.append) for name in names)
-    return found or any(not isinstance(error, FileNotFoundError | NotADirectoryError) for error in errors)
+    has_files = any(
+        not name.startswith(".") for _, _, names in os.walk(folder, onerror=errors.append) for name in names
+    )
+    return has_files or any(not isinstance(error, FileNotFoundError | NotADirectoryError) for error in errors)

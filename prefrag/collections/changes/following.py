@@ -19,8 +19,8 @@ Drives = Mapping[str, tuple[int, int]]
 def find_drives(folder: Path) -> Drives:
     """Find the mount points below a folder. The folder itself is included, even if no drive is mounted there."""
     with os.scandir(folder):
-        below = [each for each, _, _ in os.walk(folder) if os.path.ismount(each)]
-    return {each: _device_and_inode(each) for each in {str(folder), *below}}
+        below = [place for place, _, _ in os.walk(folder) if os.path.ismount(place)]
+    return {place: _device_and_inode(place) for place in {str(folder), *below}}
 
 
 def is_mounted(drive: str, drives: Drives) -> bool:
@@ -59,13 +59,13 @@ def follow_changes(
         if is_whole and not links and (outside := _read_through(report.left_links, collection, folder)):
             report.unlinked = delete_documents(outside, collection).passages
             report.deleted += report.unlinked
-        report.skipped = [each for each in report.skipped if each.reason != OTHER_KIND]
+        report.skipped = [skip for skip in report.skipped if skip.reason != OTHER_KIND]
     # Check the drives only now: a drive that is still mounted was also mounted when its files were looked for above.
     lost = tuple(drive.rstrip(os.sep) + os.sep for drive in drives if not is_mounted(drive, drives))
     below = select_below([str(folder)])
     # A path that leads out of the folder through a link is not deleted from the index.
     real = {path: printable(real_path(path)) for path in gone}
-    if outdated := [each for each in real.values() if below(each) and not f"{each}{os.sep}".startswith(lost)]:
+    if outdated := [place for place in real.values() if below(place) and not f"{place}{os.sep}".startswith(lost)]:
         report.deleted += delete_documents(outdated, collection).passages
     return report
 
@@ -92,5 +92,5 @@ def _is_corpus(path: str) -> bool:
 def _holds_known_file(collection: LocalCollection, folder: Path) -> bool:
     """Check whether any indexed file of the folder exists. If not, another drive, or none, may now be mounted there."""
     below = select_below([str(folder)])
-    known = [path for _, path in collection.passages().count_origins() if path and below(path)]
-    return any(map(is_there, known))
+    paths = [path for _, path in collection.passages().count_origins() if path and below(path)]
+    return any(map(is_there, paths))

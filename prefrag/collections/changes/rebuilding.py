@@ -65,29 +65,35 @@ def find_rebuilt(client: Elasticsearch, name: str) -> str | None:
     """Find the index that an alias stands for. Returns None if ``name`` is not the alias of a single rebuilt index."""
     if not client.indices.exists_alias(name=name):
         return None
-    found = client.indices.get_mapping(index=name)
-    names = [index for index, one in found.items() if one["mappings"].get("_meta", {}).get(REBUILD_OF) == name]
-    return names[0] if len(found) == len(names) == 1 else None
+    descriptions = client.indices.get_mapping(index=name)
+    names = [
+        index
+        for index, description in descriptions.items()
+        if description["mappings"].get("_meta", {}).get(REBUILD_OF) == name
+    ]
+    return names[0] if len(descriptions) == len(names) == 1 else None
 
 
 def _find_old(client: Elasticsearch, name: str) -> tuple[str | None, dict[str, Any]]:
     if not client.indices.exists(index=name):
         return None, {}
-    found = client.indices.get_mapping(index=name)
-    if len(found) > 1:
-        raise BadInput(f"'{name}' is an alias of {len(found)} indexes: rebuild them one by one, by their own names.")
-    [(old, description)] = found.items()
+    descriptions = client.indices.get_mapping(index=name)
+    if len(descriptions) > 1:
+        raise BadInput(
+            f"'{name}' is an alias of {len(descriptions)} indexes: rebuild them one by one, by their own names."
+        )
+    [(old, description)] = descriptions.items()
     if not is_own_mapping(description["mappings"].get("properties", {})):
         raise BadInput(f"The Elasticsearch index '{name}' was not made by prefrag: choose another --index.")
     return old, description["mappings"]
 
 
 def _find_unfinished(client: Elasticsearch, name: str) -> list[str]:
-    found = client.indices.get(index=f"{name}.*", features="aliases,mappings", expand_wildcards="all")
+    descriptions = client.indices.get(index=f"{name}.*", features="aliases,mappings", expand_wildcards="all")
     return [
         index
-        for index, one in found.items()
-        if one["mappings"].get("_meta", {}).get(REBUILD_OF) == name and name not in one["aliases"]
+        for index, description in descriptions.items()
+        if description["mappings"].get("_meta", {}).get(REBUILD_OF) == name and name not in description["aliases"]
     ]
 
 
@@ -105,8 +111,8 @@ def _copy_uploads(client: Elasticsearch, old: str | None, new: str) -> int:
 
 
 def _identify(client: Elasticsearch, index: str) -> str:
-    [one] = client.indices.get_settings(index=index).values()
-    return str(one["settings"]["index"]["uuid"])
+    [description] = client.indices.get_settings(index=index).values()
+    return str(description["settings"]["index"]["uuid"])
 
 
 def _check_whole(client: Elasticsearch, index: str, made: str, expected: int) -> None:
@@ -128,8 +134,8 @@ def _swap(client: Elasticsearch, name: str, old: str | None, new: str) -> None:
     actions: list[dict[str, Any]] = []
     aliases = {name}
     if old is not None:
-        [one] = client.indices.get_alias(index=old).values()
-        aliases |= one["aliases"].keys()
+        [description] = client.indices.get_alias(index=old).values()
+        aliases |= description["aliases"].keys()
         # The cluster makes all these changes in one step, even if the new alias has the name of the old index.
         actions.append({"remove_index": {"index": old}})
     actions += [{"add": {"index": new, "alias": alias}} for alias in sorted(aliases)]

@@ -91,9 +91,9 @@ class SharedChanges:
                 dead = None
                 break
             except ConflictError:
-                found = self._read_lock()
+                lock = self._read_lock()
             now = time.monotonic()
-            dead, version = found or (None, {})
+            dead, version = lock or (None, {})
             if version != seen[0]:
                 seen = version, now
             elif dead is not None and now - seen[1] > LEASE_SECONDS:
@@ -143,7 +143,7 @@ class SharedChanges:
         from elasticsearch import ConflictError
 
         files = [{"name": name, "bytes": path.stat().st_size} for name, path in added.items()]
-        steps = {"written": [each.to_dict() for each in written], "outdated": [*outdated]}
+        steps = {"written": [passage.to_dict() for passage in written], "outdated": [*outdated]}
         redo = self._put_steps(zlib.compress(json.dumps(steps).encode()))
         self._check()
         self._change = {
@@ -183,10 +183,10 @@ class SharedChanges:
         from elasticsearch import NotFoundError
 
         try:
-            found = self._client.get(index=UPLOAD_INDEX, id=self._lock_id)
+            document = self._client.get(index=UPLOAD_INDEX, id=self._lock_id)
         except NotFoundError:
             return None
-        return found["_source"], {"if_seq_no": found["_seq_no"], "if_primary_term": found["_primary_term"]}
+        return document["_source"], {"if_seq_no": document["_seq_no"], "if_primary_term": document["_primary_term"]}
 
     def _write_lock(self, condition: Mapping[str, Any]) -> None:
         with self._one_at_a_time:
@@ -224,10 +224,10 @@ class SharedChanges:
         common = {"kind": "redo", "collection": self._collection, "change": self._id}
 
         def parts() -> Iterator[dict[str, Any]]:
-            for number, each in enumerate(ids):
+            for number, part_id in enumerate(ids):
                 self._check()
                 part = data[number * _PART_BYTES : (number + 1) * _PART_BYTES]
-                yield {"_id": each, **common, "data": base64.b64encode(part).decode("ascii")}
+                yield {"_id": part_id, **common, "data": base64.b64encode(part).decode("ascii")}
 
         helpers.bulk(self._client, parts(), index=UPLOAD_INDEX, max_chunk_bytes=_BULK_BYTES)
         return ids
@@ -261,10 +261,10 @@ class SharedChanges:
 
     def _read_steps(self, redo: list[str]) -> dict[str, Any] | None:
         """Read the steps of a change. Returns None if they were deleted, because then all of them are done."""
-        found = self._client.mget(index=UPLOAD_INDEX, ids=redo)["docs"]
-        if not all(each.get("found") for each in found):
+        parts = self._client.mget(index=UPLOAD_INDEX, ids=redo)["docs"]
+        if not all(part.get("found") for part in parts):
             return None
-        data = b"".join(base64.b64decode(each["_source"]["data"]) for each in found)
+        data = b"".join(base64.b64decode(part["_source"]["data"]) for part in parts)
         steps: dict[str, Any] = json.loads(zlib.decompress(data))
         return steps
 
@@ -272,7 +272,7 @@ class SharedChanges:
         """Write and delete passages. Returns the refused passages, and the names of the files that are left out."""
         from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 
-        written = [Document.from_dict(each) for each in steps["written"]]
+        written = [Document.from_dict(fields) for fields in steps["written"]]
         outdated = set(steps["outdated"])
         refused: dict[str, str] = {}
         if not self._client.indices.exists(index=self._collection):
@@ -285,10 +285,14 @@ class SharedChanges:
             for start in range(0, len(written), store.batch):
                 self._check()
                 refused |= store.write(written[start : start + store.batch])
-            without = {each.meta["file_path"] for each in written if each.id in refused and "file_path" in each.meta}
+            without = {
+                passage.meta["file_path"]
+                for passage in written
+                if passage.id in refused and "file_path" in passage.meta
+            }
             for path in without:
-                new = {each.id for each in written if each.meta.get("file_path") == path}
-                outdated -= {each.id for field in stores.ORIGIN_FIELDS for each in store.where(field, [path])}
+                new = {passage.id for passage in written if passage.meta.get("file_path") == path}
+                outdated -= {passage.id for field in stores.ORIGIN_FIELDS for passage in store.where(field, [path])}
                 outdated |= new
             self._check()
             store.delete_in_batches(outdated)
@@ -325,8 +329,8 @@ def settle_shared_changes() -> None:
             if not client.indices.exists(index=UPLOAD_INDEX):
                 return
             query = {"query": {"term": {"kind": "lock"}}}
-            held = [hit["_source"]["collection"] for hit in helpers.scan(client, index=UPLOAD_INDEX, query=query)]
-        for collection in held:
+            names = [hit["_source"]["collection"] for hit in helpers.scan(client, index=UPLOAD_INDEX, query=query)]
+        for collection in names:
             with suppress(Busy), change_shared(collection, LEASE_SECONDS + _BEAT_SECONDS):
                 pass
     except DocumentStoreError as error:
@@ -350,7 +354,7 @@ def measure_uploads(collection: str) -> Room:
     with stores.connect_elasticsearch() as client:
         files = total = 0
         if client.indices.exists(index=UPLOAD_INDEX):
-            found = client.search(
+            result = client.search(
                 index=UPLOAD_INDEX,
                 size=0,
                 query=query,
@@ -358,7 +362,7 @@ def measure_uploads(collection: str) -> Room:
                 aggs={"bytes": {"sum": {"field": "bytes"}}},
                 allow_partial_search_results=False,
             )
-            files, total = found["hits"]["total"]["value"], int(found["aggregations"]["bytes"]["value"])
+            files, total = result["hits"]["total"]["value"], int(result["aggregations"]["bytes"]["value"])
         metas = client.indices.get_mapping(index="*", filter_path=f"*.mappings._meta.{MADE_BY_UPLOAD}")
         return Room(files, total, len(metas), bool(client.indices.exists(index=collection)))
 
@@ -368,8 +372,8 @@ def describe_index(collection: str) -> tuple[str | None, bool]:
     from elasticsearch import NotFoundError
 
     with stores.connect_elasticsearch() as client, suppress(NotFoundError):
-        for one in client.indices.get_mapping(index=collection).values():
-            mappings = one["mappings"]
+        for description in client.indices.get_mapping(index=collection).values():
+            mappings = description["mappings"]
             language = mappings.get("properties", {}).get("content", {}).get("analyzer")
             return language, MADE_BY_UPLOAD in mappings.get("_meta", {})
     return None, False
@@ -383,7 +387,7 @@ def uploaded_path(collection: str) -> Path:
 def _delete(client: Elasticsearch, ids: list[str]) -> None:
     from elasticsearch import helpers
 
-    actions = ({"_op_type": "delete", "_id": each} for each in ids)
+    actions = ({"_op_type": "delete", "_id": document_id} for document_id in ids)
     # Ignore errors, because some of the records may already be deleted.
     helpers.bulk(client, actions, index=UPLOAD_INDEX, refresh=True, raise_on_error=False)
 

@@ -39,32 +39,32 @@ def add_uploads(collection: Collection, incoming: Path, language: str | None = N
             outdated=pending.outdated,
             language=language,
         )
-    for path in {str(origin_of(pending.written[each])[1]) for each in refused}:
-        own = [each for each in pending.written if origin_of(pending.written[each])[1] == path]
-        lost = [each for each in own if each in refused]
+    for path in {str(origin_of(pending.written[passage_id])[1]) for passage_id in refused}:
+        own = [passage_id for passage_id in pending.written if origin_of(pending.written[passage_id])[1] == path]
+        lost = [passage_id for passage_id in own if passage_id in refused]
         report.written -= len(own if "file_path" in pending.written[lost[0]].meta else lost)
         reason = f"the store refused {len(lost)} of its passages ({refused[lost[0]]})"
         report.skipped.append(Skipped(path, reason))
-    collection.keep_skipped(IndexReport(read_in_part=report.read_in_part), [str(each.path) for each in taken])
+    collection.keep_skipped(IndexReport(read_in_part=report.read_in_part), [str(file.path) for file in taken])
     return report
 
 
 def _collect(pending: PendingChanges, incoming: Path, folder: Path, report: IndexReport) -> list[FoundFile]:
     """Read the files of a folder, and collect the changes to the index. Returns the files to keep."""
     if incoming.parent == folder:
-        found = _name_here(incoming, folder, pending, report)
+        files = _name_here(incoming, folder, pending, report)
     else:
         # Elasticsearch lists uploaded files under a path that no machine has.
         arrived = find_files(list_arrived(incoming), report)
-        found = [replace(file, path=folder / file.path.name, source=file.path) for file in arrived]
+        files = [replace(file, path=folder / file.path.name, source=file.path) for file in arrived]
     tally = Tally(report, 0, None)
-    index_files([each for each in found if not each.is_corpus], pending, tally)
-    for corpus in (each for each in found if each.is_corpus):
+    index_files([file for file in files if not file.is_corpus], pending, tally)
+    for corpus in (file for file in files if file.is_corpus):
         index_corpus(corpus, pending, None, tally)
-    refused = {Path(each.path).name for each in report.skipped if each.line is None}
-    pending.forget(str(each.path) for each in found if each.path.name in refused)
+    refused = {Path(skip.path).name for skip in report.skipped if skip.line is None}
+    pending.forget(str(file.path) for file in files if file.path.name in refused)
     taken = []
-    for file in (each for each in found if each.path.name not in refused):
+    for file in (file for file in files if file.path.name not in refused):
         if (deleted := pending.replace_earlier(file)) is None:
             tally.skip(file.path, "other corpora already have all of its passages")
         else:
@@ -81,15 +81,15 @@ def _name_here(incoming: Path, folder: Path, pending: PendingChanges, report: In
         if name in uploaded and folder in listed.parents:
             uploaded[name].append(listed)
     arrived = [_name_as_earlier(file, uploaded[file.name.casefold()]) for file in list_arrived(incoming)]
-    found = []
+    files = []
     for file in find_files(arrived, report):
         path = incoming / file.path.name
         earlier = [other for other in uploaded[path.name.casefold()] if other.name == path.name]
         same = [other for other in earlier if other.is_file() and filecmp.cmp(other, path, shallow=False)]
         if not same:
             pending.rename({str(other): str(path) for other in earlier})
-        found.append(replace(file, path=next(iter(same), path), source=path))
-    return found
+        files.append(replace(file, path=next(iter(same), path), source=path))
+    return files
 
 
 def _name_as_earlier(arrived: Path, uploaded: Iterable[Path]) -> Path:
@@ -157,22 +157,22 @@ class PendingChanges(PassageStore):
     def forget(self, paths: Iterable[str]) -> None:
         """Forget the passages that were to be written for these files."""
         origins = set(paths)
-        self.written = {key: each for key, each in self.written.items() if origin_of(each)[1] not in origins}
+        self.written = {key: passage for key, passage in self.written.items() if origin_of(passage)[1] not in origins}
 
     def replace_earlier(self, file: FoundFile) -> int | None:
         """Delete the passages of an earlier version of a file. Returns how many were deleted and not written again.
 
         Returns None and deletes nothing if the index would then have no passage of the file.
         """
-        stored = {field: {each.id for each in self.where(field, [str(file.path)])} for field in ORIGIN_FIELDS}
+        stored = {field: {passage.id for passage in self.where(field, [str(file.path)])} for field in ORIGIN_FIELDS}
         own = stored["corpus" if file.is_corpus else "file_path"]
         # If the file is not a corpus, `index_files` has already deleted its outdated passages.
-        kept = own & readable_ids(file.source or file.path) if file.is_corpus else own - self._deleted
-        if not kept and not any(origin_of(each)[1] == str(file.path) for each in self.written.values()):
+        unchanged = own & readable_ids(file.source or file.path) if file.is_corpus else own - self._deleted
+        if not unchanged and not any(origin_of(passage)[1] == str(file.path) for passage in self.written.values()):
             return None
         if str(file.path) in self._names.values():
             # The unchanged lines of a corpus are written again, because their path is new.
-            self.write(list(self.by_id(sorted(kept)).values()))
-        left = set().union(*stored.values()) - kept - self._deleted
+            self.write(list(self.by_id(sorted(unchanged)).values()))
+        left = set().union(*stored.values()) - unchanged - self._deleted
         self._deleted |= left
         return len(left - self.written.keys())
