@@ -132,7 +132,7 @@ def call_judge(judge: SourceSwitchJudge, step: JudgedStep) -> Verdict:
     state = StateBuilder(["local", "web"], "local").run(step.question)["state"]
     if step.observed:
         state = state.with_step(Step(Action.SEARCH, documents=step.observed, observed=True))
-    search = Search("local", step.query, step.found)
+    search = Search("local", step.query, step.passages)
     state = state.with_step(Step(Action.SEARCH, query=step.query, searches=(search,)))
     (after,) = judge.run(state).values()
     assert after.step.verdict is not None

@@ -35,7 +35,7 @@ class JudgedStep:
     question: str
     step: int  # the number of earlier searches
     query: str
-    found: tuple[Document, ...]  # the passages that the search found, best first
+    passages: tuple[Document, ...]  # the passages that the search found, best first
     observed: tuple[Document, ...]  # the passages that earlier steps have shown
     features: tuple[dict[str, float], ...]  # the `switch_features` of each passage found
     needed: tuple[bool, ...]  # for each passage found, whether it is needed

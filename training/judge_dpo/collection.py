@@ -135,7 +135,7 @@ def collect(
             failed += len(wanted - done.keys())
             runs += [run for key, run in done.items() if key in wanted]
         collected = _collect_pairs(runs, plan, failed, repeated)
-        replace_file(output / PAIRS, (pair.to_record(models, plan.seed) for pair in collected.kept))
+        replace_file(output / PAIRS, (pair.to_record(models, plan.seed) for pair in collected.balanced))
         replace_file(output / HELD_OUT, (describe(step, models, plan.seed) for step in collected.held_out))
         report = {**write_report(collected, plan.most_true, plan.most_false), "models": models, "seed": plan.seed}
         replace_file(output / REPORT, json.dumps(report, indent=2, ensure_ascii=False) + "\n")

@@ -20,7 +20,7 @@ class Collected:
     repeated_steps: int  # the number of repeated steps that were left out, see `drop_repeated`
     dropped: Mapping[str, int]  # for each reason why a step has no pair, the number of such steps
     pairs: Sequence[Pair]  # all pairs, before they are balanced
-    kept: Sequence[Pair]  # the balanced pairs, which make up the dataset
+    balanced: Sequence[Pair]  # the balanced pairs, which make up the dataset
     held_out: Sequence[SampledStep]  # the held-out steps, balanced
 
 
@@ -52,9 +52,9 @@ def write_report(collected: Collected, most_true: int, most_false: int) -> dict[
         },
         "dropped": dict(collected.dropped),
         "pairs": _count_pairs(collected.pairs),
-        "kept": _count_pairs(collected.kept),
+        "kept": _count_pairs(collected.balanced),
         "warnings": _warn_of_dropped_pairs(collected, {True: most_true, False: most_false}),
-        "chosen_by": _count(pair.sampled.judged.chosen_by or "template" for pair in collected.kept),
+        "chosen_by": _count(pair.sampled.judged.chosen_by or "template" for pair in collected.balanced),
         "held_out": len(collected.held_out),
     }
 
@@ -84,7 +84,7 @@ def print_report(report: Mapping[str, Any]) -> str:
 
 def _warn_of_dropped_pairs(collected: Collected, most: Mapping[bool, int]) -> list[str]:
     """For each verdict, warn if fewer than half of the wanted pairs are kept because the other verdict is rare."""
-    made, balanced = (Counter(pair.status for pair in pairs) for pairs in (collected.pairs, collected.kept))
+    made, balanced = (Counter(pair.status for pair in pairs) for pairs in (collected.pairs, collected.balanced))
     return [
         f"of {made[status]} pairs with the verdict {status}, only {balanced[status]} are kept, because only "
         f"{made[not status]} have the verdict {not status} and the ratio of True to False must be {most[True]} to "

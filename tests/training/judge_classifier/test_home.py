@@ -67,7 +67,7 @@ class TestSteps:
         assert {step.step for step in steps} == {0, 1}
         assert all(", and what colour" in step.question for step in steps)
         assert all(bool(step.observed) == (step.step == 1) for step in steps)
-        assert all(len(step.features) == len(step.needed) == len(step.found) for step in steps)
+        assert all(len(step.features) == len(step.needed) == len(step.passages) for step in steps)
 
         second = [step for step in steps if step.step]
 
@@ -89,7 +89,7 @@ class TestSteps:
     def test_the_passages_of_an_article_have_one_title(self, articles: Any, steps: Any, titles: Any, expected: str):
         named: dict[str, set[str]] = {}
         for step in steps if titles == "own" else home_steps(articles, seed=1, titles=titles):
-            for passage in step.found:
+            for passage in step.passages:
                 named.setdefault(passage.id.split("#")[0], set()).add(str(passage.meta["title"]))
 
         assert all(len(own) == 1 for own in named.values())

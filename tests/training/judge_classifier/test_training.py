@@ -81,7 +81,7 @@ class TestSteps:
         with two_sources(passages, seed=1) as sources:
             (step,) = simulated_steps([self.QUESTION], sources, {passage.id: passage for passage in passages})
             served = switch_features(
-                self.QUESTION.question, step.query, step.found, step.observed, step.step, sources.local
+                self.QUESTION.question, step.query, step.passages, step.observed, step.step, sources.local
             )
 
         assert step.needed == (True, True)
@@ -245,7 +245,7 @@ def test_few_questions_run_over_divisions_and_without_titles(tmp_path: Path):
     first = [sample.step for sample in steps if sample.step.question_id == "q-Belbaden" and sample.step.step == 0]
     assert len(first) == 4 * 2 + 2
     assert sum(sample.measures for sample in steps if sample.step.step == 0) == 30
-    untitled = [step for step in first if not any(passage.meta["title"] for passage in step.found)]
+    untitled = [step for step in first if not any(passage.meta["title"] for passage in step.passages)]
     assert len(untitled) == 2
 
 
