@@ -68,7 +68,8 @@ def create_app() -> FastAPI:
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
     _configure_hayhooks(deployed_later.name)
     configure_log()
-    if open_to_others := check_audit_log():
+    open_to_others = check_audit_log()
+    if open_to_others:
         log.warning(open_to_others)
     served_pipelines.keep_modules_apart()
 
@@ -216,7 +217,8 @@ def _create_hayhooks() -> FastAPI:
     app = create_hayhooks()
     os.environ.update(hidden)
     # FastAPI's constructor takes `logs` and `exclude`. Hayhooks calls the constructor, so change them afterwards.
-    if telemetry := vars(app).get("_telemetry"):
+    telemetry = vars(app).get("_telemetry")
+    if telemetry:
         telemetry |= {"logs": settings.trace_content, "exclude": lambda _: not settings.auto_trace}
     return app
 
@@ -278,7 +280,8 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
     for name in [name for name in prepared if name not in failed]:
         with record_failure(name):
             commit_prepared_pipeline(prepared[name], app=app)
-            if (tasks := served_pipelines.prepare_task_model(prepared[name])) is not None and tasks.name not in files:
+            tasks = served_pipelines.prepare_task_model(prepared[name])
+            if tasks is not None and tasks.name not in files:
                 commit_prepared_pipeline(tasks)
     return failed
 

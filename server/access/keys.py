@@ -118,7 +118,8 @@ def keys_file() -> Path:
 
 def are_shared() -> bool:
     """Check whether the keys are stored in Elasticsearch."""
-    if (shared := settings.state == "elasticsearch") and settings.keys_file is not None:
+    shared = settings.state == "elasticsearch"
+    if shared and settings.keys_file is not None:
         raise BadInput(
             "PREFRAG_KEYS_FILE and PREFRAG_STATE=elasticsearch name two places for the keys: unset one of them."
         )

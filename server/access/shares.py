@@ -98,7 +98,8 @@ class Places:
 
     def _remove(self, holder: str, turn: asyncio.Future[None]) -> None:
         turns = self._waiting.pop(holder, deque())
-        if left := deque(other for other in turns if other is not turn):
+        left = deque(other for other in turns if other is not turn)
+        if left:
             # Put the holder at the end, so that all other holders have their turns first.
             self._waiting[holder] = left
 

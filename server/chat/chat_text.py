@@ -40,14 +40,16 @@ def disarm(text: str) -> str:
 
 def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, str], lists_sources: bool = True) -> str:
     """Write the content of the assistant's message. ``marks`` says how `rename_marks` renames marks of passages."""
-    if parts := answer_parts(result):
+    parts = answer_parts(result)
+    if parts:
         before, span, behind, where = (_without_emphasis(part) for part in parts)
         # The line begins with a word of ours, such as "Stated", so that no untrusted text starts a heading or a list.
         parts = [rename_marks(f"{before}{span and f'**{span}**'}{behind}{where}", marks)]
     elif answer := result.get("answer_with_citations") or result.get("answer"):
         # Put headings like ours in brackets, because a passage may have made the model write a false list of sources.
         own = _OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))
-        if word := GIVEN.get(result.get("certainty") or ""):
+        word = GIVEN.get(result.get("certainty") or "")
+        if word:
             own = f"{word}: {own}" if "\n" not in own else f"{word}:\n\n{own}"
         parts = [own, _quote(evidence_texts(result), marks)]
     elif evidence := evidence_texts(result):
@@ -141,7 +143,8 @@ def read_marks(inner: str) -> list[str]:
 def write_note(result: Mapping[str, Any], cites: bool) -> str:
     """Write the note that says what the user should know about an answer."""
     says = []
-    if (read := result.get("question")) and read != result.get("asked", read):
+    read = result.get("question")
+    if read and read != result.get("asked", read):
         says.append(f"the question was read as \u201c{disarm(one_line(read))}\u201d")
     if result.get("answered_by") == "reader" and answer_parts(result):
         says.append("the extractive reader found this without a language model")
@@ -149,25 +152,30 @@ def write_note(result: Mapping[str, Any], cites: bool) -> str:
         says.append(f"{references.OWN_WORDS} *{_without_emphasis(one_line(words).removesuffix('.'))}*")
     elif result.get("label") == Label.INCORRECT:
         says.append("the model's own check calls this answer incorrect")
-    if forced := references.forced_text(result):
+    forced = references.forced_text(result)
+    if forced:
         says.append(forced)
-    if why := references.ungrounded_text(result):
+    why = references.ungrounded_text(result)
+    if why:
         says.append(f"{why}, so the answer is the model's own")
     elif cites and references.cites_nothing(result):
         says.append("the answer cites none of the passages")
     says += [text.removesuffix(".") for text in result.get("without_model") or ()]
     failures = [str(event["message"]) for event in result.get("trace") or () if event.get("kind") == "model_failed"]
     says += [disarm(one_line(text)).removesuffix(".") for text in dict.fromkeys(failures)]
-    if (failed := _failed_sources(result)) and not search_failures(result):
+    failed = _failed_sources(result)
+    if failed and not search_failures(result):
         says.append(f"{' and '.join(failed)} could not be searched")
-    if reasons := dict.fromkeys(query["reason"] for query in result.get("queries_held_back") or ()):
+    reasons = dict.fromkeys(query["reason"] for query in result.get("queries_held_back") or ())
+    if reasons:
         what = "a query was held back" if result.get("queries_sent_out") else "the web was not searched"
         says.append(f"{what}: {disarm('; '.join(reasons))}")
     left_out = [str(event["text"]) for event in result.get("trace") or () if event.get("kind") == "left_out"]
     if left_out and result.get("queries_sent_out"):
         parts = "; ".join(f"\u201c{disarm(one_line(text))}\u201d" for text in dict.fromkeys(left_out))
         says.append(f"not sent to the web: {parts} (to search the web for this too, ask it as a question by itself)")
-    if sent := [disarm(one_line(query["query"])) for query in result.get("queries_sent_out") or ()]:
+    sent = [disarm(one_line(query["query"])) for query in result.get("queries_sent_out") or ()]
+    if sent:
         says.append(f"sent to the web: {', '.join(f'“{query}”' for query in dict.fromkeys(sent))}")
     return f"{NOTE} {'; '.join(says)}." if says else ""
 

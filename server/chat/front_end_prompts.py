@@ -69,7 +69,8 @@ def find_task(messages: Sequence[Mapping[str, Any]], metadata: Any = None) -> bo
 def answer_without_model(messages: Sequence[Mapping[str, Any]], name: str) -> str:
     """Answer a task without a model: with the conversation's first words if a title is wanted, else with nothing."""
     asked = _last_asked(messages)
-    if shape := _SHAPE.search(asked):
+    shape = _SHAPE.search(asked)
+    if shape:
         title = _first_words(asked) if _TITLE.search(shape["key"]) else ""
         return json.dumps({shape["key"]: [] if shape["list"] else title}, ensure_ascii=False)
     if is_question(asked[:MAX_QUESTION_CHARACTERS], _has_system(messages)):
@@ -89,11 +90,13 @@ def _last_asked(messages: Sequence[Mapping[str, Any]]) -> str:
 
 def _first_words(asked: str) -> str:
     """Return the first words that somebody says in the quoted conversation."""
-    turns = asked[turn.start() :] if (turn := _TURN.search(asked)) else asked
+    turn = _TURN.search(asked)
+    turns = asked[turn.start() :] if turn else asked
     try:
         spoken = max(map(str, json.JSONDecoder().raw_decode(asked, asked.index("[{"))[0][0].values()), key=len)
     except (ValueError, RecursionError):
-        spoken = said[1] if (said := _SAID.search(turns)) else max(turns.splitlines(), key=len, default="")
+        said = _SAID.search(turns)
+        spoken = said[1] if said else max(turns.splitlines(), key=len, default="")
     return cut_text(" ".join(spoken.split()[:6]), 60)
 
 

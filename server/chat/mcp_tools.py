@@ -86,7 +86,8 @@ def create_server() -> Server[Any, Any]:
         names = _find_arguments(name)
         if names is None:
             return _refuse("There is no such tool: list the tools again.")
-        if unknown := arguments.keys() - names.keys():
+        unknown = arguments.keys() - names.keys()
+        if unknown:
             return _refuse(f"There is no argument {min(unknown)[:_NAME_CHARACTERS]}: choose from {', '.join(names)}.")
         try:
             return await _call(name, arguments, server.request_context)

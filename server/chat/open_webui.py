@@ -165,7 +165,8 @@ def _judge_answer(result: Mapping[str, Any]) -> str:
     if result.get("asked_back"):
         return "Asked you a question"
     label, certainty = shown_label(result), result.get("certainty") or ""
-    if word := GIVEN.get(certainty):
+    word = GIVEN.get(certainty)
+    if word:
         is_read = result.get("answered_by") == "reader"
         labelled = f", {label.lower()} by the model's own check" if label else ""
         return f"{word}, {'read without a language model' if is_read else CHECKED[certainty]}{labelled}"

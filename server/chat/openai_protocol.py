@@ -164,7 +164,8 @@ def _describe_error(detail: Any, status: int, path: str | None) -> dict[str, Any
     elif status == 401:
         code = "invalid_api_key"
     elif status == 404 and path in _COMPLETIONS:
-        if unknown := _NO_MODEL.fullmatch(message):
+        unknown = _NO_MODEL.fullmatch(message)
+        if unknown:
             message = f"Model '{unknown['name']}' not found: GET /v1/models lists the served models."
             param, code = "model", "model_not_found"
         else:

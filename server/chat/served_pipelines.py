@@ -96,9 +96,11 @@ def prepare_pipeline(name: str, path: Path) -> PreparedPipeline:
 
 def prepare_task_model(prepared: PreparedPipeline) -> PreparedPipeline | None:
     """Prepare the model that does tasks of front ends, such as writing titles. It is served as ``NAME-tasks``."""
-    if not isinstance(served := prepared.wrapper, ServedPipeline):
+    served = prepared.wrapper
+    if not isinstance(served, ServedPipeline):
         return None
-    module = ModuleType(name := f"{prepared.name}-tasks")
+    name = f"{prepared.name}-tasks"
+    module = ModuleType(name)
     setattr(module, "PipelineWrapper", lambda: TaskModel(served))  # noqa: B010
     return PreparedPipeline(name=name, wrapper=create_pipeline_wrapper_instance(module))
 

@@ -48,7 +48,8 @@ def _write_json(message: Any) -> None:
     record = message.record
     line = {"time": record["time"].isoformat(), "level": record["level"].name, "process": record["process"].id}
     line |= {"message": record["message"], **record["extra"]}
-    if (error := record["exception"]) is not None:
+    error = record["exception"]
+    if error is not None:
         line["traceback"] = "".join(traceback.format_exception(*error))
     sys.stderr.write(json.dumps(line, default=str) + "\n")
     sys.stderr.flush()

@@ -47,7 +47,8 @@ def run(app: str, **options: Any) -> None:
     config = uvicorn.Config(app, **options)
     listening = config.bind_socket()
     jobs = [(config, listening)] * config.workers
-    if address := settings.metrics_port:
+    address = settings.metrics_port
+    if address:
         metrics = uvicorn.Config(
             "prefrag.server.http.metrics:create_app", factory=True, lifespan="off", log_config=None, access_log=False
         )
@@ -149,7 +150,8 @@ def _lock_folder(path: str | Path) -> Iterator[bool]:
 
 def _report_or_exit(dead: BaseProcess) -> None:
     """Log which signal killed a process. If no signal did, the process failed to start, so end the whole server."""
-    if (code := dead.exitcode or 0) >= 0:
+    code = dead.exitcode or 0
+    if code >= 0:
         sys.exit(code)
     from hayhooks.server.logger import log
 

@@ -67,8 +67,10 @@ class CollectionPipelines:
         check_collection(collection, by_name=ELASTICSEARCH_STORE in self._kinds)
         if TANTIVY_STORE in self._kinds and not index_exists(index_path(collection)):
             raise NoSuchCollection
-        if (pipeline := self._loaded.get(collection)) is None:
-            if (loading := self._loading.get(collection)) is None:
+        pipeline = self._loaded.get(collection)
+        if pipeline is None:
+            loading = self._loading.get(collection)
+            if loading is None:
                 loading = self._loading[collection] = asyncio.create_task(self._load_once(collection))
             # Shield the loading, so that it goes on for the other clients if the client that started it disconnects.
             return await asyncio.shield(loading)

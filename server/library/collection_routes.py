@@ -197,14 +197,16 @@ def make_routes(
     @router.get("/collections/{name}/questions", summary="Questions that the documents of a collection answer")
     async def suggest_questions(name: str, request: Request) -> dict[str, Any]:
         with _convert_errors():
-            if not isinstance(collection := find(name), LocalCollection):
+            collection = find(name)
+            if not isinstance(collection, LocalCollection):
                 return {"questions": [], "pending": False}
             return await read(request, partial(suggested.find, collection))
 
     @router.get("/collections/{name}/proof", summary="How often stated answers were wrong when it was last measured")
     async def read_proof(name: str, request: Request) -> dict[str, str]:
         with _convert_errors():
-            if not isinstance(collection := find(name), LocalCollection):
+            collection = find(name)
+            if not isinstance(collection, LocalCollection):
                 return {"sentence": ""}
             # Of no index nothing is known, not even that nothing was measured.
             await read(request, partial(resolve_index, name))

@@ -122,7 +122,8 @@ class FollowedFolder:
                 waiting.add(str(self._folder))
             if not waiting or time.monotonic() < next_try:
                 continue
-            if (problem := self._index(waiting, drives)) is None:
+            problem = self._index(waiting, drives)
+            if problem is None:
                 waiting, pause = set(), _FIRST_PAUSE
             elif self._stopped.is_set():
                 return
@@ -149,9 +150,11 @@ class FollowedFolder:
         if str(self._folder) in changed:
             self._left_out = kinds
         self._state = {"state": "following"}
-        if sentence := _describe(report):
+        sentence = _describe(report)
+        if sentence:
             log.success("{}: {}", self.collection.name, sentence)
-        if sentence := report.describe_links():
+        sentence = report.describe_links()
+        if sentence:
             log.warning("{}: {} PREFRAG_FOLLOW_LINKS=on follows them.", self.collection.name, sentence)
         if kinds:
             log.warning("{}: {}: {}", self.collection.name, kinds[0], "; ".join(kinds[1:]))
