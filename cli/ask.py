@@ -239,7 +239,8 @@ def load(name: str) -> Any:
 
     pipeline = pipelines.load(name)
     pipeline.warm_up()
-    if empty := find_empty_stores(pipeline):
+    empty = find_empty_stores(pipeline)
+    if empty:
         raise Missing(" ".join(empty))
     # A run would tolerate a missing index. Check the indexes here, so that a user at the terminal sees the error.
     for store in find_stores(pipeline):

@@ -144,7 +144,8 @@ class Conversation:
 
     def _choose_sources(self, words: tuple[str, ...]) -> None:
         start = self.pipeline.get_component("start")
-        if unknown := [word for word in words if word not in (*start.sources, "all")]:
+        unknown = [word for word in words if word not in (*start.sources, "all")]
+        if unknown:
             raise BadInput(f"There is no source {unknown[0]}: the sources are {', '.join(start.sources)}.")
         if words:
             self._options["sources"] = None if "all" in words else list(words)

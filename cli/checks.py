@@ -132,7 +132,8 @@ def _check_versions() -> Finding:
 def _check_data() -> Finding:
     folder = data_directory()
     place = next(place for place in (folder, *folder.parents) if place.exists())
-    if readable := find_open_entries():
+    readable = find_open_entries()
+    if readable:
         names = ", ".join(path.name for path in readable[:_MAX_MODELS])
         text = f"Other users of this machine can read the data folder {folder}: {names}"
         return Finding("data", "note", text, f"To keep it private: chmod -R go= {shlex.quote(str(folder))}")
@@ -147,15 +148,18 @@ def _check_settings(name: str) -> Iterator[Finding]:
         yield from (Finding("settings", "note", unknown) for unknown in find_unknown_settings(Path(name)))
     except ValueError as error:
         yield _explain("settings", str(error), error)
-    if file := find_dotenv(usecwd=True):
+    file = find_dotenv(usecwd=True)
+    if file:
         named = (variable for variable in dotenv_values(file) if variable.startswith("PREFRAG_"))
-        if unread := [variable for variable in named if variable not in os.environ]:
+        unread = [variable for variable in named if variable not in os.environ]
+        if unread:
             text = f"{file} sets {', '.join(unread)}, but `prefrag ask`, `chat` and `index` do not read that file"
             yield Finding("settings", "note", text, "Export them as environment variables for these commands.")
     if settings.auto_trace or sent_to_tracing():
         what = "with questions and answers" if settings.trace_content else "without questions, passages or answers"
         yield Finding("tracing", "note", f"Spans go to every OpenTelemetry tracer that is set up, {what}")
-    if log := audit_log():
+    log = audit_log()
+    if log:
         try:
             open_to_others = check_audit_log()
         except AuditLogFailed as error:
@@ -328,7 +332,8 @@ async def _check_judge(pipeline: Any) -> list[Finding]:
     if not judging:
         return []
     parts = [part for _, part in walk_parts(judging[0])]
-    if trees_first := [part for part in parts if hasattr(part, "has_passed")]:
+    trees_first = [part for part in parts if hasattr(part, "has_passed")]
+    if trees_first:
         asked = any(part.has_passed for part in trees_first)
         absent = all(part.model_judge.call.is_absent for part in trees_first)
         untried = "without a model" if absent else "and no model, as none has passed its trial"

@@ -151,7 +151,8 @@ def list_documents(
 
     from prefrag.indexing.report import Skipped, group_by_reason
 
-    listed = (collection := _find(index, store)).entries()
+    collection = _find(index, store)
+    listed = collection.entries()
     shown = listed[offset:][:limit]
     if as_json:
         paths = None if limit is None else [entry.path for entry in shown if entry.path]
@@ -163,7 +164,8 @@ def list_documents(
     total = sum(entry.passages for entry in listed)
     typer.echo(f"{counted(total, 'passage')} in {counted(len(listed), 'file')}")
     failed = collection.skipped() or {}
-    if lines := group_by_reason([Skipped(path, reason) for path, reason in sorted(failed.items())]):
+    lines = group_by_reason([Skipped(path, reason) for path, reason in sorted(failed.items())])
+    if lines:
         text = "\n  ".join((f"{counted(len(failed), 'file')} could not be read, or only in part:", *lines))
         console(stderr=True).print(text, style="yellow", markup=False)
 
@@ -303,7 +305,8 @@ def _print_report(report: IndexReport, index: str) -> None:
         for line in group_by_reason(left_out):
             terminal.print(f"{what} {line}", style="yellow", markup=False)
     named = sum(skipped.line is not None for skipped in report.skipped)
-    if hidden := report.skipped_lines - named:
+    hidden = report.skipped_lines - named
+    if hidden:
         terminal.print(f"Skipped {counted(hidden, 'more line')}", style="yellow")
     typer.echo(
         f"Index {index}: {counted(report.written, 'passage')} written ({report.replaced:,} in place of earlier ones), "
@@ -315,9 +318,11 @@ def _print_report(report: IndexReport, index: str) -> None:
 
         head, *kinds = describe_kinds(report.other_kinds)
         typer.echo("\n  ".join([f"{head}:", *kinds]))
-    if sentence := report.describe_links():
+    sentence = report.describe_links()
+    if sentence:
         typer.echo(sentence)
-    if gone := report.vanished:
+    gone = report.vanished
+    if gone:
         names = ", ".join(map(one_line, gone[:_MOST_NAMED])) + (", ..." if len(gone) > _MOST_NAMED else "")
         count = f"{counted(len(gone), 'file')} of these folders {'is' if len(gone) == 1 else 'are'}"
         typer.echo(f"{count} gone: {names}. Their passages stay; delete them with the same command and --prune.")

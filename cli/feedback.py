@@ -92,7 +92,8 @@ def export_feedback(
     write_jsonl(questions.values(), output)
     others = f"; left out: {reasons}." if reasons else "."
     typer.echo(f"{counted(len(questions), 'question')} written to {output}{others}")
-    if len(collections := sorted({collection for collection, _ in questions})) > 1:
+    collections = sorted({collection for collection, _ in questions})
+    if len(collections) > 1:
         typer.echo(f"The file mixes questions on several indexes ({', '.join(collections)}): use --index.", err=True)
 
 

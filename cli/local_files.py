@@ -51,7 +51,8 @@ def find_local_files() -> Iterator[tuple[str, Path]]:
             if not path.is_absolute():
                 continue
             for file in _walk(path, _DEPTHS.get(program, _DEPTH)):
-                if (place := os.path.realpath(file)) not in real and len(real) < _MOST_FILES and is_gguf(file):
+                place = os.path.realpath(file)
+                if place not in real and len(real) < _MOST_FILES and is_gguf(file):
                     real.add(place)
                     yield program, file
 

@@ -98,7 +98,8 @@ class RunPrinter:
                 self._print(json.dumps(event, ensure_ascii=False))
 
     def _print_answer(self, result: dict[str, Any]) -> None:
-        if parts := references.answer_parts(result):
+        parts = references.answer_parts(result)
+        if parts:
             before, span, behind, where = parts
             # Without a terminal there is no bold type, so put the signs of Markdown around the answer.
             strong = (span, "bold") if self.console.is_terminal or not span else f"**{span}**"
@@ -118,19 +119,22 @@ class RunPrinter:
 
     def _print_evidence(self, result: dict[str, Any]) -> None:
         evidence = references.evidence_texts(result)
-        if asks := result.get("asked_back"):
+        asks = result.get("asked_back")
+        if asks:
             self._print(one_line(asks), "bold")
             return
         head = references.not_answered_text(result)
         self._print(head if evidence or head != references.NOT_ANSWERED else "Not answered.", "bold yellow")
         for text in evidence:
             self._print(text, indent=2)
-        if words := references.unconfirmed_words(result):
+        words = references.unconfirmed_words(result)
+        if words:
             self._print(f"{references.OWN_WORDS.capitalize()} {one_line(words)}", "dim")
 
     def _print_documents(self, result: dict[str, Any]) -> None:
         numbered = references.references(result)
-        if why := references.ungrounded_text(result):
+        why = references.ungrounded_text(result)
+        if why:
             self._print(f"{why.capitalize()}: the answer is the model's own.", "yellow")
         if numbered:
             self._print_heading("Documents")
@@ -179,7 +183,8 @@ def _link(line: Text, mark: str, document: Mapping[str, Any]) -> Text:
         is_pdf = file.lower().endswith(".pdf") and type(document.get("page")) is int
         page = f"#page={document['page']}" if is_pdf else ""
         target = f"{Path(file).as_uri()}{page}"
-    begin = line.plain.rfind(shown) if (shown := one_line(references.without_marks(url or file))) else -1
+    shown = one_line(references.without_marks(url or file))
+    begin = line.plain.rfind(shown) if shown else -1
     if target and begin >= 0:
         line.stylize(Style(link=target), begin, begin + len(shown))
     return line

@@ -130,7 +130,8 @@ def choose_what_to_serve(
     if demo or index is not None:
         os.environ[INDEX_VARIABLE] = DEMO_INDEX if demo else str(index)
     files = choose_pipelines()
-    if unknown := find_unknown_settings(*files.values()):
+    unknown = find_unknown_settings(*files.values())
+    if unknown:
         raise BadInput(" ".join(unknown))
     if not skips_broken():
         check_index(files.values())
