@@ -63,7 +63,8 @@ def find_files(
     report counts the links that are left. An entry that cannot be read is reported, and the others are found.
     """
     places = [Path(path).expanduser() for path in paths]
-    if missing := [printable(path) for path in places if not os.path.exists(path)]:
+    missing = [printable(path) for path in places if not os.path.exists(path)]
+    if missing:
         raise FileNotFoundError(f"There is no file or folder {' and no '.join(missing)}. Nothing was indexed.")
     seen: set[str] = set()
     for path in places:
@@ -132,7 +133,8 @@ def is_corpus(path: Path) -> bool:
     try:
         with path.open("rb") as stream:
             beginning = stream.read(_LIST_BEGINNING_BYTES).decode("utf-8-sig", "ignore")
-        if (opening := _LIST_OF_OBJECTS.match(beginning)) is None:
+        opening = _LIST_OF_OBJECTS.match(beginning)
+        if opening is None:
             return False
         first, _ = json.JSONDecoder().raw_decode(beginning, opening.end())
     except (OSError, ValueError, RecursionError):

@@ -115,7 +115,8 @@ class FileConverter:
         ]
 
     def _passages_with_meta(self, path: Path, data: bytes, depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
-        if (form := form_of(path)) is None:
+        form = form_of(path)
+        if form is None:
             raise CannotRead("it is of a kind that is not read")
         if path.suffix.lower() == forms.COMPRESSED:
             path, data = path.with_suffix(""), _unpack(data, FORMS[form].most_bytes)
@@ -200,7 +201,8 @@ class FileConverter:
             fields = {name: value for name, value in mail.fields.items() if name != "date"}
             of_the_mail = {**fields, **find_date(mail.fields, "", path.name), "title": title}
             for text in split_into_passages(f"{mail.head}\n\n{self._body(mail)}"):
-                if text := _plain(text):
+                text = _plain(text)
+                if text:
                     is_empty = False
                     yield normalize_unicode(text), {**of_the_mail, "kind": forms.MAIL}
             for name, content in mail.attachments:
@@ -208,7 +210,8 @@ class FileConverter:
                 try:
                     if depth >= _MOST_DEPTH:
                         raise CannotRead("it is nested too deeply, as a mail in a mail in a mail")
-                    if (form := form_of(attached)) and len(content) > FORMS[form].most_bytes:
+                    form = form_of(attached)
+                    if form and len(content) > FORMS[form].most_bytes:
                         raise CannotRead("it is too large for a file of its kind")
                     if not attached.suffix and not looks_like_text(content[:BEGINNING_BYTES]):
                         raise CannotRead("it is not text")
@@ -272,7 +275,8 @@ def _set_standing(texts: Sequence[tuple[str, dict[str, Any]]], path: Path, folde
             beginning = "" if meta["kind"] in _WITHOUT_SENTENCES else text
             name = str(meta.get("attachment") or path.name)
             standings[document] = find_standing(meta, beginning, meta["title"], name, folders)
-        if standing := find_heading_standing(meta.get("heading")) or standings[document]:
+        standing = find_heading_standing(meta.get("heading")) or standings[document]
+        if standing:
             meta["standing"] = standing
 
 

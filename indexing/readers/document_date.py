@@ -68,11 +68,13 @@ def find_date(meta: Mapping[str, Any], text: str, name: str, title: str = "") ->
         if len(line) <= _LONGEST and (document_date := _read_line(line)):
             return {"date": document_date, "date_in": IN_DOCUMENT}
     for line in (title, next(filter(str.strip, lines), "")):
-        if document_date := _read_title(line.strip("#*_= \t")):
+        document_date = _read_title(line.strip("#*_= \t"))
+        if document_date:
             return {"date": document_date, "date_in": IN_DOCUMENT}
     for pattern in _IN_FILE_NAMES:
         for match in pattern.finditer(name):
-            if document_date := _to_iso(match):
+            document_date = _to_iso(match)
+            if document_date:
                 return {"date": document_date, "date_in": IN_NAME}
     years = list(_YEAR_IN_NAME.finditer(name))
     if len(years) != 1 or int(years[0]["y"]) > date.today().year or _is_of_event(name[: years[0].start()]):

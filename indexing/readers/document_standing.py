@@ -57,7 +57,8 @@ def find_standing(meta: Mapping[str, Any], text: str, title: str, name: str, fol
     if fields.get("superseded_by") or fields.get("replaced_by"):
         return SUPERSEDED
     flag = next((standing for word, standing in _STANDING_OF_WORD.items() if fields.get(word) is True), None)
-    if stated := flag or _first_standing((_STATUS.match,), f"status: {fields.get('status')}"):
+    stated = flag or _first_standing((_STATUS.match,), f"status: {fields.get('status')}")
+    if stated:
         return stated
     lines = [line.strip() for line in text[: _FIRST_LINES * _LONGEST].splitlines() if line.strip()][:_FIRST_LINES]
     for before, line in zip(["", *lines], lines, strict=False):

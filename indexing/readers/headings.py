@@ -90,7 +90,8 @@ class Outline:
             pieces.append(marked[end : mark.start()])
             length += len(pieces[-1])
             end = mark.end()
-            if (number := int(mark[1])) >= len(self._marked):
+            number = int(mark[1])
+            if number >= len(self._marked):
                 continue
             first, second = self._marked[number]
             kind = Table if isinstance(first, Table) else Heading
@@ -144,7 +145,8 @@ def mark_html(text: str, outline: Outline) -> str:
         mark = outline.mark(int(opening[2]), words.strip().removesuffix("\u00b6"))
         pieces += [text[end : opening.end()], mark, text[opening.end() : closing.end()]]
         end = closing.end()
-        if tags := _HTML_TAGS.match(text, end):
+        tags = _HTML_TAGS.match(text, end)
+        if tags:
             pieces += [tags[0], mark]
             end = tags.end()
     return "".join([*pieces, text[end:]])

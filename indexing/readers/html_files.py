@@ -32,7 +32,8 @@ def html_title(text: str) -> str:
     """Find the title of a page, or else its first heading."""
     for tag in ("title", "h1"):
         # Only the first opening tag is tried. Otherwise a page with very many opening tags would take hours.
-        if (start := re.search(rf"<{tag}\b[^>]{{0,1000}}>", text, re.IGNORECASE)) and (
+        start = re.search(rf"<{tag}\b[^>]{{0,1000}}>", text, re.IGNORECASE)
+        if start and (
             end := re.compile(rf"</{tag}\s*>", re.IGNORECASE).search(text, start.end(), start.end() + _TITLE_CHARACTERS)
         ):
             title = html.unescape(re.sub(r"<[^<>]*>", "", text[start.end() : end.start()])).strip()
@@ -70,7 +71,8 @@ def mark_page(page: str, outline: Outline) -> str:
         reader = _TableReader()
         reader.feed(page[opening.end() : closing.start()])
         reader.close()
-        if (grid := reader.grid()) is not None:
+        grid = reader.grid()
+        if grid is not None:
             rows = "".join(f"<p>{html.escape(line)}</p>\n" for line in write_grid(grid, outline))
             pieces += [page[end : opening.start()], rows]
             end = closing.end()

@@ -22,7 +22,8 @@ def _is_small_front_matter(text: str) -> bool:
 
     YAML replaces an alias with a copy, so a few lines of nested aliases can become gigabytes.
     """
-    if (front := _FRONT_MATTER.match(text)) is None:
+    front = _FRONT_MATTER.match(text)
+    if front is None:
         return True
     # The time to read nested brackets grows with the square of their number.
     if len(front[1]) > _MOST_FRONT_MATTER or front[1].count("[") + front[1].count("{") > _MOST_BRACKETS:

@@ -107,9 +107,11 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
             # Ignore the size that the file states for the sheet, because it is often wrong.
             sheet.reset_dimensions()
             name = f"{sheet.title} (hidden sheet)" if sheet.sheet_state != "visible" else sheet.title
-            if lines := list(write_grid(_sheet_grid(sheet, xml), outline)):
+            lines = list(write_grid(_sheet_grid(sheet, xml), outline))
+            if lines:
                 sheets.append("\n".join([outline.mark(1, name) + name, *lines]))
-        if comments := "\n".join(sheet_comments(data, {sheet._worksheet_path: sheet.title for sheet in worksheets})):
+        comments = "\n".join(sheet_comments(data, {sheet._worksheet_path: sheet.title for sheet in worksheets}))
+        if comments:
             sheets.append(f"{outline.mark(1, 'Comments')}Comments\n{comments}")
         if uncomputed:
             say = f"{counted(uncomputed, 'formula')} without a stored value: open the file in its program, and save it"
@@ -218,13 +220,15 @@ def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
             lists.add(style.style_id)
     for element in _body_elements(document.element.body):
         if element.tag == f"{_WORD}tbl":
-            if lines := list(write_grid(_word_grid(element), outline)):
+            lines = list(write_grid(_word_grid(element), outline))
+            if lines:
                 yield "\n".join(lines)
         elif text := _word_text(element).strip():
             properties = element.find(f"{_WORD}pPr")
             named = None if properties is None else properties.find(f"{_WORD}pStyle")
             style_id = None if named is None else named.get(f"{_WORD}val")
-            if level := levels.get(style_id):
+            level = levels.get(style_id)
+            if level:
                 words = " ".join(text.split())
                 yield outline.mark(level, words) + words
             elif style_id in lists or (properties is not None and properties.find(f"{_WORD}numPr") is not None):

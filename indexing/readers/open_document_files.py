@@ -35,7 +35,8 @@ def read_ods(data: bytes, outline: Outline) -> OfficeText:
     for sheet in body.iterfind(f"{_TABLE}table"):
         name = sheet.get(f"{_TABLE}name", "")
         name += " (hidden sheet)" if sheet.get(f"{_TABLE}style-name") in hidden else ""
-        if lines := list(write_grid(_grid(sheet), outline)):
+        lines = list(write_grid(_grid(sheet), outline))
+        if lines:
             sheets.append("\n".join([outline.mark(1, name) + name, *lines]))
     return OfficeText(title, "\n\n".join(limit_text(sheets)))
 
@@ -87,7 +88,8 @@ def _blocks(parent: Element, outline: Outline) -> Iterator[str]:
             level = element.get(f"{_TEXT}outline-level", "1")
             yield outline.mark(int(level) if level.isdecimal() else 1, words) + words
         elif element.tag == f"{_TEXT}p":
-            if text := _text(element).strip():
+            text = _text(element).strip()
+            if text:
                 yield text
         elif element.tag == f"{_TEXT}list-item":
             yield "\n".join(f"- {block}" for block in _blocks(element, outline))

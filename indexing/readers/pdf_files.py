@@ -49,7 +49,8 @@ def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
             pages.append(lines)
             sizes.append(heights)
             scans += [str(number + 1)] * is_scan
-            if (room := room - sum(map(len, lines))) < 0:
+            room -= sum(map(len, lines))
+            if room < 0:
                 raise CannotRead(f"it has over {_MOST_TEXT // 10**6} million characters: split it into smaller files")
         title = " ".join(document.get_metadata_dict().get("Title", "").split()).removeprefix("Microsoft Word - ")
     finally:

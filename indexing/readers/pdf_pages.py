@@ -89,7 +89,8 @@ def _runs(
         }
         words = text.get_text_bounded(low_x, low_y, high_x, high_y)
         # If lines overlap, PDFium returns the text of all of them for each line, so limit the total length.
-        if (room := room - len(words)) < 0:
+        room -= len(words)
+        if room < 0:
             return
         yield {"text": words, **place}
 
@@ -103,7 +104,8 @@ def _find(page: Any, sentence: str) -> list[tuple[int, int]]:
     wanted = "".join(filter(str.isalnum, sentence)).lower()
     if not wanted or len(letters) != len(signs):
         return []
-    if (begin := letters.find(wanted[:_ENDS])) < 0:
+    begin = letters.find(wanted[:_ENDS])
+    if begin < 0:
         return []
     end = letters.find(wanted[-_ENDS:], begin)
     # If the end is not found, it may be on the next page. Then the sentence lasts until the end of this page.

@@ -68,7 +68,8 @@ def decode_text(data: bytes, declared: str | None = None) -> str:
             return data.decode(encoding)
         except UnicodeDecodeError:
             continue
-    if (text := _decode_broken_utf8(data)) is not None:
+    text = _decode_broken_utf8(data)
+    if text is not None:
         return text
     for encoding in _likely_encodings(data):
         try:

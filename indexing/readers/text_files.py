@@ -25,7 +25,8 @@ def read_csv(text: str, outline: Outline) -> list[str]:
     # Unlike `splitlines`, `StringIO` ends lines only at line breaks, and not at Unicode's other separators.
     lines = io.StringIO(text.removeprefix("\ufeff"), newline=None)
     first = re.sub(r'"[^"]*"', "", next(filter(str.strip, lines), ""))
-    if declared := _SEPARATOR_LINE.fullmatch(first):
+    declared = _SEPARATOR_LINE.fullmatch(first)
+    if declared:
         separator = declared[1]
     else:
         separator = max(_SEPARATORS, key=first.count)

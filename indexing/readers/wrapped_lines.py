@@ -53,7 +53,8 @@ def _join(block: list[str], width: int, words: set[str]) -> str:
             pieces += ["\n", following]
             hang = _hang(following)
             continue
-        if (end := _PARTED.search(line[-_MOST_PARTED:])) is None or (word := _BEGIN.match(begin)) is None:
+        end = _PARTED.search(line[-_MOST_PARTED:])
+        if end is None or (word := _BEGIN.match(begin)) is None:
             pieces.append(" ")
         # A word such as "well-known" may be broken after its own hyphen, which must stay.
         elif begin[0].islower() and not (
