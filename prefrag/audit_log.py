@@ -29,7 +29,8 @@ class AuditLogFailed(PrefragError):
 
 def audit_log() -> Path | None:
     """Return the file that is set in ``PREFRAG_AUDIT_LOG``, or None if the variable is not set."""
-    return (chosen := settings.audit_log) and chosen.absolute()
+    chosen = settings.audit_log
+    return chosen and chosen.absolute()
 
 
 def label_audit(**labels: str | None) -> None:

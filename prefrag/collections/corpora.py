@@ -75,7 +75,8 @@ def open_corpus(path: Path) -> BinaryIO:
     """Open a corpus as lines of JSON. If it is a JSON list, it is converted to such lines in memory."""
     if path.suffix.lower() != LIST_SUFFIX:
         return path.open("rb")
-    if (size := path.stat().st_size) > MOST_LIST_BYTES:
+    size = path.stat().st_size
+    if size > MOST_LIST_BYTES:
         raise PassageError(
             f"it is {size / 10**6:.0f} MB, but a JSON list may be at most {MOST_LIST_BYTES // 10**6} MB: convert it to "
             f"a {CORPUS_SUFFIX} file, one passage per line"

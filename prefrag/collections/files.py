@@ -123,7 +123,8 @@ def _add_to_batch(entry: _FileAndStored, converted: Converted | None, batch: _Fi
 def _read_bytes(path: Path) -> tuple[bytes, float]:
     try:
         status = path.stat()
-        if (size := status.st_size) > (most := most_bytes(path)):
+        size = status.st_size
+        if size > (most := most_bytes(path)):
             kind = path.suffix or "such"
             raise CannotRead(
                 f"it has {size / 10**6:.0f} MB, but {kind} files may have at most {most // 10**6} MB: split it"
@@ -179,7 +180,8 @@ class _FileBatch:
         report = self._tally.report
         refused = self._store.write([passage for _, passages, _ in self._changed for passage in passages])
         for file, passages, outdated in self._changed:
-            if reasons := [refused[passage.id] for passage in passages if passage.id in refused]:
+            reasons = [refused[passage.id] for passage in passages if passage.id in refused]
+            if reasons:
                 self._tally.skip(file.path, f"the store refused {len(reasons)} of its passages ({reasons[0]})")
                 continue
             report.written += len(passages)

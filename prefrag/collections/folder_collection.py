@@ -24,7 +24,8 @@ def find_collection(folder: Path) -> str:
     real = printable(real_path(folder))
     with index_lock(".folders", _WAIT_SECONDS, "finding the collection of a folder"):
         marks = sorted(data_directory().glob(f"indexes/*/{FOLLOWED_FOLDER_FILE}"))  # each holds a folder's path
-        if own := [mark.parent.name for mark in marks if mark.read_bytes() == real.encode()]:
+        own = [mark.parent.name for mark in marks if mark.read_bytes() == real.encode()]
+        if own:
             return own[0]
         path = index_path(next(_free_names(Path(real).name)))
         TantivyDocumentStore(path=str(path)).replace_documents([], [])

@@ -157,7 +157,8 @@ class LocalCollection(Collection):
                 changes = stack.enter_context(self.change())
                 self._stop_writers(stack)
                 changes.make(drops=True)
-            if (reports := data_directory() / "proofs" / self.name).is_dir():
+            reports = data_directory() / "proofs" / self.name
+            if reports.is_dir():
                 shutil.rmtree(reports)
         except OSError as error:
             raise DocumentStoreError(

@@ -151,7 +151,8 @@ class ElasticsearchPassageStore(PassageStore):
                     index=self._index, ids=ids[start : start + 1000], source_excludes=[TITLE_KEY_FIELD]
                 )
             for hit in reply["docs"]:
-                if error := hit.get("error"):
+                error = hit.get("error")
+                if error:
                     raise DocumentStoreError(
                         f"Elasticsearch at {self._url} could not read some of the passages: {error.get('reason')}"
                     )
@@ -185,7 +186,8 @@ class ElasticsearchPassageStore(PassageStore):
                 )
             for bucket in reply["aggregations"]["origins"]["buckets"]:
                 counts[origin_of(Document(meta=bucket["key"]))] += bucket["doc_count"]
-            if (after := reply["aggregations"]["origins"].get("after_key")) is None:
+            after = reply["aggregations"]["origins"].get("after_key")
+            if after is None:
                 return counts
             pages["after"] = after
 
@@ -202,7 +204,8 @@ class ElasticsearchPassageStore(PassageStore):
 
     def delete(self, ids: list[str]) -> None:
         """Delete passages by their ids."""
-        if refused := self._bulk([{"_op_type": "delete", "_id": passage_id} for passage_id in ids]):
+        refused = self._bulk([{"_op_type": "delete", "_id": passage_id} for passage_id in ids])
+        if refused:
             passage_id, reason = next(iter(refused.items()))
             raise DocumentStoreError(
                 f"Elasticsearch did not delete {len(refused)} of {len(ids)} passages: '{passage_id}' ({reason})."
@@ -417,7 +420,8 @@ def explain_failures(url: str) -> Iterator[None]:
 def origin_of(passage: Document) -> tuple[str, str | None]:
     """Find where a passage comes from: the kind of origin ("file", "corpus" or "other") and its path."""
     for field, kind in ORIGIN_FIELDS.items():
-        if path := passage.meta.get(field):
+        path = passage.meta.get(field)
+        if path:
             return kind, str(path)
     return "other", None
 

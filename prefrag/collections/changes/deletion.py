@@ -64,7 +64,8 @@ def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[
     by_target: dict[str, set[str]] = {target: set() for target in targets}
     for passage_id in store.by_id(list(targets)):
         by_target[passage_id].add(passage_id)
-    if unnamed := [target for target in targets if not by_target[target] and not _is_specific(target)]:
+    unnamed = [target for target in targets if not by_target[target] and not _is_specific(target)]
+    if unnamed:
         raise BadInput(
             f"{unnamed[0]!r} names no document: give the id of a passage, or a path that names a file or folder. "
             "Nothing was deleted."
@@ -141,7 +142,8 @@ def prune_passages(
             "nothing in this folder was pruned, because it is missing or has no files: is a drive not mounted? If its "
             f"files are gone permanently, delete it from the index: prefrag documents delete {folder}{os.sep}"
         )
-        if (skipped := Skipped(folder, reason)) not in report.skipped:
+        skipped = Skipped(folder, reason)
+        if skipped not in report.skipped:
             report.skipped.append(skipped)
     gone = [(passage_id, path) for passage_id, path in gone if path not in spared]
     if not gone:
@@ -178,7 +180,8 @@ def _read_ids_to_keep(corpus: str, report: IndexReport) -> np.ndarray | None:
     if ids is None or len(ids):
         return ids
     reason = "it was not pruned, because it is empty now: if that is intended, delete it from the index"
-    if (skipped := Skipped(corpus, reason)) not in report.skipped:
+    skipped = Skipped(corpus, reason)
+    if skipped not in report.skipped:
         report.skipped.append(skipped)
     return None
 

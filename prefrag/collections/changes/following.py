@@ -65,7 +65,8 @@ def follow_changes(
     below = select_below([str(folder)])
     # A path that leads out of the folder through a link is not deleted from the index.
     real = {path: printable(real_path(path)) for path in gone}
-    if outdated := [place for place in real.values() if below(place) and not f"{place}{os.sep}".startswith(lost)]:
+    outdated = [place for place in real.values() if below(place) and not f"{place}{os.sep}".startswith(lost)]
+    if outdated:
         report.deleted += delete_documents(outdated, collection).passages
     return report
 

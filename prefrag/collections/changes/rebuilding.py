@@ -105,7 +105,8 @@ def _copy_uploads(client: Elasticsearch, old: str | None, new: str) -> int:
     hits = helpers.scan(client, index=old, query={"query": {"bool": {"should": uploaded}}})
     actions = ({"_op_type": "create", "_id": hit["_id"], "_source": hit["_source"]} for hit in hits)
     replies = list(helpers.streaming_bulk(client, actions, index=new, raise_on_error=False))
-    if refused := [reply["create"] for taken, reply in replies if not taken and reply["create"]["status"] != _CONFLICT]:
+    refused = [reply["create"] for taken, reply in replies if not taken and reply["create"]["status"] != _CONFLICT]
+    if refused:
         raise DocumentStoreError(f"Uploaded passages could not be copied ({refused[0].get('error')}).")
     return sum(taken for taken, _ in replies)
 

@@ -303,7 +303,8 @@ def _is_abandoned(alive: Path) -> bool:
 
 
 def _is_receiving(folder: Path) -> bool:
-    return (alive := folder / _ALIVE).exists() and not _is_abandoned(alive)
+    alive = folder / _ALIVE
+    return alive.exists() and not _is_abandoned(alive)
 
 
 @contextmanager

@@ -65,7 +65,8 @@ def _collect(pending: PendingChanges, incoming: Path, folder: Path, report: Inde
     pending.forget(str(file.path) for file in files if file.path.name in refused)
     taken = []
     for file in (file for file in files if file.path.name not in refused):
-        if (deleted := pending.replace_earlier(file)) is None:
+        deleted = pending.replace_earlier(file)
+        if deleted is None:
             tally.skip(file.path, "other corpora already have all of its passages")
         else:
             report.deleted += deleted
