@@ -59,7 +59,8 @@ def evidence_texts(result: Mapping[str, Any]) -> list[str]:
     for quotation in result.get("evidence") or ():
         # A passage may lie in several sections, so each sentence has headings of its own.
         document = {**documents.get(quotation["mark"], {}), **quotation}
-        title = "" if (key := (quotation["mark"], document.get("heading"))) in named else title_text(document)
+        key = (quotation["mark"], document.get("heading"))
+        title = "" if key in named else title_text(document)
         named.add(key)
         # The list of documents names the page of the first sentence. A passage may go on over several pages.
         if _page(quotation) != _page(documents.get(quotation["mark"], quotation)):
