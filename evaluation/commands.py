@@ -112,7 +112,7 @@ def evaluate(
         # A normal exit would wait for threads that are still running a model.
         os._exit(INTERRUPTED)
     _print_summary(ended.config, ended.metrics, output)
-    unsearched = [failed for prediction in ended.predictions if (failed := search_failures(prediction["result"]))]
+    unsearched = list(filter(None, (search_failures(prediction["result"]) for prediction in ended.predictions)))
     if unsearched:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in unsearched[0].items())
         failure = f"For {counted(len(unsearched), 'question')}, every search failed"

@@ -56,9 +56,9 @@ def make_settings(kind: type[T], values: Mapping[str, Any]) -> T:
 def write_settings(settings: Any) -> str:
     """Return the settings that differ from their defaults, as YAML."""
     changed = {
-        field.name: _plain(value)
+        field.name: _plain(getattr(settings, field.name))
         for field in fields(settings)
-        if (value := getattr(settings, field.name)) != field.default
+        if getattr(settings, field.name) != field.default
     }
     return yaml.safe_dump(changed, sort_keys=False, allow_unicode=True)
 

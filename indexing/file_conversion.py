@@ -179,7 +179,8 @@ class FileConverter:
             }
             if place is not None:
                 meta["line" if form == forms.CODE else "page_number"] = place
-                if form != forms.CODE and (starts := _page_starts(part, place)):
+                starts = "" if form == forms.CODE else _page_starts(part, place)
+                if starts:
                     meta[PAGES] = starts
             if sections.main is not None:
                 meta["heading"] = normalize_unicode(sections.main)

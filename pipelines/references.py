@@ -85,7 +85,8 @@ def answer_parts(result: Mapping[str, Any]) -> list[str]:
         return []
     # The answer to a comparison of dates may be only in the title, and not in the sentence.
     text, span = without_marks(first["sentence"]), first.get("answer") or {"start": 0, "end": 0}
-    head = "" if first.get("answer") or not (answer := result.get("answer")) else without_marks(answer)
+    own_answer = result.get("answer")
+    head = without_marks(own_answer) if own_answer and not first.get("answer") else ""
     begin, end = span["start"], span["end"]
     parts = ("", head, f": {text}") if head else (text[:begin], text[begin:end], text[end:])
     before, answer, behind = (one_line(f"|{part}|")[1:-1] for part in parts)

@@ -28,7 +28,7 @@ def _spell(text: Any) -> Any:
 
 
 def _split(text: Any) -> Any:
-    return tuple(name for part in text.split(",") if (name := part.strip())) if isinstance(text, str) else text
+    return tuple(filter(None, map(str.strip, text.split(",")))) if isinstance(text, str) else text
 
 
 def _split_address(text: Any) -> Any:

@@ -35,7 +35,7 @@ class Installation:
         with suppress(Exception):
             parts = pipeline.to_dict()
         variables = {name: value for name, value in os.environ.items() if name.startswith("PREFRAG_")}
-        names = {name for value in _texts([parts, variables]) if (name := _host(value))}
+        names = set(filter(None, map(_host, _texts([parts, variables]))))
         secrets = set(read_secrets())
         self._secrets = _any_of(secrets)
         self._names = _any_of(names | secrets | {models["llm"].model, models["judge"].model} - {""})
@@ -59,7 +59,7 @@ class Installation:
 
     def publish_event(self, event: Mapping[str, Any]) -> dict[str, Any]:
         """Remove from an event of the trace what clients must not see."""
-        errors = {key: self.withhold(text) for key in _PARTS_OF_ERRORS if isinstance(text := event.get(key), str)}
+        errors = {key: self.withhold(event[key]) for key in _PARTS_OF_ERRORS if isinstance(event.get(key), str)}
         attempts = [self.publish_event(attempt) for attempt in event.get("attempts") or ()]
         return {**event, **errors, **({"attempts": attempts} if attempts else {})}
 

@@ -31,7 +31,7 @@ def id_by_text(title: str, text: str) -> str:
 
 def join_sentences(sentences: Iterable[str]) -> str:
     """Join sentences with single spaces. In some datasets, each sentence already begins with a space."""
-    return " ".join(stripped for sentence in sentences if (stripped := sentence.strip()))
+    return " ".join(filter(None, (sentence.strip() for sentence in sentences)))
 
 
 def passage(passage_id: str, title: str, text: str, **meta: str) -> Document:

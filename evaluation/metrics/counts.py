@@ -18,13 +18,14 @@ def counts(result: Mapping[str, Any]) -> dict[str, float]:
     """
     usage, retrievals = result.get("usage") or {}, result.get("counts") or {}
     steps, trace = result.get("steps") or (), result.get("trace") or ()
+    cached = usage.get("cached_tokens")
     return {
         "documents_per_question": float(len(result.get("documents") or ())),
         "llm_calls": float(usage.get("llm_calls") or 0),
         **{name: float(retrievals.get(name) or 0) for name in _RETRIEVALS},
         "prompt_tokens": float(usage.get("prompt_tokens") or 0),
         "completion_tokens": float(usage.get("completion_tokens") or 0),
-        **({} if (cached := usage.get("cached_tokens")) is None else {"cached_tokens": float(cached)}),
+        **({} if cached is None else {"cached_tokens": float(cached)}),
         "forced": float(bool(result.get("forced"))),
         "not_found": float(bool(result.get("not_found"))),
         "unparsable": float(count_unparsable(result)),

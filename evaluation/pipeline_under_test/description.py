@@ -77,9 +77,8 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
         return {"kind": class_of(own[0]), "model": parameters_of(own[0]).get("model")}
     llm = _describe_configured_model(experiment)
     if llm["kind"] == READER:
-        without_model = next(
-            (part for block in blocks(pipeline) if is_block(part := parameters_of(block).get("reader"))), None
-        )
+        readers = (parameters_of(block).get("reader") for block in blocks(pipeline))
+        without_model = next(filter(is_block, readers), None)
         if without_model is None and experiment.llm == READER:
             raise ValueError(f"The pipeline {name} has no reader: give its Reasoner a reader, or leave llm out.")
         llm |= _describe_reader(without_model) if without_model is not None else {}
@@ -135,7 +134,8 @@ def describe_environment(experiment: Experiment, llm: Mapping[str, Any]) -> dict
         names += _MODEL_VARIABLES
     if experiment.corpus is None:
         names += _INDEX_VARIABLES
-    return {name: value for name in names if (value := os.environ.get(name, "").strip())}
+    values = {name: os.environ.get(name, "").strip() for name in names}
+    return {name: value for name, value in values.items() if value}
 
 
 def describe_web(pipeline: Block, experiment: Experiment) -> str | None:

@@ -45,12 +45,12 @@ class Against:
             comparison.other.method for comparison in self.comparisons if _answers_nothing(comparison.other)
         ]
         for verdict, words in _BRIEF.items():
-            named = [
-                f"{comparison.other.method} ({difference.mean_text}; {difference.interval_text}; {difference.p_text})"
-                for comparison in self.comparisons
-                if (difference := comparison.differences.get(ACC.key)) and difference.verdict == verdict
-                if not _answers_nothing(comparison.other)
-            ]
+            named = []
+            for comparison in self.comparisons:
+                difference = comparison.differences.get(ACC.key)
+                if difference and difference.verdict == verdict and not _answers_nothing(comparison.other):
+                    figures = f"{difference.mean_text}; {difference.interval_text}; {difference.p_text}"
+                    named.append(f"{comparison.other.method} ({figures})")
             if named:
                 parts.append(f"{words} {', '.join(named)}")
         if by_construction:
@@ -152,11 +152,11 @@ def list_variations(settings: Settings, against: Sequence[Against]) -> list[Tabl
     main = next(iter(settings))
     references = ", ".join(sorted({table.reference.method for table in against})) or "a reference"
     differences = {
-        comparison.other.name: difference
+        comparison.other.name: comparison.differences[ACC.key]
         # A method without a judge is compared once at each judge error of the others. Show its first comparison.
         for table in reversed(against)
         for comparison in table.comparisons
-        if (difference := comparison.differences.get(ACC.key)) is not None
+        if ACC.key in comparison.differences
     }
     tables = []
     for name, _ in main.values:

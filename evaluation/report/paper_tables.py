@@ -132,8 +132,12 @@ def _overall(settings: Settings, intervals: Intervals) -> Table | None:
 def _table_of_paper(rows: _Rows, settings: Settings, intervals: Intervals) -> Table | None:
     placed_runs: dict[Setting, list[Run]] = {}
     for setting, runs in settings.items():
-        placed = sorted((place, run.order, run) for run in runs if (place := rows.place(run)) is not None)
-        shown = [run for _, _, run in placed]
+        placed = []
+        for run in runs:
+            place = rows.place(run)
+            if place is not None:
+                placed.append((place, run.order, run))
+        shown = [run for _, _, run in sorted(placed)]
         if any(run.family.startswith(rows.needed) for run in shown) and len({run.method for run in shown}) > 1:
             placed_runs[setting] = shown
     time = [_relative_time([run for group in placed_runs.values() for run in group])] if rows.is_timed else []

@@ -34,7 +34,7 @@ _DESCRIBED = (
     *("record", "replay"),
 )
 _DEFAULTS: dict[str, Value] = {
-    name: getattr(Experiment, name) for field in fields(Experiment) if (name := field.name) not in _DESCRIBED
+    field.name: getattr(Experiment, field.name) for field in fields(Experiment) if field.name not in _DESCRIBED
 }
 # Keys of `llm` in the config.json of a simulated reader that the report does not list as settings.
 _NOT_LISTED = ("kind", "seed", "judge_error", "own")
@@ -235,7 +235,7 @@ def merge_repetitions(runs: Sequence[Run]) -> list[Run]:
         groups.setdefault(json.dumps([same, llm, questions], sort_keys=True, default=str), []).append(run)
     merged = []
     for group in groups.values():
-        seeds = {seed for run in group if (seed := run.seed) is not None}
+        seeds = {run.seed for run in group} - {None}
         repeated = len(group) > 1 and len(seeds) == len(group)
         merged += [_merge(sorted(group, key=lambda run: run.seed or 0))] if repeated else group
     return merged

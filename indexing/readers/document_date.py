@@ -65,7 +65,8 @@ def find_date(meta: Mapping[str, Any], text: str, name: str, title: str = "") ->
     stated = " ".join(str(meta.get("date") or "").split())
     lines = text[: _FIRST_LINES * _LONGEST].splitlines()[:_FIRST_LINES]
     for line in (stated, stated[:10], *map(str.strip, lines)):
-        if len(line) <= _LONGEST and (document_date := _read_line(line)):
+        document_date = _read_line(line) if len(line) <= _LONGEST else ""
+        if document_date:
             return {"date": document_date, "date_in": IN_DOCUMENT}
     for line in (title, next(filter(str.strip, lines), "")):
         document_date = _read_title(line.strip("#*_= \t"))

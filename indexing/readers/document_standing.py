@@ -64,7 +64,8 @@ def find_standing(meta: Mapping[str, Any], text: str, title: str, name: str, fol
     for before, line in zip(["", *lines], lines, strict=False):
         # Decision records state their status in the line below the heading "Status".
         labelled = f"status: {line}" if before.strip("#: ").casefold() == "status" else line
-        if len(line) <= _LONGEST and (stated := _first_standing(_LINES, labelled)):
+        stated = _first_standing(_LINES, labelled) if len(line) <= _LONGEST else None
+        if stated:
             return stated
     stem = PurePath(name).stem
     # A folder may also be called `_old_`, so only letters and digits are compared.
@@ -80,8 +81,10 @@ def find_standing(meta: Mapping[str, Any], text: str, title: str, name: str, fol
 def find_heading_standing(heading: str | None) -> str | None:
     """Find what the headings above a passage say about it: `superseded`, `draft`, `old`, or None."""
     parts = (heading or "").split(" > ")
-    return next((standing for part in parts if (standing := _first_standing((*_TITLES, _ALONE.fullmatch), part))), None)
+    standings = (_first_standing((*_TITLES, _ALONE.fullmatch), part) for part in parts)
+    return next(filter(None, standings), None)
 
 
 def _first_standing(patterns: Sequence[_Pattern], text: str) -> str | None:
-    return next((_STANDING_OF_WORD[match["word"].casefold()] for pattern in patterns if (match := pattern(text))), None)
+    match = next(filter(None, (pattern(text) for pattern in patterns)), None)
+    return _STANDING_OF_WORD[match["word"].casefold()] if match else None

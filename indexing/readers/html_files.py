@@ -33,12 +33,15 @@ def html_title(text: str) -> str:
     for tag in ("title", "h1"):
         # Only the first opening tag is tried. Otherwise a page with very many opening tags would take hours.
         start = re.search(rf"<{tag}\b[^>]{{0,1000}}>", text, re.IGNORECASE)
-        if start and (
-            end := re.compile(rf"</{tag}\s*>", re.IGNORECASE).search(text, start.end(), start.end() + _TITLE_CHARACTERS)
-        ):
-            title = html.unescape(re.sub(r"<[^<>]*>", "", text[start.end() : end.start()])).strip()
-            if title:
-                return title
+        if start is None:
+            continue
+        closing = re.compile(rf"</{tag}\s*>", re.IGNORECASE)
+        end = closing.search(text, start.end(), start.end() + _TITLE_CHARACTERS)
+        if end is None:
+            continue
+        title = html.unescape(re.sub(r"<[^<>]*>", "", text[start.end() : end.start()])).strip()
+        if title:
+            return title
     return ""
 
 

@@ -63,7 +63,8 @@ def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
 
 def _read_mail(data: bytes) -> Mail:
     message = email.message_from_bytes(data, policy=_ShortFields())
-    head = {name: value for name in _HEAD if (value := _header(message, name))}
+    headers = {name: _header(message, name) for name in _HEAD}
+    head = {name: value for name, value in headers.items() if value}
     fields = {name.lower(): value for name, value in head.items() if name != "Date"}
     with suppress(ValueError, OverflowError, TypeError):
         fields["date"] = parsedate_to_datetime(head.get("Date", "")).date().isoformat()
@@ -77,8 +78,10 @@ def _read_mail(data: bytes) -> Mail:
             attachments.append((f"{_header(inner, 'Subject') or 'forwarded'}.eml", inner.as_bytes()))
         elif name:
             attachments.append((name, _content(part)))
-        elif kind in ("text/plain", "text/html") and (text := _decode(part)).strip():
-            (texts if kind == "text/plain" else pages).append(text)
+        elif kind in ("text/plain", "text/html"):
+            text = _decode(part)
+            if text.strip():
+                (texts if kind == "text/plain" else pages).append(text)
     lines = "\n".join(f"{name}: {value}" for name, value in head.items())
     return Mail(head.get("Subject", ""), lines, fields, texts, "" if texts else "\n".join(pages), attachments)
 

@@ -84,7 +84,8 @@ def read_pptx(data: bytes, outline: Outline) -> OfficeText:
         heading = f"Slide {number}" + (f": {words}" if words else "")
         blocks = [outline.mark(1, heading) + heading]
         blocks += _slide_blocks(slide.shapes, None if title is None else title.shape_id, outline)
-        if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None and notes.text.strip():
+        notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
+        if notes is not None and notes.text.strip():
             blocks.append(f"Notes: {notes.text.strip()}")
         slides.append("\n\n".join(blocks) if words or len(blocks) > 1 else "")
     return OfficeText(title_of_file, "\f".join(slides))

@@ -39,7 +39,8 @@ def word_notes(document: Any, read_text: Callable[[Any], str]) -> Iterator[str]:
         texts = [root] if name.startswith("Page") else [note for note in root if note.get(f"{_WORD}type") is None]
         for text in texts:
             words = " ".join(read_text(text).split())
-            if words and (note := f"{name}: {words}") not in yielded:
+            note = f"{name}: {words}"
+            if words and note not in yielded:
                 yielded.add(note)
                 yield note
 

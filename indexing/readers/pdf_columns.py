@@ -121,7 +121,8 @@ def _may_be_shared(text: str, pair: tuple[tuple[int, int], tuple[int, int]], box
     """Check whether a line has a wide gap, or the next line goes on behind its end."""
     line, following = pair
     segments = list(_segments(text, line, boxes))
-    if len(segments) == 1 and (word := _WORD.search(text, *following)):
+    word = _WORD.search(text, *following) if len(segments) == 1 else None
+    if word:
         box = boxes[word.start()]
         segments.append(Segment(*word.span(), box.left, box.right, box.bottom, box.top))
     return len(segments) > 1 and _is_beside(*segments[:2])

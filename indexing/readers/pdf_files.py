@@ -104,7 +104,8 @@ def _bookmarks(document: Any) -> dict[int, list[tuple[int, str]]]:
     marks: dict[int, list[tuple[int, str]]] = {}
     for bookmark in document.get_toc(max_depth=_MOST_LEVELS):
         place = bookmark.get_dest()
-        if place is not None and (page := place.get_index()) is not None:
+        page = None if place is None else place.get_index()
+        if page is not None:
             marks.setdefault(page, []).append((bookmark.level + 1, bookmark.get_title()))
     return marks
 

@@ -144,7 +144,10 @@ def _fill(rows: list[list[str]], spans: Sequence[Span]) -> dict[int, list[tuple[
     for span in spans:
         height = min(span.rows, len(rows) - span.row)
         begin, end = span.column, min(span.column + span.columns, MOST_COLUMNS)
-        if height < 1 or begin >= len(rows[span.row]) or not (text := rows[span.row][begin]):
+        if height < 1 or begin >= len(rows[span.row]):
+            continue
+        text = rows[span.row][begin]
+        if not text:
             continue
         below = rows[span.row + height] if span.row + height < len(rows) else []
         left = next((column for column, value in enumerate(below) if value), begin)

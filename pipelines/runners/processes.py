@@ -65,7 +65,8 @@ class _Worker:
     def submit(self, item: Any) -> Future[Any]:
         task = _Running(item, Future())
         with self._one_at_a_time:
-            self.running[number := next(self._numbers)] = task
+            number = next(self._numbers)
+            self.running[number] = task
             if self._pipe is None:
                 self._start()
             else:

@@ -265,9 +265,9 @@ class Collection(ABC):
             first = passages.where("split_id", [0]) if paths is None else passages.where("file_path", paths, first=True)
             return {
                 str(passage.meta.get("file_path")): {
-                    name: value
+                    name: passage.meta[name]
                     for name, kind in _METADATA_FIELDS.items()
-                    if type(value := passage.meta.get(name)) is kind
+                    if type(passage.meta.get(name)) is kind
                 }
                 for passage in first
             }

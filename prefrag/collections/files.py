@@ -92,7 +92,8 @@ def _read_changed(
             version = (str(passage.meta.get("file_hash")), int(passage.meta.get("split_count", 0)))
             stored.setdefault(passage.meta["file_path"], {})[passage.id] = version
         for file in group:
-            entries.append(entry := _FileAndStored(file, stored.get(str(file.path), {})))
+            entry = _FileAndStored(file, stored.get(str(file.path), {}))
+            entries.append(entry)
             try:
                 data, modified = _read_bytes(file.source or file.path)
             except CannotRead as error:
@@ -124,7 +125,8 @@ def _read_bytes(path: Path) -> tuple[bytes, float]:
     try:
         status = path.stat()
         size = status.st_size
-        if size > (most := most_bytes(path)):
+        most = most_bytes(path)
+        if size > most:
             kind = path.suffix or "such"
             raise CannotRead(
                 f"it has {size / 10**6:.0f} MB, but {kind} files may have at most {most // 10**6} MB: split it"

@@ -197,7 +197,8 @@ class ElasticsearchPassageStore(PassageStore):
         for passage in passages:
             source = _source(passage)
             title = passage.meta.get("title")
-            if self._keeps_titles and title is not None and (key := title_key(str(title))):
+            key = title_key(str(title)) if self._keeps_titles and title is not None else ""
+            if key:
                 source[TITLE_KEY_FIELD] = key
             actions.append({"_op_type": "index", "_id": passage.id, "_source": source})
         return self._bulk(actions)

@@ -35,7 +35,8 @@ class StreamEnd:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, keep its stream alive and end it."""
-        if scope["type"] != "http" or not RUN_PATHS.fullmatch(path := path_of(scope)):
+        path = path_of(scope) if scope["type"] == "http" else ""
+        if not RUN_PATHS.fullmatch(path):
             await self.app(scope, receive, send)
             return
         streams = False

@@ -149,7 +149,10 @@ def _refuse_restricted_keys(wrapper: Any) -> None:
 
     for name in dir(BasePipelineWrapper):
         # Change only overridden methods, which Hayhooks detects by comparing them with its own.
-        if name.startswith("run_") and (method := getattr(wrapper, name)) is not getattr(BasePipelineWrapper, name):
+        if not name.startswith("run_"):
+            continue
+        method = getattr(wrapper, name)
+        if method is not getattr(BasePipelineWrapper, name):
             setattr(wrapper, name, guard(method))
 
 

@@ -241,7 +241,8 @@ class ServedPipeline(BasePipelineWrapper):
         self, pipeline: Any, messages: Sequence[Mapping[str, Any]], seconds: float
     ) -> tuple[str, dict[str, Any]]:
         generator = next((part.chat_generator for _, part in pipeline.walk() if isinstance(part, Reasoner)), None)
-        if generator is None or (call := ModelCall("front_end", generator)).is_absent or call.is_embedded:
+        call = None if generator is None else ModelCall("front_end", generator)
+        if call is None or call.is_absent or call.is_embedded:
             return answer_without_model(messages, Path(self.name).stem), {"usage": {}}
         prompts = [
             (ChatMessage.from_system if message["role"] == "system" else ChatMessage.from_user)(read_text(message))

@@ -43,7 +43,8 @@ async def find_outages(pipelines: Mapping[str, Any], kinds: Sequence[str] = EVER
     }
     places = {place: part for own in parts.values() for place, part in own.items()}
     outages = dict(zip(places, await asyncio.gather(*map(_find_outage, places.values())), strict=True))
-    return {name: outage for name, own in parts.items() for place in own if (outage := outages[place]) is not None}
+    by_place = {place: outage for place, outage in outages.items() if outage is not None}
+    return {name: by_place[place] for name, own in parts.items() for place in own if place in by_place}
 
 
 def _find_parts(pipeline: Any, kinds: Sequence[str]) -> list[Any]:

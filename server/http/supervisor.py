@@ -187,7 +187,8 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """On SIGTERM, make the readiness probe fail, and stop ``lame_duck_seconds`` later. On Ctrl-C, stop at once."""
-        if sig != signal.SIGTERM or not (seconds := settings.lame_duck_seconds):
+        seconds = settings.lame_duck_seconds if sig == signal.SIGTERM else 0
+        if not seconds:
             super().handle_exit(sig, frame)
         elif not leaving.is_set():
             # Only the first SIGTERM counts: if the whole process group gets one, the parent sends each worker another.

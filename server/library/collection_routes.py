@@ -358,6 +358,7 @@ def _describe_collections(kind: type[Collection]) -> list[dict[str, Any]]:
             continue
         setting = web_setting()
         is_open = all_consent([collection.document_store()]) if setting is None else setting == "on"
+        folder, skipped = collection.follows, collection.skipped()
         described.append(
             {
                 "name": name,
@@ -366,10 +367,10 @@ def _describe_collections(kind: type[Collection]) -> list[dict[str, Any]]:
                 "passages": passages,
                 "web": is_open,
                 "writes": writes and name != DEMO_INDEX,
-                "follows": (folder := collection.follows) is not None,
+                "follows": folder is not None,
                 "changed": collection.changed,
                 "opens_web": current_access.get() == AT_TERMINAL and web_setting() is None and name != DEMO_INDEX,
-                "unread": None if (skipped := collection.skipped()) is None else len(skipped),
+                "unread": None if skipped is None else len(skipped),
             }
             # The path says something of the machine, so only whoever sits at it is told.
             | ({"path": folder} if folder is not None and current_access.get().is_owner else {})

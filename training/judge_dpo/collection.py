@@ -260,7 +260,8 @@ def _install_sampling_judge(
     """Put a `SamplingJudge` into a pipeline. Return the judge that it samples from, and the source of gold verdicts."""
     needed = {key for question in questions for key in question.supporting_ids}
     gold_passages = {passage.id: passage for passage in read_passages(dataset.corpus) if passage.id in needed}  # type: ignore[arg-type]
-    if plan.labels == "gold" and (absent := needed - gold_passages.keys()):
+    absent = needed - gold_passages.keys() if plan.labels == "gold" else set()
+    if absent:
         raise ValueError(
             f"{dataset.corpus} lacks {len(absent)} gold passages of {dataset.questions}: give the questions' corpus."
         )

@@ -117,7 +117,8 @@ def fit(
         if settings.lora:
             facts["gguf"] = _write_gguf(written, model, output / GGUF_ADAPTER, on_progress)
         facts["seconds"] = round(time.monotonic() - started)
-        facts["versions"] = {name: version for name in _PACKAGES if (version := _find_version(name))}
+        versions = {name: _find_version(name) for name in _PACKAGES}
+        facts["versions"] = {name: version for name, version in versions.items() if version}
         _write_card(output, facts)
     return facts
 

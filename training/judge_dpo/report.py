@@ -44,7 +44,7 @@ def write_report(collected: Collected, most_true: int, most_false: int) -> dict[
         "replies_unreadable": sum(reply.status is None for step in collected.steps for reply in step.judged.candidates),
         "agreement": {
             "of_readable_replies": _agreement(labelled),
-            "of_majorities": _mean([right for step in labelled if (right := _majority_agrees(step)) is not None]),
+            "of_majorities": _mean([right for right in map(_majority_agrees, labelled) if right is not None]),
             "by_point": [
                 {"temperature": point[0], "top_p": point[1], "agreement": _agreement(labelled, point)} for point in GRID
             ],

@@ -168,7 +168,8 @@ class LocalChanges:
         """
         if drops:
             # The index is moved in one step, so that a search finds either all of it or nothing.
-            shutil.rmtree(dropped := _aside(self._index, _DROPPED), ignore_errors=True)
+            dropped = _aside(self._index, _DROPPED)
+            shutil.rmtree(dropped, ignore_errors=True)
             self._index.replace(dropped)
             _sync(self._index.parent)
             return {}
