@@ -187,11 +187,11 @@ class AbilityProbe(ChatModel):
 def find_untried(whole: Any) -> list[ChatModel]:
     """Find the models of a pipeline whose reply format is still a guess, and matters."""
     asking = [part for _, part in walk_parts(whole) if read_attribute(part, "reply_format") == "auto"]
-    found = {}
+    by_record = {}
     for _, model in walk_parts(asking):
         if isinstance(model, ChatModel) and not model.is_absent and model.is_format_guessed:
-            found[model.record.name] = model
-    return list(found.values())
+            by_record[model.record.name] = model
+    return list(by_record.values())
 
 
 def try_models(whole: Any, seconds: float = CALL_SECONDS, wait: float = _WAIT_SECONDS) -> None:

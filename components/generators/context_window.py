@@ -114,7 +114,7 @@ def _find_facts(server: ModelServer) -> dict[str, Any]:
 
 def _pick(listed: Any, field: str, name: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Pick the entry of a model and that of its base model from a list; either is empty if it is not listed."""
-    entries = {one.get(field): one for one in listed or () if isinstance(one, Mapping)}
+    entries = {model.get(field): model for model in listed or () if isinstance(model, Mapping)}
     model = entries.get(name) or entries.get(f"{name}:latest") or {}
     return model, entries.get(model.get("parent")) or {}
 
@@ -134,8 +134,8 @@ def get_json(url: str, api_key: str = "", seconds: float = _SECONDS, uses_proxy:
 
     # Use an event loop, because it can break off a slow reply. Run it in a thread, as the caller may have a loop too.
     body = call_in_thread(lambda: asyncio.run(_get(url, api_key, seconds, uses_proxy))).result(seconds)
-    found = json.loads(body)
-    return found if isinstance(found, dict) else {}
+    reply = json.loads(body)
+    return reply if isinstance(reply, dict) else {}
 
 
 async def _get(url: str, api_key: str, seconds: float, uses_proxy: bool) -> bytes:

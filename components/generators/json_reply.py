@@ -62,12 +62,12 @@ def read_objects(text: str, own: bool = False) -> list[FoundObject]:
 
 
 def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
-    found: list[FoundObject] = []
+    objects: list[FoundObject] = []
     decoder = json.JSONDecoder(strict=False)
     position = attempts = 0
     while attempts < _MOST_ATTEMPTS:
         # An object that directly follows a found object counts as written by the model too, even within a line.
-        start = (_NEXT_START.match(text, position) if found else None) or pattern.search(text, position)
+        start = (_NEXT_START.match(text, position) if objects else None) or pattern.search(text, position)
         if start is None:
             break
         try:
@@ -78,10 +78,10 @@ def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
             valid, attempts = False, attempts + 1
         if isinstance(value, dict):
             line_start = text.rfind("\n", 0, start.start()) + 1
-            before = text[max(line_start, found[-1].end if found else 0) : start.start()]
+            before = text[max(line_start, objects[-1].end if objects else 0) : start.start()]
             in_prose = re.search(r"\w", before.replace("json", "")) is not None
-            found.append(FoundObject(_with_lower_keys(repair(value)), valid, position, in_prose))
-    return found
+            objects.append(FoundObject(_with_lower_keys(repair(value)), valid, position, in_prose))
+    return objects
 
 
 def read_object(text: str, key: str = "") -> dict[str, Any] | None:
@@ -92,17 +92,17 @@ def read_object(text: str, key: str = "") -> dict[str, Any] | None:
     :returns: With ``key``, the last object that has it; otherwise the first object. None if there is no such object.
     """
     if not key:
-        return next((found.values for found in read_objects(text)), None)
-    found = _find_last(text, key)
-    return found.values if found is not None else None
+        return next((json_object.values for json_object in read_objects(text)), None)
+    last = _find_last(text, key)
+    return last.values if last is not None else None
 
 
 def _find_last(text: str, key: str) -> FoundObject | None:
     # A model may quote an object from a passage or the template. It does so before its own object, or in a sentence.
     latest_first = read_objects(text)[::-1]
-    for found in sorted(latest_first, key=lambda one: one.in_prose):
-        if (holder := _find_holder(found.values, key)) is not None:
-            return found._replace(values=holder)
+    for json_object in sorted(latest_first, key=lambda json_object: json_object.in_prose):
+        if (holder := _find_holder(json_object.values, key)) is not None:
+            return json_object._replace(values=holder)
     return None
 
 
@@ -173,13 +173,13 @@ def read_field(text: str, key: str) -> tuple[Any, dict[str, Any]]:
 
     Returns the value (None if there is no such field), and the object with the field (empty if no object has it).
     """
-    found = _find_last(text, key)
-    if found is not None and not found.in_prose:
-        return found.values[key], found.values
+    last = _find_last(text, key)
+    if last is not None and not last.in_prose:
+        return last.values[key], last.values
     # An object in a sentence may be only a quotation. If a line such as `key: value` follows, prefer that line.
     pattern = rf"^[ \t>#*_\"'-]{{0,20}}{re.escape(key)}[ \t*_\"']{{0,20}}[:=\uff1a](?P<value>.{{0,1000}})"
-    end = 0 if found is None else found.end
+    end = 0 if last is None else last.end
     lines = list(re.finditer(pattern, text[end:MAX_REPLY_CHARACTERS], re.IGNORECASE | re.MULTILINE))
     if lines:
-        return lines[-1]["value"], {} if found is None else found.values
-    return (None, {}) if found is None else (found.values[key], found.values)
+        return lines[-1]["value"], {} if last is None else last.values
+    return (None, {}) if last is None else (last.values[key], last.values)

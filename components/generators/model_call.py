@@ -172,9 +172,9 @@ class ModelCall:
         generation_kwargs = limit_reply(with_parameters(self.generation_kwargs, kwargs), limit)
         longest = reply_limit(generation_kwargs)
 
-        def conversation(kept: Observations) -> list[ChatMessage]:
-            text = render_prompt(prompt, state.settings.prompts, **render(kept))
-            return [ChatMessage.from_user(text)] if messages is None else messages(text, kept)
+        def conversation(observations: Observations) -> list[ChatMessage]:
+            text = render_prompt(prompt, state.settings.prompts, **render(observations))
+            return [ChatMessage.from_user(text)] if messages is None else messages(text, observations)
 
         def estimate(shown: Sequence[ChatMessage]) -> int:
             return math.ceil(self._record.token_factor * _tokens(shown, tools))
@@ -238,13 +238,13 @@ class ModelCall:
         :raises RunError: When the model fails.
         """
         message, state, accepted = await self._send(call)
-        if (found := read(_whole_text(message))) is None:
+        if (value := read(_whole_text(message))) is None:
             why = "was cut off" if is_cut_off(message) else "could not be read"
             note = f"\n\nYour last reply to this {why}. Reply with one short JSON object and nothing else."
             again = state.with_event("unreadable", caller=self.caller, again=True)
             message, state, _ = await self._send(replace(accepted, state=again, note=note))
-            found = read(_whole_text(message))
-        return found, message.text or "", state
+            value = read(_whole_text(message))
+        return value, message.text or "", state
 
     send_until_read = as_blocking(send_until_read_async)
 

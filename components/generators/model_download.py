@@ -195,8 +195,8 @@ def download(source: Source, stated: Stated, on_progress: OnProgress = lambda ar
             _fetch(source, stated, part, on_progress)
         except Exception as error:
             raise _explain(source, error, part, goes_on=bool(stated.version)) from error
-        found = _hash(part)
-        _check_file(source, stated, part, found)
+        digest = _hash(part)
+        _check_file(source, stated, part, digest)
         target = folder / f"{name_of_file(source.file) or source.name}.gguf"
         part.replace(target)
         model = ModelFile(
@@ -204,7 +204,7 @@ def download(source: Source, stated: Stated, on_progress: OnProgress = lambda ar
             path=target,
             source=str(source),
             bytes=target.stat().st_size,
-            sha256=found,
+            sha256=digest,
             is_hash_stated=bool(stated.sha256),
             commit=stated.commit,
             licence=stated.licence,
@@ -356,12 +356,12 @@ def _find_part(source: Source, stated: Stated, folder: Path) -> Path:
     return part
 
 
-def _check_file(source: Source, stated: Stated, part: Path, found: str) -> None:
+def _check_file(source: Source, stated: Stated, part: Path, digest: str) -> None:
     """Delete a file that is not what was stated, or no model, and raise."""
-    if stated.sha256 and found != stated.sha256:
+    if stated.sha256 and digest != stated.sha256:
         part.unlink()
         raise DownloadFailed(
-            f"What arrived is not the file that {source.host} states: its SHA-256 is {found}, not {stated.sha256}. "
+            f"What arrived is not the file that {source.host} states: its SHA-256 is {digest}, not {stated.sha256}. "
             "It was deleted. Repeat the command; if it fails again, do not trust this source."
         )
     if not is_gguf(part):

@@ -118,7 +118,7 @@ def remove_model_file(name: str) -> ModelFile | None:
     """
     folder = models_directory() / name
     if not _NAME.fullmatch(name) or not folder.is_dir():
-        there = ", ".join(each.name for each in list_model_files()) or "none"
+        there = ", ".join(file.name for file in list_model_files()) or "none"
         raise Missing(f"There is no model '{name}' to remove. Those that were fetched or named: {there}.")
     model = find_model_file(name)
     shutil.rmtree(folder)

@@ -67,20 +67,20 @@ def find_models(part: Any) -> list[Model]:
     address of a server. If a chat generator or an embedder has no address either, its host is ``unknown``. If a
     component has an attribute ``model_parts``, only this list of its parts is searched.
     """
-    found: list[tuple[str, Model]] = []
+    placed: list[tuple[str, Model]] = []
     unplaced: list[tuple[str, Model]] = []
-    for path, inner in walk_parts(part, descend=lambda each: not _shows_its_models(each)):
+    for path, inner in walk_parts(part, descend=lambda inner_part: not _shows_its_models(inner_part)):
         if (called := read_attribute(inner, "model_parts")) is not None:
-            found += [(path, model) for model in find_models(called)]
+            placed += [(path, model) for model in find_models(called)]
         elif model := _locate(inner):
-            found.append((path, model))
+            placed.append((path, model))
         # A ranker may work without a model, but a generator or an embedder always calls a model somewhere.
         elif (role := _role(inner)) in ("llm", "embedder"):
             unplaced.append((path, Model(role, UNKNOWN)))
     # A component that has no address but contains models only passes calls on to them. It is no model itself.
-    places = [path for path, _ in [*found, *unplaced]]
-    found += [(path, model) for path, model in unplaced if not any(_is_inside(place, path) for place in places)]
-    return [model for _, model in found]
+    places = [path for path, _ in [*placed, *unplaced]]
+    placed += [(path, model) for path, model in unplaced if not any(_is_inside(place, path) for place in places)]
+    return [model for _, model in placed]
 
 
 def find_host(chat_generator: Any) -> str:
@@ -118,10 +118,10 @@ def _is_local(host: str, local_hosts: tuple[str, ...]) -> bool:
         return True
     for entry in _read_local_hosts(local_hosts):
         if not isinstance(entry, str):
-            found = address is not None and address in entry
+            matches = address is not None and address in entry
         else:
-            found = name.endswith(entry[1:]) if entry.startswith("*.") else name == entry
-        if found:
+            matches = name.endswith(entry[1:]) if entry.startswith("*.") else name == entry
+        if matches:
             return True
     return False
 
@@ -184,7 +184,7 @@ def _attributes(part: Any) -> Mapping[str, Any]:
 def _names(part: Any) -> list[str]:
     if _is_serialised(part):
         return [part["type"].rpartition(".")[2]]
-    return [each.__name__ for each in type(part).__mro__]
+    return [ancestor.__name__ for ancestor in type(part).__mro__]
 
 
 def _role(part: Any) -> Role | None:
@@ -226,5 +226,7 @@ def _find_own_host(part: Any) -> str | None:
     if any(name.startswith("OpenAI") for name in names):
         return read_host(os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com")
     # A component with an API key calls a server, although its address is not known.
-    has_key = any(isinstance(one, Secret) or (isinstance(one, dict) and "env_vars" in one) for one in values.values())
+    has_key = any(
+        isinstance(value, Secret) or (isinstance(value, dict) and "env_vars" in value) for value in values.values()
+    )
     return UNKNOWN if has_key else None

@@ -90,14 +90,14 @@ class ModelRecord:
         path = _path()
         try:
             with hold_lock(path.with_name(f"{path.name}.lock"), _LOCK_SECONDS, "storing what it knows of a model"):
-                known, own = _read_file(), {field.name: getattr(self, field.name) for field in fields(self)}
+                stored_records, own = _read_file(), {field.name: getattr(self, field.name) for field in fields(self)}
                 # What another process has found out of the same build stays.
-                if (stored := known.get(self.name)) is not None and stored.build == self.build:
+                if (stored := stored_records.get(self.name)) is not None and stored.build == self.build:
                     own |= {
                         name: value for name in _Kept.model_fields if (value := getattr(stored, name)) and not own[name]
                     }
                 draft = path.with_name(f"{path.name}.new")
-                draft.write_bytes(_FILE.dump_json({**known, self.name: _Kept(**own)}, indent=2))
+                draft.write_bytes(_FILE.dump_json({**stored_records, self.name: _Kept(**own)}, indent=2))
                 draft.replace(path)
         except (OSError, PrefragError):
             # The model is then tried again in the next process.
@@ -124,8 +124,8 @@ def find_record_of_file(path: str) -> ModelRecord:
     except OSError:
         return find_record(str(file))
     build = f"{status.st_size} bytes of {status.st_mtime_ns}"
-    known = _records.get(str(file))
-    return known if known is not None and known.build == build else find_record(str(file), build, _weigh(file))
+    record = _records.get(str(file))
+    return record if record is not None and record.build == build else find_record(str(file), build, _weigh(file))
 
 
 def read_size(text: Any) -> int | None:

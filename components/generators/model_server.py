@@ -221,7 +221,7 @@ def read_completion(body: bytes) -> list[ChatMessage]:
 def _read_choice(choice: Mapping[str, Any], meta: dict[str, Any]) -> ChatMessage:
     message = choice["message"]
     requested = message.get("tool_calls") or []
-    calls = [call for one in requested if (call := _read_call(one)) is not None]
+    calls = [call for request in requested if (call := _read_call(request)) is not None]
     finish_reason = choice.get("finish_reason")
     if len(calls) < len(requested) and finish_reason != "length":
         finish_reason = "tool_calls"

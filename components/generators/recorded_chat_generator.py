@@ -126,8 +126,8 @@ class RecordedChatGenerator(Block):
         :raises RuntimeError: When the recorded call failed.
         """
         request = _request(messages, generation_kwargs, tools)
-        if (kept := self.recording.play("reply", self.name, *request)) is not None:
-            return _play_entry(kept)
+        if (entry := self.recording.play("reply", self.name, *request)) is not None:
+            return _play_entry(entry)
         try:
             output = await call_component(self._model(), _arguments(messages, generation_kwargs, tools))
         except Exception as error:
@@ -145,9 +145,9 @@ class RecordedChatGenerator(Block):
         return self.chat_generator
 
     def _facts(self) -> dict[str, Any]:
-        kept = self.recording.play("model", self.name)
-        if kept is not None and kept.facts is not None and self.recording.mode == "replay":
-            return dict(kept.facts)
+        entry = self.recording.play("model", self.name)
+        if entry is not None and entry.facts is not None and self.recording.mode == "replay":
+            return dict(entry.facts)
         inner = self._model()
         facts = {
             "is_embedded": bool(getattr(inner, "is_embedded", False)),
@@ -162,10 +162,10 @@ class RecordedChatGenerator(Block):
         if (limit := getattr(inner, "reply_limit", None)) is not None:
             facts["reply_limit"] = limit
         # The format may change when the model is tried, but a recording keeps to the one with which it was begun.
-        known = kept.facts if kept is not None and kept.facts is not None else None
-        if form := getattr(inner, "reply_format", None) if known is None else known.get("reply_format"):
+        recorded = entry.facts if entry is not None and entry.facts is not None else None
+        if form := getattr(inner, "reply_format", None) if recorded is None else recorded.get("reply_format"):
             facts["reply_format"] = form
-        before = dict(kept.facts) if kept is not None and kept.facts is not None else facts
+        before = dict(entry.facts) if entry is not None and entry.facts is not None else facts
         if {"served_by": facts.get("served_by"), **before} != {"served_by": None, **facts}:
             raise ValueError(
                 f"The recording {self.recording.path} holds replies of another model "
@@ -175,11 +175,11 @@ class RecordedChatGenerator(Block):
         return facts
 
 
-def _play_entry(kept: Entry) -> dict[str, list[ChatMessage]]:
-    if kept.error is not None:
-        raise RuntimeError(kept.error)
+def _play_entry(entry: Entry) -> dict[str, list[ChatMessage]]:
+    if entry.error is not None:
+        raise RuntimeError(entry.error)
     # The replies are copied, because the caller may change the metadata of a message.
-    return {"replies": copy.deepcopy(list(kept.replies))}
+    return {"replies": copy.deepcopy(list(entry.replies))}
 
 
 def _arguments(

@@ -64,32 +64,32 @@ def fit_to_window(
     An observation is what one step of the run has found. The oldest observation loses documents first, beginning with
     its last document. The documents of the newest observation are first shortened, and left out only if necessary.
     """
-    kept = [list(observation) for observation in observations]
+    shown = [list(observation) for observation in observations]
     # Steps without documents (an answer, an unreadable reply) do not count as the newest observation.
-    last = max((number for number, observation in enumerate(kept) if observation), default=0)
-    prompt = render(kept)
+    last = max((number for number, observation in enumerate(shown) if observation), default=0)
+    prompt = render(shown)
     cut = 0
-    for observation in kept[:last]:
+    for observation in shown[:last]:
         while observation and tokens(prompt) > room:
             observation.pop()
             cut += 1
-            prompt = render(kept)
+            prompt = render(shown)
     if tokens(prompt) <= room:
         return FittedPrompt(prompt, cut)
 
-    newest = kept[last] if kept else []
+    newest = shown[last] if shown else []
     share = max((len(document.content or "") for document in newest), default=0)
     while share > 0:
         share = share * 3 // 4
         shortened = [_shorten(document, share) for document in newest]
-        prompt = render([*kept[:last], shortened, *kept[last + 1 :]])
+        prompt = render([*shown[:last], shortened, *shown[last + 1 :]])
         if tokens(prompt) <= room:
             changed = sum(new is not old for new, old in zip(shortened, newest, strict=True))
             return FittedPrompt(prompt, cut, changed)
     while newest:
         newest.pop()
         cut += 1
-        prompt = render(kept)
+        prompt = render(shown)
         if tokens(prompt) <= room:
             return FittedPrompt(prompt, cut)
     raise ValueError(

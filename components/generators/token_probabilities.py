@@ -11,8 +11,8 @@ def read_logprobs(logprobs: Any) -> list[dict[str, Any]]:
     content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
     if not isinstance(content, list):
         return []
-    read = [_read_token(one) for one in content]
-    return [] if None in read else [one for one in read if one is not None]
+    read = [_read_token(token) for token in content]
+    return [] if None in read else [token for token in read if token is not None]
 
 
 def mean_logprob(meta: Mapping[str, Any]) -> float | None:
@@ -21,14 +21,14 @@ def mean_logprob(meta: Mapping[str, Any]) -> float | None:
     return sum(min(0.0, token["logprob"]) for token in tokens) / len(tokens) if tokens else None
 
 
-def _read_token(one: Any) -> dict[str, Any] | None:
-    if not isinstance(one, Mapping) or not isinstance(one.get("token"), str):
+def _read_token(token: Any) -> dict[str, Any] | None:
+    if not isinstance(token, Mapping) or not isinstance(token.get("token"), str):
         return None
-    logprob, data = one.get("logprob"), one.get("bytes")
+    logprob, data = token.get("logprob"), token.get("bytes")
     if not isinstance(logprob, int | float) or math.isnan(logprob):
         return None
     is_data = isinstance(data, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in data)
-    return {"token": one["token"], "logprob": float(logprob), "bytes": data if is_data else None}
+    return {"token": token["token"], "logprob": float(logprob), "bytes": data if is_data else None}
 
 
 def token_probabilities(meta: Mapping[str, Any], reply: str, part: str) -> tuple[tuple[str, float], ...]:
@@ -40,8 +40,8 @@ def token_probabilities(meta: Mapping[str, Any], reply: str, part: str) -> tuple
     # For each character, the numbers of its first and its last token.
     spans: list[tuple[int, int]] = []
     begun: int | None = None
-    for number, one in enumerate(tokens):
-        data = one["token"].encode("utf-8", "replace") if one["bytes"] is None else bytes(one["bytes"])
+    for number, token in enumerate(tokens):
+        data = token["token"].encode("utf-8", "replace") if token["bytes"] is None else bytes(token["bytes"])
         decoded = decoder.decode(data)
         for place, letter in enumerate(decoded):
             if not letter.isspace():
@@ -54,4 +54,4 @@ def token_probabilities(meta: Mapping[str, Any], reply: str, part: str) -> tuple
     if not wanted or place < 0:
         return ()
     first, last = spans[place][0], spans[place + len(wanted) - 1][1]
-    return tuple((one["token"], math.exp(min(0.0, one["logprob"]))) for one in tokens[first : last + 1])
+    return tuple((token["token"], math.exp(min(0.0, token["logprob"]))) for token in tokens[first : last + 1])

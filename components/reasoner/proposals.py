@@ -18,14 +18,14 @@ def write_check(state: State, check: AnswerCheck | None, cites: bool) -> State:
         words = "" if says_not_found(state.step.answer) else state.step.answer
         state = state.with_last(answer=words, label=None, certainty="not_found", probability=None)
         return state.with_event("checked", text="", certainty="not_found")
-    known, answer = known_marks(state), state.step.answer
-    if check.evidence and cites and not read_citations(answer, known)[1]:
+    marks, answer = known_marks(state), state.step.answer
+    if check.evidence and cites and not read_citations(answer, marks)[1]:
         supported = [sentence for sentence in shown_sentences(answer) if sentence not in check.unsupported] or [answer]
         mark = mark_of(check.evidence[0].document, state)
         answer = answer.replace(supported[0], f"{supported[0]}{mark}", 1)
     shown = {"certainty": check.certainty, "probability": check.probability}
     state = state.with_last(answer=answer, evidence=check.evidence, unsupported=check.unsupported, **shown)
-    return state.with_event("checked", text=cite_plainly(answer, known), **shown)
+    return state.with_event("checked", text=cite_plainly(answer, marks), **shown)
 
 
 def choose_likeliest(state: State) -> State:

@@ -50,7 +50,10 @@ def take_reader_step(
             state = state.with_event("without_model", text=NOT_READ)
     step = Step(Action.ANSWER, certainty=certainty, probability=best.probability if best else 0.0)
     if best is not None:
-        evidence = tuple(Evidence(one.document, one.sentence, state.question, one.probability) for one in candidates)
+        evidence = tuple(
+            Evidence(candidate.document, candidate.sentence, state.question, candidate.probability)
+            for candidate in candidates
+        )
         step = replace(step, answer=best.text + mark_of(best.document, state), evidence=evidence)
     state = state.with_step(step)
     return state.with_event(
@@ -96,10 +99,10 @@ def next_query(state: State) -> str | None:
     is_last = made >= max(_FEWEST_SEARCHES, last) and not identifies_by_another(state.question)
     if state.is_done(state.settings.preferred) or is_last:
         return None
-    found = next((step.documents for step in reversed(state.steps) if step.documents), ())[:_DOCUMENTS]
-    names = list(islice(_new_names(state, found), _NAMES))
-    held = {word for document in found for word in words(passage_text(document))}
-    query = " ".join([*names, *(word for word in words(state.question) if word not in held)])
+    documents = next((step.documents for step in reversed(state.steps) if step.documents), ())[:_DOCUMENTS]
+    names = list(islice(_new_names(state, documents), _NAMES))
+    read = {word for document in documents for word in words(passage_text(document))}
+    query = " ".join([*names, *(word for word in words(state.question) if word not in read)])
     if names and all(query != search.query for search in state.searches):
         return query
     return _open_query(state)
@@ -108,8 +111,8 @@ def next_query(state: State) -> str | None:
 def _new_names(state: State, documents: Sequence[Document]) -> Iterator[str]:
     asked = " ".join([state.question, *(search.query for search in state.searches)]).casefold()
     seen = {str(document.meta.get("title") or "").casefold() for document in documents}
-    for one in rank_sentences(state.question, documents, split=plain_sentences):
-        for span in span_candidates(0, "", one.sentence):
+    for ranked in rank_sentences(state.question, documents, split=plain_sentences):
+        for span in span_candidates(0, "", ranked.sentence):
             name = span.text.casefold()
             if span.kind == "name" and name not in seen and name not in asked:
                 seen.add(name)

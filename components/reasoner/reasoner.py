@@ -471,15 +471,15 @@ class Reasoner:
         )
         if step.action is Action.ANSWER:
             step = replace(step, answer=add_codes(step.answer, state))
-        known = known_marks(state)
+        marks = known_marks(state)
         # Remove the marks by which the model cites passages: they mean nothing to a search engine.
-        query = read_citations(step.query, known)[0] or step.query
+        query = read_citations(step.query, marks)[0] or step.query
         state = replace(state.with_step(replace(step, query=query, forced=forced)), conversation=self)
         if step.thought:
-            state = state.with_event("thought", text=without_codes(step.thought, known))
+            state = state.with_event("thought", text=without_codes(step.thought, marks))
         if step.action is Action.SEARCH and len(message.tool_calls) > 1:
             state = state.with_event("calls_dropped", number=len(message.tool_calls) - 1)
         if step.action is Action.ANSWER:
             label = step.label.value if step.label else None
-            state = state.with_event("answer", text=cite_plainly(step.answer, known), label=label, forced=forced)
+            state = state.with_event("answer", text=cite_plainly(step.answer, marks), label=label, forced=forced)
         return state

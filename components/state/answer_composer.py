@@ -38,14 +38,14 @@ def compose(
     other sources as web.
     """
     marks = citation_marks(state)
-    known = known_marks(state)
+    marks_of_codes = known_marks(state)
     last = state.steps[-1] if state.steps else Step(Action.UNREADABLE)
-    answer, marks_cited = read_citations(last.answer, known)
+    answer, marks_cited = read_citations(last.answer, marks_of_codes)
     if not answer and not error and not last.withheld:
         # The last reply has no words: use the newest earlier answer. It counts as forced: it had not been accepted.
-        worded = (step for step in reversed(state.steps) if read_citations(step.answer, known)[0])
+        worded = (step for step in reversed(state.steps) if read_citations(step.answer, marks_of_codes)[0])
         last = next((replace(step, forced=True) for step in worded), last)
-        answer, marks_cited = read_citations(last.answer, known)
+        answer, marks_cited = read_citations(last.answer, marks_of_codes)
     chosen = dict(state.settings.stated_from).get("model" if last.reply else "reader", 0.0)
     if last.certainty == "stated" and last.probability is not None and last.probability < chosen:
         last = replace(last, certainty="probably")
@@ -54,7 +54,9 @@ def compose(
     made = state.attempts if error else [attempt for search in searches for attempt in search.attempts]
     asked = [model for attempt in made for model in attempt.models]
     failed = [search for search in searches if search.error]
-    errors = [f"{one.source}{'' if one.provider else ' could not be searched'}: {one.error}" for one in failed]
+    errors = [
+        f"{search.source}{'' if search.provider else ' could not be searched'}: {search.error}" for search in failed
+    ]
     asks = next((str(event.data["text"]) for event in state.events if event.kind == "asked_back"), None)
     if not error and _is_no_question(state, last):
         asks = ASK_A_QUESTION
@@ -69,7 +71,9 @@ def compose(
         errors += list(filed)[:1]
     # The extractive reader also returns the sentence that contains its answer.
     read = next((step.evidence[:1] for step in reversed(state.steps) if step.evidence), ())
-    answers = dict.fromkeys(marks_cited, answer) | {marks.get(identity(one.document)): one.sentence for one in read}
+    answers = dict.fromkeys(marks_cited, answer) | {
+        marks.get(identity(evidence.document)): evidence.sentence for evidence in read
+    }
     documents = [
         _document(document, mark, _sentence(state, document, answers.get(mark, "")))
         for document in state.observed
@@ -86,12 +90,12 @@ def compose(
     carrying = last.evidence if last.reply else read
     shown = list(carrying if last.certainty else ()) if answered else find_evidence(state)
     if last.certainty == "probably" and not answered:
-        shown = [*read, *(one for one in shown if one.sentence != read[0].sentence)]
+        shown = [*read, *(evidence for evidence in shown if evidence.sentence != read[0].sentence)]
     result = {
         "question": state.question,
         "asked": state.typed or state.question,
         "answer": answer if answered else "",
-        "answer_with_citations": cite_plainly(last.answer, known) if answered else "",
+        "answer_with_citations": cite_plainly(last.answer, marks_of_codes) if answered else "",
         "answered": answered,
         "probability": None if last.probability is None else round(last.probability, 3),
         "citations": [
@@ -101,17 +105,17 @@ def compose(
         "certainty": "not_found" if not_found else last.certainty,
         "not_found": not_found,
         "guess": answer if answer and not answered else None,
-        "evidence": [_evidence(one, marks, answer if answered else "") for one in shown],
+        "evidence": [_evidence(evidence, marks, answer if answered else "") for evidence in shown],
         "answered_by": None if not answer or asks else "reader" if last.certainty and not last.reply else "model",
         "reply_format": state.reply_format or None,
         "format_reason": state.format_reason or None,
         "unsupported": list(last.unsupported) if answered else [],
         "label": label.value if label else None,
-        "explanation": without_codes(last.explanation, known),
-        "suggestions": without_codes(last.suggestions, known),
+        "explanation": without_codes(last.explanation, marks_of_codes),
+        "suggestions": without_codes(last.suggestions, marks_of_codes),
         "forced": last.forced,
         "documents": documents,
-        "steps": [_step(number, step, known) for number, step in enumerate(state.steps, start=1)],
+        "steps": [_step(number, step, marks_of_codes) for number, step in enumerate(state.steps, start=1)],
         "counts": _counts(state, searches, preferred),
         "usage": {
             "llm_calls": sum(state.usage.llm_calls.values()),
@@ -213,11 +217,11 @@ def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) ->
     }
 
 
-def _step(number: int, step: Step, known: Mapping[str, str]) -> dict[str, Any]:
+def _step(number: int, step: Step, marks_of_codes: Mapping[str, str]) -> dict[str, Any]:
     verdict = step.verdict
     return {
         "step": number,
-        "thought": without_codes(step.thought, known),
+        "thought": without_codes(step.thought, marks_of_codes),
         "action": step.action.value,
         "query": step.query,
         "searched": [search.source for search in step.searches if not search.skipped],
@@ -232,7 +236,7 @@ def _step(number: int, step: Step, known: Mapping[str, str]) -> dict[str, Any]:
             "parsed": verdict.parsed,
         },
         "documents": [document.id for document in step.documents],
-        "answer": "" if step.withheld else cite_plainly(step.answer, known),
+        "answer": "" if step.withheld else cite_plainly(step.answer, marks_of_codes),
         "label": step.label.value if step.label else None,
         "forced": step.forced,
     }

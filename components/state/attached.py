@@ -16,20 +16,21 @@ PIECE_CHARACTERS = 2_000
 def attach(documents: Sequence[Mapping[str, str]]) -> tuple[Document, ...]:
     """Turn the documents that came with a question into passages."""
     if any(
-        not isinstance(one, Mapping) or not all(isinstance(one.get(key) or "", str) for key in ("title", "content"))
-        for one in documents
+        not isinstance(document, Mapping)
+        or not all(isinstance(document.get(key) or "", str) for key in ("title", "content"))
+        for document in documents
     ):
         raise ValueError('Each document must be {"title": ..., "content": ...}, both as text.')
-    characters = sum(len(one.get("content") or "") for one in documents)
+    characters = sum(len(document.get("content") or "") for document in documents)
     if len(documents) > MAX_ATTACHED or characters > MAX_ATTACHED_CHARACTERS:
         raise ValueError(
             f"{len(documents)} documents with {characters} characters came with the question. The limit is "
             f"{MAX_ATTACHED} with {MAX_ATTACHED_CHARACTERS}: attach less, or index them with `prefrag index`."
         )
     attached: list[Document] = []
-    for number, one in enumerate(documents, start=1):
-        content = normalize_unicode((one.get("content") or "").encode(errors="replace").decode())
-        title = normalize_unicode(one.get("title") or f"Document {number}")
+    for number, document in enumerate(documents, start=1):
+        content = normalize_unicode((document.get("content") or "").encode(errors="replace").decode())
+        title = normalize_unicode(document.get("title") or f"Document {number}")
         meta = {"title": title, "source": ATTACHED, "attachment": number}
         for piece in _split(content):
             attached.append(Document(id=f"{ATTACHED}-{len(attached) + 1}", content=piece, meta=meta))

@@ -82,7 +82,7 @@ def known_marks(state: State) -> dict[str, str]:
     return {mark: plain[key] for key, mark in prompt_marks(state).items()}
 
 
-def read_citations(answer: str, known: Mapping[str, str] | None = None) -> tuple[str, list[str]]:
+def read_citations(answer: str, marks_of_codes: Mapping[str, str] | None = None) -> tuple[str, list[str]]:
     """Split an answer such as ``1969 [2kx][W1fb]`` into its text and the plain marks that it cites, each once.
 
     ``known`` comes from :func:`known_marks`. Only marks in it, with their codes, count as citations. Marks without the
@@ -91,21 +91,21 @@ def read_citations(answer: str, known: Mapping[str, str] | None = None) -> tuple
     which plain marks get their codes. Brackets around other numbers, such as a year, become parentheses; other brackets
     stay. Without ``known``, everything that looks like a citation is removed.
     """
-    text, cited = _take_out(answer, known)
+    text, cited = _take_out(answer, marks_of_codes)
     return _UNRESOLVED.sub(r"(\1)", _close_gaps(text)), list(dict.fromkeys(mark for marks in cited for mark in marks))
 
 
-def cite_plainly(answer: str, known: Mapping[str, str]) -> str:
+def cite_plainly(answer: str, marks_of_codes: Mapping[str, str]) -> str:
     """Write the citations of an answer with plain marks."""
-    text, cited = _take_out(answer, known)
+    text, cited = _take_out(answer, marks_of_codes)
     waiting = iter(cited)
     written = re.sub("\0", lambda _: f"[{', '.join(marks)}]" if (marks := next(waiting)) else "\0", text)
     return _close_gaps(written)
 
 
-def without_codes(text: str, known: Mapping[str, str]) -> str:
+def without_codes(text: str, marks_of_codes: Mapping[str, str]) -> str:
     """Replace the marks with codes in a thought or an explanation by the plain marks that users see."""
-    return _CODED.sub(lambda match: known.get(_normalise_case(match[0]), match[0]), text)
+    return _CODED.sub(lambda match: marks_of_codes.get(_normalise_case(match[0]), match[0]), text)
 
 
 def _code(question: str, key: Identity) -> str:
@@ -119,25 +119,25 @@ def _normalise_case(mark: str) -> str:
     return mark[:1].upper() + mark[1:].lower()
 
 
-def _take_out(answer: str, known: Mapping[str, str] | None) -> tuple[str, list[list[str]]]:
+def _take_out(answer: str, marks_of_codes: Mapping[str, str] | None) -> tuple[str, list[list[str]]]:
     r"""Replace each citation by the character \0. Return the text, and for each citation the marks that it cites."""
     cited: list[list[str]] = []
 
     def take(match: re.Match[str]) -> str:
         inner = match["inner"] or match["bare"]
-        marks = _read_marks(inner, known) if match["inner"] else None
+        marks = _read_marks(inner, marks_of_codes) if match["inner"] else None
         if marks is None:
             codes = [_normalise_case(code) for code in _CODED.findall(_SPLIT_CODE.sub("", inner))]
             if not any(code.lstrip("ADW") in bare for code in codes) and not _is_foreign(inner, text[: match.start()]):
                 return _UNRESOLVED.sub(r"(\1)", match[0])
-            marks = [known[code] for code in codes if known and code in known]
+            marks = [marks_of_codes[code] for code in codes if marks_of_codes and code in marks_of_codes]
         cited.append(marks)
         return "\0"
 
-    bare = {mark.lstrip("ADW") for mark in known or ()}
+    bare = {mark.lstrip("ADW") for mark in marks_of_codes or ()}
     text = _FOOTNOTE.sub("", answer.replace("\0", ""))
     start, rest = text[:MAX_CHARACTERS], text[MAX_CHARACTERS:]
-    guessed = _find_guessed(start, known) if known else set()
+    guessed = _find_guessed(start, marks_of_codes) if marks_of_codes else set()
     return _CITATION.sub(take, start) + rest, [[mark for mark in marks if mark not in guessed] for marks in cited]
 
 
@@ -152,36 +152,39 @@ def _close_gaps(text: str) -> str:
     return _GAP.sub("", re.sub(r"(?<=\w)\0(?=\w)", " ", text)).strip()
 
 
-def _find_guessed(text: str, known: Mapping[str, str]) -> set[str]:
+def _find_guessed(text: str, marks_of_codes: Mapping[str, str]) -> set[str]:
     """Find the passages whose codes were guessed: a web page may list all possible codes, and a model may copy them."""
-    wrong = {mark for match in _CODED.finditer(text) if (mark := _normalise_case(match[0])) not in known}
+    wrong = {mark for match in _CODED.finditer(text) if (mark := _normalise_case(match[0])) not in marks_of_codes}
     tried = Counter(mark[:-2] for mark in wrong if set(mark[-2:]) <= set(CODE_LETTERS))
     return {plain for plain, number in tried.items() if number > 1}
 
 
-def _read_marks(inner: str, known: Mapping[str, str] | None) -> list[str] | None:
+def _read_marks(inner: str, marks_of_codes: Mapping[str, str] | None) -> list[str] | None:
     items = [item for item in re.split(r"[\s,;]+", _DASH.sub("-", _FILLER.sub(" ", inner))) if item]
     ranges = [[_MARK.fullmatch(end) for end in item.split("-", 1)] for item in items]
     if not items or any(end is None for ends in ranges for end in ends):
         return None
-    if known is None:
+    if marks_of_codes is None:
         return [item.upper() for item in items]
-    marks = [mark for item in items for mark in _resolve(item.split("-", 1), known)]
+    marks = [mark for item in items for mark in _resolve(item.split("-", 1), marks_of_codes)]
     names_none = all(
         end is not None
-        and (f"{end[1].upper()}{int(end[2])}" in known.values() or bool(end[3] and _WRITTEN_CODE.fullmatch(end[3])))
+        and (
+            f"{end[1].upper()}{int(end[2])}" in marks_of_codes.values()
+            or bool(end[3] and _WRITTEN_CODE.fullmatch(end[3]))
+        )
         for ends in ranges
         for end in ends
     )
     return marks if marks or names_none else None
 
 
-def _resolve(ends: list[str], known: Mapping[str, str]) -> list[str]:
+def _resolve(ends: list[str], marks_of_codes: Mapping[str, str]) -> list[str]:
     """Return the plain marks of one mark, or of a range of marks such as ``1kx-3bq``."""
-    plain = [known.get(_normalise_case(end)) for end in ends]
+    plain = [marks_of_codes.get(_normalise_case(end)) for end in ends]
     if None in plain or len(plain) == 1:
         return [mark for mark in plain if mark is not None]
-    marks = list(known.values())
+    marks = list(marks_of_codes.values())
     first, last = (marks.index(str(mark)) for mark in plain)
     letter = str(plain[0]).rstrip("0123456789")
     return [mark for mark in marks[first : last + 1] if mark.rstrip("0123456789") == letter]

@@ -39,25 +39,25 @@ def find_evidence(state: State) -> list[Evidence]:
     """Choose the sentences nearest to the question, the likeliest answer's sentence, and the best of each search."""
     read = next((step.evidence for step in reversed(state.steps) if step.evidence), ())
     nearest = _rank_for_question(state, read)
-    found = [*nearest[:_NEAREST], *read[:1]]
+    first = [*nearest[:_NEAREST], *read[:1]]
     for query, documents in (("", state.attached), *((step.query, step.documents) for step in state.steps)):
         ranked = rank_sentences(query or state.question, documents, state.question)
-        found += [one for one in ranked if not is_heading(one.sentence, one.document.meta)][:1]
+        first += [evidence for evidence in ranked if not is_heading(evidence.sentence, evidence.document.meta)][:1]
     # Several passages may have the same sentence, such as the name of a club above each list. It is shown once.
     chosen: dict[str, Evidence] = {}
-    for one in (*found, *nearest, *read[1:]):
-        chosen.setdefault(" ".join(_WORD.findall(one.sentence.lower())) or one.sentence, one)
+    for evidence in (*first, *nearest, *read[1:]):
+        chosen.setdefault(" ".join(_WORD.findall(evidence.sentence.lower())) or evidence.sentence, evidence)
     return list(chosen.values())[:_MAX_SENTENCES]
 
 
 def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]:
     """Rank the sentences of all documents by the question's words, and by the extractive reader's answers (`read`)."""
-    every = (*state.attached, *(one for step in state.steps for one in step.documents))
-    documents = {identity(one): one for one in every}.values()
+    every = (*state.attached, *(document for step in state.steps for document in step.documents))
+    documents = {identity(document): document for document in every}.values()
     asked = _stems(state.question)
     shares: dict[tuple[Identity, str], float] = defaultdict(float)
-    for one in read:
-        shares[identity(one.document), one.sentence] += one.share
+    for evidence in read:
+        shares[identity(evidence.document), evidence.sentence] += evidence.share
     top = max(shares.values(), default=0.0) or 1.0
     sentences: list[Evidence] = []
     before: list[str] = []
@@ -69,33 +69,36 @@ def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]
                 share = shares.get((identity(document), sentence), 0.0) / top
                 sentences.append(Evidence(document, sentence, state.question, share))
                 before.append(previous)
-    stems = [_stems(one.sentence) for one in sentences]
-    held = [own | _stems(str(one.document.meta.get("title") or "")) for one, own in zip(sentences, stems, strict=True)]
-    weights = _weights(held, asked)
-    covers = [sum_of_weights(weights, own) for own in held]
+    stems = [_stems(evidence.sentence) for evidence in sentences]
+    words_of_sentences = [
+        own | _stems(str(evidence.document.meta.get("title") or ""))
+        for evidence, own in zip(sentences, stems, strict=True)
+    ]
+    weights = _weights(words_of_sentences, asked)
+    covers = [sum_of_weights(weights, own) for own in words_of_sentences]
     total = max(covers, default=0.0) or 1.0
-    current = [standing_of(one.document.meta) is None for one in sentences]
+    current = [standing_of(evidence.document.meta) is None for evidence in sentences]
     asks_number = _ASKS_NUMBER.search(state.question) is not None
     scores: list[float] = []
-    for place, one in enumerate(sentences):
-        around = sum_of_weights(weights, held[place] | _stems(before[place]))
+    for place, evidence in enumerate(sentences):
+        around = sum_of_weights(weights, words_of_sentences[place] | _stems(before[place]))
         score = covers[place] + _BEFORE_WEIGHT * (around - covers[place])
         score = (score + _OWN_WEIGHT * sum_of_weights(weights, stems[place])) / total
         # What the reader reads in a draft, or in an old document, does not put it before a current one.
-        score += _READ_WEIGHT * one.share * current[place]
-        score += _NUMBER_WEIGHT * (asks_number and any(map(str.isdigit, one.sentence)))
-        scores.append(round(score - _LINE_WEIGHT * _is_line(one.sentence), 9))
+        score += _READ_WEIGHT * evidence.share * current[place]
+        score += _NUMBER_WEIGHT * (asks_number and any(map(str.isdigit, evidence.sentence)))
+        scores.append(round(score - _LINE_WEIGHT * _is_line(evidence.sentence), 9))
     ranked = sorted(range(len(scores)), key=lambda place: (-scores[place], not current[place]))
     groups = groupby(ranked, key=lambda place: (scores[place], current[place]))
-    ordered = [one for _, group in groups for one in _newest_first([sentences[place] for place in group])]
+    ordered = [evidence for _, group in groups for evidence in _newest_first([sentences[place] for place in group])]
     # What differs in numbers only says the same of another time.
     alike: dict[tuple[str, bool], list[int]] = {}
-    for place, one in enumerate(ordered):
-        form = (_NUMBER.sub("0", one.sentence), standing_of(one.document.meta) is None)
+    for place, evidence in enumerate(ordered):
+        form = (_NUMBER.sub("0", evidence.sentence), standing_of(evidence.document.meta) is None)
         alike.setdefault(form, []).append(place)
     for places in alike.values():
-        for place, one in zip(places, _newest_first([ordered[place] for place in places]), strict=True):
-            ordered[place] = one
+        for place, evidence in zip(places, _newest_first([ordered[place] for place in places]), strict=True):
+            ordered[place] = evidence
     return ordered
 
 
@@ -106,19 +109,19 @@ def _is_line(sentence: str) -> bool:
 
 def _newest_first(equal: Sequence[Evidence]) -> list[Evidence]:
     """Put the newer of two sentences first, by date or by the versions of a file. Others keep their positions."""
-    dates = [str(one.document.meta.get("date") or "") for one in equal]
+    dates = [str(evidence.document.meta.get("date") or "") for evidence in equal]
     dated = [place for place, date in enumerate(dates) if date[:4].isdigit()]
     newest = sorted(dated, key=dates.__getitem__, reverse=True)
     order = dict(zip(dated, newest, strict=True))
     ordered = [equal[order.get(place, place)] for place in range(len(equal))]
     families: dict[object, list[int]] = {}
-    for place, one in enumerate(ordered):
-        if not date_of(one.document.meta):
-            families.setdefault(version_of(one.document.meta).family, []).append(place)
+    for place, evidence in enumerate(ordered):
+        if not date_of(evidence.document.meta):
+            families.setdefault(version_of(evidence.document.meta).family, []).append(place)
     for own in families.values():
         latest = sorted(own, key=lambda place: version_of(ordered[place].document.meta).rank, reverse=True)
-        for place, one in zip(own, [ordered[place] for place in latest], strict=True):
-            ordered[place] = one
+        for place, evidence in zip(own, [ordered[place] for place in latest], strict=True):
+            ordered[place] = evidence
     return ordered
 
 
@@ -140,27 +143,29 @@ def rank_sentences(
     query: str, documents: Sequence[Document], question: str = "", split: Callable[[str], list[str]] = shown_sentences
 ) -> list[Evidence]:
     """Rank the sentences of documents by the words of a query that they contain; rare words weigh more."""
-    split_up = [(one, split(cut_text(one.content or "", _MAX_RANKED))) for one in documents]
-    sentences = [(one, sentence) for one, own in split_up for sentence in own]
-    titles = ((words(str(one.meta.get("title") or "")), own) for one, own in split_up)
-    held = [{*title, *words(sentence)} for title, own in titles for sentence in own]
-    weights = _weights(held, {*words(query), *words(question)})
-    scores = [sum_of_weights(weights, one) for one in held]
-    return [Evidence(*sentences[place], query) for place in sorted(range(len(scores)), key=lambda one: -scores[one])]
+    split_up = [(document, split(cut_text(document.content or "", _MAX_RANKED))) for document in documents]
+    sentences = [(document, sentence) for document, own in split_up for sentence in own]
+    titles = ((words(str(document.meta.get("title") or "")), own) for document, own in split_up)
+    words_of_sentences = [{*title, *words(sentence)} for title, own in titles for sentence in own]
+    weights = _weights(words_of_sentences, {*words(query), *words(question)})
+    scores = [sum_of_weights(weights, own) for own in words_of_sentences]
+    return [
+        Evidence(*sentences[place], query) for place in sorted(range(len(scores)), key=lambda place: -scores[place])
+    ]
 
 
 def find_sentence(text: str, query: str, question: str, answer: str = "") -> tuple[int, int] | None:
     """Find the begin and end of the sentence that is nearest to an answer or, if there is no answer, to a query."""
     spans = sentence_spans(cut_text(text, _MAX_READ))
     sentences = [text[begin:end].lower() for begin, end in spans]
-    wanted = [set(words(one)) for one in (answer, query, question)]
+    wanted = [set(words(text_asked)) for text_asked in (answer, query, question)]
     every = set().union(*wanted)
-    held = [every.intersection(_WORD.findall(sentence)) for sentence in sentences]
-    weights = _weights(held, every)
+    words_of_sentences = [every.intersection(_WORD.findall(sentence)) for sentence in sentences]
+    weights = _weights(words_of_sentences, every)
     # Also search for the whole answer: `words` leaves out words under four letters, such as 42 or Bo.
     scores = [
-        (bool(find_whole(answer, sentence)), *(sum_of_weights(weights, own & one) for one in wanted))
-        for sentence, own in zip(sentences, held, strict=True)
+        (bool(find_whole(answer, sentence)), *(sum_of_weights(weights, own & aim) for aim in wanted))
+        for sentence, own in zip(sentences, words_of_sentences, strict=True)
     ]
     best = max(range(len(scores)), key=scores.__getitem__, default=None)
     return spans[best] if best is not None and any(scores[best]) else None
@@ -179,6 +184,6 @@ def find_whole(answer: str, text: str) -> re.Match[str] | None:
     return re.search(f"{begin}{re.escape(answer)}{end}", text, re.IGNORECASE)
 
 
-def _weights(held: Sequence[set[str]], wanted: set[str]) -> Mapping[str, float]:
-    counts = Counter(word for one in held for word in one & wanted)
-    return {word: log(1 + len(held) / count) for word, count in sorted(counts.items())}
+def _weights(words_of_sentences: Sequence[set[str]], wanted: set[str]) -> Mapping[str, float]:
+    counts = Counter(word for own in words_of_sentences for word in own & wanted)
+    return {word: log(1 + len(words_of_sentences) / count) for word, count in sorted(counts.items())}

@@ -48,7 +48,7 @@ def is_edition(meta: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     So do the price lists of two years.
     """
     name, other_name = (
-        _PARTS.sub(" ", re.sub(r"\d+", " ", version_of(each).family[1])).strip() for each in (meta, other)
+        _PARTS.sub(" ", re.sub(r"\d+", " ", version_of(file).family[1])).strip() for file in (meta, other)
     )
     return meta.get("source") == other.get("source") and name == other_name != ""
 
@@ -63,10 +63,10 @@ def version_of(meta: Mapping[str, Any]) -> _Version:
     """Read the version in a document's file name. A name without one is the first version of the file."""
     path = meta.get("file_path")
     path = PurePath(path if isinstance(path, str) else "")
-    found = _VERSION.search(path.stem)
-    name = path.stem[: found.start()] if found else path.stem
+    version = _VERSION.search(path.stem)
+    name = path.stem[: version.start()] if version else path.stem
     family = (str(path.parent), _PARTS.sub(" ", name).strip().casefold())
-    if found is None:
+    if version is None:
         return _Version(family, (False, 0, 0))
-    major, _, minor = (found["number"] or "0").partition(".")
-    return _Version(family, (bool(found["final"] or found["first"]), int(major), int(minor or 0)))
+    major, _, minor = (version["number"] or "0").partition(".")
+    return _Version(family, (bool(version["final"] or version["first"]), int(major), int(minor or 0)))

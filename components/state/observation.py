@@ -31,12 +31,15 @@ def _name_for_trace(state: State, shown: dict[Identity, Document]) -> dict[str, 
             named["same_as"] = "selection"
         return named
     sources = (state.step.source or "").split("+")
-    found = {
-        identity(one): one for search in state.step.searches if search.source in sources for one in search.documents
+    by_identity = {
+        identity(document): document
+        for search in state.step.searches
+        if search.source in sources
+        for document in search.documents
     }
-    if not shown or not shown.keys() <= found.keys():
+    if not shown or not shown.keys() <= by_identity.keys():
         return named
-    if not (left_out := [one for key, one in found.items() if key not in shown]):
+    if not (left_out := [document for key, document in by_identity.items() if key not in shown]):
         return {**named, "same_as": "found"}
     if len(left_out) < len(shown):
         # All are named in one call, so that documents with the same title get names that tell them apart.

@@ -29,10 +29,10 @@ def passages(
     written. If ``prompts`` is a user's folder with a template for passages, that template is used.
     """
     marks = marks or {}
-    known = marks.keys() & set(above)
-    again = [marks[identity(one)] for one in documents if identity(one) in known]
-    new = (one for one in documents if identity(one) not in known)
-    parts = [_write(one, number, marks, prompts) for number, one in enumerate(new, start=1)]
+    marked = marks.keys() & set(above)
+    again = [marks[identity(document)] for document in documents if identity(document) in marked]
+    new = (document for document in documents if identity(document) not in marked)
+    parts = [_write(document, number, marks, prompts) for number, document in enumerate(new, start=1)]
     if again:
         parts.append(f"Shown above: {', '.join(f'[{mark}]' for mark in again)}")
     if note:

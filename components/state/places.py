@@ -69,15 +69,17 @@ def name_documents(field: str, documents: Sequence[Document]) -> dict[str, list[
     counts = Counter(titles)
     if len(counts) == len(titles):
         return {field: titles}
-    files = Counter(title for title, _ in {(title, _file(one)) for title, one in zip(titles, documents, strict=True)})
+    files = Counter(
+        title for title, _ in {(title, _file(document)) for title, document in zip(titles, documents, strict=True)}
+    )
     parts = [
-        [title, _file(one) if files[title] > 1 else "", _last_heading(one, title)]
-        for title, one in zip(titles, documents, strict=True)
+        [title, _file(document) if files[title] > 1 else "", _last_heading(document, title)]
+        for title, document in zip(titles, documents, strict=True)
     ]
     alike = Counter(map(tuple, parts))
     places = []
-    for (title, file, heading), one in zip(parts, documents, strict=True):
-        position = position_of(one.meta)
+    for (title, file, heading), passage in zip(parts, documents, strict=True):
+        position = position_of(passage.meta)
         is_needed = position and (not heading or alike[title, file, heading] > 1)
         number = f"passage {position['number']}" if position and is_needed else ""
         places.append(", ".join(filter(None, (file, heading, number))) if counts[title] > 1 else "")

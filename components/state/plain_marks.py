@@ -53,8 +53,8 @@ def add_codes(answer: str, state: State) -> str:
         is_copied = (match["ending"] or len(names) > 1) and any(quoted in text for text in texts)
         if is_copied or (match["ending"] and (numbers_list or names[0] not in shown)):
             written += match[0] if match["ending"] else f"({match['bracketed']})"
-        elif held := [name for name in names if name in shown and _holds(shown[name], claim, state.question)]:
-            written += f"{' ' * bool(match['ending'])}[{', '.join(coded[identity(shown[name])] for name in held)}]"
+        elif named := [name for name in names if name in shown and _holds(shown[name], claim, state.question)]:
+            written += f"{' ' * bool(match['ending'])}[{', '.join(coded[identity(shown[name])] for name in named)}]"
         elif not match["ending"]:
             written += match[0]
     return written + answer[end:]

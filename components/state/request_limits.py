@@ -60,7 +60,7 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
     Empty turns are left out, and the oldest turn may lose its end. Raises :class:`BadInput` if one of the newest
     20 turns is not ``{"role", "content"}``.
     """
-    kept: list[dict[str, str]] = []
+    newest: list[dict[str, str]] = []
     room = MAX_HISTORY_CHARACTERS
     turns = history if isinstance(history, Sequence) else list(history or ())
     for turn in reversed(turns[-MAX_TURNS:]):
@@ -71,11 +71,11 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
         if not is_text(role) or not is_text(content):
             raise BadInput("The history holds half of a surrogate pair, which is not a character: send it as UTF-8.")
         if shown := cut_text(content, room):
-            kept.insert(0, {"role": role, "content": shown})
+            newest.insert(0, {"role": role, "content": shown})
         room -= len(content)
         if room <= 0:
             break
-    return kept
+    return newest
 
 
 def check_filters(filters: Mapping[str, Any] | None) -> None:

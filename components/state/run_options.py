@@ -95,13 +95,13 @@ def options_of(names: tuple[str, ...]) -> type[BaseModel]:
     return create_model("Options", __config__=RunOptions.model_config, **fields)
 
 
-def read_options(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+def read_options(values: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """Return the options that a request sets; raises BadInput for an unknown option or a value of the wrong type."""
-    known = tuple(names)
-    if unknown := [name for name in given if name not in known]:
-        raise BadInput(f"There is no option {', '.join(unknown)} here. The options are: {', '.join(known)}.")
+    choices = tuple(names)
+    if unknown := [name for name in values if name not in choices]:
+        raise BadInput(f"There is no option {', '.join(unknown)} here. The options are: {', '.join(choices)}.")
     try:
-        return options_of(known).model_validate(given).model_dump(exclude_none=True)
+        return options_of(choices).model_validate(values).model_dump(exclude_none=True)
     except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        problems = "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors())
         raise BadInput(f"An option cannot be used: {problems}") from error

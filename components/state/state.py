@@ -121,14 +121,14 @@ class ModelTraffic(_Value):
 def sum_traffic(traffic: Iterable[ModelTraffic]) -> tuple[ModelTraffic, ...]:
     """Add up the calls and tokens of each host and role."""
     sums: dict[tuple[str, bool, str], ModelTraffic] = {}
-    for one in traffic:
-        key = (one.host, one.remote, one.role)
+    for host_traffic in traffic:
+        key = (host_traffic.host, host_traffic.remote, host_traffic.role)
         before = sums.get(key, ModelTraffic(*key, calls=0))
         sums[key] = ModelTraffic(
             *key,
-            before.calls + one.calls,
-            before.prompt_tokens + one.prompt_tokens,
-            before.completion_tokens + one.completion_tokens,
+            before.calls + host_traffic.calls,
+            before.prompt_tokens + host_traffic.prompt_tokens,
+            before.completion_tokens + host_traffic.completion_tokens,
         )
     return tuple(sums.values())
 
@@ -484,8 +484,8 @@ class State(_Value):
 
 def add_known(*counts: int | None) -> int | None:
     """Add up the known counts; None if no count is known."""
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+    stated = [count for count in counts if count is not None]
+    return sum(stated) if stated else None
 
 
 def _once(documents: Iterable[Document]) -> tuple[Document, ...]:

@@ -161,8 +161,8 @@ class StateBuilder:
         turns = tuple((turn["role"], turn["content"]) for turn in history)
         state = State(question, settings, history=turns, started=time.perf_counter(), attached=attached)
         if len(instructions) > request_limits.MAX_INSTRUCTIONS_CHARACTERS:
-            kept = request_limits.MAX_INSTRUCTIONS_CHARACTERS
-            state = state.with_event("instructions_cut", characters=len(instructions), kept=kept)
+            limit = request_limits.MAX_INSTRUCTIONS_CHARACTERS
+            state = state.with_event("instructions_cut", characters=len(instructions), kept=limit)
         is_alone = not (turns or attached or settings.filters) and self.prompts == "product"
         if self.rules is not None and is_alone and names_nothing(question):
             asks = f"{ASK_ABOUT_DOCUMENTS} {self.rules.describe_documents()}".strip()
@@ -174,9 +174,9 @@ class StateBuilder:
     # Runs in a thread if `run` will read an index, because the index may be on a server.
     run_async = in_thread_async(
         run,
-        when=lambda self, *_, **given: (
-            (self.rules and (web_setting() is None or names_nothing(str(given.get("question")))))
-            or any(map(given.get, OWN_FILES))
+        when=lambda self, *_, **options: (
+            (self.rules and (web_setting() is None or names_nothing(str(options.get("question")))))
+            or any(map(options.get, OWN_FILES))
         ),
     )
 

@@ -70,9 +70,9 @@ def passage_text(document: Document) -> str:
     return f"{document.meta.get('title') or ''} {document.content or ''}"
 
 
-def sum_of_weights(weights: Mapping[str, float], held: Container[str]) -> float:
+def sum_of_weights(weights: Mapping[str, float], chosen: Container[str]) -> float:
     """Add the weights of the terms in ``held``, in the order of ``weights``: the sum of floats depends on the order."""
-    return sum(value for one, value in weights.items() if one in held)
+    return sum(value for word, value in weights.items() if word in chosen)
 
 
 def term_weights(terms: Iterable[str], statistics: TermStatistics | None) -> dict[str, float]:

@@ -57,7 +57,7 @@ def mentioned_keys(text: str, max_words: int = MAX_WORDS) -> list[str]:
     return list(dict.fromkeys(chain.from_iterable(_keys_by_place(text, max_words))))
 
 
-def longest_mentions(text: str, known: Container[str], max_words: int = MAX_WORDS) -> list[str]:
+def longest_mentions(text: str, titles: Container[str], max_words: int = MAX_WORDS) -> list[str]:
     """List the keys of the titles that a text mentions. A text with "New York City" does not mention "New York".
 
     If two titles overlap in the text, both are listed, unless one is inside the other. ``known`` contains the keys of
@@ -68,7 +68,7 @@ def longest_mentions(text: str, known: Container[str], max_words: int = MAX_WORD
     for start, keys in enumerate(_keys_by_place(text, max_words)):
         for key in keys:
             # At each word, the longest key comes first. So a key that ends no later than an earlier key lies inside it.
-            if key in known and start + key.count(" ") + 1 > end:
+            if key in titles and start + key.count(" ") + 1 > end:
                 mentioned[key] = None
                 end = start + key.count(" ") + 1
     return list(mentioned)

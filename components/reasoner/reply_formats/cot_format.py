@@ -91,9 +91,9 @@ def ends_chain(sentence: str) -> bool:
 
 def read_chain(text: str) -> Step:
     """Read the answer at the end of a complete chain of thought."""
-    found = list(_ANSWER.finditer(text))
-    thought = shorten(" ".join(text[: found[-1].start()].split())) if found else ""
-    answer = one_answer(text[found[-1].end() :] if found else text)
+    beginnings = list(_ANSWER.finditer(text))
+    thought = shorten(" ".join(text[: beginnings[-1].start()].split())) if beginnings else ""
+    answer = one_answer(text[beginnings[-1].end() :] if beginnings else text)
     if answer.endswith(".") and not answer.endswith(".."):
         # As in the paper's code: this full stop ends the sentence, not the answer.
         answer = plain(answer[:-1])

@@ -139,12 +139,12 @@ def read_label(text: str) -> Label | None:
 
 
 def _labels(text: str) -> list[Label]:
-    found: list[Label] = []
+    labels: list[Label] = []
     for pattern, label in _LABELS:
         text, count = pattern.subn(" ", text)
         if count and label is not None:
-            found.append(label)
-    return found
+            labels.append(label)
+    return labels
 
 
 def plain(text: str) -> str:
@@ -173,13 +173,13 @@ def one_answer(text: str) -> str:
         paragraphs.pop(0)
     if not paragraphs:
         return ""
-    kept = [_without_lead_in_lines(paragraphs[0])]
-    if kept[0].endswith(":") or _LIST_ITEM.match(kept[0]):
+    parts = [_without_lead_in_lines(paragraphs[0])]
+    if parts[0].endswith(":") or _LIST_ITEM.match(parts[0]):
         for part in paragraphs[1:]:
             if not _LIST_ITEM.match(part):
                 break
-            kept.append(part)
-    line = " ".join(" ".join(kept).split())
+            parts.append(part)
+    line = " ".join(" ".join(parts).split())
     if prefix := _PREFIX.match(line):
         line = line[prefix.end() :]
     cited = _find_citations(line)

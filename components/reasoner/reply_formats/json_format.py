@@ -50,7 +50,10 @@ class JsonFormat(ReplyFormat):
     def read(self, text: str, tools: Sequence[fields.Tool], *, must_answer: bool) -> Step:
         """Read the step from the first usable JSON object of a reply, or from its text if it contains no object."""
         # An object within a sentence is usually a quotation from a passage, so such objects are tried last.
-        objects = [found.values for found in sorted(read_objects(text), key=lambda one: one.in_prose)]
+        objects = [
+            json_object.values
+            for json_object in sorted(read_objects(text), key=lambda json_object: json_object.in_prose)
+        ]
         # Take the first object with an action, an answer or a query. Later steps were made up before the search ran.
         steps = (values for values in objects if values.keys() & {"action", "answer", "query"})
         values = next(steps, objects[0] if objects else None)
@@ -81,7 +84,7 @@ class JsonFormat(ReplyFormat):
 
     def finished(self, text: str) -> str:
         """Return the beginning of a cut-off reply, up to the end of its last complete object; empty if it has none."""
-        return text[: max((found.end for found in read_objects(text) if found.valid), default=0)]
+        return text[: max((json_object.end for json_object in read_objects(text) if json_object.valid), default=0)]
 
     @staticmethod
     def _read_text(text: str, tools: Sequence[fields.Tool], must_answer: bool) -> Step:

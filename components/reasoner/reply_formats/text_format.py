@@ -62,7 +62,7 @@ def _fields(text: str) -> list[tuple[str, str]]:
 
 def _find_fields(text: str) -> list[re.Match[str]]:
     """Find the fields. An evaluation field inside a line is skipped as a quotation if a later line begins with it."""
-    found: list[re.Match[str]] = []
+    fields: list[re.Match[str]] = []
     following: set[str] = set()
     for match in reversed(list(_FIELD.finditer(text))):
         name = _name(match)
@@ -72,8 +72,8 @@ def _find_fields(text: str) -> list[re.Match[str]]:
             following.add(name)
         elif name in following:
             continue
-        found.append(match)
-    return found[::-1]
+        fields.append(match)
+    return fields[::-1]
 
 
 def _name(field: re.Match[str]) -> str:
@@ -86,8 +86,11 @@ def _split_answer_in_thought(parts: list[tuple[str, str]]) -> list[tuple[str, st
     if any(name == "Action" or (name == "Final Answer" and value) for name, value in own):
         return parts
     for index, (name, value) in enumerate(parts):
-        if name in ("", "Thought") and (found := list(_ANSWER_IN_THOUGHT.finditer(value))):
-            split = [(name, value[: found[-1].start()].strip()), ("Final Answer", value[found[-1].end() :].strip())]
+        if name in ("", "Thought") and (beginnings := list(_ANSWER_IN_THOUGHT.finditer(value))):
+            split = [
+                (name, value[: beginnings[-1].start()].strip()),
+                ("Final Answer", value[beginnings[-1].end() :].strip()),
+            ]
             return [*parts[:index], *split, *parts[index + 1 :]]
         if name == "Observation":
             break
@@ -145,19 +148,19 @@ class TextFormat(ReplyFormat):
         return None
 
     def _search(self, parts: list[tuple[str, str]], index: int, tools: Sequence[Tool]) -> Step:
-        kept = parts[: index + 1]
+        own = parts[: index + 1]
         name, query = plain(" ".join(shorten(parts[index][1]).split())), ""
         if index + 1 < len(parts) and parts[index + 1][0] == "Action Input":
-            kept = parts[: index + 2]
+            own = parts[: index + 2]
             query = parts[index + 1][1]
         elif call := _CALL.match(name):
             name, query = call["name"], call["input"]
-        thought = _first_thought(kept)
+        thought = _first_thought(own)
         if FINISH.fullmatch(name) and plain(shorten(query)):
-            return self.read_answer([*parts[:index], ("Final Answer", query), *parts[len(kept) :]], index)
+            return self.read_answer([*parts[:index], ("Final Answer", query), *parts[len(own) :]], index)
         query = plain_query(query.split("\n\n")[0])
         tool = find_tool(name, tools)
-        reply = _transcript(kept)
+        reply = _transcript(own)
         if tool is None:
             action = Action.NONE if name and is_no_tool(name) and is_no_tool(query) else Action.UNKNOWN_ACTION
             return Step(action, reply=reply, thought=thought, tool=name, query=query)

@@ -97,7 +97,7 @@ class ToolsFormat(ReplyFormat):
             step = TextFormat().read(text, tools, must_answer=False)
             if step.action is not Action.UNREADABLE or step.tool:
                 return step
-            in_line = any({"name", "query"} & found.values.keys() for found in read_objects(text))
+            in_line = any({"name", "query"} & json_object.values.keys() for json_object in read_objects(text))
             if in_line or _BROKEN_CALL.match(text) or _OBSERVATION.match(text) or announces_search(text):
                 return step
         return TextFormat().read(text, tools, must_answer=True)
@@ -111,7 +111,7 @@ def _find_call(text: str) -> tuple[str, Any] | None:
         arguments = parameter["value"].strip() if parameter else read_object(rest)
         return (function["name"], arguments) if arguments is not None else None
     # A call in the middle of a line does not count, because it may be quoted from a passage.
-    values = next((found.values for found in read_objects(text, own=True)), {})
+    values = next((json_object.values for json_object in read_objects(text, own=True)), {})
     # If the JSON is broken, the query may be next to the name in `values`, instead of inside the arguments.
     loose = {"query": values["query"]} if "query" in values else None
     arguments = values.get("arguments", values.get("parameters", loose))
@@ -125,8 +125,8 @@ def _thought(text: str) -> str:
 def _search(text: str, name: str, arguments: Any, tools: Sequence[Tool]) -> Step:
     thought, name = _thought(text), shorten(name)
     tool, query = find_tool(name, tools), _query(arguments)
-    kept = {"name": name, "arguments": {"query": query} if query else {}}
-    reply = "\n".join(filter(None, (shorten(text), json.dumps(kept, ensure_ascii=False))))
+    call = {"name": name, "arguments": {"query": query} if query else {}}
+    reply = "\n".join(filter(None, (shorten(text), json.dumps(call, ensure_ascii=False))))
     if tool is None:
         return Step(Action.UNKNOWN_ACTION, reply=reply, thought=thought, tool=name, query=query)
     if not query:
