@@ -111,7 +111,8 @@ class _File:
     def refresh(self, repair: bool) -> None:
         """Read the file if it has changed since this process last read or wrote it."""
         with self._lock:
-            if self._read == (state := self._state()):
+            state = self._state()
+            if self._read == state:
                 return
             self.entries = {}
             if state is not None:

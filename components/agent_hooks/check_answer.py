@@ -43,7 +43,8 @@ class CheckAnswer(Block):
 
     def warm_up(self) -> None:
         """Load the reader."""
-        if callable(warm_up := getattr(self.reader, "warm_up", None)):
+        warm_up = getattr(self.reader, "warm_up", None)
+        if callable(warm_up):
             warm_up()
 
     def run(self, state: Any) -> None:

@@ -107,7 +107,8 @@ def _check_date(name: str, text: str | None) -> str | None:
 
 def _is_within(value: str, since: str | None, until: str | None) -> bool:
     """Check whether a date lies in a span. A year or a month lies in the span if at least one of its days does."""
-    date = match[0] if (match := _DATE.match(value)) else ""
+    match = _DATE.match(value)
+    date = match[0] if match else ""
     after, before = since or date, until or date
     return bool(date) and date[: len(after)] >= after[: len(date)] and date[: len(before)] <= before[: len(date)]
 

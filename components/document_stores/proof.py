@@ -59,7 +59,9 @@ def find_stated_from(stores: Sequence[Any]) -> dict[str, float]:
     :param stores: The stores that a run searches. The strictest choice counts, whatever the pipeline.
     :returns: By what answers, ``reader`` or ``model``; without a choice nothing, so that the usual limits alone decide.
     """
-    names = {READER: "reader", **({} if (answerer := name_answerer()) == READER else {answerer: "model"})}
+    names, answerer = {READER: "reader"}, name_answerer()
+    if answerer != READER:
+        names[answerer] = "model"
     probabilities: dict[str, float] = {}
     for store in filter(is_tantivy_store, stores):
         try:

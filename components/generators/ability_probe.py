@@ -73,7 +73,8 @@ def _read_fields(reply: str) -> dict[str, str]:
     """Read the fields up to an observation, which only the model can have invented. The first of a name counts."""
     read: dict[str, str] = {}
     for field in _FIELD.finditer(reply):
-        if (name := field[1].lower()) == "observation":
+        name = field[1].lower()
+        if name == "observation":
             break
         read.setdefault(name, field[2].strip())
     return read
@@ -158,7 +159,8 @@ class AbilityProbe(ChatModel):
     async def ask_async(self, question: str, **parameters: Any) -> ChatMessage:
         """Ask one question. If the model is on another machine, the audit log gets a line first."""
         refuse_remote_models(self)
-        if not is_local(host := find_host(self)):
+        host = find_host(self)
+        if not is_local(host):
             audit("model_call", role=self.role, caller="ability_probe", host=host)
         output = await self.run_async([ChatMessage.from_user(question)], {"temperature": 0.0, **parameters})
         reply: ChatMessage = output["replies"][0]

@@ -69,7 +69,8 @@ def join_chunks(body: bytes) -> dict[str, Any]:
     logprobs: list[Any] = []
     finish_reason = None
     for chunk in _read_chunks(body):
-        if error := chunk.get("error"):
+        error = chunk.get("error")
+        if error:
             code = error.get("code") if isinstance(error, Mapping) else None
             raise RefusedByServer(code if type(code) is int else 200, {}, json.dumps(error))
         joined |= {name: chunk[name] for name in ("model", "usage") if chunk.get(name)}

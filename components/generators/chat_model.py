@@ -172,7 +172,8 @@ class ChatModel:
     @property
     def served_by(self) -> str | None:
         """The variables' prefix, the server's address and the model's name, joined by spaces; None without a server."""
-        return None if (server := self.server) is None else f"{self._prefix} {server.address} {server.model}"
+        server = self.server
+        return None if server is None else f"{self._prefix} {server.address} {server.model}"
 
     @property
     def record(self) -> ModelRecord:
@@ -227,7 +228,8 @@ class ChatModel:
         :raises ValueError: When a setting in the environment is invalid.
         :raises ImportError: When a GGUF file is set and llama.cpp is not installed.
         """
-        if isinstance(chosen := self._choose(), EmbeddedChatGenerator):
+        chosen = self._choose()
+        if isinstance(chosen, EmbeddedChatGenerator):
             chosen.warm_up()
         else:
             chosen.connect()
@@ -348,7 +350,8 @@ class ChatModel:
             request.pop("response_format", None)
         elif self.structured_output == "json_object":
             request["response_format"] = {"type": "json_object"}
-        if (thinking := self.thinking) is not None:
+        thinking = self.thinking
+        if thinking is not None:
             extra_body = request.get("extra_body") or {}
             template = {**(extra_body.get("chat_template_kwargs") or {}), "enable_thinking": thinking}
             request["extra_body"] = {**extra_body, "chat_template_kwargs": template}

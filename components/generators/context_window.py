@@ -92,7 +92,8 @@ def _find_facts(server: ModelServer) -> dict[str, Any]:
     meta = model.get("meta") or {}
     facts: dict[str, Any] = {"window": None, "parameters": _positive(meta.get("n_params")), "build": ""}
     # vLLM's entry for an adapter has no window, but it names the base model, whose entry has a window.
-    if window := _positive(model.get("max_model_len")) or _positive(base.get("max_model_len")):
+    window = _positive(model.get("max_model_len")) or _positive(base.get("max_model_len"))
+    if window:
         return facts | {"window": window}
     if _positive(meta.get("n_ctx_train")):
         # llama.cpp lists the window that the model was trained with. The window that one request gets is in `/props`.
@@ -101,7 +102,8 @@ def _find_facts(server: ModelServer) -> dict[str, Any]:
         return facts | {"window": window, "build": str(properties.get("build_info") or "")[:100]}
     # Other servers than Ollama answer this with an error.
     with suppress(Exception):
-        if isinstance(version := get_json(f"{above}/api/version", key).get("version"), str):
+        version = get_json(f"{above}/api/version", key).get("version")
+        if isinstance(version, str):
             facts["build"] = f"{OLLAMA} {version[:50]}"
             listed, loaded = (
                 _pick(get_json(f"{above}/api/{kind}", key).get("models"), "name", server.model)[0]

@@ -101,7 +101,8 @@ def _find_last(text: str, key: str) -> FoundObject | None:
     # A model may quote an object from a passage or the template. It does so before its own object, or in a sentence.
     latest_first = read_objects(text)[::-1]
     for json_object in sorted(latest_first, key=lambda json_object: json_object.in_prose):
-        if (holder := _find_holder(json_object.values, key)) is not None:
+        holder = _find_holder(json_object.values, key)
+        if holder is not None:
             return json_object._replace(values=holder)
     return None
 
@@ -114,7 +115,8 @@ def _find_holder(value: Any, key: str) -> dict[str, Any] | None:
         if key in values:
             return values
         parts = list(values.values())
-    return next((holder for part in reversed(parts) if (holder := _find_holder(part, key)) is not None), None)
+    holders = (_find_holder(part, key) for part in reversed(parts))
+    return next((holder for holder in holders if holder is not None), None)
 
 
 def _with_lower_keys(values: dict[Any, Any]) -> dict[str, Any]:
@@ -144,7 +146,8 @@ def _read_pairs(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
             depth += 1 if brace[0] == "{" else -1
             if depth == 0:
                 return values or None, position + brace.end()
-        if (bare := match["bare"]) is not None:
+        bare = match["bare"]
+        if bare is not None:
             value = _WORDS[bare.lower()] if bare.lower() in _WORDS else _read_number(bare)
         else:
             value = _unescape(match["double"] if match["double"] is not None else match["single"])

@@ -238,7 +238,8 @@ class ModelCall:
         :raises RunError: When the model fails.
         """
         message, state, accepted = await self._send(call)
-        if (value := read(_whole_text(message))) is None:
+        value = read(_whole_text(message))
+        if value is None:
             why = "was cut off" if is_cut_off(message) else "could not be read"
             note = f"\n\nYour last reply to this {why}. Reply with one short JSON object and nothing else."
             again = state.with_event("unreadable", caller=self.caller, again=True)
@@ -344,7 +345,7 @@ class ModelCall:
             meta["finish_reason"] = "length"
         text = strip_reasoning(text)
         # The reply is cut here too, because some servers refuse or ignore `stop`.
-        ends = [place for stop in _stops(call.generation_kwargs) if (place := text.find(stop)) >= 0]
+        ends = [text.find(stop) for stop in _stops(call.generation_kwargs) if stop in text]
         if ends:
             text = text[: min(ends)]
             meta["finish_reason"] = "stop"
@@ -396,7 +397,8 @@ def limit_reply(parameters: dict[str, Any], limit: int | None) -> dict[str, Any]
 def with_parameters(parameters: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
     """Merge generation parameters. ``others`` take precedence, except that ``stop`` and ``extra_body`` are combined."""
     joined = {**parameters, **others}
-    if stops := dict.fromkeys([*_stops(parameters), *_stops(others)]):
+    stops = dict.fromkeys([*_stops(parameters), *_stops(others)])
+    if stops:
         joined["stop"] = list(stops)
     if parameters.get("extra_body") and others.get("extra_body"):
         joined["extra_body"] = {**parameters["extra_body"], **others["extra_body"]}

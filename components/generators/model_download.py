@@ -118,9 +118,11 @@ def read_source(text: str) -> Source:
     :returns: The source.
     :raises BadInput: When the text is none of these, or is an address that is not encrypted.
     """
-    if offer := next((offer for offer in read_offers() if offer.name == text), None):
+    offer = next((offer for offer in read_offers() if offer.name == text), None)
+    if offer:
         return Source(offer.name, offer.repository, offer.file, expected_bytes=offer.bytes, licence=offer.licence)
-    if source := _read_file_of_hub(_FILE_OF_HUB.fullmatch(text)):
+    source = _read_file_of_hub(_FILE_OF_HUB.fullmatch(text))
+    if source:
         return source
     parts = urlsplit(text)
     if parts.scheme in ("http", "https") and parts.hostname:

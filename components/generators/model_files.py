@@ -132,7 +132,8 @@ def is_own(model: ModelFile) -> bool:
 
 def refuse_taken_name(name: str, source: str) -> None:
     """Raise :class:`BadInput` if the name belongs to a model from elsewhere."""
-    if (other := find_model_file(name)) is not None and other.source != source:
+    other = find_model_file(name)
+    if other is not None and other.source != source:
         raise BadInput(f"A model {name} is there already, from {other.source}: remove it first, or rename the file.")
 
 

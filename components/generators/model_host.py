@@ -70,7 +70,8 @@ def find_models(part: Any) -> list[Model]:
     placed: list[tuple[str, Model]] = []
     unplaced: list[tuple[str, Model]] = []
     for path, inner in walk_parts(part, descend=lambda inner_part: not _shows_its_models(inner_part)):
-        if (called := read_attribute(inner, "model_parts")) is not None:
+        called = read_attribute(inner, "model_parts")
+        if called is not None:
             placed += [(path, model) for model in find_models(called)]
         elif model := _locate(inner):
             placed.append((path, model))

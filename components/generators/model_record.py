@@ -92,10 +92,10 @@ class ModelRecord:
             with hold_lock(path.with_name(f"{path.name}.lock"), _LOCK_SECONDS, "storing what it knows of a model"):
                 stored_records, own = _read_file(), {field.name: getattr(self, field.name) for field in fields(self)}
                 # What another process has found out of the same build stays.
-                if (stored := stored_records.get(self.name)) is not None and stored.build == self.build:
-                    own |= {
-                        name: value for name in _Kept.model_fields if (value := getattr(stored, name)) and not own[name]
-                    }
+                stored = stored_records.get(self.name)
+                if stored is not None and stored.build == self.build:
+                    more = {name: getattr(stored, name) for name in _Kept.model_fields if not own[name]}
+                    own |= {name: value for name, value in more.items() if value}
                 draft = path.with_name(f"{path.name}.new")
                 draft.write_bytes(_FILE.dump_json({**stored_records, self.name: _Kept(**own)}, indent=2))
                 draft.replace(path)
@@ -140,7 +140,8 @@ def _weigh(file: Path) -> int | None:
     try:
         with file.open("rb") as opened:
             head = opened.read(_HEAD_BYTES)
-        if count := _COUNT.search(head):
+        count = _COUNT.search(head)
+        if count:
             return int.from_bytes(count[1], "little")
         label = _LABEL.search(head)
         return (read_size(label[1].decode()) if label else None) or file.stat().st_size or None

@@ -79,7 +79,8 @@ class ModelServer:
         """
         request = self._request(messages, generation_kwargs, tools)
         try:
-            if not (replies := read_completion(await model_requests.send_async(request))):
+            replies = read_completion(await model_requests.send_async(request))
+            if not replies:
                 raise self._error("sent a completion without choices: look at the server's log.")
             return replies
         except PrefragError:
@@ -96,7 +97,8 @@ class ModelServer:
     def _request(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
     ) -> model_requests.Request:
-        if unknown := generation_kwargs.keys() - _PARAMETERS:
+        unknown = generation_kwargs.keys() - _PARAMETERS
+        if unknown:
             raise ValueError(
                 f"OpenAI's interface has no parameter {' or '.join(sorted(unknown))}: put parameters that only this "
                 "server knows under `extra_body`."
@@ -107,9 +109,11 @@ class ModelServer:
             **generation_kwargs,
         }
         extra, headers = arguments.pop("extra_body", None) or {}, arguments.pop("extra_headers", None) or {}
-        if offered := [{"type": "function", "function": tool.tool_spec} for tool in tools or ()]:
+        offered = [{"type": "function", "function": tool.tool_spec} for tool in tools or ()]
+        if offered:
             arguments["tools"] = offered
         url, user = self._address_of_chat
+        progress = followed.get()
         return model_requests.Request(
             url=url,
             headers={
@@ -123,7 +127,7 @@ class ModelServer:
             body=json.dumps({**arguments, **extra}, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"),
             timeout=self.timeout,
             max_retries=self.max_retries,
-            watch=progress.read if (progress := followed.get()) is not None and extra.get("stream") else None,
+            watch=progress.read if progress is not None and extra.get("stream") else None,
         )
 
     def _error(self, reason: str, status: int | None = None, retry_after: float | None = None) -> ModelServerError:
@@ -210,8 +214,9 @@ def read_completion(body: bytes) -> list[ChatMessage]:
         raise ValueError(f"it begins with {' '.join(text[:10_000].split())}") from error
     usage = completion.get("usage")
     usage = usage if isinstance(usage, dict) else {}
-    usage = {**usage, **(details if isinstance(details := usage.get("prompt_tokens_details"), dict) else {})}
-    counts = {name: count for name in _COUNTS if isinstance(count := usage.get(name), int)}
+    details = usage.get("prompt_tokens_details")
+    usage = {**usage, **(details if isinstance(details, dict) else {})}
+    counts = {name: usage[name] for name in _COUNTS if isinstance(usage.get(name), int)}
     return [
         _read_choice(choice, {"model": completion.get("model"), "index": index, "usage": counts})
         for index, choice in enumerate(completion["choices"])
@@ -221,12 +226,13 @@ def read_completion(body: bytes) -> list[ChatMessage]:
 def _read_choice(choice: Mapping[str, Any], meta: dict[str, Any]) -> ChatMessage:
     message = choice["message"]
     requested = message.get("tool_calls") or []
-    calls = [call for request in requested if (call := _read_call(request)) is not None]
+    calls = [call for call in map(_read_call, requested) if call is not None]
     finish_reason = choice.get("finish_reason")
     if len(calls) < len(requested) and finish_reason != "length":
         finish_reason = "tool_calls"
     text = _read_content(message.get("content"))[:MAX_REPLY_CHARACTERS]
-    if logprobs := read_logprobs(choice.get("logprobs")):
+    logprobs = read_logprobs(choice.get("logprobs"))
+    if logprobs:
         # Haystack's own generators store them in `meta` under the same name.
         meta["logprobs"] = {"content": logprobs}
     thought = message.get("reasoning") or message.get("reasoning_content")

@@ -126,14 +126,16 @@ class RecordedChatGenerator(Block):
         :raises RuntimeError: When the recorded call failed.
         """
         request = _request(messages, generation_kwargs, tools)
-        if (entry := self.recording.play("reply", self.name, *request)) is not None:
+        entry = self.recording.play("reply", self.name, *request)
+        if entry is not None:
             return _play_entry(entry)
         try:
             output = await call_component(self._model(), _arguments(messages, generation_kwargs, tools))
         except Exception as error:
             self.recording.record(Entry(error=str(error) or type(error).__name__), "reply", self.name, *request)
             raise
-        if not (replies := tuple(output.get("replies") or ())):
+        replies = tuple(output.get("replies") or ())
+        if not replies:
             return output
         return _play_entry(self.recording.record(Entry(replies=replies), "reply", self.name, *request))
 
@@ -155,15 +157,19 @@ class RecordedChatGenerator(Block):
         }
         if getattr(inner, "is_named_for_judging", False):
             facts["is_named_for_judging"] = True
-        if served_by := getattr(inner, "served_by", None):
+        served_by = getattr(inner, "served_by", None)
+        if served_by:
             facts["served_by"] = served_by
-        if own := getattr(inner, "generation_kwargs", None):
+        own = getattr(inner, "generation_kwargs", None)
+        if own:
             facts["generation_kwargs"] = dict(own)
-        if (limit := getattr(inner, "reply_limit", None)) is not None:
+        limit = getattr(inner, "reply_limit", None)
+        if limit is not None:
             facts["reply_limit"] = limit
         # The format may change when the model is tried, but a recording keeps to the one with which it was begun.
         recorded = entry.facts if entry is not None and entry.facts is not None else None
-        if form := getattr(inner, "reply_format", None) if recorded is None else recorded.get("reply_format"):
+        form = getattr(inner, "reply_format", None) if recorded is None else recorded.get("reply_format")
+        if form:
             facts["reply_format"] = form
         before = dict(entry.facts) if entry is not None and entry.facts is not None else facts
         if {"served_by": facts.get("served_by"), **before} != {"served_by": None, **facts}:

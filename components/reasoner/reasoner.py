@@ -133,7 +133,8 @@ class Reasoner:
 
     def warm_up(self) -> None:
         """Load the model or connect to its server; if no model is set up, load the extractive reader."""
-        if (reader := self._reader) is None:
+        reader = self._reader
+        if reader is None:
             self._call.warm_up()
         elif hasattr(reader, "warm_up"):
             reader.warm_up()
@@ -156,7 +157,8 @@ class Reasoner:
             state = replace(state, reply_format=self._suited_format, format_reason=reason)
         if self._searches_question_first(state):
             return {"state": add_search(state, self._choose_format(state), self._find_tool(state), state.question)}
-        if query := self._query_between_calls(state):
+        query = self._query_between_calls(state)
+        if query:
             return {"state": add_search(state, self._choose_format(state), self._find_tool(state), query)}
         try:
             return {"state": await self._ask(state)}
@@ -285,7 +287,8 @@ class Reasoner:
         return self._take_step(state, await self._read_candidates(state), self.reader)
 
     async def _read_candidates(self, state: State) -> Sequence[Candidate]:
-        if (reader := self.reader) is None:
+        reader = self.reader
+        if reader is None:
             return ()
         return await call_matching(reader.read, reader.read_async, state.question, state.observed)
 

@@ -82,7 +82,8 @@ class DenseRetriever(Block):
     def from_dict(cls, data: dict[str, Any]) -> DenseRetriever:
         """Make a retriever from the output of `to_dict`; its embedder stays serialised."""
         parameters = dict(data["init_parameters"])
-        if isinstance(retriever := parameters["retriever"], dict):
+        retriever = parameters["retriever"]
+        if isinstance(retriever, dict):
             parameters["retriever"] = _build(retriever, "retriever")
         return cls(**parameters)
 

@@ -170,6 +170,7 @@ _FILE = {"file": "file_path"} | {name: name for name in ("date", "modified", "at
 def _document(document: Document, mark: str, sentence: dict[str, int] | None) -> dict[str, Any]:
     meta = document.meta
     at = sentence["start"] if sentence else None
+    standing = standing_of(meta)
     return {
         "mark": mark,
         "id": document.id,
@@ -182,8 +183,8 @@ def _document(document: Document, mark: str, sentence: dict[str, int] | None) ->
         "step": meta.get("step"),
         "heading": heading_of(meta, at),
         "position": position_of(meta),
-        **({"standing": standing} if (standing := standing_of(meta)) else {}),
-        **{name: value for name, key in _FILE.items() if isinstance(value := meta.get(key), str | int)},
+        **({"standing": standing} if standing else {}),
+        **{name: meta[key] for name, key in _FILE.items() if isinstance(meta.get(key), str | int)},
         **place_of(document, at),
         "sentence": sentence,
     }
@@ -292,7 +293,8 @@ class AnswerComposer:
         :returns: ``result``. It is empty if the caller has set ``awaited`` and gets the result there.
         """
         result = compose(state, self.local_source, when_unsure=self.when_unsure)
-        if (waiting := awaited.get()) is None or waiting[0] is not self:
+        waiting = awaited.get()
+        if waiting is None or waiting[0] is not self:
             return {"result": result}
         waiting[1].append(result)
         return {"result": {}}

@@ -98,9 +98,8 @@ def read_citations(answer: str, marks_of_codes: Mapping[str, str] | None = None)
 def cite_plainly(answer: str, marks_of_codes: Mapping[str, str]) -> str:
     """Write the citations of an answer with plain marks."""
     text, cited = _take_out(answer, marks_of_codes)
-    waiting = iter(cited)
-    written = re.sub("\0", lambda _: f"[{', '.join(marks)}]" if (marks := next(waiting)) else "\0", text)
-    return _close_gaps(written)
+    written = iter([f"[{', '.join(marks)}]" if marks else "\0" for marks in cited])
+    return _close_gaps(re.sub("\0", lambda _: next(written), text))
 
 
 def without_codes(text: str, marks_of_codes: Mapping[str, str]) -> str:
@@ -154,7 +153,7 @@ def _close_gaps(text: str) -> str:
 
 def _find_guessed(text: str, marks_of_codes: Mapping[str, str]) -> set[str]:
     """Find the passages whose codes were guessed: a web page may list all possible codes, and a model may copy them."""
-    wrong = {mark for match in _CODED.finditer(text) if (mark := _normalise_case(match[0])) not in marks_of_codes}
+    wrong = {_normalise_case(match[0]) for match in _CODED.finditer(text)} - marks_of_codes.keys()
     tried = Counter(mark[:-2] for mark in wrong if set(mark[-2:]) <= set(CODE_LETTERS))
     return {plain for plain, number in tried.items() if number > 1}
 

@@ -39,7 +39,8 @@ def _name_for_trace(state: State, shown: dict[Identity, Document]) -> dict[str, 
     }
     if not shown or not shown.keys() <= by_identity.keys():
         return named
-    if not (left_out := [document for key, document in by_identity.items() if key not in shown]):
+    left_out = [document for key, document in by_identity.items() if key not in shown]
+    if not left_out:
         return {**named, "same_as": "found"}
     if len(left_out) < len(shown):
         # All are named in one call, so that documents with the same title get names that tell them apart.

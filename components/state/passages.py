@@ -43,7 +43,8 @@ def passages(
 def _write(document: Document, number: int, marks: Mapping[Identity, str], prompts: str) -> str:
     text, is_summary = str(document.content or ""), bool(document.meta.get(SUMMARY))
     title = _SUMMARY_TITLE if is_summary else quote_title(str(document.meta.get("title") or ""))
-    if (form := user_file(PASSAGE, prompts)) is not None:
+    form = user_file(PASSAGE, prompts)
+    if form is not None:
         return render_prompt(str(form), number=number, title=title, content=quote_line(text))
     if is_summary:
         return f"{title}\n{quote_text(text, marks.values())}"

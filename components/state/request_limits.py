@@ -39,7 +39,8 @@ def check_question(question: str) -> str:
         raise BadInput(f"The question has {len(question)} characters: shorten it to {MAX_QUESTION_CHARACTERS}.")
     if not is_text(question):
         raise BadInput("The question holds half of a surrogate pair, which is not a character: send it as UTF-8.")
-    if (size := len(question.encode())) > MAX_QUESTION_BYTES:
+    size = len(question.encode())
+    if size > MAX_QUESTION_BYTES:
         raise BadInput(
             f"The question has {size} bytes, more than a model's window holds besides the passages: shorten it to "
             f"{MAX_QUESTION_BYTES} bytes, which are {MAX_QUESTION_BYTES // 3} Chinese or Japanese characters."
@@ -70,7 +71,8 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
         content = normalize_unicode(content[:MAX_HISTORY_CHARACTERS])
         if not is_text(role) or not is_text(content):
             raise BadInput("The history holds half of a surrogate pair, which is not a character: send it as UTF-8.")
-        if shown := cut_text(content, room):
+        shown = cut_text(content, room)
+        if shown:
             newest.insert(0, {"role": role, "content": shown})
         room -= len(content)
         if room <= 0:

@@ -98,7 +98,8 @@ def options_of(names: tuple[str, ...]) -> type[BaseModel]:
 def read_options(values: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """Return the options that a request sets; raises BadInput for an unknown option or a value of the wrong type."""
     choices = tuple(names)
-    if unknown := [name for name in values if name not in choices]:
+    unknown = [name for name in values if name not in choices]
+    if unknown:
         raise BadInput(f"There is no option {', '.join(unknown)} here. The options are: {', '.join(choices)}.")
     try:
         return options_of(choices).model_validate(values).model_dump(exclude_none=True)

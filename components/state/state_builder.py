@@ -105,7 +105,8 @@ class StateBuilder:
             raise ValueError(f"`preferred` is not set: name one of the sources {list(sources)}.")
         if preferred is not None and preferred not in sources:
             raise ValueError(f"The preferred source '{preferred}' is not among the sources {list(sources)}.")
-        if unknown := set(external_sources) - set(sources):
+        unknown = set(external_sources) - set(sources)
+        if unknown:
             raise ValueError(f"external_sources names {sorted(unknown)}, but the sources are {list(sources)}.")
         check_whole_number(1, _MOST, top_k=top_k, max_top_k=max_top_k)
         check_whole_number(0, _MOST, max_steps=max_steps, max_supplements=max_supplements)
@@ -148,7 +149,8 @@ class StateBuilder:
         instructions = request_limits.check_instructions(options.pop("instructions", None))
         wanted = read_options(options, STATE)
         closed, reason = self.closed_sources()
-        if own := {name: wanted[name] for name in OWN_FILES if wanted.get(name)}:
+        own = {name: wanted[name] for name in OWN_FILES if wanted.get(name)}
+        if own:
             if self.rules is None:
                 raise BadInput(f"This pipeline cannot select files by {', '.join(own)}: leave these options out.")
             closed, reason = set(self.external_sources), "the question is narrowed to some of your own files"
@@ -167,7 +169,8 @@ class StateBuilder:
         if self.rules is not None and is_alone and names_nothing(question):
             asks = f"{ASK_ABOUT_DOCUMENTS} {self.rules.describe_documents()}".strip()
             raise AskBack(asks, state.with_event("asked_back", text=asks))
-        if shut := [name for name in wanted.get("sources", self.sources) if name in closed]:
+        shut = [name for name in wanted.get("sources", self.sources) if name in closed]
+        if shut:
             state = state.with_event("closed", sources=shut, reason=reason)
         return {"state": state}
 
@@ -196,7 +199,8 @@ class StateBuilder:
 
     def closed_sources(self) -> tuple[set[str], str]:
         """Find the external sources that no run may search at the moment, and the reason."""
-        if (setting := web_setting()) is None and self.rules is not None:
+        setting = web_setting()
+        if setting is None and self.rules is not None:
             return self.rules.find_closed(self.external_sources)
         return set(self.external_sources if setting in (None, "off") else ()), explain_closed()
 
@@ -204,7 +208,8 @@ class StateBuilder:
         sources, preferred = wanted.get("sources", self.sources), wanted.get("preferred")
         top_k, max_steps = wanted.get("top_k", self.top_k), wanted.get("max_steps", self.max_steps)
         choice = f"choose from {', '.join(self.sources)}" if self.sources else "this pipeline retrieves nothing"
-        if unknown := [name for name in sources if name not in self.sources]:
+        unknown = [name for name in sources if name not in self.sources]
+        if unknown:
             raise ValueError(f"There is no source {unknown[0]!r}: {choice}.")
         allowed = tuple(name for name in self.sources if name in sources and name not in closed)
         if self.sources and not allowed:

@@ -32,7 +32,8 @@ def web_is_off() -> bool:
 
 def explain_closed(index: str = "NAME") -> str:
     """Explain why web search is not allowed. The text may name the command that allows it for ``index``."""
-    if reason := web_closed_by.get():
+    reason = web_closed_by.get()
+    if reason:
         return reason
     if web_is_off():
         return f"the web is closed by {WEB_SWITCH}={os.environ.get(WEB_SWITCH, '').strip()[:20]}"

@@ -39,7 +39,8 @@ def find_dates(text: str) -> list[WrittenDate]:
     for match in _DATE.finditer(text):
         numbers = [int(digits) for digits in re.findall(r"\d+", match[0])]
         year, *rest = numbers if match["iso"] else reversed(numbers)
-        if name := match["month"]:
+        name = match["month"]
+        if name:
             rest.insert(0, next(n for n, form in enumerate(_MONTHS, 1) if re.fullmatch(form, name, re.IGNORECASE)))
         try:
             first = date(year, *(*rest, 1, 1)[:2])

@@ -139,7 +139,8 @@ def _record(value: dict[str, Any]) -> PassageRecord:
     # With `text`, other keys of these names are metadata. Without it, `contents` only repeats the text.
     names = ("text",) if text == "text" else _TEXT_KEYS
     more = {key: value[key] for key in value if key not in ("id", "title", "source", *names)}
-    if isinstance(nested := more.get("meta"), dict):
+    nested = more.get("meta")
+    if isinstance(nested, dict):
         more = {**nested, **{key: more[key] for key in more if key != "meta"}}
     meta = {f"{key}_" if key in _RESERVED else key: content for key, content in more.items()}
     return PassageRecord(passage_id, value[text], value.get("title"), value.get("source"), meta)

@@ -130,7 +130,8 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     for end, following in [*ends, (len(text), len(text))]:
         while begin < following:
             stop = find_cut(text, _MAX_SHOWN, begin) if end - begin > _MAX_SHOWN else following
-            if words := text[begin:stop].strip():
+            words = text[begin:stop].strip()
+            if words:
                 place = text.index(words, begin)
                 spans.append((place, place + len(words)))
             begin = stop

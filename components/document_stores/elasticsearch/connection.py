@@ -14,7 +14,7 @@ def connection_settings(hosts: Any = None) -> dict[str, Any]:
     """
     addresses = hosts or settings.elasticsearch_url
     if isinstance(addresses, str) and "," in addresses:
-        addresses = [address for part in addresses.split(",") if (address := part.strip())]
+        addresses = list(filter(None, map(str.strip, addresses.split(","))))
     files = {
         "ca_certs": settings.elasticsearch_ca,
         "client_cert": settings.elasticsearch_cert,

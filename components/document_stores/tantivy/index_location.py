@@ -155,7 +155,8 @@ def _own_indexes() -> list[str]:
 
 def own_index() -> str:
     """Return the name of :func:`chosen_index`, but `default` instead of the demo, which cannot be changed."""
-    return DEFAULT_INDEX if (chosen := chosen_index()) == DEMO_INDEX else chosen
+    chosen = chosen_index()
+    return DEFAULT_INDEX if chosen == DEMO_INDEX else chosen
 
 
 def set_index_variable(chosen: str = DEFAULT_INDEX) -> None:
@@ -194,7 +195,8 @@ def resolve_web_index(name: str | None = None, *, local: str | None = None, demo
     name = name or settings.web_index or None
     if name is not None:
         return resolve_index(name)
-    is_demo = chosen == DEMO_INDEX if (chosen := local or settings.index) else not _own_indexes()
+    chosen = local or settings.index
+    is_demo = chosen == DEMO_INDEX if chosen else not _own_indexes()
     return _find_demo("demo-web") if demo and is_demo else None
 
 

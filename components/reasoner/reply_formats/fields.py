@@ -164,7 +164,8 @@ def one_answer(text: str) -> str:
     """Clean an answer: remove introductions and remarks around it, and write it on one line, also if it is a list."""
     text = cut_text(text, MAX_ANSWER_CHARACTERS).strip()
     marks = ""
-    if (below := _CITED_BELOW.search(text)) and not text[: below.start()].rstrip().endswith(":"):
+    below = _CITED_BELOW.search(text)
+    if below and not text[: below.start()].rstrip().endswith(":"):
         # Citations below the answer belong to the whole answer: add them to the paragraph that is kept.
         text, marks = text[: below.start()].rstrip(), "".join(re.findall(r"\[[^]]+\]", below["marks"]))
     paragraphs = [part.strip() for part in re.split(r"\n[ \t]*\n", text)]
@@ -180,7 +181,8 @@ def one_answer(text: str) -> str:
                 break
             parts.append(part)
     line = " ".join(" ".join(parts).split())
-    if prefix := _PREFIX.match(line):
+    prefix = _PREFIX.match(line)
+    if prefix:
         line = line[prefix.end() :]
     cited = _find_citations(line)
     answer = _unbox(plain(line[:cited]))
@@ -189,10 +191,12 @@ def one_answer(text: str) -> str:
 
 def _unbox(answer: str) -> str:
     r"""Return the content of ``\boxed{...}``, which models trained on mathematics put around an answer."""
-    if (boxed := _BOXED.fullmatch(answer)) is None:
+    boxed = _BOXED.fullmatch(answer)
+    if boxed is None:
         return answer
     content = boxed["answer"].strip()
-    return text["answer"].strip() if (text := _TEXT.fullmatch(content)) else content
+    text = _TEXT.fullmatch(content)
+    return text["answer"].strip() if text else content
 
 
 def _is_lead_in(paragraph: str, following: str) -> bool:

@@ -22,6 +22,7 @@ class PublishedTextFormat(TextFormat):
         if answers:
             return self.read_answer(own, answers[-1])
         evaluated = next((place for place, (name, _) in enumerate(own) if name == "Self-Evaluation"), 0)
-        if before := " ".join(value for _, value in own[:evaluated] if value):
+        before = " ".join(value for _, value in own[:evaluated] if value)
+        if before:
             return self.read_answer([("Final Answer", before), *own[evaluated:]], 0)
         return super().read_fields(parts, tools, must_answer)

@@ -119,7 +119,8 @@ class TextFormat(ReplyFormat):
                 parts = parts[:index]
                 break
             if name == "Action" and not must_answer:
-                if (answered := self._find_answer(parts, index, tools)) is not None:
+                answered = self._find_answer(parts, index, tools)
+                if answered is not None:
                     return self.read_answer(parts, answered)
                 return self._search(parts, index, tools)
             if name == "Final Answer" and value:

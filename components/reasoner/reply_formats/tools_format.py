@@ -92,7 +92,8 @@ class ToolsFormat(ReplyFormat):
         """Read a reply without a tool call, which is usually the final answer."""
         if not must_answer:
             # A server that does not recognise its model's tool calls returns them as part of the text.
-            if (call := _find_call(text)) is not None:
+            call = _find_call(text)
+            if call is not None:
                 return _search("", *call, tools)
             step = TextFormat().read(text, tools, must_answer=False)
             if step.action is not Action.UNREADABLE or step.tool:
@@ -105,7 +106,8 @@ class ToolsFormat(ReplyFormat):
 
 def _find_call(text: str) -> tuple[str, Any] | None:
     """Find a tool call that a model wrote into its text, as a JSON object or as `<function=name>`."""
-    if function := _FUNCTION.search(text):
+    function = _FUNCTION.search(text)
+    if function:
         rest = text[function.end() :]
         parameter = _PARAMETER.match(rest)
         arguments = parameter["value"].strip() if parameter else read_object(rest)
