@@ -175,7 +175,7 @@ def _check_index(store: Any) -> Finding:
     try:
         store.check()
         count = store.count_documents()
-        vectors = (store._path() / "vectors").is_dir()
+        vectors = (store.locate() / "vectors").is_dir()
     except FileNotFoundError as error:
         return Finding("index", "problem", str(error), suggest_indexes(name).strip(), Missing.exit_code)
     except Exception as error:

@@ -10,6 +10,7 @@ import re
 import textwrap
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -20,9 +21,9 @@ _OTHER = re.compile(r"^(?P<key>[ -]*\w+): @(?:(?P<pipeline>\w+):)?(?P<path>[\w.]
 
 
 @cache
-def table() -> dict[str, dict]:
+def table() -> dict[str, dict[str, Any]]:
     """Read the table of variants."""
-    read: dict[str, dict] = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+    read: dict[str, dict[str, Any]] = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
     return read
 
 

@@ -29,6 +29,7 @@ from prefrag.audit_log import check_audit_log
 from prefrag.collections.changes.shared_uploads import settle_shared_changes
 from prefrag.collections.changes.uploaded_files import settle_all_changes
 from prefrag.components.generators.ability_probe import try_models
+from prefrag.components.parts import STORES
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
 from prefrag.indexing.report import IndexReport
@@ -43,7 +44,7 @@ from prefrag.server.chat.wrapper import Refusal
 from prefrag.server.http.json_bodies import BodyLimit, refuse_wrong_shape
 from prefrag.server.http.log import configure_log
 from prefrag.server.http.metrics import CONTENT_TYPE, write_metrics
-from prefrag.server.http.readiness import EVERYTHING, STORES, find_outages, leaving
+from prefrag.server.http.readiness import EVERYTHING, find_outages, leaving
 from prefrag.server.http.security import OpenRoutes, is_open
 from prefrag.server.judge_trials import trying_judges
 from prefrag.server.library import feedback

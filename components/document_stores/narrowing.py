@@ -34,7 +34,7 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
         return {value for store in stores for value in _held_values(store, name, so_far)}
 
     since, until = (_check_date(name, wanted.get(name)) for name in ("since", "until"))
-    own = {_fold(getattr(store, "_index", "") or store._path().name) for store in stores}
+    own = {_fold(getattr(store, "_index", "") or store.locate().name) for store in stores}
     for option, narrow in (("folders", partial(_in_folders, own)), ("kinds", _of_kinds)):
         choice = wanted.get(option)
         if choice:

@@ -65,7 +65,7 @@ def find_stated_from(stores: Sequence[Any]) -> dict[str, float]:
     probabilities: dict[str, float] = {}
     for store in filter(is_tantivy_store, stores):
         try:
-            proofs = read_proofs(store._path())
+            proofs = read_proofs(store.locate())
         except (OSError, ValueError):
             # A search of the index will report this.
             continue

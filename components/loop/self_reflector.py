@@ -33,7 +33,7 @@ class SelfReflector:
 
     def __init__(
         self,
-        reflection: Reflection = "reply",
+        reflection: Reflection | Literal[False] = "reply",
         chat_generator: ChatGenerator | None = None,
         prompt: str = "self_reflector",
         generation_kwargs: dict[str, Any] | None = None,

@@ -102,7 +102,7 @@ class Reasoner:
             ``product``.
         :raises ValueError: When the format is unknown, two tools have one name, or the prompt file does not exist.
         """
-        if reply_format == "guided":
+        if str(reply_format) == "guided":
             raise ValueError("reply_format is 'guided', which no longer exists: write steps, or auto.")
         if reply_format not in ("auto", *FORMATS):
             raise ValueError(f"reply_format is '{reply_format}': set it to auto, {' or '.join(FORMATS)}.")

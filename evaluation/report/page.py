@@ -18,9 +18,10 @@ from prefrag.evaluation.report.grouping import Settings, group_by_setting, group
 from prefrag.evaluation.report.intervals import CONFIDENCE, RESAMPLES
 from prefrag.evaluation.report.measures import DASH, SECONDS, Measure
 from prefrag.evaluation.report.paper_tables import describe_split, paper_tables
-from prefrag.evaluation.report.runs import CONFIG, Run, read_runs
+from prefrag.evaluation.report.runs import Run, read_runs
 from prefrag.evaluation.report.settings import Setting
 from prefrag.evaluation.report.table import Table
+from prefrag.evaluation.runs.run_folder import CONFIG
 
 _FOLDER = Path(__file__).parent
 HTML, MARKDOWN = "report.html", "report.md"

@@ -9,10 +9,11 @@ from prefrag.components.reasoner.reader_step import NEEDS_MODEL, NOT_READ
 from prefrag.components.state.state import Event, Label
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.controls import strip_controls
+from prefrag.components.text.one_line import one_line
 from prefrag.pipelines import references, search_failures
 from prefrag.pipelines.references import GIVEN, HEADING, NOT_ANSWERED, UNSUPPORTED, answer_parts, evidence_texts
 from prefrag.pipelines.sent_to_models import write_sent_to_models
-from prefrag.pipelines.trace_text import one_line, trace_text
+from prefrag.pipelines.trace_text import trace_text
 
 NOTE = "Note:"
 _OWN_HEADING = re.compile(rf"(?m)^[ \t]{{0,9}}({HEADING}|{NOTE}|{UNSUPPORTED}|(?:{'|'.join(GIVEN.values())}):)")

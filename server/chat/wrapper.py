@@ -29,12 +29,13 @@ from prefrag.components.state.citations import citation_marks
 from prefrag.components.state.run_options import CHAT, REST, RunOptions, read_options
 from prefrag.components.state.state import Event, RunError, RunSettings, State, identity
 from prefrag.components.text.addresses import without_parameters, without_userinfo
+from prefrag.components.text.one_line import one_line
 from prefrag.errors import BadInput, error_kind
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.asking import limit_deadline, status_if_busy
 from prefrag.pipelines.run_labels import label_run
 from prefrag.pipelines.sent_to_models import write_sent_to_models
-from prefrag.pipelines.trace_text import one_line, trace_text
+from prefrag.pipelines.trace_text import trace_text
 from prefrag.server.chat.chat_text import TextChat, write_content
 from prefrag.server.chat.conversation import read_text, split_conversation
 from prefrag.server.chat.front_end_prompts import Attachment, answer_without_model, find_task

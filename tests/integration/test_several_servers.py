@@ -242,7 +242,7 @@ def test_a_change_whose_server_died_is_finished_or_undone_by_the_next(
         # A killed process does not release its claim either.
         where, step = (shared_uploads, "_delete") if decided else (SharedChanges, "_check")
         dying.setattr(where, step, Mock(side_effect=KeyboardInterrupt))
-        dying.setattr(SharedChanges, "release", lambda self: self._over.set())
+        dying.setattr(SharedChanges, "release", lambda self: self.over.set())
         with pytest.raises(KeyboardInterrupt):
             add_uploads(ElasticCollection(PRESS), tmp_path)
     with pytest.raises(Busy, match="still changing"), change_shared(PRESS, wait=0):

@@ -64,4 +64,4 @@ def _raise_if_damaged(store: Any, error: BaseException) -> None:
     # The class is compared by its name, because it cannot be imported.
     is_panic = type(error).__name__ == "PanicException"
     if is_panic or (isinstance(error, ValueError) and str(error).startswith(_DAMAGE)):
-        raise DocumentStoreError(explain_failure(store._path(), error)) from error
+        raise DocumentStoreError(explain_failure(store.locate(), error)) from error

@@ -349,25 +349,26 @@ class TantivyDocumentStore(Block):
         """Read a document and search for it; raises FileNotFoundError without index, DocumentStoreError if damaged."""
         index = self._open()
         if index is None:
-            raise FileNotFoundError(f"There is no index in {self._path()}.")
+            raise FileNotFoundError(f"There is no index in {self.locate()}.")
         commit = index.commit()
         for document in commit.best(Query.all_query(), 1, None):
             index.search(f"{document.meta.get('title', '')} {(document.content or '')[:_CHECKED_CHARACTERS]}", 1, None)
 
     def read_web_consent(self) -> bool | None:
         """Read the user's answer: may questions about these documents go to the web? None if there is no answer."""
-        return read_web_consent(self._path())
+        return read_web_consent(self.locate())
 
     def keep_web_consent(self, answer: bool) -> None:
         """Store the answer in the index, replacing an earlier answer; raises DocumentStoreError without an index."""
-        keep_web_consent(self._path(), answer)
+        keep_web_consent(self.locate(), answer)
 
-    def _path(self) -> Path:
+    def locate(self) -> Path:
+        """Return the folder of the index, which may not exist yet."""
         return Path(self.path).expanduser().absolute() if self.path is not None else resolve_index(self.index)
 
     def _open(self) -> Index | None:
         # The path is looked up at every call. So a server switches from the demo to `default` once `default` exists.
-        return self._check_language(open_index(self._path(), self._latest))
+        return self._check_language(open_index(self.locate(), self._latest))
 
     def _open_for_writing(self) -> Index:
         if self.path is not None:

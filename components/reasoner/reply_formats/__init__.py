@@ -3,9 +3,9 @@
 from prefrag.components.reasoner.reply_formats.cot_format import CotFormat
 from prefrag.components.reasoner.reply_formats.fields import Tool as Tool
 from prefrag.components.reasoner.reply_formats.fields import read_label as read_label
-from prefrag.components.reasoner.reply_formats.json_format import JsonFormat
+from prefrag.components.reasoner.reply_formats.json_format import JsonFormat as JsonFormat
 from prefrag.components.reasoner.reply_formats.published_text_format import PublishedTextFormat as PublishedTextFormat
-from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat
+from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat as ReplyFormat
 from prefrag.components.reasoner.reply_formats.reply_format import Turn as Turn
 from prefrag.components.reasoner.reply_formats.steps_format import StepsFormat
 from prefrag.components.reasoner.reply_formats.text_format import TextFormat

@@ -73,7 +73,7 @@ class SharedChanges:
         self._version: _Version = {}
         self._renewed = 0.0
         self._one_at_a_time = threading.Lock()
-        self._over = threading.Event()
+        self.over = threading.Event()
         self._heart = threading.Thread(target=self._beat, daemon=True)
 
     def take(self, wait: float) -> None:
@@ -165,7 +165,7 @@ class SharedChanges:
         """Give up the lock. If a decided change is unfinished, the lock stays, so that another server finishes it."""
         from elasticsearch import ConflictError, NotFoundError
 
-        self._over.set()
+        self.over.set()
         if self._heart.ident is not None:
             self._heart.join()
         if self._change is None:
@@ -202,7 +202,7 @@ class SharedChanges:
         from elastic_transport import TransportError
         from elasticsearch import ApiError, ConflictError
 
-        while not self._over.wait(_BEAT_SECONDS):
+        while not self.over.wait(_BEAT_SECONDS):
             try:
                 self._write_lock(self._version)
             except ConflictError:
@@ -312,7 +312,7 @@ def change_shared(collection: str, wait: float | None = None) -> Iterator[Shared
         try:
             changes.take(WAIT_SECONDS if wait is None else wait)
         except BaseException:
-            changes._over.set()
+            changes.over.set()
             raise
         try:
             yield changes
