@@ -27,9 +27,9 @@ from tests.container_files import (
     stages,
     values,
 )
+from tests.docs.commands import problem
 from tests.docs.markdown import fenced
-from tests.docs.test_commands import problem
-from tests.docs.test_configuration import settings
+from tests.docs.variables import settings
 from tests.for_each import for_each
 from tests.server.serving import listening
 

@@ -12,19 +12,12 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from tests.for_each import for_each
+from tests.rooms import PACKAGES, ROOMS
 
 CHECKOUT = Path(__file__).parent.parent
 
-# These tuples are in order. A package or a room imports only from those that come after it.
-PACKAGES = ("cli", "server", "training", "evaluation", "collections", "indexing", "pipelines", "components")
 # The modules in `prefrag/` itself, on which all packages stand.
 GROUND = ("worker_options", "tracing", "audit_log", "private_file", "file_lock", "settings", "errors")
-ROOMS = (
-    "agent_hooks",
-    *("dr_rag", "sources", "web", "rankers", "mspr", "crag", "self_rag", "flare", "adaptive_rag", "loop", "reasoner"),
-    *("judge", "retrievers", "generators", "reader", "pair_classifier", "document_stores", "state", "prompts", "text"),
-    *("both_ways", "parts", "recording", "block", "trees"),
-)
 SERVER_ROOMS = ("app", "judge_trials", "chat", "library", "page", "public_result", "access", "http")
 # `collections/` at the top of a checkout would hide the module of Python that has this name.
 PLACES = {"collections": "prefrag/collections"}
@@ -111,6 +104,11 @@ def upward(code: str, here: str, order: tuple[str, ...], above: str) -> list[tup
 def without_prefix(code: str) -> list[tuple[int, str]]:
     found = imports(code) if OWN_IMPORT.search(code) else []
     return [(line, name) for line, name in found if name.startswith(".") or name.split(".")[0] in OWN]
+
+
+def imported_tests(code: str) -> list[tuple[int, str]]:
+    """The imported names that are, or are in, a module of tests."""
+    return [(line, name) for line, name in imports(code) if any(part.startswith("test_") for part in name.split("."))]
 
 
 def listed(file: Path, found: Iterable[tuple[int, str]]) -> list[str]:
@@ -254,6 +252,18 @@ def test_all_our_import_names_begin_with_prefrag():
     faults = [fault for file in files for fault in listed(file, without_prefix(file.read_text()))]
 
     assert faults == []
+
+
+def test_a_test_imports_no_other_test():
+    faults = [fault for file in modules("tests") for fault in listed(file, imported_tests(file.read_text()))]
+
+    assert faults == [], "put what two tests need into a module of its own"
+
+
+def test_an_import_of_a_test_is_seen():
+    code = "from tests.server.test_chat import chat\nfrom tests.server.chats import chat\nimport latest_news"
+
+    assert [name for _, name in imported_tests(code)] == ["tests.server.test_chat.chat"]
 
 
 @for_each("folder", *BUDGET)

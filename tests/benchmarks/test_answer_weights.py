@@ -13,7 +13,7 @@ from benchmarks import answer_weights
 from benchmarks.answer_weights import Example, cross_validate, fit, read_example
 from prefrag.components.reader.reader import Judgement
 from prefrag.components.reasoner.reply_formats.steps_format import ASK_QUERY, MUST_ANSWER
-from tests.benchmarks.test_small_model import prediction
+from tests.benchmarks.predictions import prediction
 from tests.for_each import for_each
 
 DOCUMENT = {"id": "a", "content": "Bo Li keeps the lock.", "title": "Lock", "source": "local"}

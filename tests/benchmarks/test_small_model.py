@@ -18,34 +18,16 @@ from benchmarks.small_model import (
     read_set,
     summarise,
 )
+from tests.benchmarks.predictions import ASKED, answered, found, prediction
 from tests.for_each import for_each
 
 PROMPT = "Thought: what is known and what is missing\nAction Input: what to search for\n| A quoted line of a passage."
-ASKED = "Who keeps the lock at Vessel?"
 
 
 def call(reply: str, prompt: str = PROMPT, seconds: float = 2.0, **more: Any) -> dict[str, Any]:
     said = {"role": "assistant", "text": reply, "tool_calls": more.pop("tool_calls", [])}
     messages = [{"role": "user", "text": f"{prompt}\nQuestion: {ASKED}", "tool_calls": []}]
     return {"messages": messages, "parameters": {}, "tools": [], "seconds": seconds, "reply": said, **more}
-
-
-def found(source: str, query: str, error: str | None = None) -> dict[str, Any]:
-    return {"kind": "found", "step": 1, "source": source, "query": query, "error": error}
-
-
-def answered(text: str) -> dict[str, Any]:
-    return {"kind": "answer", "step": 1, "text": text}
-
-
-def prediction(answer: str = "", *golds: str, calls: Any = (), trace: Any = None, **more: Any) -> dict[str, Any]:
-    trace = [found("local", ASKED), answered(answer)] if trace is None else trace
-    usage = {"llm_calls": len(calls), "prompt_tokens": 500, "completion_tokens": 40, "cached_tokens": 300}
-    counts = {"total_local": sum(event.get("source") == "local" for event in trace)}
-    result = {"answer": answer, "answered": bool(answer), "usage": usage, "counts": counts, "trace": trace}
-    result |= {"steps": more.pop("steps", [])}
-    known = {"id": "q", "question": ASKED, "answers": list(golds), "answerable": bool(golds), "error": None}
-    return {**known, "seconds": 9.0, "calls": list(calls), "result": result, **more}
 
 
 @for_each(

@@ -2,18 +2,12 @@
 
 import re
 
-from prefrag.settings import Settings, _variable_of, models
 from tests.docs.markdown import CHECKOUT, GUIDES
 from tests.docs.settings_tables import GUIDE, write_tables
+from tests.docs.variables import settings
 
 CODE = ("cli", "components", "evaluation", "indexing", "pipelines", "prefrag", "server", "training", "hayhooks")
 _VARIABLE = re.compile(r"PREFRAG_[A-Z]+(?:_[A-Z]+)*")
-
-
-def settings() -> set[str]:
-    tables = (Settings, *(model._table for model in models.values()))  # type: ignore[attr-defined]
-    known = {_variable_of(table, name) for table in tables for name in table.model_fields}
-    return known | {f"{name}_FILE" for name in known if "_API_KEY" in name}
 
 
 def test_the_tables_of_the_guide_are_those_of_the_settings():

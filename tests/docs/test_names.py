@@ -17,7 +17,7 @@ from prefrag import pipelines
 from prefrag.components.judge.judge import Judge
 from tests.docs.markdown import CHECKOUT, GUIDES, fenced, spans
 from tests.for_each import for_each
-from tests.test_rooms import PACKAGES, ROOMS
+from tests.rooms import PACKAGES, ROOMS
 
 CODE = (*PACKAGES, "prefrag", "yaml_pipelines", "benchmarks", "demo")
 PIPELINES = CHECKOUT / "docs" / "pipelines.md"

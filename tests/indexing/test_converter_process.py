@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from pathlib import Path
 
 import pytest
 
 from prefrag.errors import PrefragError
-from prefrag.indexing.converter_process import ConverterProcess, converter_process
+from prefrag.indexing.converter_process import ConverterProcess
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.report import CannotRead
+from tests.indexing.converting import HERE
 from tests.indexing.pdfs import make_endless_pdf, make_pdf
 from tests.python_process import start_python
-
-HERE = converter_process(os.getpid())
 
 
 def test_it_converts_as_within_this_process():

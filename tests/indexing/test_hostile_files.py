@@ -19,7 +19,7 @@ from prefrag.indexing.converter_process import ConverterProcess
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.report import CannotRead
 from tests.for_each import for_each
-from tests.indexing.readers.test_open_document_files import HEAD
+from tests.indexing.readers.open_document import HEAD
 
 # Each file takes a small part of this time. Without the limits, it would take hours or all memory.
 MOST_SECONDS = 30.0

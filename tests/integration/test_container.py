@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from tests.container_files import CHECKOUT, compose, health_check, reaches_the_builder, stages, values
-from tests.integration.test_wheel import OFFLINE, SECONDS
+from tests.integration.installing import OFFLINE, SECONDS
 from tests.server_process import server_process
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="the Dockerfile needs a Unix shell")]

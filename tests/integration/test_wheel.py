@@ -14,12 +14,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.integration.installing import OFFLINE, SECONDS
 from tests.server_process import server_process
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 300.0
-# Messages of pip if it cannot reach a package index.
-OFFLINE = ("NewConnectionError", "Temporary failure in name resolution", "No matching distribution", "Read timed out")
 
 pytestmark = pytest.mark.slow
 

@@ -10,9 +10,8 @@ import pytest
 from prefrag import pipelines
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS, FixedQuestionClassifier
+from tests.pipelines.comparing import comparable, graph, parameters
 from tests.pipelines.scripted import scripted
-from tests.pipelines.test_engines import comparable
-from tests.pipelines.test_shipped_yaml import graph, parameters
 
 QUESTION = "Who built alpha, and where is its yard?"
 CHAIN = ("Alpha was built by Beta.", "Beta is a yard in Gamma.", "So the answer is: Gamma.")

@@ -17,8 +17,8 @@ from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.pipelines import RunFailed
 from tests.fakes import CALLS
 from tests.indexes import index_of
+from tests.pipelines.remote_parts import REMOTE, dense, remote_judge
 from tests.pipelines.scripted import answer, scripted, search
-from tests.pipelines.test_remote_models import REMOTE, dense, remote_judge
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
 LONG = "delta " * 90

@@ -16,8 +16,8 @@ from prefrag.components.state.state import Event, State
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
+from tests.pipelines.comparing import comparable
 from tests.pipelines.scripted import TREE_JUDGE, events, scripted, sent
-from tests.pipelines.test_engines import comparable
 
 QUESTION = "Which prize did alpha, which beta built, win in delta?"
 ALPHA = (

@@ -12,6 +12,7 @@ from prefrag.pipelines.blocks import blocks, class_of
 from prefrag.pipelines.loading import find, read_block
 from tests.fakes import CALLS
 from tests.indexes import index_of
+from tests.pipelines.comparing import comparable
 from tests.pipelines.scripted import LOCAL, WEB, answer, scripted, search, verdict
 
 CRITIQUE = '{"relevance": "relevant", "answer": "1974", "support": "fully", "usefulness": 5}'
@@ -55,16 +56,6 @@ def run_long(name: str, folder: Path, **settings: Any) -> Any:
         replace=parts,
         **settings,
     )
-
-
-def comparable(result: dict[str, Any]) -> dict[str, Any]:
-    """Remove the times from a result."""
-
-    def timeless(entry: dict[str, Any]) -> dict[str, Any]:
-        return {key: value for key, value in entry.items() if key != "seconds"}
-
-    told = {key: [timeless(entry) for entry in result[key]] for key in ("trace", "queries_sent_out")}
-    return {**result, **told, "usage": timeless(result["usage"])}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from prefrag.errors import BadInput
 from prefrag.pipelines import RunFailed
 from tests.fakes import CALLS
 from tests.pipelines.scripted import QUESTION, answer, reader, scripted
-from tests.pipelines.test_without_model import LOOPS, ONE_STEP
+from tests.pipelines.shipped_names import LOOPS, ONE_STEP
 
 # In the script of `crag`, a model judges alone.
 METHODS = [method for method in (*LOOPS, *ONE_STEP) if method != "crag"]

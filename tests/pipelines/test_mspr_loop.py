@@ -1,6 +1,5 @@
 """All paths through MSPR's loop, on the shipped YAML."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,37 +8,12 @@ import pytest
 from prefrag.pipelines import load
 from tests.fakes import CALLS
 from tests.marks import drop_codes
-from tests.pipelines.scripted import QUESTION, answer, events, local, model, run, scripted, verdict, web
+from tests.pipelines.scripted import QUESTION, events, local, run, verdict, web
+from tests.pipelines.scripted_mspr import final, mspr, review
 
 # Both sources have passages for this question.
 KNOWN = "What have alpha and delta in common?"
 LONG = "Alpha was built by Beta. " + "It is a very long story. " * 400
-SUMMARY = "Beta built Alpha [[1]]."
-
-
-def final(text: str = "1974") -> str:
-    return answer(text, label=None)
-
-
-def review(passed: bool) -> str:
-    aspects = {"effectiveness": "It answers.", "completeness": "Nothing lacks.", "correctness": "As passage 1 says."}
-    return json.dumps({**aspects, "label": str(passed)})
-
-
-def mspr(
-    *replies: str,
-    verdicts: tuple[str, ...] = (verdict(True),),
-    reviews: tuple[str, ...] = (review(True),),
-    summaries: tuple[str, ...] = (SUMMARY,),
-    replace: dict[str, Any] | None = None,
-    **settings: Any,
-) -> Any:
-    """Load MSPR with a script for each component that calls a model."""
-    own = {
-        "reviewer.chat_generator": model(*reviews, name="reviewer"),
-        "refiner.chat_generator": model(*summaries, name="refiner"),
-    }
-    return scripted(*replies, verdicts=verdicts, pipeline="mspr", replace=own | (replace or {}), **settings)
 
 
 def sources(result: dict[str, Any]) -> list[str | None]:

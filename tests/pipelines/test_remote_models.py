@@ -10,31 +10,14 @@ from prefrag.collections.embedding import embed_index
 from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.generators.model_host import RemoteModelRefused
 from prefrag.pipelines import RunFailed, ask, load
-from tests.pipelines.scripted import answer, model, retriever, scripted, search, verdict
-
-REMOTE = "api.example.org"
-OPENAI_EMBEDDER = {"type": "haystack.components.embedders.openai_text_embedder.OpenAITextEmbedder"}
-
-
-def dense(embedder: dict[str, Any] = OPENAI_EMBEDDER) -> dict[str, Any]:
-    inner = {
-        "text_embedder": embedder,
-        "retriever": {"type": "tests.fakes.ScriptedVectorRetriever", "init_parameters": {}},
-    }
-    return {"type": "prefrag.components.retrievers.dense_retriever.DenseRetriever", "init_parameters": inner}
+from tests.pipelines.remote_parts import REMOTE, dense, remote_judge
+from tests.pipelines.scripted import answer, model, retriever, scripted, search
 
 
 def hybrid() -> dict[str, Any]:
     return {
         "type": "prefrag.components.retrievers.hybrid_retriever.HybridRetriever",
         "init_parameters": {"retrievers": [retriever({}, "words"), dense()]},
-    }
-
-
-def remote_judge() -> dict[str, Any]:
-    return {
-        "type": "prefrag.components.judge.model_judge.ModelJudge",
-        "init_parameters": {"chat_generator": model(verdict(True), name="judge", model_host="judge.example.org")},
     }
 
 

@@ -1,10 +1,7 @@
 """The shipped YAML has the settings of the papers, and the pipelines differ only as intended."""
 
 import re
-from copy import deepcopy
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from haystack import Document
@@ -16,28 +13,11 @@ from prefrag.pipelines import load, names
 from prefrag.pipelines.blocks import blocks, class_of
 from prefrag.pipelines.loading import Pipeline, find, read, read_block
 from tests.for_each import for_each
+from tests.pipelines.comparing import graph, parameters, shipped
 
 BASELINES = ["no_retrieval", "vanilla_local", "vanilla_web", "vanilla_mix", "react", "react_mix", "self_rag", "crag"]
 VARIANTS = ["prefrag_classifier", "prefrag_direct", "prefrag_without_preference", "prefrag_without_reflection"]
 DENSE = ["prefrag_dense", "prefrag_hybrid", "prefrag_elasticsearch_dense", "prefrag_elasticsearch_hybrid"]
-
-
-@cache
-def shipped(name: str) -> Any:
-    """Load a pipeline once for all tests, which do not change it."""
-    return load(name)
-
-
-def graph(pipeline: Any) -> dict[str, Any]:
-    """A pipeline, given or by name, in a form that does not depend on the order of its connections."""
-    data = deepcopy((shipped(pipeline) if isinstance(pipeline, str) else pipeline).to_dict())
-    data["connections"] = sorted((line["sender"], line["receiver"]) for line in data["connections"])
-    return data
-
-
-def parameters(name: str) -> dict[str, Any]:
-    """The parameters of each component."""
-    return {part: block["init_parameters"] for part, block in shipped(name).to_dict()["components"].items()}
 
 
 @for_each("name", *names())

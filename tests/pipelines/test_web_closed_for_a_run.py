@@ -13,7 +13,7 @@ from prefrag.components.web.web_gate import HeldBack, WebGate
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, local, scripted, search, verdict, web
-from tests.pipelines.test_mspr_loop import final, mspr
+from tests.pipelines.scripted_mspr import final, mspr
 
 QUESTION = "In which year did the yard that built alpha win the delta prize?"
 NOTHING_GOOD = json.dumps({"1": 0, "2": 0})

@@ -17,12 +17,10 @@ from prefrag.components.state.state import RunSettings, State
 from tests.fakes import CALLS
 from tests.indexes import index_of
 from tests.pipelines.scripted import TREE_JUDGE, events, retriever, scripted, sent
+from tests.pipelines.shipped_names import LOOPS, ONE_STEP
 
 QUESTION = "Who built alpha, and which prize did delta receive?"
 SURE, UNSURE = ("Beta", 0.9), ("1812", 0.1)
-LOOPS = ["prefrag", "prefrag_patient", "prefrag_direct", "prefrag_without_reflection", "mspr", "react", "react_mix"]
-LOOPS += ["flare", "ircot"]
-ONE_STEP = ["vanilla_local", "vanilla_web", "vanilla_mix", "self_rag", "crag"]
 SWITCH = {"judge.judge": {"type": TREE_JUDGE, "init_parameters": {"cost_of_leaving": 0}}}
 
 

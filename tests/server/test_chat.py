@@ -1,6 +1,5 @@
 """The OpenAI chat protocol, over HTTP."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -10,32 +9,9 @@ from starlette.testclient import TestClient
 
 from tests.fakes import CALLS
 from tests.for_each import for_each
+from tests.server.chats import CONTENT, chat, deltas, streamed
 
 Served = Callable[..., TestClient]
-QUESTION = "In which year did the yard that built alpha win the prize?"
-CONTENT = (
-    "1974\n\nNote: the answer cites none of the passages; sent to the web: “beta delta”.\n\n"
-    "Sources:\n[1] alpha (local): “Alpha was built by Beta.”\n[W1] delta (web): “Delta won the prize in 1974.”"
-)
-
-
-def chat(*messages: tuple[str, Any], **fields: Any) -> dict[str, Any]:
-    turns = [{"role": role, "content": content} for role, content in messages or [("user", QUESTION)]]
-    return {"model": "prefrag", "messages": turns, **fields}
-
-
-def streamed(client: TestClient, prefix: str = "", **fields: Any) -> list[dict[str, Any]]:
-    """The chunks of a stream."""
-    response = client.post(f"{prefix}/v1/chat/completions", json=chat(stream=True, **fields))
-    assert response.status_code == 200, response.text
-    assert response.headers["content-type"].startswith("text/event-stream")
-    return [
-        json.loads(line.removeprefix("data: ")) for line in response.text.splitlines() if line.startswith("data: {")
-    ]
-
-
-def deltas(chunks: list[dict[str, Any]], field: str) -> list[str]:
-    return [c["choices"][0]["delta"][field] for c in chunks if c["choices"] and c["choices"][0]["delta"].get(field)]
 
 
 class TestWhole:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from markdown_it import MarkdownIt
 from starlette.testclient import TestClient
 
 from prefrag.server.chat.chat_text import write_content
@@ -13,26 +12,10 @@ from prefrag.server.chat.conversation import split_conversation
 from tests.fakes import CALLS
 from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search, verdict
+from tests.server.chats import QUESTION, chat, content, deltas, rendered, reply, streamed
 from tests.server.front_ends import ASKED, ATTACHED, TASKS, TOOLS
-from tests.server.test_chat import QUESTION, chat, deltas, streamed
 
 Served = Callable[..., TestClient]
-
-
-def reply(client: TestClient, *messages: tuple[str, Any], **fields: Any) -> dict[str, Any]:
-    response = client.post("/v1/chat/completions", json=chat(*messages, **fields))
-    assert response.status_code == 200, response.text
-    return response.json()
-
-
-def content(client: TestClient, *messages: tuple[str, Any], **fields: Any) -> str:
-    return reply(client, *messages, **fields)["choices"][0]["message"]["content"]
-
-
-def rendered(text: str) -> set[str]:
-    """The kinds of elements that a Markdown renderer makes of a text."""
-    tokens = MarkdownIt("commonmark").parse(text)
-    return {part.type for token in tokens for part in (token, *(token.children or ()))}
 
 
 class TestTasks:

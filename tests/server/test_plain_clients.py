@@ -9,7 +9,7 @@ import pytest
 
 from prefrag.server.chat.open_webui import PREFIX
 from tests.fakes import CALLS
-from tests.server.test_chat import CONTENT, QUESTION
+from tests.server.chats import CONTENT, QUESTION
 
 MESSAGES: Any = [{"role": "system", "content": "Answer in Dutch."}, {"role": "user", "content": QUESTION}]
 # Other clients may also use Open WebUI's base URL.

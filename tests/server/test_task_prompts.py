@@ -19,10 +19,10 @@ from tests.components.generators.fake_model_server import FakeModelServer
 from tests.fakes import CALLS
 from tests.for_each import for_each
 from tests.pipelines.scripted import answer, sent
+from tests.server.chats import chat
 from tests.server.conftest import CHAT_MODEL
 from tests.server.front_ends import TASKS
 from tests.server.serving import listening
-from tests.server.test_chat import chat
 
 _FILES = [Path(__file__).parents[1] / "task_prompts" / f"{name}.yaml" for name in ("invented", "clients")]
 INVENTED, CLIENTS = (yaml.safe_load(file.read_text("utf-8")) for file in _FILES)

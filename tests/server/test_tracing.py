@@ -20,7 +20,7 @@ from prefrag.server.http.log import configure_log
 from prefrag.tracing import measure, measure_run, outgoing_trace
 from tests.pipelines.scripted import answer, scripted, search
 from tests.python_process import run_python
-from tests.server.chat.test_mcp_tools import CALL, HEADERS
+from tests.server.mcp_requests import CALL, HEADERS
 
 pytestmark = pytest.mark.skipif(not hasattr(tracing, "OpenTelemetryTracer"), reason="Haystack 3 ships no tracer")
 PRIVATE = ("privquestion", "privturn", "privdocument", "privinstruction", "privquery", "privpassage", "privanswer")

@@ -20,9 +20,8 @@ from tests.fakes import CALLS
 from tests.for_each import for_each
 from tests.hostile_passages import PASSAGES
 from tests.pipelines.scripted import LOCAL
+from tests.server.chats import content, deltas, rendered, reply, streamed
 from tests.server.front_ends import ATTACHED, TASKS
-from tests.server.test_chat import deltas, streamed
-from tests.server.test_front_ends import content, rendered, reply
 
 Served = Callable[..., TestClient]
 SURE, PROBABLE, UNSURE = [[["Beta", 0.91]]], [[["Beta", 0.55]]], [[["Beta", 0.12]]]

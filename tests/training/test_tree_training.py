@@ -18,8 +18,7 @@ from prefrag.training.reader.training import train_reader
 from prefrag.training.tree_training import TreeTraining, mean_of_trees
 from tests.cli.running import prefrag
 from tests.for_each import for_each
-from tests.training.question_classifier.test_labels import ONE_PASSAGE
-from tests.training.towns import write_rivers
+from tests.training.towns import ONE_PASSAGE, write_rivers
 
 
 @pytest.fixture

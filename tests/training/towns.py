@@ -5,8 +5,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
 from prefrag.training.dataset import Dataset
 
+ONE_PASSAGE = Experiment(llm=SIMULATED, top_k=1)
 TOWNS = [a + b + c for a in ("Bel", "Cor", "Dun") for b in ("ba", "mo", "ri", "sa") for c in ("den", "lo", "wick")]
 
 

@@ -15,7 +15,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.file_lock import take_lock
 from prefrag.indexing.file_conversion import FileConverter
-from tests.collections.changes.test_uploaded_files import held, upload
+from tests.collections.changes.uploading import held, upload
 
 OLD, NEW = "The old board.", "The new board."
 

@@ -1,7 +1,6 @@
 """A change of uploaded documents may be cut off anywhere: then folder and index agree, and nothing else is left."""
 
 import errno
-import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -28,8 +27,7 @@ from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import DiskFull
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
-from prefrag.indexing.file_conversion import fingerprint
-from prefrag.indexing.report import IndexReport
+from tests.collections.changes.uploading import held, upload
 from tests.full_disk import files_of_at_most, say_full
 
 BEFORE = {"keep.txt": "The old board.", "rows.jsonl": '{"id": "1", "text": "One."}\n{"id": "2", "text": "Two."}\n'}
@@ -40,37 +38,9 @@ class Killed(BaseException):
     """Raised to end a process between two steps."""
 
 
-def upload(files: dict[str, str]) -> IndexReport:
-    with make_incoming("maps") as incoming:
-        for name, text in files.items():
-            (incoming / name).write_text(text, encoding="utf-8")
-        return add_uploads(LocalCollection("maps"), incoming)
-
-
 def delete() -> None:
     [document] = [each.id for each in LocalCollection("maps").documents() if str(each.entry.path).endswith("keep.txt")]
     LocalCollection("maps").delete_document(document)
-
-
-def held() -> dict[str, str]:
-    """The files of the collection. The index must hold each under its name, and no others."""
-    folder = uploads_folder("maps")
-    assert not folder.parent.exists() or set(os.listdir(folder.parent)) <= {"maps"}
-    indexes = index_path("maps").parent
-    assert not indexes.exists() or set(os.listdir(indexes)) <= {"maps"}
-    paths = [path for path in folder.rglob("*") if path.is_file()]
-    assert paths or not folder.exists()
-    found = TantivyDocumentStore(path=str(index_path("maps"))).filter_documents()
-    assert sorted({Path(each.meta.get("file_path") or each.meta["corpus"]) for each in found}) == sorted(paths)
-    files = {path.name: path.read_text() for path in paths}
-    assert len(files) == len(paths)
-    for path in paths:
-        name, text = path.name, path.read_text()
-        hashes = {each.meta["file_hash"] for each in found if each.meta.get("file_path") == str(path)}
-        lines = {each.id: each.content for each in found if each.meta.get("corpus") == str(path)}
-        wanted = {each["id"]: each["text"] for each in map(json.loads, text.splitlines())} if "rows" in name else {}
-        assert (hashes, lines) == (set() if wanted else {fingerprint(text.encode())}, wanted)
-    return files
 
 
 def test_where_case_does_not_tell_files_apart_a_file_replaces_the_one_of_its_name(monkeypatch: pytest.MonkeyPatch):

@@ -7,7 +7,7 @@ from haystack import Document
 
 from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
 from prefrag.components.sources.retrieval_source import RetrievalSource
-from tests.components.sources.test_retrieval_source import Giving
+from tests.fakes import Giving
 from tests.for_each import for_each
 
 RULES = "Both boats leave the pier at nine and nobody goes alone on the water in winter."

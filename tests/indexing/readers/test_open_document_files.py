@@ -11,11 +11,8 @@ import pytest
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.report import CannotRead
 from tests.for_each import for_each
+from tests.indexing.readers.open_document import HEAD
 
-HEAD = "".join(
-    f' xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
-    for short, name in {**{"o": "office", "t": "text", "tb": "table", "d": "drawing", "p": "presentation"}}.items()
-)
 MANY = 'tb:number-columns-repeated="16000"'
 
 

@@ -11,8 +11,8 @@ from prefrag.indexing.readers import pdf_pages
 from prefrag.indexing.readers.pdf_pages import draw_page
 from prefrag.indexing.report import CannotRead
 from tests.for_each import for_each
+from tests.indexing.converting import HERE
 from tests.indexing.pdfs import make_endless_pdf, make_pdf
-from tests.indexing.test_converter_process import HERE
 
 pytest.importorskip("pypdfium2", reason="the extra 'files' is not installed")
 

@@ -21,10 +21,10 @@ from prefrag.server.access.lifetime import CancelWhenGone
 from prefrag.server.http.json_bodies import BodyLimit
 from tests.components.generators.fake_model_server import DRIP, HANG, FakeModelServer, completion
 from tests.pipelines.scripted import search
+from tests.server.access.asgi_client import POST, Client
 from tests.server.front_ends import TASKS
 from tests.server.serving import SHARED, Served, listening, stop
 
-POST = {"type": "http", "method": "POST", "path": "/prefrag/run", "headers": []}
 QUESTION = "In which year did the yard that built alpha win the prize?"
 TASK = {"role": "user", "content": TASKS["title"][0]}
 CHAT = {"model": "prefrag", "messages": [{"role": "user", "content": QUESTION}]}
@@ -37,24 +37,6 @@ RUN_STREAM = ("/prefrag/run", {"question": QUESTION, "stream": True})
 each_way = pytest.mark.parametrize(
     ("path", "body"), [RUN, PLAIN, STREAM, RUN_STREAM], ids=["run", "chat", "stream", "run-stream"]
 )
-
-
-class Client:
-    """The client's side of a request, in place of a network."""
-
-    def __init__(self) -> None:
-        self.gone = asyncio.Event()
-        self.sent: list[dict[str, Any]] = []
-        self._body = [{"type": "http.request", "body": b"a", "more_body": True}, {"type": "http.request", "body": b"b"}]
-
-    async def receive(self) -> dict[str, Any]:
-        if self._body:
-            return self._body.pop(0)
-        await self.gone.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(self, message: Any) -> None:
-        self.sent.append(message)
 
 
 async def read_body(receive: Any) -> bytes:

@@ -11,7 +11,7 @@ from limits import RateLimitItemPerMinute
 from prefrag.server.access.keys import Access, Keyring, current_access
 from prefrag.server.access.shares import Busy, Places, Rate, RequestRate
 from tests.for_each import for_each
-from tests.server.access.test_lifetime import POST, Client
+from tests.server.access.asgi_client import POST, Client
 
 
 def places(most: int, waiting: int = 0, shared: bool = True) -> Places:

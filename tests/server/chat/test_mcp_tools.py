@@ -19,16 +19,9 @@ from prefrag.server.chat.mcp_tools import valid_lines, write_for_model
 from tests.components.generators.fake_model_server import FakeModelServer
 from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search
+from tests.server.mcp_requests import CALL, HEADERS, QUESTION
 from tests.server.serving import SHARED, listening
 
-QUESTION = "In which year did the yard that built alpha win the prize?"
-HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-CALL = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "tools/call",
-    "params": {"name": "prefrag", "arguments": {"question": QUESTION}},
-}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 

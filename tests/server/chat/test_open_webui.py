@@ -12,8 +12,8 @@ from prefrag.server.chat.open_webui import PREFIX, number_sources
 from tests.fakes import CALLS
 from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search, verdict
+from tests.server.chats import chat, deltas, streamed
 from tests.server.front_ends import ATTACHED, TASKS
-from tests.server.test_chat import chat, deltas, streamed
 
 Served = Callable[..., TestClient]
 SWITCHING = (search("alpha"), search("beta delta"), answer("1974 [[W1]][[1]], not 1969 [[W1]]", "CORRECT"))

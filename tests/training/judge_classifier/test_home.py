@@ -7,21 +7,8 @@ import pytest
 
 from prefrag.training.judge_classifier.home import home_steps, read_articles
 from tests.for_each import for_each
+from tests.training.judge_classifier.houses import ARTICLES, PASSAGES, records
 from tests.training.towns import write_lines
-
-ARTICLES, PASSAGES = 6, 10
-
-
-def records(articles: int = ARTICLES, passages: int = PASSAGES) -> list[dict[str, str]]:
-    return [
-        {
-            "question": f"What colour has the door {door} of the house {house}?",
-            "title": f"House {house}",
-            "text": f"The door {door} of the house {house} is painted in colour {10 * house + door}.",
-        }
-        for house in range(articles)
-        for door in range(passages)
-    ]
 
 
 def written(folder: Path, lines: list[Any]) -> Path:

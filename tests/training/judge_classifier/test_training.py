@@ -25,7 +25,7 @@ from prefrag.training.judge_classifier.training import HeldBack, TrainingStep, f
 from prefrag.training.tree_training import Training
 from tests.components.samples import document, found, search_step, state
 from tests.for_each import for_each
-from tests.training.judge_classifier.test_home import records as home_records
+from tests.training.judge_classifier.houses import records as home_records
 from tests.training.towns import TOWNS, write_lines, write_rivers
 
 pytest.importorskip("xgboost")

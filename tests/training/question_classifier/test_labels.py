@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from prefrag.components.adaptive_rag.question_classifier import QuestionClass
-from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
+from prefrag.evaluation.pipeline_under_test.experiment import Experiment
 from prefrag.pipelines.loading import find, read_block
 from prefrag.pipelines.replacing import replace_parts
 from prefrag.training.dataset import Dataset
@@ -15,24 +15,10 @@ from tests.evaluation.answering import AnsweringChatGenerator
 from tests.fakes import CALLS
 from tests.for_each import for_each
 from tests.pipelines.scripted import write_yaml
-from tests.training.towns import river, write_dataset, write_lines
+from tests.training.question_classifier.river_questions import TOWNS, written
+from tests.training.towns import ONE_PASSAGE, write_lines
 
 # With one passage per retrieval, the simulated reader has to search several times.
-ONE_PASSAGE = Experiment(llm=SIMULATED, top_k=1)
-TOWNS = ["Belba", "Cormo", "Dunri"]
-
-
-def written(
-    folder: Path, *, hops: int = 2, towns: list[str] = TOWNS, start: str = "How long is the river of"
-) -> Dataset:
-    """Questions on towns and, with two hops, on the rivers that only the towns' passages name."""
-    questions, corpus = [], []
-    for name in towns:
-        asked = {"question": f"{start} {name}?", "answers": [f"{name} miles"]}
-        questions.append({"id": name, **asked, "supporting_ids": [name, f"r-{name}"][:hops]})
-        corpus.append({"id": name, "title": name, "text": f"{name} is a town on the {river(name)}."})
-        corpus.append({"id": f"r-{name}", "title": river(name), "text": f"{river(name)} is long and wide."})
-    return write_dataset(folder, questions, corpus)
 
 
 @for_each(

@@ -16,7 +16,8 @@ from prefrag.training.question_classifier.labels import LabelledQuestion
 from prefrag.training.question_classifier.training import HeldBack, fit
 from prefrag.training.tree_training import Training
 from tests.components.generators.fake_model_server import FakeModelServer, completion
-from tests.training.question_classifier.test_labels import ONE_PASSAGE, written
+from tests.training.question_classifier.river_questions import written
+from tests.training.towns import ONE_PASSAGE
 from tests.training.towns import TOWNS as ALL_TOWNS
 
 pytest.importorskip("xgboost")
