@@ -79,9 +79,16 @@ CHAT = ("sources", "preferred", "top_k", "max_steps", "filters", *OWN_FILES, "we
 """The options that a chat request or a call of an MCP tool may set, in addition to the question."""
 REST = ("question", "history", "documents", "web_query", "model", "stream", *CHAT)
 STATE = (
-    *("history", "sources", "preferred", "top_k", "max_steps", "filters"),
+    "history",
+    "sources",
+    "preferred",
+    "top_k",
+    "max_steps",
+    "filters",
     *OWN_FILES,
-    *("documents", "answer_type", "instructions"),
+    "documents",
+    "answer_type",
+    "instructions",
 )
 """The inputs of :class:`~prefrag.components.state.state_builder.StateBuilder`, in addition to the question."""
 

@@ -7,8 +7,18 @@ from datetime import date
 
 # The names of the months in English and in German.
 _MONTHS = (
-    *("jan(?:uar|uary)?", "feb(?:ruar|ruary)?", "mar(?:ch)?|märz", "apr(?:il)?", "may|mai", "june?|juni"),
-    *("july?|juli", "aug(?:ust)?", "sept?(?:ember)?", "o[ck]t(?:ober)?", "nov(?:ember)?", "de[cz](?:ember)?"),
+    "jan(?:uar|uary)?",
+    "feb(?:ruar|ruary)?",
+    "mar(?:ch)?|märz",
+    "apr(?:il)?",
+    "may|mai",
+    "june?|juni",
+    "july?|juli",
+    "aug(?:ust)?",
+    "sept?(?:ember)?",
+    "o[ck]t(?:ober)?",
+    "nov(?:ember)?",
+    "de[cz](?:ember)?",
 )
 _NAME = "|".join(_MONTHS)
 _YEAR = r"(?:1\d{3}|20\d\d)"

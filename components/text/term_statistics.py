@@ -30,12 +30,11 @@ class TermStatistics(Protocol):
 
 
 # Words of four letters and more that are frequent in questions. A passage with the answer need not contain them.
-QUESTION_WORDS = frozenset(
-    (
-        *("about", "does", "from", "have", "into", "than", "that", "their", "them", "then", "there", "these", "they"),
-        *("this", "those", "were", "what", "when", "where", "which", "whom", "whose", "will", "with", "year"),
-    )
+_FREQUENT = (
+    "about does from have into than that their them then there these they this those were what when where which whom "
+    "whose will with year"
 )
+QUESTION_WORDS = frozenset(_FREQUENT.split())
 # Words that say nothing about the topic of a question.
 _PLAIN = (
     "a an the of in on at to for by from with and or is are was were be been did do does what which who whom "

@@ -116,7 +116,11 @@ class Setup:
         if absent:
             logger.warning(
                 "%s of %s gold passages are not in %s and cannot be found. %s of %s questions need such a passage.",
-                *(len(absent), len(wanted), corpora, lacking, len(questions)),
+                len(absent),
+                len(wanted),
+                corpora,
+                lacking,
+                len(questions),
             )
         return {"questions": lacking, "passages": len(absent)}
 

@@ -16,16 +16,18 @@ COMPARISONS = "comparisons.csv"
 _LATEX = str.maketrans(
     {
         **{character: f"\\{character}" for character in "&%$#_{}"},
-        **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
-        **{
-            "\N{MINUS SIGN}": "$-$",
-            "\N{EN DASH}": "--",
-            "<": r"\textless{}",
-            ">": r"\textgreater{}",
-            "|": r"\textbar{}",
-        },
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "\N{MINUS SIGN}": "$-$",
+        "\N{EN DASH}": "--",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
         # At the start of a row, LaTeX would read these as an argument of the line break before the row.
-        **{"[": "{[}", "]": "{]}", "*": "{*}"},
+        "[": "{[}",
+        "]": "{]}",
+        "*": "{*}",
     }
 )
 _PLAIN = str.maketrans({"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-"})
@@ -53,8 +55,14 @@ def write_comparisons(
     every += [(task, "one setting changed", comparison) for task, comparison in one_change]
     lines = [
         [
-            *(task, comparison.run.dataset, setting, comparison.run.name, comparison.other.name),
-            *(", ".join(comparison.differing), difference.measure.key, difference.interval.n),
+            task,
+            comparison.run.dataset,
+            setting,
+            comparison.run.name,
+            comparison.other.name,
+            ", ".join(comparison.differing),
+            difference.measure.key,
+            difference.interval.n,
             *(f"{number:.4f}" for number in (interval.mean, interval.low, interval.high)),
             *(f"{p:.3g}" for p in (difference.p, difference.corrected)),
             difference.words,

@@ -63,7 +63,19 @@ AS_TYPED = Measure("asked_as_typed", "Asked as typed")
 TYPED = Measure("words_typed", "Words typed")
 CERTAINTY = (GIVEN, RIGHT, FAIR, UNKNOWN, SENTENCE, SENTENCES, NEEDLESS, AS_TYPED, TYPED)
 MEASURES = (
-    *(ACC, F1, EM, RECALL, RECALL_ALL, DOCUMENTS, CALLS, SECONDS),
-    *(TOTAL_LOCAL, TOTAL_WEB, TOTAL, USED_LOCAL, USED, LOOKUPS),
+    ACC,
+    F1,
+    EM,
+    RECALL,
+    RECALL_ALL,
+    DOCUMENTS,
+    CALLS,
+    SECONDS,
+    TOTAL_LOCAL,
+    TOTAL_WEB,
+    TOTAL,
+    USED_LOCAL,
+    USED,
+    LOOKUPS,
     *CERTAINTY,
 )

@@ -267,7 +267,14 @@ _PAPERS = (
         "mspr-1",
         "Overall (MSPR, table I)",
         (
-            *("no_retrieval", "vanilla_local", "vanilla_web", "vanilla_mix", "self_rag", "flare", "crag", "react"),
+            "no_retrieval",
+            "vanilla_local",
+            "vanilla_web",
+            "vanilla_mix",
+            "self_rag",
+            "flare",
+            "crag",
+            "react",
             "mspr",
         ),
         lambda dataset: [_plain(F1), _plain(EM)],
@@ -284,8 +291,15 @@ _PAPERS = (
         "dr-rag-2",
         "Answers in one call and in several (DR-RAG, table 2)",
         (
-            *("vanilla_local", "self_rag", "adaptive_retrieval", "adaptive_rag*", "ircot*"),
-            *("dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs", "dr_rag_cfs_analysis"),
+            "vanilla_local",
+            "self_rag",
+            "adaptive_retrieval",
+            "adaptive_rag*",
+            "ircot*",
+            "dr_rag_qdc",
+            "dr_rag_cis",
+            "dr_rag_cfs",
+            "dr_rag_cfs_analysis",
         ),
         lambda dataset: [_plain(EM), _plain(F1), _plain(ACC), _plain(CALLS, ranked=False)],
         ("dr_rag_",),
@@ -380,7 +394,7 @@ def describe_split(runs: Sequence[Run]) -> Table | None:
         )
         for (dataset, corpus), of_question in sorted(gold.items())
     ]
-    columns = (*("Questions", "Gold passages"), *("Local only %", "Web only %", "Both %"), "Neither half alone")
+    columns = ("Questions", "Gold passages", "Local only %", "Web only %", "Both %", "Neither half alone")
     title = "The split (dataset statistics: PrefRAG, table 3)"
     return Table("shares", title, _NOTE_OF_SPLIT, (("", len(columns)),), columns, tuple(rows), label="Dataset")
 

@@ -22,16 +22,42 @@ Value = float | str | None
 TOP_K = "top-k"
 # The order of methods in the tables: baselines first, as in the papers (PrefRAG, table 1; DR-RAG, table 2).
 _ORDER = (
-    *("no_retrieval", "vanilla_local", "vanilla_web", "vanilla_mix", "flare", "self_rag", "adaptive_retrieval"),
-    *("adaptive_rag", "ircot", "crag", "react", "react_mix", "dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs", "dr_rag"),
-    *("mspr", "prefrag"),
+    "no_retrieval",
+    "vanilla_local",
+    "vanilla_web",
+    "vanilla_mix",
+    "flare",
+    "self_rag",
+    "adaptive_retrieval",
+    "adaptive_rag",
+    "ircot",
+    "crag",
+    "react",
+    "react_mix",
+    "dr_rag_qdc",
+    "dr_rag_cis",
+    "dr_rag_cfs",
+    "dr_rag",
+    "mspr",
+    "prefrag",
 )
 # Endings of a pipeline's name that only name its retriever.
 _RETRIEVERS = ("_elasticsearch_dense", "_elasticsearch", "_dense", "_hybrid")
 # Fields of an experiment that the report does not list as settings: files, and fields described in other ways.
 _DESCRIBED = (
-    *("changes", "corpus", "web_corpus", "web", "split", "store", "llm", "model", "top_k", "seed", "judge_error"),
-    *("record", "replay"),
+    "changes",
+    "corpus",
+    "web_corpus",
+    "web",
+    "split",
+    "store",
+    "llm",
+    "model",
+    "top_k",
+    "seed",
+    "judge_error",
+    "record",
+    "replay",
 )
 _DEFAULTS: dict[str, Value] = {
     field.name: getattr(Experiment, field.name) for field in fields(Experiment) if field.name not in _DESCRIBED
@@ -49,7 +75,8 @@ def name_setting(key: str) -> str:
 
 # The usual value of each setting; for top-k, the value in PrefRAG (section 4.1).
 USUAL: dict[str, Value] = {
-    **{TOP_K: 5, "judge error": 0.0},
+    TOP_K: 5,
+    "judge error": 0.0,
     **{name_setting(key): value for key, value in _DEFAULTS.items()},
 }
 

@@ -16,8 +16,13 @@ SecondTry = Literal["source", "query"]
 Queries = Literal["dataset", "alike"]
 
 _RATES = (
-    *("judge_error", "reflection_error", "stopping_error", "source_error"),
-    *("distraction", "answer_error", "memory"),
+    "judge_error",
+    "reflection_error",
+    "stopping_error",
+    "source_error",
+    "distraction",
+    "answer_error",
+    "memory",
 )
 _CHOICES = {"source_choice": SourceChoice, "second_try": SecondTry, "yes_no": YesNo, "queries": Queries}
 # How `prefrag evaluate` describes each choice.

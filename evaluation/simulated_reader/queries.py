@@ -14,11 +14,8 @@ _REFERENCE = re.compile(r"#(\d+)")
 _TOKEN = re.compile(r"[\w'\u2019-]+|[^\w\s]")
 # Words that a search engine ignores.
 _SMALL_WORDS = frozenset(
-    (
-        *("a", "an", "and", "are", "as", "at", "be", "been", "by", "did", "do", "does", "for", "from", "had", "has"),
-        *("have", "how", "in", "is", "it", "its", "many", "much", "of", "on", "or", "that", "the", "their", "there"),
-        *("these", "this", "to", "was", "were", "what", "when", "where", "which", "who", "whom", "whose", "why"),
-    )
+    "a an and are as at be been by did do does for from had has have how in is it its many much of on or that the their "
+    "there these this to was were what when where which who whom whose why".split()
 )
 
 

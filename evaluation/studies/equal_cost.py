@@ -36,7 +36,9 @@ from prefrag.evaluation.studies.tables import LAYOUT, make_table, write_into
 
 STEPS = tuple(range(1, 7))
 ERRING: dict[str, Any] = {
-    **{"top_k": 5, "seed": 0, "source_choice": "oracle"},
+    "top_k": 5,
+    "seed": 0,
+    "source_choice": "oracle",
     **dict.fromkeys(("judge_error", "reflection_error", "stopping_error", "source_error"), 0.1),
 }
 COSTS = {

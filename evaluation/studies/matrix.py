@@ -56,8 +56,21 @@ _LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources", "flare", "anal
 # These need log probabilities, which the simulated reader does not have.
 _NOT_SIMULATED = ("flare",)
 _COLUMNS = (
-    *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
-    *("total_local", "total_web", "total", "used_local", "used", "lookups", "forced", "seconds_per_question"),
+    "acc",
+    "f1",
+    "em",
+    "recall",
+    "recall_all",
+    "documents_per_question",
+    "llm_calls",
+    "total_local",
+    "total_web",
+    "total",
+    "used_local",
+    "used",
+    "lookups",
+    "forced",
+    "seconds_per_question",
 )
 # The settings of the simulated reader, of the web and of the prompts, with their column names in the table.
 _VARIED = {
@@ -78,14 +91,27 @@ _VARIED = {
     "prompts": "prompts",
 }
 _RATES = (
-    *("judge_error", "reflection_error", "stopping_error", "source_error"),
-    *("distraction", "answer_error", "memory", "web_junk"),
+    "judge_error",
+    "reflection_error",
+    "stopping_error",
+    "source_error",
+    "distraction",
+    "answer_error",
+    "memory",
+    "web_junk",
 )
 # The settings that matter only to some pipelines, see `varies_with`.
 _NOT_EVERYWHERE = frozenset(
     (
-        *("judge_error", "reflection_error", "stopping_error", "source_choice", "source_error", "second_try"),
-        *("queries", "web_sentences", "web_junk"),
+        "judge_error",
+        "reflection_error",
+        "stopping_error",
+        "source_choice",
+        "source_error",
+        "second_try",
+        "queries",
+        "web_sentences",
+        "web_junk",
     )
 )
 _DEFAULTS = {setting.name: setting.default for setting in fields(Experiment)}

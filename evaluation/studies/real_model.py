@@ -40,28 +40,75 @@ REFERENCE = "`prefrag`"
 # The datasets in the order of the document; others follow.
 TITLES = {"hotpotqa": "HotpotQA", "2wiki": "2Wiki", "musique": "MuSiQue", "bioasq": "BioASQ"}
 METHODS = (
-    *("no_retrieval", "vanilla_local", "vanilla_mix", "react_mix", "prefrag", "prefrag_without_preference"),
-    *("prefrag_without_reflection", "mspr", "dr_rag_linked", "dr_rag_cfs", "crag"),
+    "no_retrieval",
+    "vanilla_local",
+    "vanilla_mix",
+    "react_mix",
+    "prefrag",
+    "prefrag_without_preference",
+    "prefrag_without_reflection",
+    "mspr",
+    "dr_rag_linked",
+    "dr_rag_cfs",
+    "crag",
 )
 COMPARED = (ACC, EM, F1, TOTAL, TOTAL_WEB, CALLS)
 # The prompts of most rows, so the only ones that a row does not name.
 PROMPTS = "product"
 # What a record says of its settings. Whatever else a run knows of the machine on which it ran stays out.
 _SETTINGS = (
-    *("pipeline", "pipeline_sha256", "set", "dataset", "sources", "corpus", "web", "split", "indexes", "store"),
-    *("retriever", "embedder", "top_k", "prompts", "prompts_sha256", "files", "llm", "judged", "simulated"),
-    *("web_sentences", "web_junk", "haystack_version", "limit"),
+    "pipeline",
+    "pipeline_sha256",
+    "set",
+    "dataset",
+    "sources",
+    "corpus",
+    "web",
+    "split",
+    "indexes",
+    "store",
+    "retriever",
+    "embedder",
+    "top_k",
+    "prompts",
+    "prompts_sha256",
+    "files",
+    "llm",
+    "judged",
+    "simulated",
+    "web_sentences",
+    "web_junk",
+    "haystack_version",
+    "limit",
 )
 _MODEL = ("kind", "model", "seed", "reader", "files", "threshold", "own", "judge")
 _RESULT = (
-    *("answer", "answered", "certainty", "not_found", "guess", "label", "forced", "probability"),
-    *("counts", "usage"),
+    "answer",
+    "answered",
+    "certainty",
+    "not_found",
+    "guess",
+    "label",
+    "forced",
+    "probability",
+    "counts",
+    "usage",
 )
 _SENT = ("source", "query", "provider", "seconds")
 _STEP = ("step", "action", "query", "searched", "source")
 _EVENT = (
-    *("kind", "step", "source", "query", "sent_out", "parsed", "caller", "status", "judged_by"),
-    *("label", "certainty", "question"),
+    "kind",
+    "step",
+    "source",
+    "query",
+    "sent_out",
+    "parsed",
+    "caller",
+    "status",
+    "judged_by",
+    "label",
+    "certainty",
+    "question",
 )
 _REPLY = ("text", "tool_calls", "finish_reason", "usage")
 # A reply out of a recording takes less: a question with such a reply says nothing about time.

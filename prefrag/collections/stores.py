@@ -126,8 +126,17 @@ class ElasticsearchPassageStore(PassageStore):
     # Larger batches would only cost memory, because every acknowledged request is safe without a commit.
     batch = 2_000
     _LISTED = (
-        *("title", "file_path", "file_hash", "file_size", "split_count", "corpus"),
-        *("kind", "date", "date_in", "modified", "standing"),
+        "title",
+        "file_path",
+        "file_hash",
+        "file_size",
+        "split_count",
+        "corpus",
+        "kind",
+        "date",
+        "date_in",
+        "modified",
+        "standing",
     )
 
     def __init__(self, store: ElasticsearchDocumentStore, index: str, url: str) -> None:

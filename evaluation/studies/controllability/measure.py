@@ -34,8 +34,16 @@ from prefrag.evaluation.studies.controllability.stance import STANCES, judge_sta
 
 SCENARIO = Path(__file__).resolve().parent
 METHODS = (
-    *("prefrag", "prefrag_without_reflection", "prefrag_direct", "prefrag_without_preference", "mspr"),
-    *("react", "react_mix", "vanilla_local", "vanilla_web", "vanilla_mix"),
+    "prefrag",
+    "prefrag_without_reflection",
+    "prefrag_direct",
+    "prefrag_without_preference",
+    "mspr",
+    "react",
+    "react_mix",
+    "vanilla_local",
+    "vanilla_web",
+    "vanilla_mix",
 )
 KINDS = ("company", "web_only")
 
