@@ -13,10 +13,11 @@ _REFERENCE = re.compile(r"#(\d+)")
 # A word or a punctuation mark. A name ends at a punctuation mark.
 _TOKEN = re.compile(r"[\w'\u2019-]+|[^\w\s]")
 # Words that a search engine ignores.
-_SMALL_WORDS = frozenset(
-    "a an and are as at be been by did do does for from had has have how in is it its many much of on or that the their "
-    "there these this to was were what when where which who whom whose why".split()
+_SMALL = (
+    "a an and are as at be been by did do does for from had has have how in is it its many much of on or that the "
+    "their there these this to was were what when where which who whom whose why"
 )
+_SMALL_WORDS = frozenset(_SMALL.split())
 
 
 def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries = "dataset") -> Iterator[str]:
