@@ -1,4 +1,8 @@
-"""End the calls of a run that is stopped: Haystack starts a task for each component, and never cancels one."""
+"""End the calls of a run that is stopped: Haystack 2 starts a task for each component, and never cancels one.
+
+Haystack 3 cancels them (its pull request 11587). Without Haystack 2, only the deadline and the context are left of this
+module.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Generator
@@ -17,7 +21,7 @@ async def cancel_tasks_at_end(
 ) -> AsyncGenerator[T, None]:
     """Yield a pipeline engine's outputs. At the end, or if the caller stops early, cancel the engine's tasks.
 
-    Haystack runs each component in a task and never cancels the task. Without this function, a stopped run would
+    Haystack 2 runs each component in a task and never cancels the task. Without this function, a stopped run would
     continue its model call with all retries.
     """
     tasks: set[asyncio.Task[Any]] = set()
