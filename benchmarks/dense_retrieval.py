@@ -26,6 +26,7 @@ sys.path.insert(0, str(CHECKOUT))
 import numpy as np  # noqa: E402
 from haystack import Document  # noqa: E402
 
+from benchmarks.places import MULTIHOP  # noqa: E402
 from prefrag.collections.embedding import document_embedder, embed_index  # noqa: E402
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
 from prefrag.components.retrievers.dense_retriever import DenseRetriever  # noqa: E402
@@ -55,8 +56,7 @@ class Kept:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
-    parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
+    parser.add_argument("--data", type=Path, default=MULTIHOP, help="the folder of the datasets")
     parser.add_argument("--model", help="a Sentence Transformers model")
     parser.add_argument("--prefix", default="", help="a text that the model needs before each query")
     parser.add_argument("--vectors", type=Path, help="the folder that keeps the vectors for the next run")

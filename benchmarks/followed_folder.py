@@ -32,11 +32,11 @@ import httpx
 import typer
 
 from benchmarks.load import free_port
+from benchmarks.places import DATA
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.indexing.file_conversion import fingerprint
 
-DATA = Path(__file__).resolve().parents[2] / "shared/data/reading/train.jsonl"
 _FILES_A_FOLDER = 50
 _DEADLINE_SECONDS = 1_800.0
 _QUESTION = "Which building stands at the quay of Pellhaven?"
@@ -153,7 +153,7 @@ def is_same(folder: Path) -> bool:
     return indexed == {(str(path), fingerprint(path.read_bytes())) for path in folder.rglob("*") if path.is_file()}
 
 
-def main(data: Path = DATA, files: int = 2_000, rounds: int = 5, changes: int = 0) -> None:
+def main(data: Path = DATA / "reading" / "train.jsonl", files: int = 2_000, rounds: int = 5, changes: int = 0) -> None:
     random.seed(1)
     place = Path(tempfile.mkdtemp(prefix="prefrag-followed-"))
     os.environ |= {"PREFRAG_DATA_DIR": str(place / "data"), "PREFRAG_WEB": "off"}

@@ -19,7 +19,6 @@ The model gets the prompt of the pipelines.
 """
 
 import argparse
-import os
 import random
 import sys
 import time
@@ -32,6 +31,7 @@ sys.path.insert(0, str(CHECKOUT))
 
 from scipy.stats import mannwhitneyu  # noqa: E402
 
+from benchmarks.places import DATA, MULTIHOP  # noqa: E402
 from prefrag.components.generators.chat_model import ChatModel  # noqa: E402
 from prefrag.components.judge.model_judge import ModelJudge  # noqa: E402
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge  # noqa: E402
@@ -60,11 +60,8 @@ Numbers = Callable[[Sequence[JudgedStep]], list[float]]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
-    parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
-    parser.add_argument(
-        "--home", type=Path, default=shared / "data" / "reading" / "train.jsonl", help="questions on long texts"
-    )
+    parser.add_argument("--data", type=Path, default=MULTIHOP, help="the folder of the datasets")
+    parser.add_argument("--home", type=Path, default=DATA / "reading" / "train.jsonl", help="questions on long texts")
     parser.add_argument("--seed", type=int, default=7, help="the seed of the training and of the bootstrap")
     parser.add_argument("--model", type=int, metavar="STEPS", help="call the language model on this many steps")
     parser.add_argument("--elsewhere", action="store_true", help="also measure trees not trained on the dataset")

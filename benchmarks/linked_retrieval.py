@@ -2,7 +2,7 @@
 
     python benchmarks/linked_retrieval.py [--data FOLDER] [--seeds 5] [--model FILE]
 
-Each dataset is a folder in `--data` (by default ../shared/data/multihop beside the checkout) with corpus.jsonl,
+Each dataset is a folder in `--data` (by default data/multihop in the checkout) with corpus.jsonl,
 train.jsonl and dev.jsonl. For each seed, trees are trained on the train questions and measured on the dev questions.
 Some trees are trained on all datasets, some on all but the measured dataset. Trees of all datasets are also measured
 with all corpora in one index. Recall is in percent, the mean over questions. A question with more than k gold passages
@@ -32,6 +32,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np  # noqa: E402
 
+from benchmarks.places import MULTIHOP  # noqa: E402
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
 from prefrag.components.loop.question_as_query import QuestionAsQuery  # noqa: E402
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier  # noqa: E402
@@ -51,8 +52,7 @@ DEPTHS = (3, 4, 5, 6)
 def main() -> None:
     """Run the measurements and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
-    parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
+    parser.add_argument("--data", type=Path, default=MULTIHOP, help="the folder of the datasets")
     parser.add_argument("--seeds", type=int, default=5, help="how many trainings are averaged")
     parser.add_argument("--model", help="trees for the selections and the times, instead of the shipped trees")
     options = parser.parse_args()

@@ -2,8 +2,8 @@
 
     python benchmarks/linked_retrieval_at_scale.py [--data FOLDER] [--passages 1000000] [--index FOLDER]
 
-The index is the large index of `title_links.py`. It holds the corpora of `--data` (by default ../shared/data/multihop
-beside the checkout) and copies of them with other words. Titles in the copies are words and phrases of the texts, so
+The index is the large index of `title_links.py`. It holds the corpora of `--data` (by default data/multihop in the
+checkout) and copies of them with other words. Titles in the copies are words and phrases of the texts, so
 texts mention many more titles than in a real corpus. `--index` keeps the index for the next run, or uses it if it
 exists. A separate process asks each question once, one after the other. Its processor time is measured.
 """
@@ -29,6 +29,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from retrieval import DATASETS, percentile_95, read_questions, report  # noqa: E402
 from title_links import rename_passages, report_memory, size, write  # noqa: E402
 
+from benchmarks.places import MULTIHOP  # noqa: E402
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
 from prefrag.components.document_stores.tantivy.index import index_exists  # noqa: E402
 from prefrag.components.loop.question_as_query import QuestionAsQuery  # noqa: E402
@@ -44,8 +45,7 @@ PARTS = ("first stage, by words", "second stage, by words", "linking", "scoring"
 def main() -> None:
     """Make the index, ask the questions in a new process, and print how much time they took."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
-    parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
+    parser.add_argument("--data", type=Path, default=MULTIHOP, help="the folder of the datasets")
     parser.add_argument("--passages", type=int, default=1_000_000, help="passages of the index")
     parser.add_argument("--index", type=Path, help="where to keep the index; an existing index is used")
     parser.add_argument("--ask", action="store_true", help=argparse.SUPPRESS)

@@ -2,7 +2,7 @@
 
     python benchmarks/pair_selection.py [--data FOLDER] [--seeds 5] [--transformer FOLDER] [--questions dev]
 
-Each dataset is a folder in `--data` (by default ../shared/data/multihop beside the checkout) with corpus.jsonl,
+Each dataset is a folder in `--data` (by default data/multihop in the checkout) with corpus.jsonl,
 train.jsonl and dev.jsonl. The candidates are retrieved as in `dr_rag_cis` and `dr_rag_cfs`. Three engines are measured:
 the shipped trees, trees trained again with other seeds, and the transformer that `prefrag train pairs --engine
 transformer` wrote into the folder `--transformer`, at the threshold of its card. With a transformer, questions are
@@ -32,6 +32,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np  # noqa: E402
 from haystack import Document  # noqa: E402
 
+from benchmarks.places import MULTIHOP  # noqa: E402
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier  # noqa: E402
 from prefrag.components.pair_classifier.transformer_pair_scorer import TransformerPairScorer  # noqa: E402
@@ -57,8 +58,7 @@ class Candidates:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
-    parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
+    parser.add_argument("--data", type=Path, default=MULTIHOP, help="the folder of the datasets")
     parser.add_argument(
         "--seeds", type=int, default=5, help="how many trainings are averaged; 0 for only the shipped trees"
     )

@@ -2,7 +2,7 @@
 
     python benchmarks/reader.py [--data FOLDER] [--model FOLDER] [--threshold 0.5] [--split dev] [--only demo]
 
-The datasets are the demo and those in `--data` (by default ../shared/data/multihop beside the checkout). In
+The datasets are the demo and those in `--data` (by default data/multihop in the checkout). In
 `dr_rag_linked`, the reader reads the five passages that the shipped pair trees select. The demo's two corpora are in
 one index there. In `prefrag`, the reader runs the loop over a corpus that is divided between the sources. Exact match
 and F1 also count guesses, which the reader is not sure enough to give as answers. An answer is right if it contains a
@@ -31,6 +31,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np  # noqa: E402
 
+from benchmarks.places import MULTIHOP  # noqa: E402
 from prefrag.evaluation.datasets import load_questions  # noqa: E402
 from prefrag.evaluation.metrics import score  # noqa: E402
 from prefrag.evaluation.metrics.answers import f1  # noqa: E402
@@ -48,8 +49,7 @@ COLUMNS = "n|exact match|F1|given|of these right|right, wrong|evidence holds the
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
-    parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
+    parser.add_argument("--data", type=Path, default=MULTIHOP, help="the folder of the datasets")
     parser.add_argument("--model", help="the folder of a reader; by default the shipped reader")
     parser.add_argument(
         "--threshold", type=float, help="the probability from which an answer is given; by default the reader's own"

@@ -2,14 +2,13 @@
 
     python benchmarks/retrieval.py [--data FOLDER] [--passages 61000] [--elasticsearch URL]
 
-`--data` (by default ../shared/data/multihop beside the checkout) has one folder per dataset, with corpus.jsonl and
+`--data` (by default data/multihop in the checkout) has one folder per dataset, with corpus.jsonl and
 dev.jsonl. To reach the number of passages, the passages are repeated with other ids. In the copies, half of the words
 are spelt differently. So the vocabulary grows as in real text, and the other half of the words still matches questions.
 """
 
 import argparse
 import json
-import os
 import re
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from haystack import Document  # noqa: E402
 from haystack.document_stores.in_memory import InMemoryDocumentStore  # noqa: E402
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore  # noqa: E402
 
+from benchmarks.places import MULTIHOP  # noqa: E402
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
 from prefrag.components.rankers.title_match_ranker import TitleMatchRanker  # noqa: E402
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever  # noqa: E402
@@ -40,8 +40,7 @@ Search = Callable[[str, int], list[Document]]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
-    parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
+    parser.add_argument("--data", type=Path, default=MULTIHOP, help="the folder of the datasets")
     parser.add_argument("--passages", type=int, default=61_000, help="how many passages to index")
     parser.add_argument(
         "--in-memory-queries", type=int, default=10, help="how many questions in-memory BM25 gets (a second each)"

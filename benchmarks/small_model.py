@@ -32,6 +32,7 @@ import numpy as np
 import typer
 
 from benchmarks.kept_calls import CALLS, KeptCalls
+from benchmarks.places import MULTIHOP
 from prefrag.collections import indexing
 from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.recording import NotRecorded
@@ -52,7 +53,6 @@ from prefrag.pipelines.loading import build
 from prefrag.pipelines.replacing import replace_parts
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-MULTIHOP = CHECKOUT.parent / "shared" / "data" / "multihop"
 OUTPUT = CHECKOUT / "runs" / "small_model"
 # The sets of which the corpus is divided between the sources, and their folders.
 DIVIDED = {"hotpotqa": "hotpotqa", "2wiki": "2wikimultihopqa", "musique": "musique", "bioasq": "bioasq"}

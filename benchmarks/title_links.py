@@ -2,7 +2,7 @@
 
     python benchmarks/title_links.py [--data FOLDER] [--passages 1000000] [--elasticsearch URL]
 
-`--data` (by default ../shared/data/multihop beside the checkout) has one folder per dataset, with corpus.jsonl and
+`--data` (by default data/multihop in the checkout) has one folder per dataset, with corpus.jsonl and
 train.jsonl. The large index holds these passages and copies of them with other words. Most of its titles are
 capitalised words and phrases of the texts, so that texts mention many more titles than in a real corpus. The timed
 search finds eight passages whose titles are mentioned by the question or by its first three BM25 passages. The time of
@@ -30,6 +30,7 @@ from haystack import Document  # noqa: E402
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore  # noqa: E402
 from retrieval import DATASETS, percentile_95, read_questions, repeat_passages, report  # noqa: E402
 
+from benchmarks.places import MULTIHOP  # noqa: E402
 from prefrag.collections.elastic_collection import ElasticCollection  # noqa: E402
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever  # noqa: E402
@@ -42,8 +43,7 @@ BATCH = 10_000
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
-    parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
+    parser.add_argument("--data", type=Path, default=MULTIHOP, help="the folder of the datasets")
     parser.add_argument("--passages", type=int, default=1_000_000, help="size of the large index; 0 to leave it out")
     parser.add_argument("--elasticsearch", metavar="URL", help="measure this server too")
     parser.add_argument("--questions-of", type=Path, help=argparse.SUPPRESS)

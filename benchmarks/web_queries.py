@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from benchmarks.places import DATA
 from prefrag import evaluation
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.web.query_form import query_form
@@ -28,7 +29,7 @@ METHODS = ("prefrag", "prefrag_without_preference", "react_mix", "mspr", "crag",
 def main() -> None:
     """Count questions and queries, and print a line for each file, and for each dataset with each method."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=CHECKOUT.parent / "shared" / "data")
+    parser.add_argument("--data", type=Path, default=DATA, help="the folder of the datasets")
     data = parser.parse_args().data
     files = [data / "multihop" / name / f"{split}.jsonl" for name in DATASETS for split in ("dev", "train")]
     asked: Counter[bool] = Counter()

@@ -24,10 +24,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import onnxruntime
 
+from benchmarks.places import MULTIHOP
 from prefrag import pipelines
 from prefrag.evaluation.corpora import ensure_indexes
-
-CHECKOUT = Path(__file__).resolve().parent.parent
 
 
 class TimedSession(onnxruntime.InferenceSession):  # type: ignore[misc]
@@ -77,9 +76,8 @@ async def measure(data: Path, limit: int) -> None:
 
 
 if __name__ == "__main__":
-    shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
+    parser.add_argument("--data", type=Path, default=MULTIHOP, help="the folder of the datasets")
     parser.add_argument("--only", nargs="+", default=["hotpotqa"], help="the datasets to measure")
     parser.add_argument("--limit", type=int, default=50)
     chosen = parser.parse_args()

@@ -2,8 +2,9 @@
 
     python -m benchmarks.workers [--dataset FOLDER] [--pipeline NAME] [--limit N] [--rounds N]
 
-The dataset is a folder with dev.jsonl and corpus.jsonl, by default 2WikiMultiHopQA beside the checkout. The simulated
-reader answers, so that this machine does all the work. The time includes starting the processes.
+The dataset is a folder with dev.jsonl and corpus.jsonl, by default data/multihop/2wikimultihopqa in the
+checkout. The simulated reader answers, so that this machine does all the work. The time includes starting the
+processes.
 """
 
 from __future__ import annotations
@@ -16,14 +17,13 @@ from typing import Annotated
 
 import typer
 
+from benchmarks.places import MULTIHOP
 from prefrag.evaluation.pipeline_under_test.experiment import Experiment
 from prefrag.evaluation.runs.runner import run
 
-DATASET = Path(__file__).resolve().parents[2] / "shared/data/multihop/2wikimultihopqa"
-
 
 def main(
-    dataset: Path = DATASET,
+    dataset: Path = MULTIHOP / "2wikimultihopqa",
     pipeline: str = "prefrag",
     questions: str = "train",
     limit: Annotated[int, typer.Option(min=1)] = 500,

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from benchmarks.places import MULTIHOP
 from benchmarks.small_model import CHECKOUT, OUTPUT, RIVALS, list_shortfalls, name_cell, read_cells
 
 URL = os.environ.get("PREFRAG_TEST_MODEL_URL", "")
@@ -73,8 +74,8 @@ def server() -> Iterator[str]:
 
 @pytest.mark.parametrize("name", PIPELINES)
 def test_a_small_model_does_what_is_asked_of_it(name: str, server: str):
-    if name == "hotpotqa" and not (CHECKOUT.parent / "shared" / "data" / "multihop" / name).is_dir():
-        pytest.skip("the benchmark data is not in ../shared/data")
+    if name == "hotpotqa" and not (MULTIHOP / name).is_dir():
+        pytest.skip(f"the benchmark data is not in {MULTIHOP}")
     command = [sys.executable, "-m", "benchmarks.small_model", name, "--url", server]
     chosen = [part for pipeline in PIPELINES[name] for part in ("--pipeline", pipeline)]
 
