@@ -137,24 +137,26 @@ def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Com
     stacked = np.hstack(columns)
     every = zip(intervals(stacked), compute_p(stacked), stacked.T, strict=True)
     common = set(ids)
-    return [
-        Comparison(
-            run,
-            other,
-            len(ids),
-            tuple(id for id in run.predictions if id not in other.predictions),
-            tuple(id for id in other.predictions if id not in run.predictions),
-            tuple(id for id in run.predictions if id in other.predictions and id not in common),
-            list_differences(run, other),
-            {
-                measure.key: Difference(measure, _choose_interval(measure, interval, values), p, p)
-                for measure in COMPARED
-                for interval, p, values in (next(every),)
-                if interval.n
-            },
+    comparisons = []
+    for run, other in pairs:
+        differences = {}
+        for measure in COMPARED:
+            interval, p, values = next(every)
+            if interval.n:
+                differences[measure.key] = Difference(measure, _choose_interval(measure, interval, values), p, p)
+        comparisons.append(
+            Comparison(
+                run,
+                other,
+                len(ids),
+                tuple(id for id in run.predictions if id not in other.predictions),
+                tuple(id for id in other.predictions if id not in run.predictions),
+                tuple(id for id in run.predictions if id in other.predictions and id not in common),
+                list_differences(run, other),
+                differences,
+            )
         )
-        for run, other in pairs
-    ]
+    return comparisons
 
 
 def _choose_interval(measure: Measure, bootstrap: Interval, differences: np.ndarray) -> Interval:

@@ -53,24 +53,15 @@ def write_comparisons(
     head = ["task", "dataset", "setting", "run", "against", "differ in", "measure", "questions", "difference"]
     every = [(task, table.setting.text, comparison) for task, table in against for comparison in table.comparisons]
     every += [(task, "one setting changed", comparison) for task, comparison in one_change]
-    lines = [
-        [
-            task,
-            comparison.run.dataset,
-            setting,
-            comparison.run.name,
-            comparison.other.name,
-            ", ".join(comparison.differing),
-            difference.measure.key,
-            difference.interval.n,
-            *(f"{number:.4f}" for number in (interval.mean, interval.low, interval.high)),
-            *(f"{p:.3g}" for p in (difference.p, difference.corrected)),
-            difference.words,
-        ]
-        for task, setting, comparison in every
-        for difference in comparison.differences.values()
-        for interval in (difference.interval,)
-    ]
+    lines = []
+    for task, setting, comparison in every:
+        runs = [task, comparison.run.dataset, setting, comparison.run.name, comparison.other.name]
+        for difference in comparison.differences.values():
+            interval = difference.interval
+            numbers = [f"{number:.4f}" for number in (interval.mean, interval.low, interval.high)]
+            numbers += [f"{p:.3g}" for p in (difference.p, difference.corrected)]
+            differing = ", ".join(comparison.differing)
+            lines.append([*runs, differing, difference.measure.key, interval.n, *numbers, difference.words])
     _write_csv(output / COMPARISONS, [[*head, "low", "high", "p", "p corrected", "verdict"], *lines])
     return COMPARISONS
 

@@ -30,12 +30,11 @@ class RunFolder:
         before = self.config()
         if before is not None:
             # A setting that an older version did not record counts as different, unless it is off or empty now.
-            differing = [
-                f"{key} was {_as_json(before[key]) if key in before else 'not recorded'} and is now "
-                f"{_as_json(config.get(key))}"
-                for key in sorted(before.keys() | config.keys())
-                if key not in FREE and not _is_same(key, before.get(key), _plain(config.get(key)))
-            ]
+            differing = []
+            for key in sorted((before.keys() | config.keys()) - set(FREE)):
+                if not _is_same(key, before.get(key), _plain(config.get(key))):
+                    was = _as_json(before[key]) if key in before else "not recorded"
+                    differing.append(f"{key} was {was} and is now {_as_json(config.get(key))}")
             if differing:
                 raise ValueError(
                     f"{self.path} holds a run with other settings: {'; '.join(differing)}. Choose another output "

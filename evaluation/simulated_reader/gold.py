@@ -102,13 +102,13 @@ class GoldQuestion:
         """The gold passages, each followed by its snippet if the snippet shows what the question needs."""
         if not self.web_sentences:
             return self.passages
-        snippets = ((passage, cut_to_sentences(passage.text, self.web_sentences)) for passage in self.passages)
-        return tuple(
-            form
-            for passage, snippet in snippets
-            for form in (passage, replace(passage, text=snippet))
-            if form == passage or (snippet != passage.text and self.is_in_snippet(passage, snippet))
-        )
+        forms = []
+        for passage in self.passages:
+            forms.append(passage)
+            snippet = cut_to_sentences(passage.text, self.web_sentences)
+            if snippet == passage.text or self.is_in_snippet(passage, snippet):
+                forms.append(replace(passage, text=snippet))
+        return tuple(forms)
 
     def find_shown(self, text: str) -> Shown:
         """Find the gold passages in a prompt, each below its title, and count the other passages."""

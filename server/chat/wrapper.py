@@ -245,11 +245,11 @@ class ServedPipeline(BasePipelineWrapper):
         call = None if generator is None else ModelCall("front_end", generator)
         if call is None or call.is_absent or call.is_embedded:
             return answer_without_model(messages, Path(self.name).stem), {"usage": {}}
-        prompts = [
-            (ChatMessage.from_system if message["role"] == "system" else ChatMessage.from_user)(read_text(message))
-            for message in messages
-            if message.get("role") in ("system", "user") and read_text(message)
-        ]
+        prompts = []
+        for message in messages:
+            role, text = message.get("role"), read_text(message)
+            if role in ("system", "user") and text:
+                prompts.append(ChatMessage.from_system(text) if role == "system" else ChatMessage.from_user(text))
         label_audit(**label_run(pipeline))
         state = State("", RunSettings(sources=(), preferred=""))
         try:
