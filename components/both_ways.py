@@ -14,6 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Method = TypeVar("Method", bound=Callable[..., Any])
 # Stores for each thread whether the thread is running a body in the blocking form.
 _thread = threading.local()
 
@@ -113,7 +114,8 @@ async def _run_async(part: Any, **arguments: Any) -> dict[str, Any]:
     run_async: Callable[..., Any] | None = getattr(part, "run_async", None)
     # A nested pipeline of Haystack 2 always has a `run_async`, which fails if the pipeline is no AsyncPipeline.
     if run_async is not None and hasattr(getattr(part, "pipeline", part), "run_async"):
-        return await run_async(**arguments)
+        output: dict[str, Any] = await run_async(**arguments)
+        return output
     return await _wait_for_thread(partial(part.run, **arguments))
 
 
@@ -137,6 +139,6 @@ def _blocks() -> bool:
     return getattr(_thread, "blocks", False)
 
 
-def _named(method: Any, name: str) -> Any:
+def _named(method: Method, name: str) -> Method:
     method.__name__, method.__qualname__ = name, f"{method.__qualname__.rpartition('.')[0]}.{name}"
     return method

@@ -133,7 +133,8 @@ class ConverterProcess:
             if not reply.endswith(b"\n"):
                 self.close()
         if reply.endswith(b"\n"):
-            return json.loads(reply)
+            answer: dict[str, Any] = json.loads(reply)
+            return answer
         if is_late.is_set() or process.returncode in _OUT_OF_TIME:
             raise LimitReached(f"converting it takes more than {min(self._seconds, self._wait):g} s: split the file")
         memory = f"{self._memory / 10**9:.2g} GB of memory"
@@ -165,7 +166,7 @@ class ConverterProcess:
             import psutil
 
             with suppress(psutil.Error):
-                return psutil.Process(pid).memory_info().rss > self._memory
+                return bool(psutil.Process(pid).memory_info().rss > self._memory)
         return False
 
 

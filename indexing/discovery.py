@@ -139,7 +139,7 @@ def is_corpus(path: Path) -> bool:
         first, _ = json.JSONDecoder().raw_decode(beginning, opening.end())
     except (OSError, ValueError, RecursionError):
         return False
-    return {"id", "text"} <= first.keys()
+    return bool(first.keys() >= {"id", "text"})
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:

@@ -215,7 +215,7 @@ def _create_hayhooks() -> FastAPI:
     # Unless `auto_trace` is on, hide these variables from Hayhooks, because they may be meant for other programs.
     variables = {"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} & os.environ.keys()
     hidden = {} if settings.auto_trace else {name: os.environ.pop(name) for name in variables}
-    app = create_hayhooks()
+    app: FastAPI = create_hayhooks()
     os.environ.update(hidden)
     # FastAPI's constructor takes `logs` and `exclude`. Hayhooks calls the constructor, so change them afterwards.
     telemetry = vars(app).get("_telemetry")

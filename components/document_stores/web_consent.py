@@ -9,7 +9,8 @@ from prefrag.components.parts import is_elasticsearch_store, is_tantivy_store
 def read_web_consent(store: Any) -> bool | None:
     """Read the answer from an index. None if the user has not answered, or this kind of index cannot store answers."""
     if is_tantivy_store(store):
-        return store.read_web_consent()
+        answer: bool | None = store.read_web_consent()
+        return answer
     if is_elasticsearch_store(store):
         from prefrag.components.document_stores.elasticsearch import consent
 

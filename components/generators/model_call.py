@@ -137,7 +137,7 @@ class ModelCall:
 
     def has_same_model_as(self, chat_generator: ChatGenerator) -> bool:
         """Check whether another chat generator calls the same model. If so, both share the model's prompt cache."""
-        return _name_model(self.chat_generator) == _name_model(chat_generator)
+        return bool(_name_model(self.chat_generator) == _name_model(chat_generator))
 
     def warm_up(self) -> None:
         """Prepare the model. Raises RemoteModelRefused if it is on another machine and remote models are forbidden."""

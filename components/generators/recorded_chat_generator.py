@@ -80,7 +80,8 @@ class RecordedChatGenerator(Block):
     @property
     def context_window(self) -> int | None:
         """The maximum number of tokens of prompt and reply together; None if the model does not report it."""
-        return self._facts()["context_window"]
+        window: int | None = self._facts()["context_window"]
+        return window
 
     @property
     def generation_kwargs(self) -> dict[str, Any]:

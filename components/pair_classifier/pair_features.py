@@ -119,7 +119,8 @@ def _measure(
     weights, in_question, holds, titles = texts.weights, texts.in_question, texts.holds, texts.titles
 
     def share(of: Values, whole: Any) -> Values:
-        return (of @ weights) / np.maximum(whole, _ALMOST_NOTHING)
+        shared: Values = (of @ weights) / np.maximum(whole, _ALMOST_NOTHING)
+        return shared
 
     question_weight = in_question @ weights
     covered = share(holds * in_question, question_weight)
@@ -330,7 +331,8 @@ def _saturate(counts: Values, texts: Sequence[Sequence[str]]) -> Values:
     """Saturate counts as BM25 does: each further occurrence adds less, and occurrences in long texts count less."""
     lengths = np.array([len(text) for text in texts], np.float32)
     long = _K1 * (1 - _B + _B * lengths / max(lengths.mean(), 1))
-    return counts * (_K1 + 1) / (counts + long[:, None])
+    saturated: Values = counts * (_K1 + 1) / (counts + long[:, None])
+    return saturated
 
 
 def _ranks(values: Values) -> Values:

@@ -199,7 +199,8 @@ def _torch_model(model: str, device: str | None) -> Callable[[dict[str, Any]], l
         inputs = pad_inputs(inputs, fewest, padding)
         with torch.inference_mode():
             tensors = {name: torch.from_numpy(array).to(place) for name, array in inputs.items()}
-            return network(**tensors).logits.float().cpu().tolist()
+            logits: list[list[float]] = network(**tensors).logits.float().cpu().tolist()
+            return logits
 
     return forward
 
@@ -218,7 +219,8 @@ def _onnx_model(model: str, device: str | None) -> Callable[[dict[str, Any]], li
     names = {node.name for node in session.get_inputs()}
 
     def forward(inputs: dict[str, Any]) -> list[list[float]]:
-        [logits] = session.run(["logits"], {name: array for name, array in inputs.items() if name in names})
-        return logits.tolist()
+        [output] = session.run(["logits"], {name: array for name, array in inputs.items() if name in names})
+        logits: list[list[float]] = output.tolist()
+        return logits
 
     return forward

@@ -198,7 +198,7 @@ class ElasticsearchMultiMatchRetriever(Block):
         if "error" in reply:
             raise DocumentStoreError(f"Elasticsearch could not count words in '{self._index}': {reply['error']}")
         check_whole(self.document_store, reply)
-        return reply["hits"]["total"]["value"]
+        return int(reply["hits"]["total"]["value"])
 
 
 def _each_word_once(text: str) -> str:

@@ -46,7 +46,7 @@ def count_unparsable(result: Mapping[str, Any]) -> int:
     The replies to the reasoner are counted in the steps, because the trace lacks the reply that ends the loop. Those to
     the judge, CRAG's evaluator, the reviewer, the reflector, the critic and the rewriters are counted in the trace.
     """
-    replies = sum(step.get("action") == "unreadable" for step in result.get("steps") or ())
+    replies: int = sum(step.get("action") == "unreadable" for step in result.get("steps") or ())
     return replies + sum(_is_unread(event) for event in result.get("trace") or ())
 
 

@@ -100,7 +100,7 @@ def numbers_of(text: str) -> frozenset[str]:
 
 def telling_part(kind: str, value: str) -> str:
     """Return the word by which a name or a phrase is told, in lower case: the last, of a name the last name."""
-    parts = re.findall(r"[^\W_]{2,}", value)
+    parts: list[str] = re.findall(r"[^\W_]{2,}", value)
     telling = [part for part in parts if kind == "cell" or part[0].isupper()] or parts or [value]
     return telling[-1].lower()
 

@@ -185,7 +185,8 @@ def _read_done(
 def _summarise(predictions: Sequence[Mapping[str, Any]], config: Mapping[str, Any]) -> dict[str, Any]:
     from prefrag.evaluation.metrics import summarise
 
-    return json.loads(json.dumps({"simulated": config["simulated"], **summarise(predictions)}))
+    summary: dict[str, Any] = json.loads(json.dumps({"simulated": config["simulated"], **summarise(predictions)}))
+    return summary
 
 
 class ScoreBar:

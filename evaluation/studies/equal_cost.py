@@ -138,7 +138,8 @@ class Difference:
 def list_best(costs: np.ndarray, gains: np.ndarray) -> np.ndarray:
     """Return the indices of the numbers of steps that gain more than every cheaper number, cheapest first."""
     order = np.lexsort((-gains, costs))
-    return order[np.append(True, gains[order][1:] > np.maximum.accumulate(gains[order])[:-1])]
+    best: np.ndarray = order[np.append(True, gains[order][1:] > np.maximum.accumulate(gains[order])[:-1])]
+    return best
 
 
 def compare(curve: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = False) -> Difference | None:

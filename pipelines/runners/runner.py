@@ -102,6 +102,7 @@ def settle(ended: Future[Any], result: Any, error: BaseException | None) -> None
 def make_picklable(error: BaseException) -> BaseException:
     """Return an error in a form that another process can read, because some errors cannot be pickled and restored."""
     try:
-        return pickle.loads(pickle.dumps(error))
+        restored: BaseException = pickle.loads(pickle.dumps(error))
+        return restored
     except Exception:
         return PrefragError(str(error) or type(error).__name__)

@@ -81,7 +81,8 @@ class EventChat:
 
 def write_status(text: str, done: bool = False) -> dict[str, Any]:
     """Make the event that shows a status line in the chat."""
-    return create_status_event(cut_text(text, _MAX_STATUS_CHARACTERS, "..."), done=done).to_event_dict()
+    event = create_status_event(cut_text(text, _MAX_STATUS_CHARACTERS, "..."), done=done)
+    return dict(event.to_event_dict())
 
 
 def write_summary(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,14 +139,15 @@ def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
     # If a name begins like a web address, Open WebUI fetches an icon from a third party.
     name = f"page {name}" if _ADDRESS.match(name) else name
     page = {"page": document["page"] - 1} if isinstance(document.get("page"), int) else {}
-    return create_source_event(
+    event = create_source_event(
         {
             "source": {"name": name, "url": document.get("url") or ""},
             "document": [_write_passage(document)],
             # Each passage needs its own `source`. Otherwise Open WebUI shows several passages as one chip.
             "metadata": [{"source": f"prefrag-{mark}", "name": name, **page}],
         }
-    ).to_event_dict()
+    )
+    return dict(event.to_event_dict())
 
 
 def _write_passage(document: Mapping[str, Any]) -> str:

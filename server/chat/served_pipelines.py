@@ -120,7 +120,7 @@ def keep_modules_apart() -> None:
         return f"prefrag_wrapper_{name}"
 
     def load_module(name: str, dir_path: Any) -> ModuleType:
-        module = module_loader.load_pipeline_module(name, dir_path, package_name=package(name))
+        module: ModuleType = module_loader.load_pipeline_module(name, dir_path, package_name=package(name))
         wrapper: Any = getattr(module, "PipelineWrapper", None)
         if wrapper is not None and not issubclass(wrapper, ServedPipeline):
             _refuse_restricted_keys(wrapper)

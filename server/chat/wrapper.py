@@ -246,8 +246,8 @@ class ServedPipeline(BasePipelineWrapper):
         if call is None or call.is_absent or call.is_embedded:
             return answer_without_model(messages, Path(self.name).stem), {"usage": {}}
         prompts = []
-        for message in messages:
-            role, text = message.get("role"), read_text(message)
+        for turn in messages:
+            role, text = turn.get("role"), read_text(turn)
             if role in ("system", "user") and text:
                 prompts.append(ChatMessage.from_system(text) if role == "system" else ChatMessage.from_user(text))
         label_audit(**label_run(pipeline))

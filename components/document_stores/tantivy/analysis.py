@@ -44,7 +44,7 @@ def check_language(language: str) -> None:
 def text_analyzer(language: str) -> TextAnalyzer:
     """Return a language's analyzer. It splits a text into lower-case words, removes stop words, and stems the rest."""
     check_language(language)
-    made = _of_thread.__dict__
+    made: dict[str, TextAnalyzer] = _of_thread.__dict__
     if language not in made:
         made[language] = _make_analyzer(language)
     return made[language]

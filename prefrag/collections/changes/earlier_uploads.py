@@ -60,4 +60,4 @@ def _is_committed(index: Path, change: dict[str, Any]) -> bool:
     for passage in TantivyDocumentStore(path=str(index)).documents_by_id([change["passage"]]):
         text = json.dumps([passage.content, passage.meta], sort_keys=True, default=str)
         state = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    return state != change["before"]
+    return bool(state != change["before"])
