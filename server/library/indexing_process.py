@@ -168,10 +168,10 @@ class IndexingProcesses:
         process.kill()
         process.wait()
         self._running.discard(process)
-        for pipe in (process.stdin, process.stdout):
+        for pipe in filter(None, (process.stdin, process.stdout)):
             # Closing the pipe may try to send the rest of an order, which fails because the process is dead.
             with suppress(OSError):
-                pipe.close()  # type: ignore[union-attr]
+                pipe.close()
 
 
 def index_files(collection: Collection, incoming: Path) -> dict[str, Any]:
