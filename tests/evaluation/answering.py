@@ -45,7 +45,7 @@ class AnsweringChatGenerator:
 
     @component.output_types(replies=list[ChatMessage])
     def run(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None) -> dict[str, Any]:
-        question = next(one for one in self.answers if one in (messages[-1].text or ""))
+        question = next(text for text in self.answers if text in (messages[-1].text or ""))
         CALLS.setdefault("questions", []).append(question)
         CALLS.setdefault("prompts", []).append(messages[-1].text or "")
         if CALLS["questions"].count(question) <= self.failures.get(question, 0):
@@ -83,7 +83,10 @@ def questions(count: int) -> list[Question]:
 
 def questions_file(path: Path, items: Sequence[Question]) -> Path:
     """Write questions to a file in the project's own form."""
-    lines = [{"id": one.id, "question": one.question, "answers": list(one.answers), "type": one.type} for one in items]
+    lines = [
+        {"id": question.id, "question": question.question, "answers": list(question.answers), "type": question.type}
+        for question in items
+    ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
 
@@ -97,8 +100,10 @@ def pipeline(
     :param wrong: The ids of the questions that are answered wrongly.
     :returns: The YAML file.
     """
-    answers = {one.question: "something else" if one.id in wrong else one.answers[0] for one in items}
-    by_question = {one.question: (failures or {}).get(one.id, 0) for one in items}
+    answers = {
+        question.question: "something else" if question.id in wrong else question.answers[0] for question in items
+    }
+    by_question = {question.question: (failures or {}).get(question.id, 0) for question in items}
     block = replace_parts(read_block(find("no_retrieval")), {"ChatModel": AnsweringChatGenerator(answers, by_question)})
     file = folder / "boxes.yaml"
     file.write_text(write_yaml(block), encoding="utf-8")

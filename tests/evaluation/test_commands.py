@@ -56,12 +56,12 @@ class TestEvaluate:
             json.dumps({"id": "q", "question": "What is in box 0?", "answers": ["Thing 0"], "supporting_ids": ["p0"]})
         )
         settings = ("--questions", dev, "--corpus", corpus, "--llm", "simulated", "--pipeline", "react")
-        kept = tmp_path / "policy.yaml"
-        kept.write_text(
+        experiment = tmp_path / "policy.yaml"
+        experiment.write_text(
             "judge_error: 0.2\nseed: 3\nsource_choice: last\nyes_no: half\nqueries: alike\nmemory: 0\n"
             "web_sentences: 2\nanswer_error: 0.3\n"
         )
-        policy = ("--experiment", kept, "--set", "memory=0.1", "--set", "web_junk=0.2")
+        policy = ("--experiment", experiment, "--set", "memory=0.1", "--set", "web_junk=0.2")
 
         result = prefrag("evaluate", *settings, *policy, "--output", output)
 
@@ -88,14 +88,14 @@ class TestEvaluate:
     def test_the_folder_of_a_run_keeps_the_experiment_that_repeats_it(self, tmp_path: Path, file: Path, output: Path):
         settings = ("--set", "start.top_k=3", "--set", "seed=5", "--limit", 4, "--concurrency", 2)
         self.evaluate(tmp_path, file, output, *settings)
-        kept = output / "experiment.yaml"
+        experiment = output / "experiment.yaml"
 
-        again = prefrag("evaluate", "--experiment", kept, "--output", tmp_path / "again")
-        same = prefrag("evaluate", "--experiment", kept, "--output", output)
+        again = prefrag("evaluate", "--experiment", experiment, "--output", tmp_path / "again")
+        same = prefrag("evaluate", "--experiment", experiment, "--output", output)
         without = prefrag("evaluate", "--experiment", file, "--output", output)
 
         assert (again.exit_code, same.exit_code, without.exit_code) == (0, 0, 2), again.output
-        assert kept.read_text() == (tmp_path / "again" / "experiment.yaml").read_text()
+        assert experiment.read_text() == (tmp_path / "again" / "experiment.yaml").read_text()
         first, second = (
             {name: value for name, value in json.loads((run / "config.json").read_text()).items() if name != "started"}
             for run in (output, tmp_path / "again")
@@ -112,13 +112,13 @@ class TestEvaluate:
         assert "top_k was null and is now 3" in result.stderr
 
     def test_reports_failed_questions_and_ends_with_1_if_all_failed(self, tmp_path: Path, file: Path, output: Path):
-        one = self.evaluate(tmp_path, file, output, "--set", "retries=0", failures={"q0": 9})
+        single = self.evaluate(tmp_path, file, output, "--set", "retries=0", failures={"q0": 9})
         every = self.evaluate(
             tmp_path, file, tmp_path / "other", "--set", "retries=0", failures={f"q{n}": 9 for n in range(6)}
         )
 
-        assert (one.exit_code, every.exit_code) == (0, 1)
-        assert "1 question failed (score 0); run again with --retry-failed" in one.stderr
+        assert (single.exit_code, every.exit_code) == (0, 1)
+        assert "1 question failed (score 0); run again with --retry-failed" in single.stderr
 
     @pytest.mark.parametrize(("errors", "code"), [({"local": "the disk is gone"}, 1), ({}, 0)])
     def test_ends_with_1_when_no_question_could_search_anything(

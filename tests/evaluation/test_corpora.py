@@ -120,12 +120,12 @@ ensure_indexes(sys.argv[1], split=False, on_progress=show)
     ) -> None:
         monkeypatch.setattr("filelock.lock_descriptor", Mock(side_effect=OSError("no locks here")))
 
-        def meanwhile(*given: Any, **more: Any) -> Any:
-            report = index_corpus(*given, **more)
+        def meanwhile(*arguments: Any, **more: Any) -> Any:
+            report = index_corpus(*arguments, **more)
             monkeypatch.setattr(prefrag.evaluation.corpora, "index_corpus", index_corpus)
             ensure_indexes(OWN, split=True)
             # This process still writes after another one has put the index in place.
-            return index_corpus(*given, **more) and report
+            return index_corpus(*arguments, **more) and report
 
         monkeypatch.setattr(prefrag.evaluation.corpora, "index_corpus", meanwhile)
         local, web = ensure_indexes(OWN, split=True)

@@ -24,9 +24,9 @@ def test_what_is_written_is_read_again(tmp_path: Path):
 
 
 def test_a_setting_with_a_path_or_a_part_is_one_of_the_pipeline():
-    given = ["seed=3", "local.observed_last=true", "local=@prefrag_linked", "corpus=a.b.jsonl"]
+    changes = ["seed=3", "local.observed_last=true", "local=@prefrag_linked", "corpus=a.b.jsonl"]
 
-    assert split_changes(given) == (
+    assert split_changes(changes) == (
         ["seed=3", "corpus=a.b.jsonl"],
         ("local.observed_last=true", "local=@prefrag_linked"),
     )
@@ -52,4 +52,4 @@ def test_what_is_no_experiment_is_refused_in_a_sentence(tmp_path: Path, text: st
 def test_the_guide_names_every_field_of_an_experiment():
     named = set(re.findall(r"`(\w+)`", GUIDE.read_text(encoding="utf-8")))
 
-    assert {one.name for one in fields(Evaluation)} - named == set()
+    assert {field.name for field in fields(Evaluation)} - named == set()

@@ -157,7 +157,7 @@ def test_whatever_a_record_holds_it_is_read_or_named(records: list[Any], format:
     with TemporaryDirectory() as folder:
         path = Path(folder, "any.json")
         path.write_text(json.dumps({"questions": records}) if format == "bioasq" else content)
-        for read in (load_questions, lambda *given: list(read_passages(*given))):
+        for read in (load_questions, lambda *arguments: list(read_passages(*arguments))):
             problem = ""
             try:
                 read(path, format)
@@ -173,7 +173,7 @@ def test_whatever_a_file_holds_it_is_read_or_named(content: bytes, suffix: str) 
     with TemporaryDirectory() as folder:
         path = Path(folder, f"any{suffix}")
         path.write_bytes(content)
-        for read in (load_questions, lambda given: list(read_passages(given))):
+        for read in (load_questions, lambda path: list(read_passages(path))):
             with pytest.raises(ValueError, match="any"):
                 read(path)
 
@@ -189,8 +189,8 @@ def test_whatever_a_file_holds_it_is_read_or_named(content: bytes, suffix: str) 
     ],
 )
 def test_the_benchmark_data_is_read_whole(dataset: str, split: str, questions: int, passages: int) -> None:
-    found = load_questions(DATA / dataset / f"{split}.jsonl")
+    read = load_questions(DATA / dataset / f"{split}.jsonl")
     ids = {passage.id for passage in read_passages(DATA / dataset / "corpus.jsonl")}
-    assert (len(found), len(ids)) == (questions, passages)
-    assert {question.dataset for question in found} == {dataset}
-    assert all(set(question.supporting_ids) <= ids for question in found)
+    assert (len(read), len(ids)) == (questions, passages)
+    assert {question.dataset for question in read} == {dataset}
+    assert all(set(question.supporting_ids) <= ids for question in read)

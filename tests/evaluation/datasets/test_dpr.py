@@ -44,5 +44,5 @@ def test_what_was_written_is_read(rows: list[tuple[int, str, str]]) -> None:
         path = Path(folder, "p.tsv")
         with path.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file, delimiter="\t").writerows([("id", "text", "title"), *rows])
-        found = [(passage.id, passage.content, passage.meta["title"]) for passage in read_passages(path)]
-    assert found == [(str(number), *(normalize_unicode(each.strip()) for each in texts)) for number, *texts in rows]
+        read = [(passage.id, passage.content, passage.meta["title"]) for passage in read_passages(path)]
+    assert read == [(str(number), *(normalize_unicode(text.strip()) for text in texts)) for number, *texts in rows]

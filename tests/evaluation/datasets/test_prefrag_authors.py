@@ -25,7 +25,7 @@ def test_an_id_is_made_from_the_question_and_stays_in_another_file(tmp_path: Pat
     records = json.loads((PUBLISHED / "prefrag" / "musique" / "test.json").read_text(encoding="utf-8"))
     (tmp_path / "own.json").write_text(json.dumps(records[1:]), encoding="utf-8")
 
-    assert [one.id for one in load_questions(tmp_path / "own.json")] == [whole[1].id] != [whole[0].id]
+    assert [question.id for question in load_questions(tmp_path / "own.json")] == [whole[1].id] != [whole[0].id]
 
 
 @for_each("answer", [], [""], ["yes", " "])

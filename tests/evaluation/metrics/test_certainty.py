@@ -18,11 +18,11 @@ OSLO = Question("1", "Where was the yard?", ("Oslo",), supporting_ids=("alpha", 
 
 def withheld(guess: str = "Bergen", sentence: str = "The yard was in Oslo.", id: str = "alpha") -> dict[str, Any]:
     """The result of a run whose reader withheld its guess."""
-    found = document(id)
+    passage = document(id)
     step = replace(
-        answer_step(guess), certainty="not_found", probability=0.2, evidence=(Evidence(found, sentence, "yard"),)
+        answer_step(guess), certainty="not_found", probability=0.2, evidence=(Evidence(passage, sentence, "yard"),)
     )
-    return compose(state(observed_step(found), step))
+    return compose(state(observed_step(passage), step))
 
 
 def test_a_withheld_guess_scores_nothing_what_was_found_counts_and_the_run_has_not_failed():
@@ -94,7 +94,7 @@ def test_shares_are_of_the_answers_that_were_given_and_of_the_questions_without_
         withheld(sentence="It rained.", id="gamma"),
         withheld(),
     ]
-    summary = summarise([{"id": str(n), **questions, "result": one} for n, one in enumerate(results)])
+    summary = summarise([{"id": str(n), **questions, "result": result} for n, result in enumerate(results)])
 
     assert summary["answered"] == pytest.approx(40)
     assert summary["right_of_given"] == pytest.approx(50)
@@ -132,9 +132,15 @@ def test_the_right_sentence_is_looked_for_in_the_order_in_which_sentences_are_sh
         {},
     ]
 
-    found = [score(question, result) for result in results]
+    measured = [score(question, result) for result in results]
 
-    assert [(one["sentence_1"], one["sentence_3"]) for one in found] == [(1, 1), (0, 1), (0, 0), (1, 1), (0, 0)]
+    assert [(scores["sentence_1"], scores["sentence_3"]) for scores in measured] == [
+        (1, 1),
+        (0, 1),
+        (0, 0),
+        (1, 1),
+        (0, 0),
+    ]
     assert "sentence_1" not in score(OSLO, results[0])
 
 
@@ -154,7 +160,7 @@ def test_queries_that_left_are_needless_where_one_knows_the_answer_at_home_and_s
         "not known": (OSLO, sent("yard"), {}),
     }
     measured = ("needless_queries", "asked_as_typed", "words_typed")
-    found = {name: score(question, result) for name, (question, result, _) in wanted.items()}
-    assert {name: {key: one[key] for key in measured if key in one} for name, one in found.items()} == {
+    by_name = {name: score(question, result) for name, (question, result, _) in wanted.items()}
+    assert {name: {key: scores[key] for key in measured if key in scores} for name, scores in by_name.items()} == {
         name: scores for name, (_, _, scores) in wanted.items()
     }

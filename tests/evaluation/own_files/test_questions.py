@@ -113,7 +113,9 @@ def test_the_invented_files_are_the_same_each_time_and_hold_the_sentences(tmp_pa
 
 def test_the_person_has_sixty_questions_of_which_each_half_has_as_many_rows():
     for rest in (0, 1):
-        half = [one for one in read_questions("person/questions") if int(one["id"].split("-")[1]) % 2 == rest]
+        half = [
+            question for question in read_questions("person/questions") if int(question["id"].split("-")[1]) % 2 == rest
+        ]
         answerable = [question for question in half if question["answerable"]]
 
         assert (len(half), len(answerable)) == (30, 20)

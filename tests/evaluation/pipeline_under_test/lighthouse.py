@@ -32,7 +32,7 @@ def setup(pipeline: Any = "prefrag", questions: Path | None = None, **settings: 
 def blocks(value: Any, kind: str) -> list[dict[str, Any]]:
     """Return the parameters of every block of a class, wherever it stands."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    found = [one for part in parts for one in blocks(part, kind)]
+    parameters = [block for part in parts for block in blocks(part, kind)]
     if isinstance(value, dict) and str(value.get("type", "")).endswith(f".{kind}"):
-        found.append(value["init_parameters"])
-    return found
+        parameters.append(value["init_parameters"])
+    return parameters

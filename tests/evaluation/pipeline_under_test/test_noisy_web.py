@@ -41,7 +41,9 @@ def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Web:
         tmp_path / "dev.jsonl", {"id": "q", "question": "Which cake?", "answers": ["0"], "supporting_ids": ["j0"]}
     )
     path = tmp_path / "index"
-    index_of([Document(id=one["id"], content=one["text"], meta={"title": one["title"]}) for one in LIGHTS], path)
+    index_of(
+        [Document(id=light["id"], content=light["text"], meta={"title": light["title"]}) for light in LIGHTS], path
+    )
 
     class Searching(WebRetriever):
         """The corpus in place of the web, found by its path."""
@@ -57,7 +59,7 @@ def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Web:
 
 
 def found(web: NoisyWeb, query: str, top_k: int = 5) -> list[tuple[str, str | None]]:
-    return [(one.id, one.content) for one in web.run(query, top_k)["documents"]]
+    return [(page.id, page.content) for page in web.run(query, top_k)["documents"]]
 
 
 def test_without_noise_it_is_the_stand_in(web: Web):
@@ -75,12 +77,12 @@ def test_passages_are_cut_to_their_first_sentences_junk_as_well(web: Web):
 def test_the_share_of_junk_is_as_set_and_what_was_found_moves_down(web: Web):
     noisy, total = web(junk=0.2), 0
     for query in QUERIES:
-        before = [one.id for one in noisy.web.run(query, 5)["documents"]]
+        before = [page.id for page in noisy.web.run(query, 5)["documents"]]
         after = [key for key, _ in found(noisy, query)]
-        kept = [key for key in after if key.startswith("p")]
-        assert kept == before[: len(kept)]
+        own = [key for key in after if key.startswith("p")]
+        assert own == before[: len(own)]
         assert len(set(after)) == len(after) == len(before) == 5
-        total += len(after) - len(kept)
+        total += len(after) - len(own)
 
     assert total / (5 * len(QUERIES)) == pytest.approx(0.2, abs=0.08)
 
@@ -91,20 +93,20 @@ def test_junk_is_no_gold_passage_and_shares_no_word_with_the_query(web: Web):
 
     assert len(junk) > 20
     assert "j0" not in junk
-    assert not junk & {one["id"] for one in LIGHTS}
+    assert not junk & {light["id"] for light in LIGHTS}
     # All junk shares a word with this query, so only real results are shown.
-    assert {key for key, _ in found(noisy, "Ardal Light cake")} <= {one["id"] for one in LIGHTS}
+    assert {key for key, _ in found(noisy, "Ardal Light cake")} <= {light["id"] for light in LIGHTS}
 
 
 def test_the_same_query_gets_the_same_whatever_was_searched_before(web: Web):
     shuffled = random.Random(1).sample(QUERIES, len(QUERIES))
-    one, other = web(junk=0.5, seed=3), web(junk=0.5, seed=3)
-    before = {query: found(one, query) for query in QUERIES}
+    first, other = web(junk=0.5, seed=3), web(junk=0.5, seed=3)
+    before = {query: found(first, query) for query in QUERIES}
 
     async def search_all() -> list[Any]:
         return await asyncio.gather(*(other.run_async(query, 5) for query in shuffled))
 
-    after = [[(one.id, one.content) for one in result["documents"]] for result in asyncio.run(search_all())]
+    after = [[(page.id, page.content) for page in result["documents"]] for result in asyncio.run(search_all())]
     assert dict(zip(shuffled, after, strict=True)) == before
     assert {query: found(web(junk=0.5, seed=4), query) for query in QUERIES} != before
 
@@ -124,7 +126,7 @@ class TestInAPipeline:
 
         noisy = blocks(ready.block, "NoisyWeb")
         assert len(noisy) == len(blocks(ready.block, "WebRetriever")) > 0
-        assert all((one["sentences"], one["junk"], one["seed"]) == (1, 0.2, 7) for one in noisy)
+        assert all((settings["sentences"], settings["junk"], settings["seed"]) == (1, 0.2, 7) for settings in noisy)
         assert {reader["web_sentences"] for reader in blocks(ready.block, "SimulatedReader")} == {1}
 
     def test_its_queries_stay_local_and_its_source_stays_external(self, corpus: Path, dev: Path):

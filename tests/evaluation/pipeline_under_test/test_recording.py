@@ -29,29 +29,29 @@ class TestRecording:
         return evaluation.run(str(pipeline), QUESTIONS, **{"progress": False, **settings})
 
     def test_is_replayed_without_any_model_and_without_the_web(self, scripted: Path, tmp_path: Path):
-        kept = tmp_path / "kept.jsonl"
-        first = self.run(scripted, record=kept)
+        record = tmp_path / "kept.jsonl"
+        first = self.run(scripted, record=record)
         assert {name for name in CALLS if CALLS[name]} == {"model", "judge", "local", "web"}
         CALLS.clear()
 
-        again = self.run(scripted, replay=kept)
+        again = self.run(scripted, replay=record)
 
         assert set(CALLS) == {"local"}
         assert again.predictions[0]["result"]["answer"] == first.predictions[0]["result"]["answer"] == "1974"
         assert again.predictions[0]["result"]["documents"] == first.predictions[0]["result"]["documents"]
         assert again.metrics["total_web"] == first.metrics["total_web"] == 1
         assert again.predictions[0]["result"]["queries_sent_out"] == []
-        assert (again.config["llm"], again.config["replayed"]) == (first.config["llm"], str(kept))
+        assert (again.config["llm"], again.config["replayed"]) == (first.config["llm"], str(record))
 
     @pytest.mark.slow
     def test_of_a_reader_is_replayed_by_reading_again_whatever_the_environment(
         self, corpus: Path, dev: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        kept, settings = tmp_path / "kept.jsonl", {"corpus": corpus, "progress": False}
-        first = evaluation.run("prefrag", dev, llm="reader", record=kept, **settings)
+        record, settings = tmp_path / "kept.jsonl", {"corpus": corpus, "progress": False}
+        first = evaluation.run("prefrag", dev, llm="reader", record=record, **settings)
         monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "http://localhost:9/v1")
 
-        again = evaluation.run("prefrag", dev, replay=kept, **settings)
+        again = evaluation.run("prefrag", dev, replay=record, **settings)
 
         assert again.config["llm"] == first.config["llm"]
         assert again.predictions[0]["error"] is None
@@ -73,14 +73,14 @@ class TestRecording:
     def test_with_a_reply_or_a_search_missing_is_an_error_that_names_the_question(
         self, scripted: Path, tmp_path: Path, kind: str, message: str
     ):
-        kept = tmp_path / "kept.jsonl"
-        self.run(scripted, record=kept)
-        lines = kept.read_text(encoding="utf-8").splitlines()
+        record = tmp_path / "kept.jsonl"
+        self.run(scripted, record=record)
+        lines = record.read_text(encoding="utf-8").splitlines()
         missing = [line for line in lines if json.loads(line)["key"].startswith(kind)][-1:]
-        kept.write_text("".join(f"{line}\n" for line in lines if line not in missing), encoding="utf-8")
+        record.write_text("".join(f"{line}\n" for line in lines if line not in missing), encoding="utf-8")
 
         with pytest.raises(ValueError, match=message):
-            self.run(scripted, replay=kept)
+            self.run(scripted, replay=record)
 
     @pytest.mark.slow
     def test_with_a_reply_missing_ends_without_a_complaint_about_concurrent_questions(
@@ -93,15 +93,15 @@ class TestRecording:
                 for n in range(12)
             ),
         )
-        kept, settings = tmp_path / "kept.jsonl", {"corpus": corpus, "progress": False}
-        evaluation.run("mspr", dev, llm="simulated", record=kept, **settings)
-        lines = kept.read_text(encoding="utf-8").splitlines()
+        recorded, settings = tmp_path / "kept.jsonl", {"corpus": corpus, "progress": False}
+        evaluation.run("mspr", dev, llm="simulated", record=recorded, **settings)
+        lines = recorded.read_text(encoding="utf-8").splitlines()
         replies = [line for line in lines if json.loads(line)["key"].startswith("reply")]
         left = set(lines) - set(replies[len(replies) // 2 :])
-        kept.write_text("".join(f"{line}\n" for line in lines if line in left), encoding="utf-8")
+        recorded.write_text("".join(f"{line}\n" for line in lines if line in left), encoding="utf-8")
 
         with pytest.raises(ValueError, match=r"Question 'q\d+' .* cannot be replayed"):
-            evaluation.run("mspr", dev, replay=kept, concurrency=6, output=tmp_path / "run", **settings)
+            evaluation.run("mspr", dev, replay=recorded, concurrency=6, output=tmp_path / "run", **settings)
         gc.collect()
         assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
         done = (tmp_path / "run" / "predictions.jsonl").read_text(encoding="utf-8").splitlines()
@@ -121,11 +121,11 @@ class TestRecording:
         assert again.predictions[0]["result"]["answer"] == first.predictions[0]["result"]["answer"]
 
     def test_goes_on_where_it_was_stopped(self, scripted: Path, tmp_path: Path):
-        kept = tmp_path / "kept.jsonl"
-        self.run(scripted, record=kept)
+        record = tmp_path / "kept.jsonl"
+        self.run(scripted, record=record)
         CALLS.clear()
 
-        self.run(scripted, record=kept)
+        self.run(scripted, record=record)
 
         assert set(CALLS) == {"local"}
 
@@ -143,10 +143,10 @@ class TestRecording:
             self.run(scripted, replay=tmp_path / "kept.jsonl")
 
     def test_holds_whole_pipelines_with_the_simulated_reader_in_one_file(self, corpus: Path, dev: Path, tmp_path: Path):
-        kept = tmp_path / "kept.jsonl"
+        record = tmp_path / "kept.jsonl"
         for name in ("prefrag", "mspr"):
-            first = evaluation.run(name, dev, corpus=corpus, llm="simulated", record=kept, progress=False)
-            again = evaluation.run(name, dev, corpus=corpus, replay=kept, progress=False)
+            first = evaluation.run(name, dev, corpus=corpus, llm="simulated", record=record, progress=False)
+            again = evaluation.run(name, dev, corpus=corpus, replay=record, progress=False)
 
             assert again.predictions[0]["scores"] == first.predictions[0]["scores"]
             assert again.config["simulated"]

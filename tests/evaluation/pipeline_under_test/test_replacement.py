@@ -46,7 +46,7 @@ class TestCorpora:
         assert embedded == [(ready.local, "/models/mini")]
         assert {vectors["model"] for vectors in blocks(ready.block, "VectorRetriever")} == {"/models/mini"}
         text_embedders = blocks(ready.block, "SentenceTransformersTextEmbedder")
-        assert {(one["model"], one["prefix"]) for one in text_embedders} == {("/models/mini", "")}
+        assert {(embedder["model"], embedder["prefix"]) for embedder in text_embedders} == {("/models/mini", "")}
         assert ready.config["embedder"] == "/models/mini"
 
     def test_what_embeds_nothing_is_the_same_with_another_embedding_model(self, corpus: Path):
@@ -83,8 +83,8 @@ class TestCorpora:
             ready = setup(name, corpus=corpus, **settings, **SERVER)
 
             assert stores == ["tantivy", "elasticsearch"]
-            found = blocks(ready.block, "ElasticsearchDocumentStore")
-            assert {store["index"] for store in found} == {ready.local}
+            stores_used = blocks(ready.block, "ElasticsearchDocumentStore")
+            assert {store["index"] for store in stores_used} == {ready.local}
             assert not blocks(ready.block, "TantivyBM25Retriever")
             assert blocks(ready.block, "WebRetriever")[0]["index"] == ready.second
             assert (ready.config["store"], ready.config["retriever"]) == ("elasticsearch", "bm25")

@@ -14,8 +14,8 @@ from tests.for_each import for_each
 
 
 def parameters(pipeline: dict[str, Any], component: str) -> dict[str, Any]:
-    found: dict[str, Any] = pipeline["components"][component]["init_parameters"]
-    return found
+    values: dict[str, Any] = pipeline["components"][component]["init_parameters"]
+    return values
 
 
 @for_each("pipeline", "prefrag", "mspr")

@@ -53,15 +53,15 @@ def test_the_bound_agrees_with_the_beta_distribution():
 
 
 def test_a_document_counts_once_and_as_wrong_if_any_of_its_answers_is():
-    found = bound([case(1, as_it_is="right", without="wrong", denied="wrong"), case(2, as_it_is="right")])
+    limit = bound([case(1, as_it_is="right", without="wrong", denied="wrong"), case(2, as_it_is="right")])
 
-    assert (found.wrong, found.documents, found.answers) == (1, 2, 4)
+    assert (limit.wrong, limit.documents, limit.answers) == (1, 2, 4)
 
 
 def test_what_was_withheld_or_dropped_is_no_trial():
-    found = bound([case(1, as_it_is="withheld", without="unseen"), case(2, as_it_is="part", changed="part")])
+    limit = bound([case(1, as_it_is="withheld", without="unseen"), case(2, as_it_is="part", changed="part")])
 
-    assert (found.wrong, found.documents, found.most) == (0, 0, 1.0)
+    assert (limit.wrong, limit.documents, limit.most) == (0, 0, 1.0)
 
 
 def test_the_strict_bound_counts_unseen_copies_as_wrong():
@@ -91,7 +91,7 @@ def test_a_bound_is_rounded_up(share: float, text: str):
 def test_the_hardest_third_has_the_fewest_common_words():
     own = [case(number, shared=share, as_it_is="right") for number, share in enumerate((0.9, 0.1, 0.5, 0.2))]
 
-    assert [one["shared"] for one in hardest(own)] == [0.1, 0.2]
+    assert [entry["shared"] for entry in hardest(own)] == [0.1, 0.2]
 
 
 def test_a_certainty_is_chosen_by_one_half_and_measured_by_the_other():
@@ -101,7 +101,7 @@ def test_a_certainty_is_chosen_by_one_half_and_measured_by_the_other():
 
     assert chosen is not None
     assert 0.7 < chosen["from"] <= 0.951
-    halves = Counter((one["worlds"].keys() == {"without"}, half_of(one["document"])) for one in sure + unsure)
+    halves = Counter((entry["worlds"].keys() == {"without"}, half_of(entry["document"])) for entry in sure + unsure)
     documents = halves[False, 1]
     assert chosen["measured"] == bound(sure[:documents]).to_dict()
     assert chosen["lost"] == halves[True, 1]
@@ -191,4 +191,4 @@ def test_the_worst_answers_are_the_surest_wrong_ones():
     own = [case(1, probability=0.8, without="wrong"), case(2, probability=0.99, without="wrong")]
     own.append(case(3, probability=1.0, without="unseen"))
 
-    assert [one["id"] for one, _ in worst(own)] == ["002", "001", "003"]
+    assert [entry["id"] for entry, _ in worst(own)] == ["002", "001", "003"]

@@ -27,8 +27,8 @@ def test_a_change_in_a_shadow_leaves_the_index_as_it_is(tmp_path: Path):
         make_shadow(tmp_path / "index", folder / "without", [changed], ["Second"])
         shadow = TantivyDocumentStore(path=str(folder / "without"))
 
-        assert [one.content for one in shadow.filter_documents()] == ["The tower."]
-    assert sorted(one.content or "" for one in store.filter_documents()) == ["The hall.", "The mill."]
+        assert [document.content for document in shadow.filter_documents()] == ["The tower."]
+    assert sorted(document.content or "" for document in store.filter_documents()) == ["The hall.", "The mill."]
 
 
 def test_a_shadow_has_no_limit_of_an_earlier_proof(tmp_path: Path):

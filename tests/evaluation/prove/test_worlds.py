@@ -10,7 +10,7 @@ from tests.for_each import for_each
 
 def one_question(text: str) -> tuple[Question, Sentences]:
     sentences = Sentences(passages(Notes=text))
-    return next(question for one in sentences.all for question in propose(one)), sentences
+    return next(question for sentence in sentences.all for question in propose(sentence)), sentences
 
 
 @for_each(

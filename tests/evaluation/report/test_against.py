@@ -12,14 +12,18 @@ from tests.evaluation.report.run_folders import SERVER, SIMULATED, predictions, 
 def list_against(folder: Path, method: str | None = None) -> list[Against]:
     runs = read_runs([folder])
     return [
-        one
-        for held in group_by_task(runs).values()
-        for one in compare_with_reference(group_by_setting(held), runs, method)
+        table
+        for group in group_by_task(runs).values()
+        for table in compare_with_reference(group_by_setting(group), runs, method)
     ]
 
 
 def list_pairs(against: list[Against]) -> dict[tuple[str, str], tuple[str, ...]]:
-    return {(one.run.name, one.other.name): one.differing for every in against for one in every.comparisons}
+    return {
+        (comparison.run.name, comparison.other.name): comparison.differing
+        for every in against
+        for comparison in every.comparisons
+    }
 
 
 def test_methods_with_another_retriever_or_a_top_k_of_their_own_are_compared_and_the_difference_is_named(
@@ -57,7 +61,7 @@ def test_every_run_that_is_not_compared_is_listed_with_the_reason(tmp_path: Path
     write_run(tmp_path / "e", predictions(20), pipeline="crag", corpus="half.jsonl")
     write_run(tmp_path / "f", predictions(20), pipeline="flare", llm=SERVER)
 
-    main = next(one for one in list_against(tmp_path) if one.main)
+    main = next(table for table in list_against(tmp_path) if table.main)
 
     assert set(list_pairs([main])) == {("a", "b")}
     assert set(main.not_compared) == {
@@ -97,9 +101,11 @@ def test_runs_of_one_method_that_differ_in_one_setting_are_compared(tmp_path: Pa
     write_run(tmp_path / "elsewhere", predictions(20), dataset="hotpotqa")
 
     settings = group_by_setting(read_runs([tmp_path]))
-    found = compare_one_change(settings, [])
+    compared = compare_one_change(settings, [])
 
-    assert {frozenset((one.run.name, one.other.name)): one.differing for one in found} == {
+    assert {
+        frozenset((comparison.run.name, comparison.other.name)): comparison.differing for comparison in compared
+    } == {
         frozenset(("k5", "k3")): ("top-k",),
         frozenset(("k5", "erring")): ("judge error",),
     }
@@ -113,7 +119,7 @@ def test_a_reference_that_names_no_source_is_that_of_every_choice_of_one_and_ano
     for choice in ("drawn", "last"):
         write_run(tmp_path / choice, predictions(10), pipeline="react", llm={**SIMULATED, "source_choice": choice})
 
-    main = next(one for one in list_against(tmp_path) if one.main)
+    main = next(table for table in list_against(tmp_path) if table.main)
     assert main.not_compared == ("Not compared here: runs of the same methods with different source choice.",)
     write_run(tmp_path / "mix", predictions(20), pipeline="react_mix", llm=unused)
     others = ("drawn", "mix", "last")
@@ -135,10 +141,10 @@ def test_accuracy_stands_by_method_and_value_with_what_it_is_above_the_reference
     write_run(tmp_path / "react", predictions(20), llm=llm, pipeline="react")
     write_run(tmp_path / "react_mix", predictions(20), llm={**llm, "source_choice": "first"}, pipeline="react")
 
-    found = variations(tmp_path)
+    by_id = variations(tmp_path)
 
-    assert set(found) == {"by-yes-no", "by-source-choice"}
-    rules, choice = found["by-yes-no"], found["by-source-choice"]
+    assert set(by_id) == {"by-yes-no", "by-source-choice"}
+    rules, choice = by_id["by-yes-no"], by_id["by-source-choice"]
     assert rules.columns == ("yes/no all", "yes/no one")
     assert [(row.label, *((cell.text, cell.interval) for cell in row.cells)) for row in rules.rows] == [
         ("react_mix", ("80.0", "+55.0 *"), ("75.0", "0.0")),
@@ -153,6 +159,6 @@ def test_an_error_of_the_judge_and_a_distraction_have_tables_of_their_own(tmp_pa
     write_run(tmp_path / "c", predictions(10), llm={**SIMULATED, "distraction": 0.02})
     write_run(tmp_path / "d", predictions(5), llm={**SIMULATED, "distraction": 0.02, "judge_error": 0.2})
 
-    found = {id: [cell.text for cell in table.rows[0].cells] for id, table in variations(tmp_path).items()}
+    by_id = {id: [cell.text for cell in table.rows[0].cells] for id, table in variations(tmp_path).items()}
 
-    assert found == {"by-judge-error": ["75.0", "50.0"], "by-distraction": ["75.0", "25.0"]}
+    assert by_id == {"by-judge-error": ["75.0", "50.0"], "by-distraction": ["75.0", "25.0"]}

@@ -18,12 +18,12 @@ def compare_two(folder: Path, first: int | list[dict[str, Any]], second: int | l
 
 
 def test_nothing_right_or_everything_right_is_not_certain(tmp_path: Path) -> None:
-    found = score_intervals(write_runs(tmp_path, none={"right": 0}, all={"right": 40, "pipeline": "react"}))
+    scored = score_intervals(write_runs(tmp_path, none={"right": 0}, all={"right": 40, "pipeline": "react"}))
 
-    none, every = (found[name, "acc"] for name in ("none", "all"))
+    none, every = (scored[name, "acc"] for name in ("none", "all"))
     assert (none.low, none.high) == (pytest.approx(0, abs=1e-9), pytest.approx(8.8, abs=0.05))
     assert (every.low, every.high) == (pytest.approx(91.2, abs=0.05), pytest.approx(100))
-    assert found["none", "total"].low == found["none", "total"].high == 1.0, "a count has no ends"
+    assert scored["none", "total"].low == scored["none", "total"].high == 1.0, "a count has no ends"
 
 
 def test_identical_runs_show_no_difference(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_the_verdict_is_that_of_the_p_corrected_for_the_number_of_methods(tmp_pa
     )
     every = compare([(last, other) for other in others])
 
-    beside = next(one for one in every if one.other.method == "react").differences["acc"]
+    beside = next(pair for pair in every if pair.other.method == "react").differences["acc"]
 
     assert alone.p == beside.p == alone.corrected == 0.03125
     assert beside.corrected == pytest.approx(3 * beside.p)

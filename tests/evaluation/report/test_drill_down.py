@@ -18,27 +18,27 @@ def drill(
 
 
 def test_only_questions_that_one_alone_has_right_have_traces(tmp_path: Path) -> None:
-    comparison, found = drill(
+    comparison, page = drill(
         tmp_path,
         [prediction("x", True), prediction("y", False), prediction("z", True)],
         [prediction("x", True), prediction("y", True), prediction("w", True)],
     )
 
     assert differing_ids(comparison) == ["y"]
-    assert [question["id"] for question in found["datasets"]["musique"]] == ["x", "y", "w", "z"]
-    assert [run["right"] for run in found["runs"]] == ["111-", "10-1"]
-    assert {run: list(traces) for run, traces in found["traces"].items()} == {0: [1], 1: [1]}
-    assert found["left_out"] == 0
+    assert [question["id"] for question in page["datasets"]["musique"]] == ["x", "y", "w", "z"]
+    assert [run["right"] for run in page["runs"]] == ["111-", "10-1"]
+    assert {run: list(traces) for run, traces in page["traces"].items()} == {0: [1], 1: [1]}
+    assert page["left_out"] == 0
 
 
 def test_two_questions_of_one_id_are_two(tmp_path: Path) -> None:
     built, burnt = prediction("x", True, question="Who built it?"), prediction("x", False, question="Who burnt it?")
 
-    comparison, found = drill(tmp_path, [built], [burnt])
+    comparison, page = drill(tmp_path, [built], [burnt])
 
     assert differing_ids(comparison) == []
-    assert [question["q"] for question in found["datasets"]["musique"]] == ["Who burnt it?", "Who built it?"]
-    assert [run["right"] for run in found["runs"]] == ["0-", "-1"]
+    assert [question["q"] for question in page["datasets"]["musique"]] == ["Who burnt it?", "Who built it?"]
+    assert [run["right"] for run in page["runs"]] == ["0-", "-1"]
 
 
 def test_a_trace_holds_each_step_with_its_verdict_marks_gold_and_names_a_failure(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_of_repetitions_the_first_is_shown(tmp_path: Path) -> None:
     }
     runs = write_runs(tmp_path, **seeds, b={"right": [prediction("x", False)], "pipeline": "react"})
 
-    found = drill_down(runs, compare([(runs[1], runs[0])]))
+    page = drill_down(runs, compare([(runs[1], runs[0])]))
 
-    assert [(run["name"], run["right"]) for run in found["runs"]] == [("b", "0"), ("3", "1")]
-    assert found["traces"][1][0]["answer"] == "Beta"
+    assert [(run["name"], run["right"]) for run in page["runs"]] == [("b", "0"), ("3", "1")]
+    assert page["traces"][1][0]["answer"] == "Beta"

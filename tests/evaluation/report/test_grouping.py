@@ -50,9 +50,9 @@ def test_only_what_alone_differs_varies(tmp_path: Path) -> None:
     write_run(tmp_path / "d", predictions(2, 4), llm={**SIMULATED, "distraction": 0.02})
     runs = read_runs([tmp_path])
 
-    found = vary(runs, Setting.of(next(run for run in runs if run.name == "a")), "distraction")
+    by_value = vary(runs, Setting.of(next(run for run in runs if run.name == "a")), "distraction")
 
-    assert {value: [run.name for run in held] for value, held in found.items()} == {0.0: ["a"], 0.02: ["b"]}
+    assert {value: [run.name for run in group] for value, group in by_value.items()} == {0.0: ["a"], 0.02: ["b"]}
 
 
 def test_methods_that_have_no_use_for_each_others_settings_stand_together(tmp_path: Path) -> None:
@@ -65,8 +65,8 @@ def test_methods_that_have_no_use_for_each_others_settings_stand_together(tmp_pa
         ("e", "vanilla_mix", False, judge),
     ):
         write_run(tmp_path / name, predictions(2, 4), pipeline=pipeline, judged=judged, llm=llm)
-    found = group_by_setting(read_runs([tmp_path]))
-    assert [run.name for run in next(iter(found.values()))] == ["e", "c", "a"]
-    assert sorted(len(held) for held in found.values()) == [1, 1, 3]
+    groups = group_by_setting(read_runs([tmp_path]))
+    assert [run.name for run in next(iter(groups.values()))] == ["e", "c", "a"]
+    assert sorted(len(group) for group in groups.values()) == [1, 1, 3]
     ((setting, runs),) = group_by_setting(read_runs([tmp_path / "b", tmp_path / "e"])).items()
     assert (setting.get("judge error"), [run.judge_error for run in runs]) == (0.1, [None, 0.1])

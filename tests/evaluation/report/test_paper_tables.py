@@ -46,13 +46,15 @@ def test_overall_has_methods_by_datasets(tmp_path: Path) -> None:
 
 
 def test_runs_without_a_model_begin_with_what_was_given_and_what_was_withheld(tmp_path: Path) -> None:
-    known = Question("a", "Who?", ("Beta",), answerable=True, sentences=("It was Beta.",), dataset="own")
+    question = Question("a", "Who?", ("Beta",), answerable=True, sentences=("It was Beta.",), dataset="own")
     results = [
-        (known, {"answer": "Beta", "queries_sent_out": []}),
-        (replace(known, id="b", answers=(), answerable=False, sentences=()), {"answer": "", "not_found": True}),
-        (replace(known, id="c", answers=(), answerable=False, sentences=()), {"answer": "Beta"}),
+        (question, {"answer": "Beta", "queries_sent_out": []}),
+        (replace(question, id="b", answers=(), answerable=False, sentences=()), {"answer": "", "not_found": True}),
+        (replace(question, id="c", answers=(), answerable=False, sentences=()), {"answer": "Beta"}),
     ]
-    of_reader = [{**one.to_prediction(), "scores": score(one, result), "result": result} for one, result in results]
+    of_reader = [
+        {**asked.to_prediction(), "scores": score(asked, result), "result": result} for asked, result in results
+    ]
     write_run(tmp_path / "a", of_reader, dataset="own", llm={"kind": "reader"})
     write_run(tmp_path / "b", predictions(20))
 
@@ -121,7 +123,9 @@ VANILLA = {"pipeline": "vanilla_local"}
 def test_a_table_has_a_line_for_each_method(
     tmp_path: Path, table: str, others: list[dict[str, Any]], labels: list[str]
 ) -> None:
-    write_runs(tmp_path, a={"right": 30}, **{str(place): dict(one) for place, one in enumerate(others, start=1)})
+    write_runs(
+        tmp_path, a={"right": 30}, **{str(place): dict(settings) for place, settings in enumerate(others, start=1)}
+    )
 
     assert [row.label for row in tables(tmp_path)[table].rows][1:] == labels
 
@@ -150,13 +154,13 @@ def test_the_tables_of_a_paper_have_its_methods_in_its_order(tmp_path: Path) -> 
     write_run(tmp_path / "prefrag", predictions(20))
     write_run(tmp_path / "without", predictions(10), pipeline="mspr", set=["refiner.enabled=false"])
 
-    found = {id: [row.label for row in table.rows if row.cells] for id, table in tables(tmp_path).items()}
+    labels = {id: [row.label for row in table.rows if row.cells] for id, table in tables(tmp_path).items()}
 
     vanilla = ["no_retrieval", "vanilla_local", "vanilla_mix"]
-    assert found["prefrag-1"] == [*vanilla, "flare", "self_rag", "crag", "react", "prefrag"]
-    assert found["mspr-1"] == [*vanilla, "self_rag", "flare", "crag", "react", "mspr"]
-    assert found["mspr-2"] == ["mspr refiner.enabled=false", "mspr"]
-    assert not {"dr-rag-2", "dr-rag-4", "dr-rag-5"} & found.keys(), "they are about DR-RAG"
+    assert labels["prefrag-1"] == [*vanilla, "flare", "self_rag", "crag", "react", "prefrag"]
+    assert labels["mspr-1"] == [*vanilla, "self_rag", "flare", "crag", "react", "mspr"]
+    assert labels["mspr-2"] == ["mspr refiner.enabled=false", "mspr"]
+    assert not {"dr-rag-2", "dr-rag-4", "dr-rag-5"} & labels.keys(), "they are about DR-RAG"
 
 
 def test_the_tables_of_dr_rag_have_similarity_matching_beside_words(tmp_path: Path) -> None:
@@ -164,12 +168,12 @@ def test_the_tables_of_dr_rag_have_similarity_matching_beside_words(tmp_path: Pa
         write_run(tmp_path / name, predictions(20), pipeline=name, split=False)
     write_run(tmp_path / "sm", predictions(20), pipeline="vanilla_local_dense", split=False, retriever="dense")
 
-    found = {id: [row.label for row in table.rows if row.cells] for id, table in tables(tmp_path).items()}
+    labels = {id: [row.label for row in table.rows if row.cells] for id, table in tables(tmp_path).items()}
 
-    assert found["dr-rag-2"] == [
+    assert labels["dr-rag-2"] == [
         *("vanilla_local", "vanilla_local_dense", "adaptive_rag", "ircot", "dr_rag_qdc", "dr_rag_cfs")
     ]
-    assert found["dr-rag-5"] == ["vanilla_local", "vanilla_local_dense", "dr_rag_qdc", "dr_rag_cfs"]
+    assert labels["dr-rag-5"] == ["vanilla_local", "vanilla_local_dense", "dr_rag_qdc", "dr_rag_cfs"]
 
 
 def test_top_k_and_retrievers_are_what_alone_differs(tmp_path: Path) -> None:
@@ -179,15 +183,15 @@ def test_top_k_and_retrievers_are_what_alone_differs(tmp_path: Path) -> None:
     write_run(tmp_path / "erring", predictions(5), llm={**SIMULATED, "judge_error": 0.2})
     write_run(tmp_path / "react", predictions(20), pipeline="react")
 
-    found = tables(tmp_path)
+    by_id = tables(tmp_path)
 
-    assert [line[:2] for line in lines(found["top-k"])] == [
+    assert [line[:2] for line in lines(by_id["top-k"])] == [
         ("k 3",),
         ("prefrag", "50.0"),
         ("k 5",),
         ("prefrag", "75.0"),
     ]
-    assert [line[:2] for line in lines(found["retrievers"])] == [
+    assert [line[:2] for line in lines(by_id["retrievers"])] == [
         ("retriever bm25",),
         ("prefrag", "75.0"),
         ("retriever dense",),
@@ -202,8 +206,8 @@ def test_recall_stands_beside_that_of_other_retrievers_at_the_same_k(tmp_path: P
     write_run(tmp_path / "sm_cfs", predictions(20), pipeline="dr_rag_cfs_dense", retriever="dense", top_k=6)
     write_run(tmp_path / "k3", predictions(20), pipeline="vanilla_local", top_k=3)
 
-    found = tables(tmp_path)
-    recall, of_paper = found["recall"], found["dr-rag-5"]
+    by_id = tables(tmp_path)
+    recall, of_paper = by_id["recall"], by_id["dr-rag-5"]
 
     methods = ["vanilla_local", "vanilla_local_dense", "dr_rag_cfs", "dr_rag_cfs_dense"]
     assert [row.label for row in recall.rows] == ["k 6", *methods, "k 3", "vanilla_local"]
@@ -215,10 +219,10 @@ def test_recall_stands_beside_that_of_other_retrievers_at_the_same_k(tmp_path: P
 def test_counts_and_recall_are_means_a_question(tmp_path: Path) -> None:
     write_run(tmp_path / "a", [*predictions(10, 20, local=2, web=1), *predictions(0, 40, local=1)[20:]])
 
-    found = tables(tmp_path)
+    by_id = tables(tmp_path)
 
-    assert lines(found["counts"])[1] == ("prefrag", "25.0", "1.50", "0.50", "2.00", "1.50", "1.50", "8.00")
-    assert lines(found["recall"])[1] == ("prefrag", "50.0", "0.0", "2.00")
+    assert lines(by_id["counts"])[1] == ("prefrag", "25.0", "1.50", "0.50", "2.00", "1.50", "1.50", "8.00")
+    assert lines(by_id["recall"])[1] == ("prefrag", "50.0", "0.0", "2.00")
 
 
 @pytest.mark.parametrize(
@@ -234,7 +238,7 @@ def test_time_is_relative_to_single_step_rag_with_as_many_questions_at_once(
     tmp_path: Path, others: list[dict[str, Any]], times: dict[str, str]
 ) -> None:
     write_run(tmp_path / "a", predictions(30, seconds=3.0), concurrency=16)
-    for number, config in enumerate({"seconds": 2.0, "concurrency": 16} | one for one in others):
+    for number, config in enumerate({"seconds": 2.0, "concurrency": 16} | settings for settings in others):
         write_run(tmp_path / str(number), predictions(20, seconds=config.pop("seconds")), **config)
 
     table = tables(tmp_path)["cost"]

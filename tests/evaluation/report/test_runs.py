@@ -154,13 +154,16 @@ def test_runs_that_differ_in_the_seed_alone_are_one_run_with_the_mean_of_each_qu
 
     assert (run.value(ACC), run.value(TOTAL)) == (50.0, 1.5)
     assert [run.predictions[f"q00{number}"].values["acc"] for number in range(4)] == [100.0, 50.0, 50.0, 0.0]
-    assert [one.seed for one in run.runs] == [5, 6]
+    assert [repetition.seed for repetition in run.runs] == [5, 6]
 
 
 @pytest.mark.parametrize(
     ("seed", "questions", "other"),
     [
-        *((2, 4, one) for one in ({"top_k": 3}, {"pipeline": "react"}, {"prompts": "product"}, {"corpus": "x.jsonl"})),
+        *(
+            (2, 4, change)
+            for change in ({"top_k": 3}, {"pipeline": "react"}, {"prompts": "product"}, {"corpus": "x.jsonl"})
+        ),
         (1, 4, {}),
         (2, 3, {}),
     ],

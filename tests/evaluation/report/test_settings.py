@@ -31,6 +31,6 @@ def test_what_two_runs_searched_and_ran_is_among_what_they_differ_in(
 ) -> None:
     common = {"store": "tantivy", "embedder": "bge-large", "pipeline_sha256": "as shipped", "llm": READER, **first}
 
-    one, another = write_runs(tmp_path, predictions(2, 4), a=dict(common), b={**common, **changed})
+    run, another = write_runs(tmp_path, predictions(2, 4), a=dict(common), b={**common, **changed})
 
-    assert list_differences(one, another) == named
+    assert list_differences(run, another) == named

@@ -33,7 +33,7 @@ def test_scipy_gives_the_same_p(n: int) -> None:
     values[:2] = 1, 2
     theirs = permutation_test(
         (values, np.zeros(n)),
-        lambda one, other, axis: (one - other).sum(axis),
+        lambda values, other, axis: (values - other).sum(axis),
         permutation_type="samples",
         vectorized=True,
         n_resamples=10_000,

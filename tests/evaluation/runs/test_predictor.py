@@ -64,19 +64,19 @@ class TestQuestionsThatFail:
 
     def test_are_those_without_an_answer_as_well(self, boxes: Path, output: Path):
         run(boxes, output=output)
-        kept = lines(output)
-        kept[1]["result"]["answer"] = " "
-        (output / "predictions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in kept))
+        predictions = lines(output)
+        predictions[1]["result"]["answer"] = " "
+        (output / "predictions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in predictions))
         assert run(boxes, output=output).metrics["errors"] == 1
         CALLS.clear()
 
         ended = run(boxes, output=output, retry_failed=True)
 
-        assert CALLS["questions"] == [kept[1]["question"]]
+        assert CALLS["questions"] == [predictions[1]["question"]]
         assert ended.metrics["errors"] == 0
 
     def test_for_want_of_a_server_end_the_run_when_they_are_the_first_and_all(self, tmp_path: Path, output: Path):
-        path = pipeline(tmp_path, QUESTIONS, failures={one.id: 1 for one in QUESTIONS})
+        path = pipeline(tmp_path, QUESTIONS, failures={question.id: 1 for question in QUESTIONS})
 
         with pytest.raises(ConnectionError, match=r"The first 7 questions all failed .* the server is down.*--retry-"):
             run(path, retries=0, concurrency=2, output=output)
@@ -84,7 +84,7 @@ class TestQuestionsThatFail:
         assert run(path, concurrency=2, output=output, retry_failed=True).metrics["errors"] == 0
 
     def test_for_want_of_a_server_do_not_end_the_run_once_one_was_answered(self, tmp_path: Path):
-        failures = {one.id: 9 for one in QUESTIONS[1:]}
+        failures = {question.id: 9 for question in QUESTIONS[1:]}
 
         assert run(pipeline(tmp_path, QUESTIONS, failures=failures), retries=0, concurrency=1).metrics["errors"] == 11
 

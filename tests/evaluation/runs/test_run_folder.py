@@ -49,13 +49,13 @@ class TestResuming:
         with hanging(boxes, file, output, concurrency=2) as process:
             process.send_signal(signal.SIGKILL)
         assert process.returncode == -signal.SIGKILL
-        kept = {prediction["id"] for prediction in lines(output)}
-        assert 0 < len(kept) < 12
+        ids = {prediction["id"] for prediction in lines(output)}
+        assert 0 < len(ids) < 12
         assert not (output / "metrics.json").exists()
 
         ended = run(boxes, file, output=output, concurrency=4)
 
-        assert len(CALLS["questions"]) == 12 - len(kept)
+        assert len(CALLS["questions"]) == 12 - len(ids)
         assert len(lines(output)) == 12
         assert ended.metrics["n"] == 12
         assert ended.metrics["acc"] == pytest.approx(100 * 10 / 12)
@@ -211,8 +211,8 @@ def test_whatever_is_left_of_the_predictions_can_be_read(cut: int, text: str):
         path = folder.path / "predictions.jsonl"
         path.write_bytes(path.read_bytes()[:cut])
 
-        kept = folder.predictions({f"q{number}" for number in range(4)})
+        readable = folder.predictions({f"q{number}" for number in range(4)})
 
-        assert [prediction["id"] for prediction in kept] == [f"q{number}" for number in range(len(kept))]
-        assert len(kept) == path.read_bytes().count(b"\n")
+        assert [prediction["id"] for prediction in readable] == [f"q{number}" for number in range(len(readable))]
+        assert len(readable) == path.read_bytes().count(b"\n")
         assert path.read_bytes()[-1:] in (b"", b"\n")

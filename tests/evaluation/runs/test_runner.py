@@ -18,7 +18,7 @@ class TestRun:
     def test_scores_every_question(self, boxes: Path):
         ended = run(boxes)
 
-        assert [prediction["id"] for prediction in ended.predictions] == [one.id for one in QUESTIONS]
+        assert [prediction["id"] for prediction in ended.predictions] == [question.id for question in QUESTIONS]
         assert [prediction["scores"]["acc"] for prediction in ended.predictions].count(1.0) == 10
         assert ended.metrics["n"] == 12
         assert ended.metrics["acc"] == pytest.approx(100 * 10 / 12)
@@ -27,16 +27,16 @@ class TestRun:
     def test_keeps_predictions_metrics_and_settings(self, boxes: Path, output: Path):
         ended = run(boxes, output=output)
 
-        kept = lines(output)
-        assert sorted(prediction["id"] for prediction in kept) == sorted(one.id for one in QUESTIONS)
-        assert set(kept[0]) == {
+        predictions = lines(output)
+        assert sorted(prediction["id"] for prediction in predictions) == sorted(question.id for question in QUESTIONS)
+        assert set(predictions[0]) == {
             *("id", "question", "answers", "type", "supporting_ids", "dataset"),
             *("seconds", "simulated", "error", "scores", "result"),
         }
-        assert kept[0]["seconds"] > 0
-        assert kept[0]["result"]["trace"]
+        assert predictions[0]["seconds"] > 0
+        assert predictions[0]["result"]["trace"]
         assert read(output, "metrics.json") == ended.metrics
-        assert kept[0]["simulated"] is ended.metrics["simulated"] is False
+        assert predictions[0]["simulated"] is ended.metrics["simulated"] is False
         config = read(output, "config.json")
         assert config == ended.config
         assert (config["pipeline"], config["dataset"], config["simulated"]) == (str(boxes), "boxes", False)
@@ -49,7 +49,7 @@ class TestRun:
 
         ended = [run(boxes, experiment=experiment, **fields) for fields in ({}, {"top_k": 4})]
 
-        assert [one.config["top_k"] for one in ended] == [3, 4]
+        assert [finished.config["top_k"] for finished in ended] == [3, 4]
 
         with pytest.raises(TypeError, match="temperature"):
             run(boxes, temperature=1.0)
@@ -83,7 +83,7 @@ class TestRun:
         assert max(CALLS["at once"]) == 3
 
     def test_metrics_do_not_depend_on_the_concurrency(self, boxes: Path):
-        one, many = (run(boxes, concurrency=count).metrics for count in (1, 8))
+        single, many = (run(boxes, concurrency=count).metrics for count in (1, 8))
 
         def without_time(metrics: dict[str, Any]) -> dict[str, Any]:
             return {
@@ -92,7 +92,7 @@ class TestRun:
                 if key != "seconds_per_question"
             }
 
-        assert without_time(one) == without_time(many)
+        assert without_time(single) == without_time(many)
 
     def test_can_leave_out_the_texts_of_documents_and_nothing_else(self, tmp_path: Path):
         corpus = tmp_path / "corpus.jsonl"
@@ -106,7 +106,7 @@ class TestRun:
         )
         settings = {"corpus": corpus, "llm": "simulated", "progress": False}
 
-        whole, bare = (evaluation.run("vanilla_local", file, contents=kept, **settings) for kept in (True, False))
+        whole, bare = (evaluation.run("vanilla_local", file, contents=contents, **settings) for contents in (True, False))
 
         [document] = whole.predictions[0]["result"]["documents"]
         assert document["content"] == passage["text"]

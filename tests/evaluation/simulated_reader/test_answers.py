@@ -83,25 +83,25 @@ class TestWhatItAnswers:
     def test_the_prompts_that_answer_at_once_are_answered(self, reader, form: str, prompt: str):
         once = {"must_answer": True, "prompt": prompt, "self_evaluation": False}
         item = Step(Action.SEARCH, query=BARE, documents=(document("p5"), document("p6")), observed=True)
-        held = replace(state(BARE), steps=(item,))
+        at = replace(state(BARE), steps=(item,))
 
-        assert read_step(reader(), held, form, **once).answer == "trees"
+        assert read_step(reader(), at, form, **once).answer == "trees"
         assert read_step(reader(), state(BARE), form, **once).answer != "trees"
 
     @AT_A_RATE
     def test_irrelevant_passages_spoil_answers_at_the_rate_that_is_set(self, reader, seeds: int, off: float):
-        held = state(BARE, ["p5", "p6"])
-        noisy = held.with_last(documents=(*held.step.documents, *map(filler, range(3))))
+        at = state(BARE, ["p5", "p6"])
+        noisy = at.with_last(documents=(*at.step.documents, *map(filler, range(3))))
         right = [read_step(reader(distraction=0.2, seed=seed), noisy).answer == "trees" for seed in range(seeds)]
 
         assert sum(right) / len(right) == pytest.approx(0.8**3, abs=off)
-        assert all(read_step(reader(distraction=1.0, seed=seed), held).answer == "trees" for seed in range(5))
+        assert all(read_step(reader(distraction=1.0, seed=seed), at).answer == "trees" for seed in range(5))
         assert read_step(reader(distraction=1.0), noisy).answer != "trees"
 
     @AT_A_RATE
     def test_answers_are_wrong_although_enough_was_shown_at_the_rate_that_is_set(self, reader, seeds: int, off: float):
-        held = state(BARE, ["p5", "p6"])
-        right = [read_step(reader(answer_error=0.3, seed=seed), held).answer == "trees" for seed in range(seeds)]
+        at = state(BARE, ["p5", "p6"])
+        right = [read_step(reader(answer_error=0.3, seed=seed), at).answer == "trees" for seed in range(seeds)]
 
         assert sum(right) / len(right) == pytest.approx(0.7, abs=off)
         for seed, was_right in enumerate(right):
@@ -126,8 +126,8 @@ class TestWhatItAnswers:
 
     def test_an_answer_once_spoiled_stays_so_however_much_more_is_shown(self, reader):
         def right(seed: int, gold: list[str], noise: int) -> bool:
-            held = state(BARE, gold)
-            shown = held.with_last(documents=(*held.step.documents, *map(filler, range(noise))))
+            at = state(BARE, gold)
+            shown = at.with_last(documents=(*at.step.documents, *map(filler, range(noise))))
             return read_step(reader(distraction=0.2, seed=seed), shown, must_answer=True).answer == "trees"
 
         for seed in range(6):
@@ -165,13 +165,13 @@ class TestWhatItAnswers:
         item = Question("q", "Is it?", (answer,), supporting_ids=ids)
         seen = Shown(dict.fromkeys(ids[:shown], ""), 0)
 
-        one, half, every = (GoldQuestion(item, (), yes_no=rule).is_enough(seen) for rule in RULES)
+        least, half, every = (GoldQuestion(item, (), yes_no=rule).is_enough(seen) for rule in RULES)
 
-        assert one >= half >= every
+        assert least >= half >= every
         if item.is_yes_no:
-            assert (one, half) == (shown >= 1, min(shown, many) >= min(5, (many + 1) // 2))
+            assert (least, half) == (shown >= 1, min(shown, many) >= min(5, (many + 1) // 2))
         else:
-            assert one == half == every
+            assert least == half == every
         assert every == (shown >= many)
 
     @with_data

@@ -124,15 +124,15 @@ class TestAsJudgeAndReviewer:
     def test_critiques_err_at_the_rate_that_is_set_each_for_itself(self, reader, seeds: int, off: float):
         wrong = [0, 0]
         for seed in range(seeds):
-            for place, one in enumerate(criticise(reader(judge_error=0.3, seed=seed), YES, "p5", "p1")):
-                wrong[place] += one["relevant"] is not (place == 0)
+            for place, critique in enumerate(criticise(reader(judge_error=0.3, seed=seed), YES, "p5", "p1")):
+                wrong[place] += critique["relevant"] is not (place == 0)
 
-        assert [one / seeds for one in wrong] == pytest.approx([0.3, 0.3], abs=off)
+        assert [number / seeds for number in wrong] == pytest.approx([0.3, 0.3], abs=off)
 
     def test_a_passage_that_stands_alone_is_not_spoiled_it_always_retrieves_and_gives_a_follow_up_back(self, reader):
         critiques = criticise(reader(distraction=1.0), YES, "p1", "p2", "p5")
 
-        assert [one["answer"] for one in critiques] == ["no", "no", "yes"]
+        assert [critique["answer"] for critique in critiques] == ["no", "no", "yes"]
 
         at = replace(state(HOPS), steps=())
 
@@ -191,6 +191,6 @@ class TestAsTheEvaluatorOfCrag:
         cut = replace(first, content=content, meta={**first.meta, WHOLE_TEXT: first.content})
         at = replace(at.with_last(documents=(cut, second)), settings=replace(at.settings, prompts=prompts))
 
-        given = read_step(reader(distraction=1.0), at, must_answer=True, prompt="answer_once").answer
+        written = read_step(reader(distraction=1.0), at, must_answer=True, prompt="answer_once").answer
 
-        assert (given == "Corvo") == (answer == "Corvo")
+        assert (written == "Corvo") == (answer == "Corvo")

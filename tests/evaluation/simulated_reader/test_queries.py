@@ -75,7 +75,8 @@ class TestWhatItAsks:
     ):
         erring = [reader(stopping_error=0.3, seed=seed) for seed in range(seeds)]
         begun, lacking, enough = (
-            [read_step(one, state(FACTS, *shown)).action for one in erring] for shown in ([], [["p1"]], [["p1", "p2"]])
+            [read_step(simulated, state(FACTS, *shown)).action for simulated in erring]
+            for shown in ([], [["p1"]], [["p1", "p2"]])
         )
 
         assert set(begun) == {Action.SEARCH}
@@ -144,10 +145,10 @@ class TestWhichSource:
 
     def test_after_a_drawn_source_brought_nothing_the_same_query_goes_to_the_other(self, reader):
         for seed in range(10):
-            (one, query), (other, again), *_ = next_queries(
+            (first, query), (other, again), *_ = next_queries(
                 reader(seed=seed), state(HOPS, max_steps=9), 3, tools=TWO_TOOLS
             )
-            assert {one, other} == {"Search_Local", "Search_Web"}
+            assert {first, other} == {"Search_Local", "Search_Web"}
             assert query == again == "Aurora built by"
 
     @for_each(
@@ -165,7 +166,7 @@ class TestWhichSource:
     @AT_A_RATE
     def test_the_choice_errs_at_the_rate_that_is_set(self, reader, seeds: int, off: float):
         erring = [reader(source_choice="oracle", source_error=0.3, seed=seed) for seed in range(seeds)]
-        named = [read_step(one, state(HOPS, ["p1"]), tools=TWO_TOOLS).tool for one in erring]
+        named = [read_step(simulated, state(HOPS, ["p1"]), tools=TWO_TOOLS).tool for simulated in erring]
 
         assert named.count("Search_Local") / seeds == pytest.approx(0.3, abs=off)
 
@@ -204,7 +205,7 @@ class TestQueriesOfOneKind:
     @given(shown=st.sets(st.sampled_from(["p1", "p2", "p3"])))
     def test_nothing_of_sub_questions_and_facts_is_in_them(self, shown: set[str]):
         gold = GOLD
-        seen = " ".join(f"{one.title} {one.text}" for one in gold.passages if one.id in shown)
+        seen = " ".join(f"{passage.title} {passage.text}" for passage in gold.passages if passage.id in shown)
         bare_question = replace(gold.question, decomposition=(), evidence_triples=())
 
         without = queries(replace(gold, question=bare_question), shown, seen, "alike")

@@ -69,7 +69,7 @@ class TestAsComponent:
 
         gold = load_gold([files["questions"]], [files["corpus"]])
 
-        assert {passage.text for one in gold.values() for passage in one.passages if passage.id == "p1"} == {
+        assert {passage.text for question in gold.values() for passage in question.passages if passage.id == "p1"} == {
             PASSAGES[0][2]
         }
 

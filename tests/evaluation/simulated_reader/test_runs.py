@@ -105,8 +105,8 @@ def everything(value: Any) -> Any:
 
 
 def words(text: str) -> str:
-    found = re.findall(r"\w+", text.lower())
-    return f" {' '.join(found)} "
+    parts = re.findall(r"\w+", text.lower())
+    return f" {' '.join(parts)} "
 
 
 def leaks(item: Question, titles: Sequence[str], result: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -114,12 +114,12 @@ def leaks(item: Question, titles: Sequence[str], result: dict[str, Any]) -> Iter
     secrets = [*titles, *(hop.answer for hop in item.decomposition)]
     secrets += [] if item.is_yes_no else item.answers
     documents = {document["id"]: f"{document['title']} {document['content']}" for document in result["documents"]}
-    known = item.question
+    read = item.question
     for step in result["steps"]:
         for secret in secrets:
-            if words(secret) in words(step["query"]) and words(secret) not in words(known):
+            if words(secret) in words(step["query"]) and words(secret) not in words(read):
                 yield secret, step["query"]
-        known = " ".join([known, *(documents[key] for key in step["documents"])])
+        read = " ".join([read, *(documents[key] for key in step["documents"])])
 
 
 def test_prefrag_finds_what_the_preferred_source_lacks_hop_by_hop(build: Build):
@@ -157,20 +157,20 @@ def test_a_drawn_source_does_not_depend_on_the_order_of_the_tools_in_the_yaml(
     tools = read_block(find(name))["components"]["reasoner"]["init_parameters"]["tools"]
     turned = {f"{part}.tools": tools[::-1] for part in ("reasoner", "forced")}
     for seed in seeds:
-        one, other = build(name, seed=seed), build(name, turned, seed=seed)
+        usual, other = build(name, seed=seed), build(name, turned, seed=seed)
         for question in QUESTIONS:
             asked = question["question"]
-            assert everything(pipelines.ask(asked, one, top_k=1)) == everything(pipelines.ask(asked, other, top_k=1))
+            assert everything(pipelines.ask(asked, usual, top_k=1)) == everything(pipelines.ask(asked, other, top_k=1))
 
 
 @pytest.mark.parametrize("name", quick("react_mix", "prefrag", "dr_rag_qdc", "vanilla_mix"))
 def test_a_method_whose_model_names_no_source_is_the_same_whatever_the_choice(build: Build, name: str):
     asked = QUESTIONS[0]["question"]
-    one, *others = (
+    first, *others = (
         everything(pipelines.ask(asked, build(name, source_choice=choice), top_k=1))
         for choice in ("drawn", "first", "last")
     )
-    assert others == [one, one]
+    assert others == [first, first]
 
 
 @pytest.mark.parametrize("seeds", [(0, 1), pytest.param((2, 3, 4, 5), marks=slow)])
@@ -224,7 +224,7 @@ def test_every_reply_format_gives_the_same_trace(build: Build, name: str):
         if name == "prefrag":
             replace["reflector.reflection"] = "call"
         pipeline = build(name, replace, judge_error=0.3, reflection_error=0.3, distraction=0.1, seed=1)
-        results.append([everything(pipelines.ask(one["question"], pipeline, top_k=1)) for one in QUESTIONS])
+        results.append([everything(pipelines.ask(question["question"], pipeline, top_k=1)) for question in QUESTIONS])
 
     assert all(result["answer"] or result["guess"] for result in results[0])
     assert all(result == results[0] for result in results[1:])
@@ -263,8 +263,8 @@ def benchmark_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str]
                 passages = [json.loads(line) for line in lines]
             path = tmp_path_factory.mktemp(dataset)
             for source in ("local", "web"):
-                held = [passage for passage in passages if passage["source"] in (source, "both")]
-                index(path / source, [(passage["id"], passage["title"], passage["text"]) for passage in held])
+                own = [passage for passage in passages if passage["source"] in (source, "both")]
+                index(path / source, [(passage["id"], passage["title"], passage["text"]) for passage in own])
             made[dataset] = path, {passage["id"]: passage["title"] for passage in passages}
         return made[dataset]
 

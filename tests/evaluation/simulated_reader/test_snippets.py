@@ -78,9 +78,9 @@ def test_a_text_is_cut_to_its_first_sentences_and_a_shorter_one_is_kept(sentence
 def test_a_longer_snippet_of_a_benchmark_is_never_worth_less(dataset: str):
     from prefrag.evaluation.simulated_reader.gold import load_gold
 
-    known = load_gold([str(DATA / dataset / "dev.jsonl")], [str(DATA / dataset / "corpus.jsonl")])
-    for gold in list(known.values())[:20]:
+    questions = load_gold([str(DATA / dataset / "dev.jsonl")], [str(DATA / dataset / "corpus.jsonl")])
+    for gold in list(questions.values())[:20]:
         for passage in gold.passages:
-            held = [gold.is_in_snippet(passage, cut_to_sentences(passage.text, many)) for many in (1, 2, 3, 99)]
-            assert held == sorted(held), passage.title
-            assert held[-1]
+            shown = [gold.is_in_snippet(passage, cut_to_sentences(passage.text, many)) for many in (1, 2, 3, 99)]
+            assert shown == sorted(shown), passage.title
+            assert shown[-1]

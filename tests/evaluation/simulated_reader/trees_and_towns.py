@@ -70,7 +70,7 @@ def state(question: str, *shown: Sequence[str], max_steps: int = 3) -> State:
         documents = tuple(document(key) for key in keys)
         query = f"query {number}"
         reply = f"Thought: I look it up.\nAction: Search_Engine\nAction Input: {query}"
-        found = (Search("local", query, documents),)
+        searches = (Search("local", query, documents),)
         note = "" if documents else "No passages were found."
         steps.append(
             Step(
@@ -78,7 +78,7 @@ def state(question: str, *shown: Sequence[str], max_steps: int = 3) -> State:
                 reply,
                 tool="Search_Engine",
                 query=query,
-                searches=found,
+                searches=searches,
                 source="local",
                 documents=documents,
                 observed=True,
@@ -95,12 +95,12 @@ def read_step(reader: SimulatedReader, at: State, form: str = "text", **settings
 
 def next_queries(reader: SimulatedReader, at: State, many: int, **settings: Any) -> list[tuple[str, str]]:
     """Return the actions and queries of a run that finds nothing more."""
-    found = []
+    queries = []
     for _ in range(many):
         at = Reasoner(reader, **settings).run(state=at)["state"]
-        found.append((at.step.tool, at.step.query))
+        queries.append((at.step.tool, at.step.query))
         at = at.with_last(observed=True, note="No passages were found.", source="local")
-    return found
+    return queries
 
 
 def bare(text: str) -> str:

@@ -152,8 +152,10 @@ class TestTable:
         folder = tmp_path / "small"
         folder.mkdir()
         for name, most in (("company", None), ("web", None), ("questions", 1), ("opinions", 2)):
-            kept = lines(f"{name}.jsonl")[:most]
-            (folder / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in kept), encoding="utf-8")
+            records = lines(f"{name}.jsonl")[:most]
+            (folder / f"{name}.jsonl").write_text(
+                "".join(json.dumps(record) + "\n" for record in records), encoding="utf-8"
+            )
         monkeypatch.setattr(measure, "SCENARIO", folder)
         return tmp_path / "runs"
 

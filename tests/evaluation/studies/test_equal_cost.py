@@ -38,9 +38,9 @@ def curve(*points: tuple[float, float], n: int = 40) -> Curve:
 
 
 def test_a_setting_that_a_cheaper_one_equals_is_not_on_the_curve():
-    kept = list_best(np.array([2.0, 1.0, 3.0, 2.0, 2.5]), np.array([60.0, 50.0, 70.0, 40.0, 60.0]))
+    best = list_best(np.array([2.0, 1.0, 3.0, 2.0, 2.5]), np.array([60.0, 50.0, 70.0, 40.0, 60.0]))
 
-    assert kept.tolist() == [1, 0, 2]
+    assert best.tolist() == [1, 0, 2]
 
 
 @for_each(
@@ -54,19 +54,19 @@ def test_a_setting_that_a_cheaper_one_equals_is_not_on_the_curve():
     ([(0.5, 50), (0.7, 90)], [(1, 25), (2, 95)], 65.0, (1.0, 1.0)),
 )
 def test_accuracy_is_compared_over_the_budgets_that_both_can_keep_to(one, other, mean, budgets):
-    found = compare(curve(*one), curve(*other), TOTAL.key)
+    difference = compare(curve(*one), curve(*other), TOTAL.key)
 
-    assert found is not None
-    assert (found.mean, found.budgets) == (pytest.approx(mean, abs=0.5), budgets)
-    assert found.low <= found.mean <= found.high
+    assert difference is not None
+    assert (difference.mean, difference.budgets) == (pytest.approx(mean, abs=0.5), budgets)
+    assert difference.low <= difference.mean <= difference.high
 
 
 def test_at_equal_accuracy_costs_are_compared():
     cheap, dear, worse = curve((1, 50), (2, 90)), curve((2, 50), (4, 90)), curve((1, 10), (2, 20))
-    found = compare(cheap, dear, TOTAL.key, at_equal_accuracy=True)
+    difference = compare(cheap, dear, TOTAL.key, at_equal_accuracy=True)
 
-    assert found is not None
-    assert found.text == "0.50 (0.50 to 0.50)*"
+    assert difference is not None
+    assert difference.text == "0.50 (0.50 to 0.50)*"
     assert compare(cheap, worse, TOTAL.key, at_equal_accuracy=True) is None
 
 
@@ -77,39 +77,39 @@ def test_at_equal_accuracy_costs_are_compared():
     ([(1, 100)], [(2, 0)], r"\+100.0 \(\+100.0 to \+100.0\) at most 2.00"),
 )
 def test_one_is_ahead_that_is_so_at_every_budget(one, other, text: str):
-    found = compare(curve(*one), curve(*other), TOTAL.key)
+    difference = compare(curve(*one), curve(*other), TOTAL.key)
 
-    assert found is not None
-    assert re.fullmatch(text, found.text)
+    assert difference is not None
+    assert re.fullmatch(text, difference.text)
 
 
 def test_a_question_is_compared_with_itself():
-    one = curve((1, 50), (3, 90))
-    turned = Curve(one.ids[::-1], {key: value[:, ::-1] for key, value in one.values.items()})
+    line = curve((1, 50), (3, 90))
+    turned = Curve(line.ids[::-1], {key: value[:, ::-1] for key, value in line.values.items()})
 
-    found = compare(one, turned, TOTAL.key)
-    assert found is not None
+    difference = compare(line, turned, TOTAL.key)
+    assert difference is not None
     # No difference in 40 questions does not prove that further questions are the same.
-    assert found.text == "+0.0 (-8.8 to +8.8)"
+    assert difference.text == "+0.0 (-8.8 to +8.8)"
 
 
 def test_where_few_questions_differ_the_interval_is_tangos_and_p_is_exact():
-    found = compare(curve((1, 60)), curve((1, 50)), TOTAL.key)
+    difference = compare(curve((1, 60)), curve((1, 50)), TOTAL.key)
 
-    assert found is not None
-    assert (found.mean, found.p) == (10.0, 0.125)
+    assert difference is not None
+    assert (difference.mean, difference.p) == (10.0, 0.125)
     expected = tango(4, 0, 40)
-    assert (found.low, found.high) == (expected.low, expected.high)
+    assert (difference.low, difference.high) == (expected.low, expected.high)
 
 
 def test_p_is_corrected_for_the_number_of_datasets():
     # Six of 40 questions differ. That is significant for one dataset, but not after the correction for two.
-    held = {"prefrag": curve((1, 62.5), (2, 65)), "react": curve((1, 50), (2, 52.5))}
-    for one in held.values():
-        one.values.update(dict.fromkeys((CALLS.key, TOTAL_WEB.key), one.values[TOTAL.key]))  # type: ignore[attr-defined]
-    lines = [Line(name, name) for name in held]
+    curves = {"prefrag": curve((1, 62.5), (2, 65)), "react": curve((1, 50), (2, 52.5))}
+    for drawn in curves.values():
+        drawn.values.update(dict.fromkeys((CALLS.key, TOTAL_WEB.key), drawn.values[TOTAL.key]))  # type: ignore[attr-defined]
+    lines = [Line(name, name) for name in curves]
     alone, two = (
-        lay_out(lines, {(name, line): one for name in names for line, one in held.items()})[
+        lay_out(lines, {(name, line): drawn_curve for name in names for line, drawn_curve in curves.items()})[
             "points at equal retrievals made"
         ]
         for names in (["own"], ["own", "hotpotqa"])
@@ -221,9 +221,9 @@ def test_every_starred_cell_compares_loops_whose_budgets_overlap():
     starred = list_starred()
     apart = []
     for cost, reference, name, dataset in starred:
-        one, other = (list_costs(line, dataset, cost) for line in (reference, name))
-        if not max(one[0], other[0]) < min(one[-1], other[-1]):
-            apart.append((cost, reference, name, dataset, one, other))
+        first, other = (list_costs(line, dataset, cost) for line in (reference, name))
+        if not max(first[0], other[0]) < min(first[-1], other[-1]):
+            apart.append((cost, reference, name, dataset, first, other))
 
     assert len(starred) > 20
     assert apart == []

@@ -48,7 +48,9 @@ def test_gold_passages_are_where_the_world_has_them(name: str, local: bool, web:
 
 def test_in_both_the_copy_on_the_web_states_another_answer():
     world = make_world("both", QUESTIONS, PASSAGES)
-    texts = {source: {passage.id: passage.content for passage in found} for source, found in world.passages.items()}
+    texts = {
+        source: {passage.id: passage.content for passage in documents} for source, documents in world.passages.items()
+    }
 
     assert world.wrong == {"q1": "1934", "q2": "1911"}
     assert texts["local"]["ship"] == "The Tern was built in 1911."

@@ -130,8 +130,10 @@ def test_every_combination_is_one_evaluation_in_a_folder_of_its_own():
     assert made[0].folder == "musique-train/react/k3-judge0-distraction0-seed0-whole"
     assert made[0].experiment.corpus == Path("musique/corpus.jsonl")
 
-    one, other = combine_cells([Path("musique")], ["react"], "dev", {"top_k": [5], "source_choice": ["drawn", "last"]})
-    assert other.folder == f"{one.folder}-sourcechoicelast"
+    first, other = combine_cells(
+        [Path("musique")], ["react"], "dev", {"top_k": [5], "source_choice": ["drawn", "last"]}
+    )
+    assert other.folder == f"{first.folder}-sourcechoicelast"
 
 
 def test_each_kind_of_prompts_has_a_folder_of_its_own():
@@ -262,11 +264,15 @@ def test_the_command_tries_each_of_several_values(tmp_path: Path, monkeypatch: p
     made: list[Cell] = []
     monkeypatch.setattr(matrix, "evaluate_all", lambda wanted, *_, **__: made.extend(wanted) or {})
     put_dataset(tmp_path)
-    kept = tmp_path / "experiment.yaml"
-    kept.write_text("top_k: [5, 7]\ndistraction: 0\nmemory: 0.1\n")
+    experiment = tmp_path / "experiment.yaml"
+    experiment.write_text("top_k: [5, 7]\ndistraction: 0\nmemory: 0.1\n")
 
     matrix.main(
-        [tmp_path], tmp_path / "runs", ["prefrag"], ["judge_error=0,0.1", "top_k=5", "local.observed_last=true"], kept
+        [tmp_path],
+        tmp_path / "runs",
+        ["prefrag"],
+        ["judge_error=0,0.1", "top_k=5", "local.observed_last=true"],
+        experiment,
     )
 
     tried = [(cell.experiment.top_k, cell.experiment.judge_error, cell.experiment.memory) for cell in made]

@@ -150,7 +150,7 @@ def test_a_folder_that_is_no_cell_is_named(tmp_path: Path):
 
 @for_each("seconds, timed", ([2.0, 3.0], True), ([2.0, 0.001], False), ([None], False), ([], True))
 def test_a_reply_out_of_a_recording_tells_no_time(seconds: list[Any], timed: bool):
-    assert is_timed({"calls": [{"seconds": one} for one in seconds]}) is timed
+    assert is_timed({"calls": [{"seconds": taken} for taken in seconds]}) is timed
 
 
 def test_tokens_out_of_the_cache_are_not_new():

@@ -29,7 +29,9 @@ def test_the_published_tables_are_what_the_command_writes():
 def test_a_cell_has_means_over_seeds_and_their_deviation_where_they_differ():
     # 69 of 82 are 84.146 percent. The file's two digits alone would round to 84.2.
     seeds = (["84.15"], ["84.15", "84.15"], ["84.15", "82.93"])
-    alone, same, two = (lay_out([line(seed, acc) for seed, acc in enumerate(each)], LAYOUT)["one"] for each in seeds)
+    alone, same, two = (
+        lay_out([line(seed, acc) for seed, acc in enumerate(accuracies)], LAYOUT)["one"] for accuracies in seeds
+    )
 
     assert alone == same == "| method | Own |\n|---|---|\n| `prefrag` | 84.1 (2.51) |"
     assert "83.5 ± 0.9 (2.51)" in two
