@@ -46,9 +46,9 @@ def test_a_model_that_does_all_four_tasks_is_able_and_each_call_is_short(server:
 
     assert reason == model.format_reason == "4 of 4 tasks right"
     assert model.reply_format == "text"
-    assert [one.get("stop") for one in server.requests] == [["\nObservation:"]] * 3 + [None], "as in a run"
-    assert {(one["max_tokens"], one["temperature"]) for one in server.requests} == {(80, 0.0)}
-    assert max(len(one["messages"][0]["content"]) for one in server.requests) < 1_000, "about 250 tokens"
+    assert [request.get("stop") for request in server.requests] == [["\nObservation:"]] * 3 + [None], "as in a run"
+    assert {(request["max_tokens"], request["temperature"]) for request in server.requests} == {(80, 0.0)}
+    assert max(len(request["messages"][0]["content"]) for request in server.requests) < 1_000, "about 250 tokens"
 
 
 @for_each(
@@ -133,7 +133,7 @@ def test_a_model_is_tried_once_and_only_where_the_result_matters(
 def test_a_failure_leaves_the_guess_and_the_model_is_tried_again(server: FakeModelServer):
     server.answers = [(400, {})]
     try_models(pipeline())
-    assert [one.reply_format for one in find_untried(pipeline())] == ["text"]
+    assert [model.reply_format for model in find_untried(pipeline())] == ["text"]
 
     reply(server, SEARCH)
     try_models(pipeline())
@@ -167,7 +167,7 @@ def test_a_call_to_another_machine_is_audited_and_not_made_where_that_is_forbidd
     try_models(pipeline())
 
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
-    assert [(one["event"], one["caller"], one["host"]) for one in lines] == [
+    assert [(line["event"], line["caller"], line["host"]) for line in lines] == [
         ("model_call", "ability_probe", "models.example")
     ] * 4
 

@@ -261,7 +261,7 @@ class TestCall:
         for _ in range(2):
             call(ChatModel(), how, generation_kwargs={"max_tokens": 9, "temperature": 0.1})
 
-        limits = [(one.get("max_tokens"), one.get("max_completion_tokens")) for one in server.requests]
+        limits = [(request.get("max_tokens"), request.get("max_completion_tokens")) for request in server.requests]
         assert limits == [(9, None), (None, 9), (None, 9), (None, 9)]
         assert "temperature" not in server.requests[3]
 
@@ -285,7 +285,7 @@ class TestCall:
         body = {"top_k": 5, "chat_template_kwargs": {"style": "short"}}
         call(ChatModel(generation_kwargs={"max_tokens": 512}), how, generation_kwargs={"extra_body": body})
         call(ChatModel(generation_kwargs={"max_tokens": 512, "max_completion_tokens": 9}), how)
-        limits = [(one.get("max_tokens"), one.get("max_completion_tokens")) for one in server.requests]
+        limits = [(request.get("max_tokens"), request.get("max_completion_tokens")) for request in server.requests]
         assert limits == [(4_000, None), (None, 4_000)]
         request = server.requests[0]
         assert request["chat_template_kwargs"] == {"style": "short", "enable_thinking": sent}
@@ -401,14 +401,14 @@ class TestWindow:
             state(),
             str(file),
             documents,
-            lambda kept: {"text": [document.content for document in kept[0]]},
+            lambda observations: {"text": [document.content for document in observations[0]]},
             response_format=FORMAT,
         )
 
         text, reached = asyncio.run(call.send_async(prepared)) if how == "async" else call.send(prepared)
 
         assert text == "Paris"
-        assert [len(one["messages"][0]["content"]) < 2_100 for one in server.requests] == [False, True]
+        assert [len(request["messages"][0]["content"]) < 2_100 for request in server.requests] == [False, True]
         assert server.requests[1]["response_format"] == FORMAT
         assert reached.events[-1].data["context_window"] == 700
         assert reached.usage.models[0].calls == 2, "what was refused has left as well"
@@ -479,7 +479,7 @@ class TestWindow:
         file.write_text("{{ text }}")
         caller = ModelCall("judge", ChatModel())
         documents = [[Document(content="word " * 1_500)]]
-        ready = caller.prepare(state(), str(file), documents, lambda kept: {"text": kept[0][0].content})
+        ready = caller.prepare(state(), str(file), documents, lambda observations: {"text": observations[0][0].content})
 
         text, _ = asyncio.run(caller.send_async(ready)) if how == "async" else caller.send(ready)
 
@@ -510,7 +510,7 @@ class TestWindow:
         model = ChatModel()
         for _ in range(2):
             asyncio.run(model.run_async(QUESTION))
-        assert [one is threading.current_thread() for one in asked] == [False]
+        assert [thread is threading.current_thread() for thread in asked] == [False]
         model.record.silent_until = 0.5
         model.warm_up()
         assert len(asked) == 1, "an engine warms up in its event loop"

@@ -139,11 +139,11 @@ class TestConversations:
 
     def laid_out(self, text: str, observations: Any) -> list[ChatMessage]:
         call = ToolCall("search", {"query": "alpha"}, id="search001")
-        found = " ".join(document.content for step in observations for document in step)
+        text_found = " ".join(document.content for step in observations for document in step)
         return [
             ChatMessage.from_user(text),
             ChatMessage.from_assistant("I look.", tool_calls=[call]),
-            ChatMessage.from_tool(found, origin=call),
+            ChatMessage.from_tool(text_found, origin=call),
         ]
 
     @pytest.fixture
@@ -156,7 +156,7 @@ class TestConversations:
         call = ModelCall("judge", Model({}, context_window=window), {"max_tokens": 20})
         observations = [[document("a", "one " * 100)], [document("b", "two " * 100)]]
         return call.prepare(
-            REACHED, question, observations, lambda kept: {"question": "Who?"}, messages=self.laid_out, tools=tools
+            REACHED, question, observations, lambda steps: {"question": "Who?"}, messages=self.laid_out, tools=tools
         )
 
     def test_begin_with_the_filled_prompt_keep_all_that_fits_and_lose_the_oldest_documents_first(self, question: str):
@@ -395,11 +395,11 @@ class TestRepeatedCalls:
         model.replies = ["Hm.", "yes"]
         call = ModelCall("judge", model)
 
-        found, _, reached = call.send_until_read(
+        is_read, _, reached = call.send_until_read(
             prepared(call, prompt, *PASSAGES), lambda text: True if text == "yes" else None
         )
 
-        assert found
+        assert is_read
         assert [accepted for _, _, accepted in model.calls] == [False, True, True]
         _, accepted, repeated = model.calls
         assert repeated[0] == f"{accepted[0]}\n\n{self.ASKED}"
@@ -413,8 +413,8 @@ class TestRepeatedCalls:
         # The prompt fills the window to the last token.
         model.window = model.context_window = len(ready.messages[0].text or "") + 512
 
-        found, _, _ = call.send_until_read(ready, lambda text: True if text == "yes" else None)
+        is_read, _, _ = call.send_until_read(ready, lambda text: True if text == "yes" else None)
 
-        assert found
+        assert is_read
         assert [accepted for _, _, accepted in model.calls] == [True, False, True]
         assert model.calls[-1][0].endswith(self.ASKED)

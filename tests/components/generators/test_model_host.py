@@ -177,10 +177,10 @@ def test_a_model_without_an_address_runs_where_its_variables_say(monkeypatch: py
     monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "https://user:secret@api.example.org/v1")
     monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://127.0.0.1:8000/v1")
 
-    found = find_models([openai(), block("OpenAITextEmbedder"), ChatModel(), ChatModel(role="judge")])
+    models = find_models([openai(), block("OpenAITextEmbedder"), ChatModel(), ChatModel(role="judge")])
 
-    assert found[:2] == [Model("llm", "gpu"), Model("embedder", "gpu")]
-    assert found[2:] == [Model("llm", "api.example.org"), Model("llm", "127.0.0.1")]
+    assert models[:2] == [Model("llm", "gpu"), Model("embedder", "gpu")]
+    assert models[2:] == [Model("llm", "api.example.org"), Model("llm", "127.0.0.1")]
 
 
 def test_a_choice_among_models_names_every_remote_one():

@@ -51,11 +51,11 @@ def test_what_a_server_counts_raises_the_estimate_at_once_and_lowers_it_slowly()
 class TestKeeping:
     def test_all_callers_of_a_model_share_what_one_learns_and_a_later_process_reads_it(self, server: FakeModelServer):
         llama(server, 1_500_000_000)
-        one, other = warm(), warm(role="judge")
+        first, other = warm(), warm(role="judge")
 
-        one.keep(reply_format="text", reason="4 of 4 tasks right", verdicts=(24, 30))
+        first.keep(reply_format="text", reason="4 of 4 tasks right", verdicts=(24, 30))
 
-        assert other.record is one.record
+        assert other.record is first.record
         restart()
         later = warm().record
         assert (later.reply_format, later.reason, later.verdicts) == ("text", "4 of 4 tasks right", (24, 30))

@@ -135,9 +135,9 @@ class TestFacts:
             assert (first.is_embedded, first.context_window) == (flag, 999)
 
         for name, flag in (("judge", True), ("llm", False)):
-            known = RecordedChatGenerator(Recording(str(path), "replay"), name)
-            assert (known.is_embedded, known.is_named_for_judging) == (flag, flag)
-            assert (known.context_window, known.reply_limit, known.served_by) == (999, 4_000, "one")
+            replayed = RecordedChatGenerator(Recording(str(path), "replay"), name)
+            assert (replayed.is_embedded, replayed.is_named_for_judging) == (flag, flag)
+            assert (replayed.context_window, replayed.reply_limit, replayed.served_by) == (999, 4_000, "one")
 
     def test_its_own_parameters_are_among_them(self, path: Path):
         def call(mode: str) -> dict[str, Any]:

@@ -22,8 +22,8 @@ observations = st.lists(st.lists(contents, max_size=4), max_size=4).map(
 )
 
 
-def render(kept: Sequence[Sequence[Document]]) -> str:
-    shown = [f"[{document.id}] {document.content or ''}" for step in kept for document in step]
+def render(steps: Sequence[Sequence[Document]]) -> str:
+    shown = [f"[{document.id}] {document.content or ''}" for step in steps for document in step]
     return "\n".join([INSTRUCTION, *shown])
 
 
@@ -131,10 +131,10 @@ class TestFit:
         whole = Document(id="long", content=text(before))
         part = Document(id="long", content=text(200), meta={WHOLE_TEXT: whole.content} if before > 200 else {})
         fitted = fit_to_window(
-            lambda kept: [one for step in kept for one in step],
+            lambda kept: [document for step in kept for document in step],
             [[part]],
             room=100,
-            tokens=lambda kept: rough_tokens("".join(one.content for one in kept)),
+            tokens=lambda kept: rough_tokens("".join(document.content for document in kept)),
         )
         assert fitted.documents_shortened == 1
         assert len(fitted.prompt[0].content or "") < len(part.content or "")

@@ -17,8 +17,8 @@ def meta(*tokens: tuple[str, float] | tuple[str, float, list[int]]) -> dict[str,
     return {"logprobs": {"content": content}}
 
 
-def rounded(found: tuple[tuple[str, float], ...]) -> list[tuple[str, float]]:
-    return [(token, round(likely, 3)) for token, likely in found]
+def rounded(probabilities: tuple[tuple[str, float], ...]) -> list[tuple[str, float]]:
+    return [(token, round(likely, 3)) for token, likely in probabilities]
 
 
 SENTENCES = (("Alpha", 0.9), (" is", 1.0), (" big", 0.5), (".", 0.8), (" Beta", 0.1), (" too", 0.2), (".", 1.0))
@@ -38,9 +38,9 @@ SAO = (("S", 0.9), ("\\xc3", 0.5, [0xC3]), ("\\xa3", 0.6, [0xA3]), ("o", 0.7))
     pytest.param(SAO, "S\u00e3o", "\u00e3", slice(1, 3), id="that letter alone"),
 )
 def test_those_of_a_part_are_found(tokens: Any, reply: str, part: str, places: slice):
-    found = token_probabilities(meta(*tokens), reply, part)
+    probabilities = token_probabilities(meta(*tokens), reply, part)
 
-    assert rounded(found) == [(token, likely) for token, likely, *_ in tokens[places]]
+    assert rounded(probabilities) == [(token, likely) for token, likely, *_ in tokens[places]]
 
 
 @for_each("reply", "Something else", "")
@@ -77,7 +77,7 @@ def test_every_part_of_a_reply_has_its_tokens(tokens: list[tuple[str, float]], d
     start = data.draw(st.integers(0, len(reply)))
     part = reply[start : data.draw(st.integers(start, len(reply)))]
 
-    found = token_probabilities(meta(*tokens), reply, part)
+    probabilities = token_probabilities(meta(*tokens), reply, part)
 
-    assert bool(found) == bool(part.split())
-    assert all(0 <= likely <= 1 for _, likely in found)
+    assert bool(probabilities) == bool(part.split())
+    assert all(0 <= likely <= 1 for _, likely in probabilities)

@@ -57,8 +57,8 @@ def test_a_sure_yes_ends_no_search_of_a_user(prompts: str, action: Action):
     ("steps", 0.49, "not_found"),
 )
 def test_an_unsure_answer_and_yes_and_no_are_withheld(kind: Any, probability: float, certainty: str):
-    [one] = found(probability)
-    step = take_reader_step(OBSERVED, [replace(one, kind=kind)], READER, must_answer=True).step
+    [candidate] = found(probability)
+    step = take_reader_step(OBSERVED, [replace(candidate, kind=kind)], READER, must_answer=True).step
 
     assert (step.action, step.label, step.forced) == (Action.ANSWER, None, False)
     assert (step.certainty, step.withheld, step.probability) == (certainty, True, probability)
@@ -117,10 +117,10 @@ MARKET = Document(content="The market is in Aldmoor.", meta={"title": "Market"})
 DESIGNER = Document(content="Mona Reeve studied with Ivo Kern.", meta={"title": "Mona Reeve"})
 
 
-def searched(*found: tuple[str, list[Document]]) -> State:
+def searched(*searches: tuple[str, list[Document]]) -> State:
     steps = [
         Step(Action.SEARCH, query=query, searches=(Search("local", query),), documents=tuple(documents), observed=True)
-        for query, documents in found
+        for query, documents in searches
     ]
     return replace(state(*steps), question=QUESTION)
 

@@ -61,9 +61,9 @@ class TestPrompt:
         assert drop_codes(prompt).count("Observation: [1] alpha") == 1
 
     def test_begins_as_the_one_before_it_and_shows_a_passage_once(self):
-        found, again = observed_step(document("alpha")), observed_step(document("beta"), document("alpha"))
+        earlier, again = observed_step(document("alpha")), observed_step(document("beta"), document("alpha"))
 
-        first, second, third = (prompt_for(state(*steps)) for steps in ([], [found], [found, again]))
+        first, second, third = (prompt_for(state(*steps)) for steps in ([], [earlier], [earlier, again]))
 
         assert second.startswith(first)
         assert third.startswith(second.removesuffix(f"Question again: {QUESTION}"))

@@ -167,8 +167,8 @@ class TestDocuments:
         results = [compose(state(observed_step(minutes, query=query))) for query in queries]
 
         for part in ("documents", "evidence"):
-            assert [one[part][0]["heading"] for one in results] == ["Board", "Board > Press"]
-        assert "Press" not in [one["sentence"] for one in results[1]["evidence"]]
+            assert [result[part][0]["heading"] for result in results] == ["Board", "Board > Press"]
+        assert "Press" not in [quotation["sentence"] for quotation in results[1]["evidence"]]
 
     def test_name_the_page_of_that_sentence_if_they_have_several(self):
         text = "The chair is Ada Okafor. The press was sold to Tobias Greaves."
@@ -178,7 +178,7 @@ class TestDocuments:
         results = [compose(state(observed_step(minutes, query=query))) for query in queries]
 
         for part in ("documents", "evidence"):
-            assert [one[part][0]["page"] for one in results] == [2, 3]
+            assert [result[part][0]["page"] for result in results] == [2, 3]
 
     def test_have_no_page_if_rows_from_several_pages_are_shown(self):
         text = "Boat: Tern; Seats: 48\nBoat: Skua; Seats: 72"
@@ -196,7 +196,7 @@ class TestDocuments:
 
         shown = compose(run.with_step(answer_step(f"1974 [{mark}]")))["documents"]
 
-        assert [sentence(one) for one in shown] == ["Alpha won the prize in 1974.", "The prize is old."]
+        assert [sentence(entry) for entry in shown] == ["Alpha won the prize in 1974.", "The prize is old."]
         # This includes documents of the last step, after which the run broke off.
         [last] = compose(state(observed_step(second, query="Alpha 1974")))["documents"]
         assert sentence(last) == "Alpha won the prize in 1974."
@@ -219,9 +219,9 @@ class TestDocuments:
         listed, bare, *others = compose(state(observed_step(odd, Document(id="bare"), script, posing)))["documents"]
         assert listed["title"] == "['a']"
         assert (bare["title"], bare["content"], bare["score"]) == ("", "", None)
-        for each in (listed, bare, *others):
-            assert not {"file", "page"} & each.keys()
-            assert (each["heading"], each["position"], each["sentence"], each["url"]) == (None, None, None, "")
+        for entry in (listed, bare, *others):
+            assert not {"file", "page"} & entry.keys()
+            assert (entry["heading"], entry["position"], entry["sentence"], entry["url"]) == (None, None, None, "")
 
     def test_have_scores_that_are_json_whatever_retriever_gave_them(self):
         scored = Document(id="a", score=np.float32(0.5))  # type: ignore[arg-type]
@@ -335,7 +335,7 @@ class TestWhenUnsure:
         assert result["not_found"] is unsure
         assert result["guess"] == ("1812" if unsure else None)
         assert result["answered"] is not unsure
-        assert [one["id"] for one in result["evidence"]] == (["alpha"] if unsure else [])
+        assert [quotation["id"] for quotation in result["evidence"]] == (["alpha"] if unsure else [])
         assert (result["answer"], result["errors"]) == ("" if unsure else "1812", [])
 
     def test_by_default_the_user_gets_the_guess_and_another_setting_is_refused(self):

@@ -88,12 +88,12 @@ def test_a_mark_without_its_code_cites_nothing_and_is_not_shown(answer: str):
 
 
 def test_a_document_whose_codes_are_all_tried_out_is_not_cited():
-    known = known_marks(observed("local", "web"))
-    [own] = [mark for mark, plain in known.items() if plain == "W1"]
+    codes = known_marks(observed("local", "web"))
+    [own] = [mark for mark, plain in codes.items() if plain == "W1"]
     flood = "".join(f"[1{first}{second}]" for first in CODE_LETTERS for second in CODE_LETTERS)
 
-    assert read_citations(f"1666 {flood}[{own}]", known)[1] == ["W1"]
-    assert read_citations(f"1666 [{own}]{flood[:5]}{flood[-5:]}", known)[1] == ["W1"]
+    assert read_citations(f"1666 {flood}[{own}]", codes)[1] == ["W1"]
+    assert read_citations(f"1666 [{own}]{flood[:5]}{flood[-5:]}", codes)[1] == ["W1"]
 
 
 @for_each(
@@ -168,8 +168,8 @@ def test_thoughts_show_marks_without_their_codes():
 @for_each("text", "a" + " " * 300_000 + "b", "[1]" * 100_000, "[1kx" * 75_000, "(" * 300_000)
 def test_a_long_text_is_read_in_little_time(text: str):
     started = process_time()
-    for known in (None, KNOWN):
-        read_citations(text, known)
+    for codes in (None, KNOWN):
+        read_citations(text, codes)
     cite_plainly(text, KNOWN)
     without_codes(text, KNOWN)
 

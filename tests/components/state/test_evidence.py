@@ -16,7 +16,7 @@ MANY = Document(content=" ".join(f"Sentence {n} is short." for n in range(9)))
 
 
 def read(*sentences: tuple[Document, str]) -> Step:
-    return Step(Action.ANSWER, certainty="not_found", evidence=tuple(Evidence(*one, "?", 0.1) for one in sentences))
+    return Step(Action.ANSWER, certainty="not_found", evidence=tuple(Evidence(*pair, "?", 0.1) for pair in sentences))
 
 
 def search(query: str, *documents: Document) -> Step:
@@ -34,7 +34,7 @@ def test_the_three_sentences_nearest_to_the_question_are_first_then_the_answers_
         question="Who was the designer of the Petrel lamp?",
     )
 
-    assert [one.sentence for one in find_evidence(run)] == [
+    assert [evidence.sentence for evidence in find_evidence(run)] == [
         "The Petrel lamp was designed by Mona Reeve.",
         "It shines.",
         "The Petrel lamp burns oil.",
@@ -49,7 +49,7 @@ def test_equal_sentences_follow_standing_and_date():
     drafted = (leases[0], str(leases[0].content))
     run = replace(state(search("rent", *leases), read(drafted)), question="What is the rent?")
 
-    assert [one.sentence.split()[3] for one in find_evidence(run)] == ["980", "900", "940", "1,020"]
+    assert [evidence.sentence.split()[3] for evidence in find_evidence(run)] == ["980", "900", "940", "1,020"]
 
 
 def test_of_versions_of_a_file_the_latest_comes_first():
@@ -60,7 +60,7 @@ def test_of_versions_of_a_file_the_latest_comes_first():
     read_first = read((leases[0], str(leases[0].content)))
     run = replace(state(search("rent", *leases), read_first), question="What is the rent?")
 
-    assert [one.sentence.split()[3] for one in find_evidence(run)] == ["940", "920", "900"]
+    assert [evidence.sentence.split()[3] for evidence in find_evidence(run)] == ["940", "920", "900"]
 
 
 def test_the_sentence_after_the_one_with_the_name_comes_before_a_sentence_with_fewer_words():
@@ -68,7 +68,7 @@ def test_the_sentence_after_the_one_with_the_name_comes_before_a_sentence_with_f
     other = Document(content="The fare is free.")
     run = replace(state(search("fare", other, letter)), question="What is the fare of the Alcyon?")
 
-    assert [one.sentence for one in find_evidence(run)] == [
+    assert [evidence.sentence for evidence in find_evidence(run)] == [
         "The fare is low for children.",
         "The ferry Alcyon is new.",
         "The fare is free.",
@@ -79,7 +79,7 @@ def test_a_sentence_comes_before_a_letterhead_and_one_with_a_number_where_one_is
     text = "Alcyon Ferries, Lisbon\n\nSome go free.\n\nThe fare is low for children.\n\nThe fare is 12 crowns."
     run = replace(state(search("fare", Document(content=text))), question="How much is the fare with Alcyon?")
 
-    assert [one.sentence for one in find_evidence(run)] == [
+    assert [evidence.sentence for evidence in find_evidence(run)] == [
         "The fare is 12 crowns.",
         "The fare is low for children.",
         "Alcyon Ferries, Lisbon",
@@ -91,15 +91,15 @@ def test_a_sentence_with_an_answer_comes_before_one_with_as_many_words_a_heading
     lit = Document(content=text, meta={"title": "Petrel lamp", "heading": "Use > Lighting"})
     run = replace(state(search("lamp", lit), read((lit, "A lamp burnt oil."))), question="lamp")
 
-    found = [one.sentence for one in find_evidence(run)]
+    listed = [evidence.sentence for evidence in find_evidence(run)]
 
-    assert found == ["A lamp burnt oil.", "The lamps shone.", "On lighting a lamp."]
+    assert listed == ["A lamp burnt oil.", "The lamps shone.", "On lighting a lamp."]
 
     sentences = [(MANY, f"Sentence {n} is short.") for n in range(9)]
 
-    found = [one.sentence for one in find_evidence(state(search("9", LAMP), read(*sentences, *sentences)))]
+    listed = [evidence.sentence for evidence in find_evidence(state(search("9", LAMP), read(*sentences, *sentences)))]
 
-    assert len(found) == len(set(found)) == 5
+    assert len(listed) == len(set(listed)) == 5
 
 
 def test_the_row_of_a_bare_code_comes_before_rows_of_codes_that_begin_alike():
@@ -111,7 +111,7 @@ def test_the_row_of_a_bare_code_comes_before_rows_of_codes_that_begin_alike():
 
 
 def test_sentences_are_ranked_by_rare_words_of_the_query_and_the_earlier_first_from_the_beginning_of_megabytes():
-    ranked = [one.sentence for one in rank_sentences("Mona Reeve born", [LAMP, REEVE])]
+    ranked = [evidence.sentence for evidence in rank_sentences("Mona Reeve born", [LAMP, REEVE])]
     huge = Document(content="Ada built it. " * 100_000 + "Mona built the tower.")
 
     assert ranked[0] == "Mona Reeve was born in Pellhaven."
@@ -212,4 +212,4 @@ def test_a_line_that_several_passages_repeat_is_shown_once():
     lists = [Document(content=f"Lindgate Choir\nThe treasurer is {name}.") for name in ("Ada", "Bea")]
     run = replace(state(search("Lindgate Choir", *lists)), question="Lindgate Choir")
 
-    assert [one.sentence for one in find_evidence(run)].count("Lindgate Choir") == 1
+    assert [evidence.sentence for evidence in find_evidence(run)].count("Lindgate Choir") == 1

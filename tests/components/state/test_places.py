@@ -32,18 +32,18 @@ def test_titles_of_other_kinds_are_written_as_text(title: Any, text: str):
 
 
 def test_passages_of_one_title_are_told_apart_by_the_last_heading_above_them_and_files_by_their_names():
-    one, two = passage(heading="Manual > Installation > Linux"), passage(heading="Manual > Use")
+    first, two = passage(heading="Manual > Installation > Linux"), passage(heading="Manual > Use")
     files = [passage(file_path="/home/ada/a.md", heading="Use"), passage(file_path="/home/ada/b.md")]
 
-    assert places(one, passage("Other"), two) == ["Linux", "", "Use"]
+    assert places(first, passage("Other"), two) == ["Linux", "", "Use"]
     assert places(*files) == ["a.md, Use", "b.md"]
 
 
 def test_passages_of_one_section_and_those_without_another_heading_than_the_title_by_their_number():
-    one, two = (passage(heading="Manual > Use", split_id=place, split_count=9) for place in (3, 4))
+    first, two = (passage(heading="Manual > Use", split_id=place, split_count=9) for place in (3, 4))
     top, plain = passage(heading="Manual", split_id=0, split_count=9), passage(split_id=8, split_count=9)
 
-    assert places(one, two, top, plain) == ["Use, passage 4", "Use, passage 5", "passage 1", "passage 9"]
+    assert places(first, two, top, plain) == ["Use, passage 4", "Use, passage 5", "passage 1", "passage 9"]
 
 
 @for_each("at, page", (None, 1), (0, 1), (14, 1), (15, 2), (30, 4), (99, 4))

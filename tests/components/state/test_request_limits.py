@@ -51,14 +51,14 @@ class TestAQuestion:
 class TestTurns:
     def test_are_the_newest_without_empty_ones_cut_to_a_number_of_characters_from_the_oldest_on(self):
         history = [turn(str(number)) for number in range(30)] + [turn("", "assistant")]
-        assert [kept["content"] for kept in keep_newest_turns(history)] == [str(number) for number in range(11, 30)]
-        kept = keep_newest_turns([turn("a" * 30_000), turn("b" * 30_000), turn("c" * 20_000)])
-        assert [(each["content"][0], len(each["content"])) for each in kept] == [("b", 20_000), ("c", 20_000)]
+        assert [newest["content"] for newest in keep_newest_turns(history)] == [str(number) for number in range(11, 30)]
+        turns = keep_newest_turns([turn("a" * 30_000), turn("b" * 30_000), turn("c" * 20_000)])
+        assert [(newest["content"][0], len(newest["content"])) for newest in turns] == [("b", 20_000), ("c", 20_000)]
 
     def test_have_the_form_that_keyboards_write_within_the_limit(self):
-        kept = keep_newest_turns([turn("\ufb03" * 15_000), turn("Jo\u0308rg")])
-        assert kept[1] == turn("J\u00f6rg")
-        assert (kept[0]["content"][-6:], len(kept[0]["content"])) == ("ffiffi", 40_000 - 4)
+        turns = keep_newest_turns([turn("\ufb03" * 15_000), turn("Jo\u0308rg")])
+        assert turns[1] == turn("J\u00f6rg")
+        assert (turns[0]["content"][-6:], len(turns[0]["content"])) == ("ffiffi", 40_000 - 4)
 
     def test_the_oldest_turn_ends_between_words_and_none_before_it_follows(self):
         history = [turn("Older."), turn("It cost 1,250,000 francs " * 20), turn("word " * 7_991)]

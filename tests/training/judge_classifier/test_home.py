@@ -58,7 +58,7 @@ class TestSteps:
 
         second = [step for step in steps if step.step]
 
-        assert 0.1 < sum(not one.keep for one in second) / len(second) < 0.7
+        assert 0.1 < sum(not step.keep for step in second) / len(second) < 0.7
 
     def test_a_shown_answer_is_needed_only_where_it_is_asked_for(self, steps: Any):
         second = [step for step in steps if step.step]

@@ -144,7 +144,7 @@ def test_any_reply_gives_a_step_that_can_be_sent_back(text: str, calls: list[tup
         json.dumps(message.to_openai_dict_format())
     if step.action is Action.SEARCH:
         assert step.query
-    assert all(one.role != other.role for one, other in pairwise(conversation))
+    assert all(message.role != other.role for message, other in pairwise(conversation))
 
 
 class TestTranscript:
