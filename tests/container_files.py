@@ -26,7 +26,7 @@ class Instruction(NamedTuple):
 def stages() -> list[list[Instruction]]:
     """The instructions of each stage; those before the first ``FROM`` form the first stage."""
     text = re.sub(r"^\s*#.*\n", "", (CHECKOUT / "Dockerfile").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    found: list[list[Instruction]] = [[]]
+    parts: list[list[Instruction]] = [[]]
     for line in filter(None, re.sub(r"\\\n\s*", "", text).splitlines()):
         name, _, rest = line.partition(" ")
         flags = {}
@@ -34,19 +34,24 @@ def stages() -> list[list[Instruction]]:
             flags[match[1]] = match[2]
             rest = rest[match.end() :]
         if name == "FROM":
-            found.append([])
-        found[-1].append(Instruction(name, flags, rest.strip()))
-    return found
+            parts.append([])
+        parts[-1].append(Instruction(name, flags, rest.strip()))
+    return parts
 
 
 def values(name: str, stage: int = -1) -> list[str]:
     """The values of all instructions with a name in a stage, by default the stage that becomes the image."""
-    return [each.value for each in stages()[stage] if each.name == name]
+    return [instruction.value for instruction in stages()[stage] if instruction.name == name]
 
 
 def copied_from_the_checkout() -> list[str]:
     """The files and folders that the Dockerfile takes from the checkout."""
-    lines = [each for stage in stages() for each in stage if each.name == "COPY" and "from" not in each.flags]
+    lines = [
+        instruction
+        for stage in stages()
+        for instruction in stage
+        if instruction.name == "COPY" and "from" not in instruction.flags
+    ]
     return [source for line in lines for source in line.value.split()[:-1]]
 
 
@@ -58,7 +63,7 @@ def reaches_the_builder(path: str) -> bool:
     for line in (CHECKOUT / ".dockerignore").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             pattern = re.escape(line.removeprefix("!")).replace(r"\*\*/", "(.*/)?").replace(r"\*", "[^/]*")
-            if any(re.fullmatch(pattern, each) for each in above):
+            if any(re.fullmatch(pattern, folder) for folder in above):
                 passes = line.startswith("!")
     return passes
 

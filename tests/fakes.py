@@ -108,8 +108,11 @@ _PROBABILITY = re.compile(r"\{([01]\.\d+)\}")
 
 def _word_logprobs(reply: str) -> list[dict[str, Any]]:
     words = re.findall(r"\s*[^\s{]+(?:\{[^}\s]*\})?", reply)
-    found = [(_PROBABILITY.sub("", word), _PROBABILITY.search(word)) for word in words]
-    return [{"token": word, "logprob": math.log(float(given[1]) if given else 0.99)} for word, given in found]
+    marked = [(_PROBABILITY.sub("", word), _PROBABILITY.search(word)) for word in words]
+    return [
+        {"token": word, "logprob": math.log(float(probability[1]) if probability else 0.99)}
+        for word, probability in marked
+    ]
 
 
 class ScriptedReader:
@@ -137,10 +140,10 @@ class ScriptedReader:
         with _lock:
             calls = CALLS.setdefault("reader", [])
             calls.append({"question": question, "titles": [document.meta["title"] for document in documents]})
-            found = self.script[min(len(calls), len(self.script)) - 1]
+            answers = self.script[min(len(calls), len(self.script)) - 1]
         if not documents:
             return []
-        return [_candidate(text, probability, documents) for text, probability in found]
+        return [_candidate(text, probability, documents) for text, probability in answers]
 
     async def read_async(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
         return self.read(question, documents)
@@ -177,7 +180,7 @@ class FixedQuestionClassifier:
 
 
 def _candidate(text: str, probability: float, documents: Sequence[Document]) -> Candidate:
-    document = next((one for one in documents if text in (one.content or "")), documents[0])
+    document = next((document for document in documents if text in (document.content or "")), documents[0])
     return Candidate(text, "span", document, document.content or "", probability)
 
 
@@ -215,12 +218,12 @@ class ScriptedRetriever:
         if self.error:
             raise ConnectionError(self.error)
         words = set(re.findall(r"\w+", query.lower()))
-        found = [
+        documents = [
             Document(id=f"{self.name}-{key}", content=text, meta={"title": key}, score=1.0)
             for key, text in self.documents.items()
             if key.lower() in words
         ]
-        return {"documents": found[:top_k]}
+        return {"documents": documents[:top_k]}
 
     @component.output_types(documents=list[Document])
     async def run_async(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> dict[str, Any]:

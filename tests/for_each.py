@@ -38,8 +38,10 @@ def for_each(names: str, *rows: Any) -> Callable[[Any], Any]:
             if faults:
                 raise BaseExceptionGroup(f"{len(faults)} of {len(table)} rows are wrong", faults)
 
-        kept = [one for one in inspect.signature(test).parameters.values() if one.name not in columns]
-        check.__signature__ = inspect.Signature(kept)  # type: ignore[attr-defined]
+        others = [
+            parameter for parameter in inspect.signature(test).parameters.values() if parameter.name not in columns
+        ]
+        check.__signature__ = inspect.Signature(others)  # type: ignore[attr-defined]
         return check
 
     return decorate

@@ -63,7 +63,7 @@ class TestTheImage:
 
         assert path.exists()
         inside = [path, *path.rglob("*")] if path.is_dir() else [path]
-        files = [str(each.relative_to(CHECKOUT)) for each in inside if "__pycache__" not in each.parts]
+        files = [str(path.relative_to(CHECKOUT)) for path in inside if "__pycache__" not in path.parts]
         assert [file for file in files if not reaches_the_builder(file)] == []
 
     def test_the_wheel_in_the_image_is_complete_and_its_extras_exist(self):
@@ -87,7 +87,9 @@ class TestTheImage:
         assert not reaches_the_builder(path)
 
     def test_no_layer_keeps_a_secret_or_the_settings_of_the_builders_machine(self):
-        settings = [each.value for stage in stages() for each in stage if each.name in ("ARG", "ENV")]
+        settings = [
+            instruction.value for stage in stages() for instruction in stage if instruction.name in ("ARG", "ENV")
+        ]
         text = "".join((CHECKOUT / file).read_text(encoding="utf-8") for file in FILES)
 
         assert not re.search(r"KEY|TOKEN|SECRET|PASSWORD|PROXY", " ".join(settings))
@@ -151,9 +153,9 @@ class TestCompose:
     def test_a_service_waits_until_those_it_needs_can_answer(self):
         needs = {name: service.get("depends_on", {}) for name, service in SERVICES.items()}
 
-        assert {each["condition"] for own in needs.values() for each in own.values()} == {"service_healthy"}
+        assert {need["condition"] for own in needs.values() for need in own.values()} == {"service_healthy"}
         assert list(needs["open-webui"]) == ["prefrag"]
-        assert {name: each["required"] for name, each in needs["prefrag"].items()} == {
+        assert {name: need["required"] for name, need in needs["prefrag"].items()} == {
             "model": False,
             "vllm": False,
             "elasticsearch": False,
@@ -202,10 +204,10 @@ class TestTheGuide:
             "".join(fenced(self.guide)),
             re.MULTILINE,
         )
-        found = {command: problem(["prefrag", *command.split()]) for command in commands if command}
+        problems = {command: problem(["prefrag", *command.split()]) for command in commands if command}
 
-        assert len(found) >= 4
-        assert {command: why for command, why in found.items() if why} == {}
+        assert len(problems) >= 4
+        assert {command: why for command, why in problems.items() if why} == {}
 
     def test_the_guide_lists_exactly_the_settings_of_compose(self):
         listed = set(re.findall(r"`([A-Z_]+)`", "".join(re.findall(r"^\|([^|]*)\|", self.guide, re.MULTILINE))))

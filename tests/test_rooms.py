@@ -67,14 +67,14 @@ def statements(code: str) -> Iterator[ast.AST]:
 @cache
 def imports(code: str) -> list[tuple[int, str]]:
     """Return the line and the full name of each import, also inside functions."""
-    found = []
+    names = []
     for node in statements(code):
         if isinstance(node, ast.Import):
-            found += [(node.lineno, name.name) for name in node.names]
+            names += [(node.lineno, name.name) for name in node.names]
         elif isinstance(node, ast.ImportFrom):
             module = "." * node.level + (node.module or "")
-            found += [(node.lineno, f"{module}.{name.name}") for name in node.names]
-    return sorted(found)
+            names += [(node.lineno, f"{module}.{name.name}") for name in node.names]
+    return sorted(names)
 
 
 def count_code(code: str) -> int:
@@ -90,20 +90,20 @@ def count_code(code: str) -> int:
 
 def upward(code: str, here: str, order: tuple[str, ...], above: str) -> list[tuple[int, str]]:
     """Return the imports of rooms that come before the room ``here`` in the order, or are not in the order."""
-    found = []
+    faults = []
     for line, name in imports(code):
         if name.startswith(f"{above}."):
             room = name.removeprefix(f"{above}.").split(".")[0]
             if above == "prefrag" and room in ("ROOT", "version"):
                 continue
             if room not in order or order.index(room) < order.index(here):
-                found.append((line, name))
-    return found
+                faults.append((line, name))
+    return faults
 
 
 def without_prefix(code: str) -> list[tuple[int, str]]:
-    found = imports(code) if OWN_IMPORT.search(code) else []
-    return [(line, name) for line, name in found if name.startswith(".") or name.split(".")[0] in OWN]
+    names = imports(code) if OWN_IMPORT.search(code) else []
+    return [(line, name) for line, name in names if name.startswith(".") or name.split(".")[0] in OWN]
 
 
 def imported_tests(code: str) -> list[tuple[int, str]]:
@@ -111,8 +111,8 @@ def imported_tests(code: str) -> list[tuple[int, str]]:
     return [(line, name) for line, name in imports(code) if any(part.startswith("test_") for part in name.split("."))]
 
 
-def listed(file: Path, found: Iterable[tuple[int, str]]) -> list[str]:
-    return [f"{file.relative_to(CHECKOUT)}:{line} imports {name}" for line, name in found]
+def listed(file: Path, names: Iterable[tuple[int, str]]) -> list[str]:
+    return [f"{file.relative_to(CHECKOUT)}:{line} imports {name}" for line, name in names]
 
 
 def place(package: str) -> str:

@@ -49,6 +49,6 @@ def _problem_of_prefrag(arguments: list[str]) -> str | None:
         if child is None:
             return f"no command {arguments[0]}"
         command, arguments = child, arguments[1:]
-    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
-    unknown = {option for word in arguments for option in _OPTION.findall(word) if word.startswith("--")} - known
+    options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    unknown = {option for word in arguments for option in _OPTION.findall(word) if word.startswith("--")} - options
     return f"{command.name} has no option {sorted(unknown)}" if unknown else None

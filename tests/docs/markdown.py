@@ -15,12 +15,12 @@ FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | 
 
 def markdown_files() -> list[Path]:
     """All Markdown files by folder, without `prefrag/`, which holds links to these folders."""
-    found = []
+    files = []
     for file in sorted(CHECKOUT.rglob("*.md")):
         first = file.relative_to(CHECKOUT).parts[0]
         if first not in _ELSEWHERE and not first.startswith("."):
-            found.append(file)
-    return found
+            files.append(file)
+    return files
 
 
 def prose(text: str) -> str:
@@ -40,12 +40,12 @@ def spans(text: str) -> list[str]:
 
 def anchors(text: str) -> set[str]:
     """The anchors that GitHub gives the headings."""
-    found: dict[str, int] = {}
+    slugs: dict[str, int] = {}
     names = set()
     for heading in re.findall(r"^#{1,6} +(.+?) *#*$", prose(text), re.MULTILINE):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
         slug = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
-        number = found.get(slug, 0)
-        found[slug] = number + 1
+        number = slugs.get(slug, 0)
+        slugs[slug] = number + 1
         names.add(f"{slug}-{number}" if number else slug)
     return names

@@ -27,7 +27,9 @@ def _rows(table: Any, *prefixes: str) -> list[str]:
             [field.validation_alias] if field.validation_alias else [prefix + name.upper() for prefix in prefixes]
         )
         said, default = field.description, field.json_schema_extra["shown"] or _show(field.default)
-        rows.append(f"| {', '.join(f'`{one}`' for one in variables)} | {_allowed(field)} | {said} | {default} |\n")
+        rows.append(
+            f"| {', '.join(f'`{variable}`' for variable in variables)} | {_allowed(field)} | {said} | {default} |\n"
+        )
     return rows
 
 

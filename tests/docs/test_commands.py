@@ -28,25 +28,25 @@ def commands(text: str) -> Iterator[list[str]]:
 
 @for_each("file", *DOCUMENTED)
 def test_each_command_exists(file: Path):
-    found = {" ".join(words): problem(words) for words in commands(file.read_text(encoding="utf-8"))}
+    problems = {" ".join(words): problem(words) for words in commands(file.read_text(encoding="utf-8"))}
 
-    assert {command: why for command, why in found.items() if why} == {}
+    assert {command: why for command, why in problems.items() if why} == {}
 
 
 @for_each("file", *GUIDES)
 def test_each_option_between_backticks_is_one_of_a_command(file: Path):
     programs = [*(CHECKOUT / "benchmarks").glob("*.py"), *(CHECKOUT / "evaluation" / "studies").glob("*.py")]
-    known = {option for code in programs for option in _OPTION.findall(code.read_text(encoding="utf-8"))}
+    options = {option for code in programs for option in _OPTION.findall(code.read_text(encoding="utf-8"))}
     waiting = [command_line()]
     while waiting:
         command = waiting.pop()
-        known |= {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        options |= {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
         waiting += getattr(command, "commands", {}).values()
 
     mentioned = {option for span in spans(file.read_text(encoding="utf-8")) for option in _OPTION.findall(span)}
     of_others = {"--no-deps", "--format", "--rm"}
 
-    assert mentioned - known - of_others == set()
+    assert mentioned - options - of_others == set()
 
 
 @for_each(

@@ -18,8 +18,8 @@ def broken_links(file: Path) -> list[str]:
             continue
         path, _, anchor = target.partition("#")
         to = (file.parent / path).resolve() if path else file
-        found = to.exists() and to.is_relative_to(file.parents[-2])
-        if not found or (anchor and anchor not in anchors(to.read_text(encoding="utf-8"))):
+        is_there = to.exists() and to.is_relative_to(file.parents[-2])
+        if not is_there or (anchor and anchor not in anchors(to.read_text(encoding="utf-8"))):
             broken.append(target)
     return broken
 

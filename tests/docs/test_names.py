@@ -39,8 +39,8 @@ def words_of(file: Path) -> set[str]:
     if file.suffix != ".py":
         return {file.stem, *re.findall(r"\w+", text)}
     nodes = ast.walk(ast.parse(text))
-    found = (getattr(node, field, None) for node in nodes for field in ("name", "arg", "attr", "id", "value"))
-    return {file.stem, *(value for value in found if isinstance(value, str))}
+    values = (getattr(node, field, None) for node in nodes for field in ("name", "arg", "attr", "id", "value"))
+    return {file.stem, *(value for value in values if isinstance(value, str))}
 
 
 @cache
@@ -156,8 +156,8 @@ def test_the_examples_of_parts_and_agents_run(tmp_path: Path):
         [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
 
-    found, query, pairs, answer, searched = done.stdout.splitlines() or [done.stderr] * 5
-    assert found == "meter-0001", done.stderr
+    identifier, query, pairs, answer, searched = done.stdout.splitlines() or [done.stderr] * 5
+    assert identifier == "meter-0001", done.stderr
     assert query.startswith("Who designed the Shearwater Current Meter?")
     assert int(pairs) >= 1
     assert answer == "Tobias Greaves [1]"

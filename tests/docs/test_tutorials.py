@@ -44,14 +44,14 @@ class Part(NamedTuple):
 
 def parts(tutorial: Path) -> list[Part]:
     text = tutorial.read_text(encoding="utf-8")
-    found: list[Part] = []
+    steps: list[Part] = []
     for block in FENCE.finditer(text):
         if block["language"] in ("text", "mermaid"):
-            found[-1] = found[-1]._replace(printed=block["text"])
+            steps[-1] = steps[-1]._replace(printed=block["text"])
         elif not block["language"]:
             reason = _NOT_RUN.search(text, 0, block.start())
-            found.append(Part(block["text"], "", reason[1] if reason else ""))
-    return found
+            steps.append(Part(block["text"], "", reason[1] if reason else ""))
+    return steps
 
 
 def missing_line(shown: str, printed: str) -> str | None:
@@ -59,8 +59,8 @@ def missing_line(shown: str, printed: str) -> str | None:
     rest = _MEASURED.sub(r"0\2", printed)
     for line in _MEASURED.sub(r"0\2", shown).splitlines():
         if line.strip() not in ("", "..."):
-            _, found, rest = rest.partition(line)
-            if not found:
+            _, match, rest = rest.partition(line)
+            if not match:
                 return line
     return None
 
@@ -88,11 +88,11 @@ class Terminal:
             script.chmod(0o755)
         for name in ("demo", "examples", "yaml_pipelines"):
             (folder / name).symlink_to(CHECKOUT / name)
-        kept = {
+        inherited = {
             name: value for name, value in os.environ.items() if not name.startswith(("PREFRAG_", "OPENAI_", "XDG_"))
         }
         own = {"HOME": str(folder), "PYTHONPATH": str(CHECKOUT), "PATH": f"{programs}:{os.environ['PATH']}"}
-        self.environment = {**kept, **own, "COLUMNS": "200", "BROWSER": "true"}
+        self.environment = {**inherited, **own, "COLUMNS": "200", "BROWSER": "true"}
 
     def run(self, commands: str) -> str:
         """Run a block, and return what it printed; exported variables hold for the blocks after it."""

@@ -182,7 +182,9 @@ class TestAName:
 
         report = index([folder])
 
-        assert [(each.content, each.meta["title"]) for each in stored().values()] == [("You may link it.", "LGPL-2.1")]
+        assert [(passage.content, passage.meta["title"]) for passage in stored().values()] == [
+            ("You may link it.", "LGPL-2.1")
+        ]
         assert report.other_kinds == {".7": 1}
 
     def test_of_a_compressed_text_is_read_as_what_is_in_it(self, make: Make) -> None:

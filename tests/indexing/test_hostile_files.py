@@ -114,7 +114,7 @@ def test_is_refused_or_bounded_and_the_next_one_is_read(name: str, tmp_path: Pat
     report = indexing.index([tmp_path], LocalCollection("hostile"))
     converter.close()
 
-    assert not [each.reason for each in report.skipped if "takes more than" in each.reason]
-    held = list(TantivyDocumentStore(index="hostile").iterate_documents())
-    assert "next.txt" in {each.meta["file_name"] for each in held}
-    assert sum(len(each.content or "") for each in held) < 50_000_000
+    assert not [skip.reason for skip in report.skipped if "takes more than" in skip.reason]
+    stored = list(TantivyDocumentStore(index="hostile").iterate_documents())
+    assert "next.txt" in {passage.meta["file_name"] for passage in stored}
+    assert sum(len(passage.content or "") for passage in stored) < 50_000_000

@@ -115,14 +115,14 @@ def event(kind: str, step: int = 1, text: str = "", **data: Any) -> dict[str, An
 
 def document(mark: str, content: str, title: str = "A title", **more: Any) -> dict[str, Any]:
     sources = {"W": "web", "A": "attached"}
-    known = {
+    fields = {
         "mark": mark,
         "id": f"id-{mark}",
         "title": title,
         "content": content,
         "source": sources.get(mark[0], "local"),
     }
-    return {**known, "url": "", "score": 1.0, "step": 1, **more}
+    return {**fields, "url": "", "score": 1.0, "step": 1, **more}
 
 
 def result(text: str = "1974 [1]", documents: Any = (), **more: Any) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def result(text: str = "1974 [1]", documents: Any = (), **more: Any) -> dict[str
         "answer_with_citations": text,
         "answered": bool(text),
         "probability": None,
-        "citations": [{key: one[key] for key in ("mark", "id", "title", "source")} for one in documents],
+        "citations": [{key: passage[key] for key in ("mark", "id", "title", "source")} for passage in documents],
         "uncited": False,
         "not_found": not text,
         "guess": None,

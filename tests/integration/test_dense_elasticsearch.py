@@ -61,8 +61,8 @@ async def test_new_and_changed_passages_are_embedded_and_the_nearest_found(
     retriever = ElasticsearchEmbeddingRetriever(document_store=elasticsearch_store(elasticsearch_url, name))
     source = RetrievalSource("local", DenseRetriever(Embedder(), retriever))
     assert source.run("ccc", top_k=1)["documents"][0].id == "c"
-    found = (await source.run_async("bb", top_k=2))["documents"]
-    assert (found[0].id, found[0].embedding, len(found)) == ("b", None, 2)
+    documents = (await source.run_async("bb", top_k=2))["documents"]
+    assert (documents[0].id, documents[0].embedding, len(documents)) == ("b", None, 2)
     await retriever.close_async()
 
     with pytest.raises(ValueError, match="holds vectors of letters, not of other"):
@@ -77,10 +77,10 @@ async def test_words_and_vectors_of_one_index_are_fused(elasticsearch_url: str, 
     words, vectors = ElasticsearchMultiMatchRetriever(store), ElasticsearchEmbeddingRetriever(document_store=store)
     source = RetrievalSource("local", HybridRetriever([words, DenseRetriever(Embedder(), vectors)], candidates=2))
 
-    found = (await source.run_async("ccc", top_k=3))["documents"]
+    documents = (await source.run_async("ccc", top_k=3))["documents"]
 
-    assert found[0].id == "both"
-    assert {document.id for document in found} == {"both", "vector", "word"}
+    assert documents[0].id == "both"
+    assert {document.id for document in documents} == {"both", "vector", "word"}
     await vectors.close_async()
 
 

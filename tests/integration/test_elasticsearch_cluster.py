@@ -50,9 +50,9 @@ class TestRebuild:
             assert (hit["_source"]["content"], len(client.indices.get(index=f"{name}*"))) == (text, 1)
             assert read_web_consent(elasticsearch_store(index=name)) is False
             assert [
-                one.passages
-                for one in (collection.summary() for collection in ElasticCollection.all())
-                if one.name == name
+                summary.passages
+                for summary in (collection.summary() for collection in ElasticCollection.all())
+                if summary.name == name
             ] == [1]
         ElasticCollection(name).drop()
         assert not client.indices.exists(index=f"{name}*", allow_no_indices=False)
@@ -114,7 +114,9 @@ def test_a_missing_shard_is_no_smaller_index(name: str, note: Path, client: Elas
     mapping = elasticsearch_store(index=name)._custom_mapping
     client.indices.create(index=name, mappings=mapping, settings=lost, wait_for_active_shards="0", timeout="1s")
 
-    [listed] = [one for one in (collection.summary() for collection in ElasticCollection.all()) if one.name == name]
+    [listed] = [
+        summary for summary in (collection.summary() for collection in ElasticCollection.all()) if summary.name == name
+    ]
 
     assert listed.passages is None
     assert "shard" in str(listed.problem)

@@ -25,14 +25,14 @@ def test_a_corpus_is_indexed_once(
     else:
         corpus.write_text("".join(json.dumps({"id": i, "text": text, "source": "both"}) + "\n" for i in range(2)))
     last: list[Progress] = []
-    found: list[str] = []
+    made: list[str] = []
     with Elasticsearch(elasticsearch_url) as client:
         try:
             names = ensure_indexes(corpus, split=form == "jsonl", kind=ElasticCollection, on_progress=last.append)
-            found = [name for name in names if name is not None]
-            assert [client.count(index=name)["count"] for name in found] == [2] * len(found)
-            assert last[-1].written == 2 * len(found)
+            made = [name for name in names if name is not None]
+            assert [client.count(index=name)["count"] for name in made] == [2] * len(made)
+            assert last[-1].written == 2 * len(made)
             again = ensure_indexes(corpus, split=form == "jsonl", kind=ElasticCollection, on_progress=last.append)
             assert (again, last[-1].written) == (names, 0)
         finally:
-            client.options(ignore_status=404).indices.delete(index=",".join(found) or "none")
+            client.options(ignore_status=404).indices.delete(index=",".join(made) or "none")

@@ -78,9 +78,9 @@ def test_what_is_indexed_is_found_at_once_by_title_and_stem(folder: Path, name: 
     report = index([folder], ElasticCollection(name))
 
     store = ElasticsearchDocumentStore(hosts=URL, index=name, api_key=Secret.from_token("x"), api_key_id=None)
-    found = ElasticsearchMultiMatchRetriever(store, top_k=2).run(query="Karl's squares and churches")["documents"]
-    assert found[0].id == "x"
-    assert found[0].meta == {"title": "Karl", "corpus": str(folder / "c.jsonl")}
+    documents = ElasticsearchMultiMatchRetriever(store, top_k=2).run(query="Karl's squares and churches")["documents"]
+    assert documents[0].id == "x"
+    assert documents[0].meta == {"title": "Karl", "corpus": str(folder / "c.jsonl")}
     assert (report.skipped, report.written) == ([], store.count_documents())
 
 
@@ -252,10 +252,10 @@ def test_a_question_is_narrowed_and_the_list_says_what_a_file_says_of_itself(tmp
     index([tmp_path], ElasticCollection(name))
 
     retriever = ElasticsearchMultiMatchRetriever(ElasticsearchDocumentStore(hosts=URL, index=name))
-    for wanted, found in (({"folders": ["plans"]}, 2), ({"kinds": [".txt"]}, 2), ({"since": "2024-05"}, 1)):
+    for wanted, number in (({"folders": ["plans"]}, 2), ({"kinds": [".txt"]}, 2), ({"since": "2024-05"}, 1)):
         filters = narrow_filters([retriever.document_store], wanted)
-        assert len(retriever.run(query="quay", filters=filters)["documents"]) == found
-    listed = {one["name"]: one for one in describe_documents(ElasticCollection(name))["documents"]}
+        assert len(retriever.run(query="quay", filters=filters)["documents"]) == number
+    listed = {document["name"]: document for document in describe_documents(ElasticCollection(name))["documents"]}
     draft = listed["2024-05-06 quay (draft).txt"]
     assert (draft["folder"], draft["standing"], draft["date_in"]) == ("plans", "draft", "name")
     assert "standing" not in listed["quay.md"]

@@ -68,11 +68,11 @@ def ids(result: dict[str, Any]) -> list[str]:
 async def test_finds_inflected_words_in_title_and_content(towns):
     retriever = ElasticsearchMultiMatchRetriever(towns)
     assert ids(retriever.run(query="rivers of danubes")) == ["passau", "vienna", "linz"]
-    found = retriever.run(query="working steel")["documents"]
-    assert [(d.id, d.content, d.meta["title"]) for d in found] == [
+    documents = retriever.run(query="working steel")["documents"]
+    assert [(d.id, d.content, d.meta["title"]) for d in documents] == [
         ("linz", "A town by the Danube with steel works", "Linz")
     ]
-    assert await retriever.run_async(query="working steel") == {"documents": found}
+    assert await retriever.run_async(query="working steel") == {"documents": documents}
     await retriever.close_async()
 
 
@@ -155,14 +155,14 @@ class OneByOne:
 
 def test_features_are_the_same_however_the_texts_are_analysed(towns):
     retriever = ElasticsearchMultiMatchRetriever(towns)
-    found = retriever.run(query="danube steel")["documents"]
+    documents = retriever.run(query="danube steel")["documents"]
     question = "Which town by the Danube has steel works, \U0001f600 Linz or Vienna?"
-    pairs = [(first, second) for first in found for second in found if first is not second]
+    pairs = [(first, second) for first in documents for second in documents if first is not second]
     assert len(pairs) == 6
     together, alone = (
         (
             pair_features(question, pairs, statistics).tolist(),
-            switch_features(question, "steel Danube", found[:2], found[1:], 1, statistics),
+            switch_features(question, "steel Danube", documents[:2], documents[1:], 1, statistics),
         )
         for statistics in (retriever, OneByOne(retriever))
     )
@@ -207,9 +207,9 @@ def test_finds_gold_passages_as_the_embedded_index_does(new_store, tmp_path):
         shares = []
         for question in questions:
             candidates = retriever.run(query=question["question"], top_k=50)["documents"]
-            given = ids(ranker.run(query=question["question"], documents=candidates))
+            ranked = ids(ranker.run(query=question["question"], documents=candidates))
             gold = question["supporting_ids"]
-            shares.append(len(set(gold) & set(given)) / len(gold))
+            shares.append(len(set(gold) & set(ranked)) / len(gold))
         return 100 * mean(shares)
 
     of_embedded = recall(TantivyBM25Retriever(embedded))

@@ -46,7 +46,7 @@ def evidence(client: httpx.Client, question: str) -> str:
 
 
 def names(client: httpx.Client) -> list[str]:
-    return sorted(each["name"] for each in client.get("/collections/Documents/documents").json()["documents"])
+    return sorted(document["name"] for document in client.get("/collections/Documents/documents").json()["documents"])
 
 
 def state(client: httpx.Client) -> dict[str, object]:

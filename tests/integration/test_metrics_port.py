@@ -27,7 +27,7 @@ def test_answers_without_a_key_on_this_machine_alone_and_removes_what_a_killed_s
     file = os.open(living, os.O_RDONLY)
     take_lock(file)
     with socket.create_server(("127.0.0.1", 0)) as free, socket.create_server(("127.0.0.1", 0)) as free_too:
-        port, other = (one.getsockname()[1] for one in (free, free_too))
+        port, other = (endpoint.getsockname()[1] for endpoint in (free, free_too))
     settings = {"PREFRAG_METRICS_PORT": str(port), "PREFRAG_API_KEYS": "secret", "TMPDIR": str(tmp_path)}
 
     with server_process(*SERVE, folder=tmp_path, **settings) as client:
@@ -43,4 +43,4 @@ def test_answers_without_a_key_on_this_machine_alone_and_removes_what_a_killed_s
             assert f"nothing can listen on port {port} of 127.0.0.1" in second.communicate(timeout=60)[1]
     os.close(file)
 
-    assert [one.name for one in tmp_path.glob("prefrag-metrics-*")] == [living.name]
+    assert [folder.name for folder in tmp_path.glob("prefrag-metrics-*")] == [living.name]

@@ -81,8 +81,8 @@ class Model:
         if "\nObservation: [" not in prompt:
             return search("Petrel CTD first tried research ship")
         self.goes_on.wait(60)
-        if found := re.search(r"\[(W\d+)[a-z]{2}\] Ostermoor Shipyard: A Short History", prompt):
-            return put_codes(answer(f"1969 [[{found[1]}]][[1]]"), prompt)
+        if history := re.search(r"\[(W\d+)[a-z]{2}\] Ostermoor Shipyard: A Short History", prompt):
+            return put_codes(answer(f"1969 [[{history[1]}]][[1]]"), prompt)
         return search("Halvard Prize won by the shipyard of RV Amaranth")
 
 

@@ -76,9 +76,9 @@ class TestDemo:
         card.get_by_text("Your feedback is kept").wait_for()
 
         *_, line = (demo_data / "feedback.jsonl").read_text(encoding="utf-8").splitlines()
-        kept = json.loads(line)
-        assert (kept["rating"], kept["comment"], kept["pipeline"]) == ("up", "Thank you.", "prefrag")
-        assert (kept["result"]["question"], kept["result"]["answer"]) == (ANSWERED, "Cosima Brandt")
+        record = json.loads(line)
+        assert (record["rating"], record["comment"], record["pipeline"]) == ("up", "Thank you.", "prefrag")
+        assert (record["result"]["question"], record["result"]["answer"]) == (ANSWERED, "Cosima Brandt")
 
     def test_the_web_is_switched_off_for_a_question(self, open_page: Open):
         page = open_page()
@@ -176,9 +176,9 @@ class TestDemo:
         assert text.startswith("# The \\<b\\>customs\\</b\\> house\n\n## ")
         assert "Cosima Brandt" in text
         assert "- \\[W" in text
-        with page.expect_download() as kept:
+        with page.expect_download() as saved:
             page.get_by_role("button", name="Save as a file for this page").click()
-        kept.value.save_as(tmp_path / "kept.json")
+        saved.value.save_as(tmp_path / "kept.json")
         page.get_by_role("button", name="Delete", exact=True).click()
         assert names.count() == 1
 

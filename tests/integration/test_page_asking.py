@@ -302,8 +302,8 @@ class TestFollowUp:
         assert ask(page, "And the other one?") == NOTHING_BUT_OWN
 
     def test_of_a_suggested_question_stays_off_the_web(self, page: Any):
-        found = {"questions": [{"question": "Who keeps the crane?", "name": "a.md"}], "pending": False}
-        page.context.route("**/questions", lambda route: route.fulfill(json=found))
+        suggested = {"questions": [{"question": "Who keeps the crane?", "name": "a.md"}], "pending": False}
+        page.context.route("**/questions", lambda route: route.fulfill(json=suggested))
         reload(page)
         page.get_by_role("button", name="Who keeps the crane?").click()
         wait_until(page, "window.requests.length")

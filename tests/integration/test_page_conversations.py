@@ -102,7 +102,9 @@ class TestDuringARun:
         page.runs.end(result())
         page.runs.wait()
 
-        assert [(one["name"], one["pinned"], len(one["turns"])) for one in stored(page)] == [("My name", True, 2)]
+        assert [
+            (conversation["name"], conversation["pinned"], len(conversation["turns"])) for conversation in stored(page)
+        ] == [("My name", True, 2)]
 
     def test_a_click_on_the_conversation_that_is_shown_changes_nothing(self, page: Any):
         ask(page, "One?")

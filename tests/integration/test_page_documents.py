@@ -53,9 +53,9 @@ def own_documents(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Ite
         (folder / "files" / name).write_text(text, encoding="utf-8")
 
     def prefrag(*arguments: str) -> str:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFRAG_")}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("PREFRAG_")}
         command = [sys.executable, "-m", "prefrag.cli.main", *arguments]
-        environment = {**kept, **settings, "PYTHONPATH": str(CHECKOUT)}
+        environment = {**inherited, **settings, "PYTHONPATH": str(CHECKOUT)}
         return subprocess.run(command, env=environment, cwd=CHECKOUT, capture_output=True, text=True).stdout
 
     prefrag("index", str(folder / "notes.md"))
@@ -111,9 +111,9 @@ class TestDocuments(OnOwnDocuments):
 
         page.get_by_role("button", name="Open the document").click()
 
-        found = page.locator("#document .is-found mark")
-        found.wait_for()
-        assert "Ines Hale" in found.inner_text()
+        marked = page.locator("#document .is-found mark")
+        marked.wait_for()
+        assert "Ines Hale" in marked.inner_text()
         page.wait_for_function("""() => {
           const mark = document.querySelector("#document .is-found mark").getBoundingClientRect();
           return mark.top > 0 && mark.bottom < innerHeight;
@@ -190,10 +190,10 @@ class TestDocuments(OnOwnDocuments):
         page.get_by_text("Thank you.").wait_for()
 
         assert sent.value.response().status == 200
-        given = json.loads(sent.value.post_data)
-        assert (given["rating"], given["answer"]) == ("down", "Ada Quill")
-        assert given["result"]["question"] == "Who keeps the crane?"
-        assert all("content" not in passage for passage in given["result"]["documents"])
+        feedback = json.loads(sent.value.post_data)
+        assert (feedback["rating"], feedback["answer"]) == ("down", "Ada Quill")
+        assert feedback["result"]["question"] == "Who keeps the crane?"
+        assert all("content" not in passage for passage in feedback["result"]["documents"])
         page.reload()
         page.get_by_role("button", name="Who keeps the crane?", exact=True).click()
         assert page.get_by_text("Thank you.").is_visible()
@@ -339,8 +339,8 @@ class TestAsking(OnOwnDocuments):
         assert page.locator("#narrow").get_by_label("Folder").is_visible()
 
     def test_questions_that_documents_answer_are_text_and_leave_the_web_closed(self, page: Any):
-        found = {"questions": [{"question": "Who keeps the <b>crane</b>?", "name": "notes.md"}], "pending": False}
-        page.route("**/questions", lambda route: route.fulfill(json=found))
+        suggested = {"questions": [{"question": "Who keeps the <b>crane</b>?", "name": "notes.md"}], "pending": False}
+        page.route("**/questions", lambda route: route.fulfill(json=suggested))
         page.route("**/prefrag/run", lambda route: route.fulfill(status=502, json={"detail": "Try again."}), times=1)
         page.reload()
 

@@ -34,10 +34,10 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Termin
 
     def shown() -> str:
         text, deadline = b"", time.monotonic() + 60
-        while not (found := re.search(rb"http://\S+#token=\S+(?=\r\n)", text)):
+        while not (link := re.search(rb"http://\S+#token=\S+(?=\r\n)", text)):
             assert select.select([reads], [], [], max(0, deadline - time.monotonic()))[0], "No address was shown."
             text += os.read(reads, 1)
-        return found[0].decode()
+        return link[0].decode()
 
     command = ("-m", "prefrag.cli.main", "serve", "--workers", "2")
     with server_process(*command, folder=tmp_path, stdout=writes, PREFRAG_WEB="off") as client:

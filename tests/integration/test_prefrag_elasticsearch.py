@@ -59,9 +59,9 @@ async def test_finds_as_much_gold_as_the_embedded_index(hotpotqa: Path):
         source = pipelines.load(name).get_component("local")
         shares = []
         for question in questions:
-            found = {document.id for document in (await source.run_async(question["question"]))["documents"]}
+            ids = {document.id for document in (await source.run_async(question["question"]))["documents"]}
             gold = set(question["supporting_ids"])
-            shares.append(len(found & gold) / len(gold))
+            shares.append(len(ids & gold) / len(gold))
         return 100 * mean(shares)
 
     elasticsearch, embedded = await recall("prefrag_elasticsearch"), await recall("prefrag")

@@ -44,11 +44,11 @@ def cluster() -> Iterator[Any]:
 
 def wait_for(state: Callable[[], Any], process: Any = None) -> Any:
     end = time.monotonic() + 120
-    while not (found := state()):
+    while not (reached := state()):
         assert time.monotonic() < end
         assert process is None or process.poll() is None, process.stderr.read()
         time.sleep(0.02)
-    return found
+    return reached
 
 
 def workers_of(node: Any) -> list[int]:
@@ -57,15 +57,17 @@ def workers_of(node: Any) -> list[int]:
     return [int(pid) for pid in children if Path(f"/proc/{pid}/cmdline").read_text().startswith("ray::_Worker")]
 
 
-def without_times(given: Any) -> Any:
-    if isinstance(given, dict):
-        return {key: without_times(value) for key, value in given.items() if key not in TIMES}
-    return [without_times(one) for one in given] if isinstance(given, list) else given
+def without_times(timed: Any) -> Any:
+    if isinstance(timed, dict):
+        return {key: without_times(value) for key, value in timed.items() if key not in TIMES}
+    return (
+        [without_times(entry) for entry in timed] if isinstance(timed, list) else timed
+    )
 
 
 def read(folder: Path) -> dict[str, Any]:
     lines = (folder / "predictions.jsonl").read_text().splitlines()
-    return {one["id"]: without_times(one) for one in map(json.loads, lines)}
+    return {line["id"]: without_times(line) for line in map(json.loads, lines)}
 
 
 @for_each(
@@ -82,8 +84,8 @@ def test_what_a_worker_raises_is_raised_here(build: Any, items: list[str], messa
 def test_an_item_runs_again_after_the_death_of_its_worker_but_not_what_is_done(cluster: Any, tmp_path: Path):
     done = dict(on_ray.OnRay(cluster.address, 2).map(partial(open_work, tmp_path), ["a", "dies-once", "b"]))
 
-    assert {item: text for item, (text, _) in done.items()} == {one: one.upper() for one in ("a", "dies-once", "b")}
-    assert [len((tmp_path / one).read_text().splitlines()) for one in done] == [1 + (one > "c") for one in done]
+    assert {item: text for item, (text, _) in done.items()} == {name: name.upper() for name in ("a", "dies-once", "b")}
+    assert [len((tmp_path / name).read_text().splitlines()) for name in done] == [1 + (name > "c") for name in done]
 
 
 def test_a_cluster_that_does_not_answer_is_one_sentence():
@@ -96,8 +98,8 @@ def test_a_cluster_that_does_not_answer_is_one_sentence():
 def test_killed_workers_machines_and_drivers_change_no_prediction(cluster: Any, tmp_path: Path):
     lines = [json.loads(line) for line in (CHECKOUT / "demo/questions.jsonl").read_text().splitlines()]
     questions = tmp_path / "questions.jsonl"
-    thrice = [{**one, "id": f"{number}{one['id']}"} for number in range(3) for one in lines]
-    questions.write_text("".join(json.dumps(one) + "\n" for one in thrice))
+    thrice = [{**line, "id": f"{number}{line['id']}"} for number in range(3) for line in lines]
+    questions.write_text("".join(json.dumps(line) + "\n" for line in thrice))
     local, web = CHECKOUT / "demo/local.jsonl", CHECKOUT / "demo/web.jsonl"
     demo = ("--corpus", local, "--web-corpus", web, "--llm", "simulated")
     command = ("-m", "prefrag.cli.main", "evaluate", "--questions", questions, *demo, "--output")

@@ -81,16 +81,16 @@ class Machines:
 
     def listed(self, collection: str = PRESS) -> dict[str, tuple[str, int]]:
         """The id and the number of passages of each document, which must be the same on both servers."""
-        one, other = (each.get(f"/collections/{collection}/documents").json() for each in self.both)
-        assert one == other
-        return {each["name"]: (each["id"], each["passages"]) for each in one.get("documents", [])}
+        first, other = (client.get(f"/collections/{collection}/documents").json() for client in self.both)
+        assert first == other
+        return {document["name"]: (document["id"], document["passages"]) for document in first.get("documents", [])}
 
     def found(self, machine: httpx.Client, collection: str = PRESS) -> list[str]:
         """The passages that a question finds, without a language model."""
         reply = machine.post(
             "/prefrag_elasticsearch/run", json={"question": "Who built the tower?", "index": collection}
         ).json()
-        return [each["content"] for each in reply["result"]["documents"]]
+        return [document["content"] for document in reply["result"]["documents"]]
 
 
 def wait_for_status(client: httpx.Client, status: int, key: str = "") -> None:
@@ -158,7 +158,7 @@ def test_what_one_server_has_taken_the_other_finds_lists_replaces_and_deletes(
     assert [*machines.listed()] == [*records(cluster)] == ["tower.md"]
     # Uploads have no path on any machine, so they are not pruned.
     assert prune(ElasticCollection(PRESS)).deleted == 0
-    assert [one.path for one in list_documents(ElasticCollection(PRESS))] == [f"upload:{PRESS}/tower.md"]
+    assert [entry.path for entry in list_documents(ElasticCollection(PRESS))] == [f"upload:{PRESS}/tower.md"]
     (tmp_path / "board.txt").write_text("The board.")
     rebuild_index(PRESS, lambda new: index([tmp_path / "board.txt"], ElasticCollection(new)).written)
     assert [*machines.listed()] == ["board.txt", "tower.md"]
@@ -188,8 +188,8 @@ def test_what_elasticsearch_refuses_is_named_and_an_earlier_file_stays(machines:
 
     taken = machines.upload(machines.second, tower_md=earlier.replace("1971", "long ago"), towers_jsonl=lines).json()
 
-    assert {each["name"] for each in taken["skipped"]} == {"tower.md", "towers.jsonl"}
-    assert all("refused 1 of its passages" in each["reason"] for each in taken["skipped"])
+    assert {file["name"] for file in taken["skipped"]} == {"tower.md", "towers.jsonl"}
+    assert all("refused 1 of its passages" in file["reason"] for file in taken["skipped"])
     assert (taken["written"], {name: passages for name, (_, passages) in machines.listed().items()}) == (
         1, {"tower.md": 1, "towers.jsonl": 1}
     )  # fmt: skip
@@ -199,11 +199,11 @@ def test_what_elasticsearch_refuses_is_named_and_an_earlier_file_stays(machines:
 def test_feedback_of_both_servers_is_one_list_in_the_order_in_which_it_came(machines: Machines):
     assert [*read_feedback()] == []
     for number in range(6):
-        given = {"rating": "up", "index": PRESS, "result": {"question": f"Question {number}", "answer": "Ada"}}
-        assert machines.both[number % 2].post("/feedback", json=given).status_code == 200
+        feedback = {"rating": "up", "index": PRESS, "result": {"question": f"Question {number}", "answer": "Ada"}}
+        assert machines.both[number % 2].post("/feedback", json=feedback).status_code == 200
 
-    kept = [each for each in read_feedback() if each]
-    assert [(each.result.question[-1], each.key, each.collection) for each in kept] == [
+    kept = [record for record in read_feedback() if record]
+    assert [(record.result.question[-1], record.key, record.collection) for record in kept] == [
         (str(number), "ada", PRESS) for number in range(6)
     ]
 
@@ -217,17 +217,17 @@ def test_of_two_uploads_of_a_name_at_once_one_wins(machines: Machines, cluster: 
                 pool.submit(machines.upload, machine, tower_txt=text)
                 for machine, text in zip(machines.both, texts, strict=True)
             ]
-        replies = [each.result().json() for each in sent]
+        replies = [reply.result().json() for reply in sent]
 
-        assert [each["replaced"] for each in replies] == [each["written"] for each in replies]
+        assert [reply["replaced"] for reply in replies] == [reply["written"] for reply in replies]
         [(number, passages)] = machines.listed().values()
         opened = machines.first.get(f"/collections/{PRESS}/documents/{number}").json()
         [winner] = [place for place, text in enumerate(texts) if is_fingerprint_of(opened["hash"], text.encode())]
         assert [*records(cluster).values()] == [len(texts[winner])]
         assert passages == opened["of"] == replies[winner]["written"]
         name = ("Ada", "Bea")[winner]
-        found = "".join(machines.found(machines.first))
-        assert (name in found, ("Bea", "Ada")[winner] in found) == (True, False)
+        content = "".join(machines.found(machines.first))
+        assert (name in content, ("Bea", "Ada")[winner] in content) == (True, False)
 
 
 @pytest.mark.parametrize("decided", [True, False])

@@ -52,7 +52,7 @@ async def test_a_row_in_elasticsearch_answers():
 @pytest.mark.usefixtures("indexed")
 async def test_a_sentence_in_elasticsearch_has_its_own_page():
     result = await ask("What is the telephone of the lighthouse keeper?")
-    [sentence] = [one for one in result["evidence"] if "4471" in one["sentence"]]
+    [sentence] = [quotation for quotation in result["evidence"] if "4471" in quotation["sentence"]]
 
     assert sentence["page"] == 3
     # The pages are so short that they are one passage, which begins on the first.

@@ -37,10 +37,10 @@ def ids(result: dict[str, list[Document]]) -> list[str]:
 async def test_finds_what_the_texts_mention(name, store):
     write(name, PASSAGES)
     retriever = TitleMentionRetriever(store, per_title=1)
-    found = retriever.run(query="Which steel town does it lead to?", documents=PASSAGES[:1])
-    assert ids(found) == ["linz", "upper"]
-    assert found["documents"][0].meta == PASSAGES[1].meta
-    assert await retriever.run_async(query="Which steel town does it lead to?", documents=PASSAGES[:1]) == found
+    result = retriever.run(query="Which steel town does it lead to?", documents=PASSAGES[:1])
+    assert ids(result) == ["linz", "upper"]
+    assert result["documents"][0].meta == PASSAGES[1].meta
+    assert await retriever.run_async(query="Which steel town does it lead to?", documents=PASSAGES[:1]) == result
     german = {"field": "meta.country", "operator": "==", "value": "de"}
     assert ids(retriever.run(query="Linz in Austria", filters=german)) == ["linz-rhine"]
     assert (
@@ -73,8 +73,8 @@ async def test_an_index_of_an_earlier_version_works_for_all_else(name, store, cl
     del mapping["properties"]["title_key"]
     client.indices.create(index=name, mappings=mapping)
     write(name, PASSAGES)
-    [found] = ElasticsearchMultiMatchRetriever(store).run(query="steel")["documents"]
-    assert found.meta == PASSAGES[1].meta
+    [document] = ElasticsearchMultiMatchRetriever(store).run(query="steel")["documents"]
+    assert document.meta == PASSAGES[1].meta
     retriever = TitleMentionRetriever(store)
     with pytest.raises(DocumentStoreError, match=r"without title keys.*Index the documents again"):
         retriever.run(query="Linz")
@@ -100,10 +100,10 @@ def test_finds_what_the_embedded_index_finds(name, store, hotpotqa: Path, tmp_pa
     embedded = TantivyDocumentStore(path=str(tmp_path / "index"))
     embedded.write_documents(passages)
     lines = (hotpotqa / "train.jsonl").read_text(encoding="utf-8").splitlines()
-    found = 0
+    number = 0
     for question in [json.loads(line)["question"] for line in lines]:
         inputs = {"query": question, "documents": embedded.search(question, top_k=3), "top_k": 50}
         expected = set(ids(TitleMentionRetriever(embedded, per_title=10).run(**inputs)))
         assert set(ids(TitleMentionRetriever(store, per_title=10).run(**inputs))) == expected
-        found += len(expected)
-    assert found > len(lines)
+        number += len(expected)
+    assert number > len(lines)

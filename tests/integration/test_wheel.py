@@ -32,8 +32,8 @@ class Installed:
     @property
     def environment(self) -> dict[str, str]:
         mine = ("PREFRAG_", "HAYHOOKS_", "PYTHONPATH", "VIRTUAL_ENV")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(mine)}
-        return {**kept, "PREFRAG_DATA_DIR": str(self.folder / "data"), "PREFRAG_WEB": "off"}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(mine)}
+        return {**inherited, "PREFRAG_DATA_DIR": str(self.folder / "data"), "PREFRAG_WEB": "off"}
 
     def run(self, *command: str) -> str:
         done = subprocess.run(
@@ -157,10 +157,10 @@ def test_a_clone_without_links_is_imported_tested_and_installed_for_editing(tmp_
     home = make_environment(tmp_path / "environment")
     pip(home / "python", "install", "--no-deps", "--editable", str(clone), cwd=tmp_path)
     code = "import prefrag.components, prefrag.cli; print(prefrag.components.__file__, prefrag.ROOT)"
-    found = subprocess.run([home / "python", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    imported = subprocess.run([home / "python", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
 
     assert tested.returncode == 0, tested.stdout
-    assert found.stdout.split() == [str(clone / "components" / "__init__.py"), str(clone)]
+    assert imported.stdout.split() == [str(clone / "components" / "__init__.py"), str(clone)]
 
 
 def test_only_one_import_name_is_taken(installed: Installed) -> None:

@@ -38,12 +38,12 @@ def serve(models: Path, *arguments: str) -> Iterator[str]:
         port = free.getsockname()[1]
     # vLLM's cache can only be emptied in its developer mode.
     names = ("VLLM_SERVER_DEV_MODE", "VLLM_CPU_KVCACHE_SPACE", "HF_HUB_OFFLINE", "VLLM_NO_USAGE_STATS", "DO_NOT_TRACK")
-    given = dict.fromkeys(names, "1")
+    variables = dict.fromkeys(names, "1")
     command = [PYTHON, "-m", "vllm.entrypoints.openai.api_server", "--model", str(models / "base")]
     command += ["--served-model-name", "small", "--host", "127.0.0.1", "--port", str(port), "--dtype", "bfloat16"]
     command += ["--enforce-eager", "--max-num-seqs", "16", "--max-model-len", "2048", *arguments]
     with (models / "vllm.log").open("w") as log:
-        process = subprocess.Popen(command, env={**os.environ, **given}, stdout=log, stderr=log)
+        process = subprocess.Popen(command, env={**os.environ, **variables}, stdout=log, stderr=log)
     try:
         ends = time.monotonic() + SECONDS
         while True:
@@ -89,15 +89,15 @@ def ask(pipeline: str, replace: dict[str, Any] | None = None, **options: Any) ->
 
 
 def metric(address: str, line: str) -> float:
-    found = re.findall(rf"^{line}.* ([\d.e+]+)$", httpx.get(f"{address}/metrics").text, re.MULTILINE)
-    return sum(map(float, found))
+    values = re.findall(rf"^{line}.* ([\d.e+]+)$", httpx.get(f"{address}/metrics").text, re.MULTILINE)
+    return sum(map(float, values))
 
 
 class TestOneServer:
     def test_a_prompt_is_cut_to_the_window_that_the_server_states(self, server: str):
         text = " ".join(f"Fact {number}: the Plover Suite has part {number}." for number in range(700))
         result = ask("vanilla_local", documents=[{"title": "long", "content": text}])
-        assert [one["context_window"] for one in result["trace"] if one["kind"] == "cut"] == [2048]
+        assert [event["context_window"] for event in result["trace"] if event["kind"] == "cut"] == [2048]
 
     @pytest.mark.parametrize("adapter", [True, False])
     def test_a_tool_is_called_the_model_or_an_adapter_judges_and_prompts_are_found_in_the_cache(
@@ -119,8 +119,8 @@ class TestOneServer:
         result = ask("prefrag", replace | {"reasoner.generation_kwargs": {**sampling, "tool_choice": "required"}})
 
         assert [step["action"] for step in result["steps"]][:2] == ["search", "search"]
-        verdicts = [one for one in result["trace"] if one["kind"] == "verdict" and one["judged_by"] == "model"]
-        assert {one["parsed"] for one in verdicts} == {True}
+        verdicts = [event for event in result["trace"] if event["kind"] == "verdict" and event["judged_by"] == "model"]
+        assert {verdict["parsed"] for verdict in verdicts} == {True}
         cached, read = (result["usage"][name] for name in ("cached_tokens", "prompt_tokens"))
         judge = "an adapter" if adapter else "the same model"
         print(f"With {judge} as judge {cached} of {read} tokens of prompts were in the cache: {cached / read:.0%}")
@@ -143,7 +143,9 @@ class TestOneServer:
     def test_flare_reads_the_log_probabilities(self, server: str):
         # With fewer tokens, the reply would end with "The next sentence is:".
         sampling = {"temperature": 0, "logprobs": True, "extra_body": {"min_tokens": 25}}
-        looked = [one for one in ask("flare", {"reasoner.generation_kwargs": sampling})["trace"] if "lowest" in one]
+        looked = [
+            event for event in ask("flare", {"reasoner.generation_kwargs": sampling})["trace"] if "lowest" in event
+        ]
         assert 0 < looked[0]["lowest"] < 1
 
     async def test_a_run_that_is_left_ends_its_call(self, server: str, monkeypatch: pytest.MonkeyPatch):
@@ -169,5 +171,5 @@ async def test_a_parser_of_reasoning_over_a_model_that_does_not_think_is_named(
 ):
     for address in serve(models, "--reasoning-parser", "qwen3"):
         name(monkeypatch, address)
-        found = [one for one in await examine("prefrag", 1, False) if one.part == "model"]
-        assert "--reasoning-parser" in found[-1].text
+        findings = [finding for finding in await examine("prefrag", 1, False) if finding.part == "model"]
+        assert "--reasoning-parser" in findings[-1].text

@@ -18,9 +18,9 @@ MODULE = f"import os\n\n\nclass Yard:\n    def launch(self):\n{BODY}\n    def re
 def test_a_long_class_is_split_by_its_functions_with_line_and_name() -> None:
     passages = FileConverter().passages(Path("/yard.py"), MODULE.encode())
 
-    found = [(passage.meta["line"], passage.meta.get("heading")) for passage in passages]
-    assert (found[0], found[-1]) == ((1, None), (60, "def close()"))
-    assert (32, "class Yard > def refit(self)") in found
+    places = [(passage.meta["line"], passage.meta.get("heading")) for passage in passages]
+    assert (places[0], places[-1]) == ((1, None), (60, "def close()"))
+    assert (32, "class Yard > def refit(self)") in places
     assert {passage.meta["title"] for passage in passages} == {"yard.py"}
     lines = MODULE.splitlines()
     for passage in passages:

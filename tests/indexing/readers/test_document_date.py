@@ -28,9 +28,9 @@ from tests.for_each import for_each
 def test_is_the_one_that_it_states_or_that_in_its_name(
     meta: dict[str, Any], text: str, name: str, date: str | None, place: str | None
 ):
-    found = find_date(meta, text, name)
+    dated = find_date(meta, text, name)
 
-    assert (found.get("date"), found.get("date_in")) == (date, place)
+    assert (dated.get("date"), dated.get("date_in")) == (date, place)
 
 
 @for_each(

@@ -42,7 +42,7 @@ def marked_headings(mark: Callable[[str, Outline], str], text: str) -> tuple[str
     """The text without the marks of headings, and for each heading the level, the words and the text that follows."""
     outline = Outline()
     plain, headings = outline.read(mark(text, outline))
-    return plain, [(one.level, one.words, plain[one.place : one.place + 5]) for one in headings]
+    return plain, [(heading.level, heading.words, plain[heading.place : heading.place + 5]) for heading in headings]
 
 
 def test_those_of_markdown_are_what_its_parser_takes_for_one():
@@ -109,7 +109,7 @@ def test_a_sign_that_stands_in_the_file_is_no_heading_and_long_ones_and_deep_pat
 
     text, headings = outline.read(marked)
 
-    assert max(len(one.main or "") for one in find_sections(text.splitlines(keepends=True), headings)) < 1_200
+    assert max(len(sections.main or "") for sections in find_sections(text.splitlines(keepends=True), headings)) < 1_200
 
 
 class TestSections:
@@ -161,9 +161,13 @@ def test_larger_lines_are_headings_and_stand_apart():
     sizes = [[20.0, 20.2, 10.0, 14.0, *[10.0] * 8], [14.0, *[10.1] * 8, 13.9, *[10.1] * 8]]
 
     mark_large_lines(pages, sizes, outline)
-    text, found = outline.read("\n".join(line for page in pages for line in page))
+    text, headings = outline.read("\n".join(line for page in pages for line in page))
 
-    assert [(one.level, one.words) for one in found] == [(1, "Port of Sandmere"), (2, "Fees"), (2, "Berths")]
+    assert [(heading.level, heading.words) for heading in headings] == [
+        (1, "Port of Sandmere"),
+        (2, "Fees"),
+        (2, "Berths"),
+    ]
     assert "9 October 2023\n\nFees\n\nThe fee" in text
 
 

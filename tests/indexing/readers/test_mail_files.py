@@ -101,9 +101,9 @@ def test_no_text_of_a_mail_is_lost(converter: FileConverter) -> None:
     apple.attach(make_mail(text="Behind.\n"))
     root = b"Subject: Table\nContent-Type: text/csv; name=a.csv\n\nname,city\nAda,Cork\n"
 
-    found = [converter.passages(Path("/a.eml"), data) for data in (bytes(html), bytes(empty), bytes(apple), root)]
+    mails = [converter.passages(Path("/a.eml"), data) for data in (bytes(html), bytes(empty), bytes(apple), root)]
 
-    texts = ["\n".join(passage.content or "" for passage in passages) for passages in found]
+    texts = ["\n".join(passage.content or "" for passage in passages) for passages in mails]
     assert texts[0].splitlines()[-3:] == ["Report", "milk", "Ada Quill"]
     assert texts[1].splitlines()[-2:] == ["ok", "name: Ada; city: Cork"]
     assert texts[2].splitlines()[-2:] == ["Before.", "Behind."]

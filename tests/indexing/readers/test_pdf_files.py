@@ -28,7 +28,7 @@ def test_bookmarks_are_the_headings_of_what_follows_their_words():
 
     passages = FileConverter().passages(Path("/manual.pdf"), file)
 
-    assert list(dict.fromkeys(one.meta["heading"] for one in passages)) == ["Of ropes", "OF KNOTS"]
+    assert list(dict.fromkeys(passage.meta["heading"] for passage in passages)) == ["Of ropes", "OF KNOTS"]
 
 
 def test_pages_that_are_pictures_are_named_and_the_others_read():

@@ -40,7 +40,9 @@ def test_the_lines_of_a_paragraph_are_joined_and_others_stay(text: str, unwrappe
 
 @given(st.text(alphabet="aB-.> |;1\n\f\t\u2022"))
 def test_no_word_is_lost(text: str):
-    assert [each for each in unwrap_lines(text) if each.isalnum()] == [each for each in text if each.isalnum()]
+    assert [character for character in unwrap_lines(text) if character.isalnum()] == [
+        character for character in text if character.isalnum()
+    ]
 
 
 @pytest.mark.slow
