@@ -22,7 +22,7 @@ from prefrag.evaluation.question import Question
 from prefrag.training.card import table, write_card
 from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
 from prefrag.training.judge_classifier.steps import make_source
-from prefrag.training.pair_classifier.pool import pools
+from prefrag.training.pair_classifier.pool import Pool, pools
 from prefrag.training.pair_classifier.trees import fit as fit_pairs
 from prefrag.training.tree_training import Training, TreeTraining, fit_trees
 
@@ -179,7 +179,7 @@ def _mean(values: Sequence[bool]) -> float:
 
 def _train_pair_scorers(datasets: Sequence[Dataset], folder: Path, seed: int) -> list[Callable[..., TreePairScorer]]:
     """Train trees of pairs for each part of the questions, on the questions of the other part."""
-    gathered = []
+    gathered: list[Pool] = []
     for dataset in datasets:
         with dataset.open_index(at_least=FEWEST_QUESTIONS) as (questions, store):
             gathered += pools(dataset.name, questions, store)

@@ -53,7 +53,8 @@ def make_dataset(
     for question in questions:
         if not question["answerable"] or question.get("history"):
             continue
-        if gold := find_gold(question, texts):
+        gold = find_gold(question, texts)
+        if gold:
             record = {name: question[name] for name in ("id", "question", "answers", "type")}
             asked.append({**record, "supporting_ids": gold})
     corpus = [
@@ -82,9 +83,9 @@ def main(
     folder: Annotated[Path, typer.Argument(help="Where to write the dataset.")],
 ) -> None:
     """Write a dataset of the questions about people's own files."""
-    where = {"path": index} if Path(index).is_dir() else {"index": index}
+    store = TantivyDocumentStore(path=index) if Path(index).is_dir() else TantivyDocumentStore(index=index)
     questions = read_questions(part)
-    asked, corpus = make_dataset(questions, list(TantivyDocumentStore(**where).iterate_documents()))
+    asked, corpus = make_dataset(questions, list(store.iterate_documents()))
     folder.mkdir(parents=True, exist_ok=True)
     for name, records in ((Path(part).name, asked), ("corpus", corpus)):
         lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records)

@@ -202,8 +202,7 @@ def _say(proof: dict[str, Any], pipeline: str, collection: LocalCollection) -> s
     again = f"again: prefrag prove --index {collection.name}{other}"
     with_other = f" with the pipeline {pipeline}" if other else ""
     said = f"{proof.get('sentence', '')} Measured{with_other} on {proof.get('date', '')}"
-    changed = proof.get("before")
-    if changed:
+    if changed := proof.get("before"):
         return f"{said}, before {changed} changed; {again}"
     if proof.get("reader") != reader_version():
         return f"{said}, before the reader changed; {again}"

@@ -111,8 +111,7 @@ def list_documents(collection: Collection | DocumentStore = LocalCollection()) -
     entries: dict[tuple[str, str | None], IndexedFile] = {}
     for passage in passages_of(collection).all():
         kind, path = origin_of(passage)
-        entry = entries.get((kind, path))
-        if entry is None:
+        if (entry := entries.get((kind, path))) is None:
             title = str(passage.meta.get("title") or "") if kind == "file" else Path(path or "").name
             entry = entries[(kind, path)] = IndexedFile(path, kind, title)
         entry.passages += 1

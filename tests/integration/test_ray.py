@@ -60,9 +60,7 @@ def workers_of(node: Any) -> list[int]:
 def without_times(timed: Any) -> Any:
     if isinstance(timed, dict):
         return {key: without_times(value) for key, value in timed.items() if key not in TIMES}
-    return (
-        [without_times(entry) for entry in timed] if isinstance(timed, list) else timed
-    )
+    return [without_times(entry) for entry in timed] if isinstance(timed, list) else timed
 
 
 def read(folder: Path) -> dict[str, Any]:
