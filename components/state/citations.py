@@ -85,11 +85,11 @@ def known_marks(state: State) -> dict[str, str]:
 def read_citations(answer: str, marks_of_codes: Mapping[str, str] | None = None) -> tuple[str, list[str]]:
     """Split an answer such as ``1969 [2kx][W1fb]`` into its text and the plain marks that it cites, each once.
 
-    ``known`` comes from :func:`known_marks`. Only marks in it, with their codes, count as citations. Marks without the
-    code, with a wrong code or a wrong ``W`` or ``A``, of no passage (``[7]``), and those of other products
+    ``marks_of_codes`` comes from :func:`known_marks`. Only marks in it, with their codes, count as citations. Marks
+    without the code, with a wrong code or a wrong ``W`` or ``A``, of no passage (``[7]``), and those of other products
     (``【1†source】``, ``[^1]`` with its footnote) are removed but cite nothing; :func:`add_codes` decides before
     which plain marks get their codes. Brackets around other numbers, such as a year, become parentheses; other brackets
-    stay. Without ``known``, everything that looks like a citation is removed.
+    stay. Without ``marks_of_codes``, everything that looks like a citation is removed.
     """
     text, cited = _take_out(answer, marks_of_codes)
     return _UNRESOLVED.sub(r"(\1)", _close_gaps(text)), list(dict.fromkeys(mark for marks in cited for mark in marks))

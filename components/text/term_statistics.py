@@ -69,9 +69,9 @@ def passage_text(document: Document) -> str:
     return f"{document.meta.get('title') or ''} {document.content or ''}"
 
 
-def sum_of_weights(weights: Mapping[str, float], chosen: Container[str]) -> float:
-    """Add the weights of the terms in ``held``, in the order of ``weights``: the sum of floats depends on the order."""
-    return sum(value for word, value in weights.items() if word in chosen)
+def sum_of_weights(weights: Mapping[str, float], terms: Container[str]) -> float:
+    """Add the weights of ``terms``, in the order of ``weights``: the sum of floats depends on the order."""
+    return sum(value for word, value in weights.items() if word in terms)
 
 
 def term_weights(terms: Iterable[str], statistics: TermStatistics | None) -> dict[str, float]:

@@ -60,7 +60,7 @@ def mentioned_keys(text: str, max_words: int = MAX_WORDS) -> list[str]:
 def longest_mentions(text: str, titles: Container[str], max_words: int = MAX_WORDS) -> list[str]:
     """List the keys of the titles that a text mentions. A text with "New York City" does not mention "New York".
 
-    If two titles overlap in the text, both are listed, unless one is inside the other. ``known`` contains the keys of
+    If two titles overlap in the text, both are listed, unless one is inside the other. ``titles`` contains the keys of
     existing titles, made by `title_key`. Each key is listed once, in the order in which the text mentions them.
     """
     mentioned: dict[str, None] = {}
