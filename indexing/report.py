@@ -124,13 +124,13 @@ class IndexReport:
         return len(self.left_links)
 
 
-@dataclass
+@dataclass(frozen=True)
 class IndexedFile:
-    """The entry of one file in the list of an index."""
+    """The entry of one file in the list of a collection."""
 
     path: str | None  # None for all passages that come from no file
     kind: str  # "file", "corpus" or "other"
-    title: str
+    title: str  # the name of the file
     passages: int = 0
 
 

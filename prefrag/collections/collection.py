@@ -303,12 +303,11 @@ class Collection(ABC):
         """
         size, changed = self._measure()
         try:
-            origins = self.passages().count_origins()
+            files, passages = self.count()
             web = self.read_consent()
         except (DocumentStoreError, ValueError) as error:
             return CollectionSummary(self.name, None, None, size, None, changed, str(error))
-        files = sum(path is not None for _, path in origins)
-        return CollectionSummary(self.name, origins.total(), files, size, web, changed)
+        return CollectionSummary(self.name, passages, files, size, web, changed)
 
 
 def _document_id(kind: str, path: str, uploads: Path) -> str:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 from haystack.document_stores.types import DocumentStore
 
 from prefrag.collections.changes.deletion import delete_documents, find_vanished, prune, prune_passages, select_below
-from prefrag.collections.collection import Collection
+from prefrag.collections.collection import Collection, entries_of
 from prefrag.collections.corpora import index_corpus
 from prefrag.collections.files import index_files
 from prefrag.collections.local_collection import LocalCollection
-from prefrag.collections.opening import passages_of
-from prefrag.collections.stores import PassageStore, origin_of
+from prefrag.collections.stores import PassageStore
 from prefrag.indexing.discovery import CORPUS_SUFFIX, find_files, printable, real_path
 from prefrag.indexing.report import IndexedFile, IndexReport, OnPlan, OnProgress, Tally
 
@@ -108,11 +107,6 @@ def index(
 
 def list_documents(collection: Collection | DocumentStore = LocalCollection()) -> list[IndexedFile]:
     """List the files and corpora of a collection, sorted by path. Passages without a path form one entry at the end."""
-    entries: dict[tuple[str, str | None], IndexedFile] = {}
-    for passage in passages_of(collection).all():
-        kind, path = origin_of(passage)
-        if (entry := entries.get((kind, path))) is None:
-            title = str(passage.meta.get("title") or "") if kind == "file" else Path(path or "").name
-            entry = entries[(kind, path)] = IndexedFile(path, kind, title)
-        entry.passages += 1
-    return sorted(entries.values(), key=lambda entry: (entry.path is None, entry.path or ""))
+    if isinstance(collection, Collection):
+        return collection.entries()
+    return entries_of(PassageStore(collection).count_origins())

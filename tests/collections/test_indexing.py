@@ -29,9 +29,9 @@ class TestList:
 
         count = len(stored()) - 4
         assert listed == [
-            (str(folder / "a.txt"), "file", "a", count),
+            (str(folder / "a.txt"), "file", "a.txt", count),
             (str(folder / "c.jsonl"), "corpus", "c.jsonl", 2),
-            (str(folder / "sub" / "b.txt"), "file", "b", 1),
+            (str(folder / "sub" / "b.txt"), "file", "b.txt", 1),
             (None, "other", "", 1),
         ]
 

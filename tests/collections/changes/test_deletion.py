@@ -21,7 +21,7 @@ class TestDelete:
 
         assert delete_documents(["x"]).passages == 1
         assert delete_documents(["./a.txt", "a.txt", str(folder / "c.jsonl"), "nothing"]).unknown == ["nothing"]
-        assert [entry.title for entry in list_documents()] == ["b"]
+        assert [entry.title for entry in list_documents()] == ["b.txt"]
         assert delete_documents([f"{folder}/sub/"]).passages == 1
         assert list_documents() == []
 
@@ -40,7 +40,7 @@ class TestDelete:
 
         delete_documents([str(folder / "sub")])
 
-        assert "d" in {entry.title for entry in list_documents()}
+        assert "d.txt" in {entry.title for entry in list_documents()}
 
     def test_a_deleted_file_comes_back_when_it_is_indexed_again(self, folder: Path) -> None:
         before = stored()
