@@ -21,6 +21,15 @@ export function pairOf(turn, id) {
   ];
 }
 
+/**
+ * Let the language model answer too.
+ * @param {object} options The options of either turn.
+ * @returns {object} The options of the turn with the language model.
+ */
+export function withModel({ model: _, ...options }) {
+  return options;
+}
+
 /** The view of the two turns of a question. */
 export class PairView {
   /** @param {import("./history.js").Turn} turn The first of the turns. */
@@ -32,15 +41,17 @@ export class PairView {
   }
 
   /**
-   * Add the view of one of the turns.
+   * Add the view of one of the turns. It takes the place of an earlier one, if this turn was asked again.
    * @param {import("./run.js").TurnView} view The view.
    */
   add(view) {
-    this.views.push(view);
     view.node.classList.remove("turn");
     view.node.classList.add("side");
     view.node.querySelector(".question").replaceWith(make("h3", {}, SIDES[view.turn.side]));
-    this.sides.append(view.node);
+    const at = this.views.findIndex(({ turn }) => turn === view.turn);
+    if (at < 0) this.sides.append(view.node);
+    else this.views[at].node.replaceWith(view.node);
+    this.views.splice(at < 0 ? this.views.length : at, 1, view);
     view.ended = () => this.ask();
     this.ask();
   }

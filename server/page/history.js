@@ -138,12 +138,11 @@ export function newId() {
 /**
  * Write the earlier turns in the form that the service expects with a follow-up question.
  * @param {Turn[]} turns The turns so far. Of two answers to a question the model's counts or, if it failed, the other.
- * @param {string} [pair] The pair of the turn that is asked now, whose other answer is not earlier.
  * @returns {{role: string, content: string}[]}
  */
-export function historyOf(turns, pair) {
+export function historyOf(turns) {
   const answered = new Set(turns.filter((turn) => turn.result && turn.side === "model").map((turn) => turn.pair));
-  const isEarlier = (turn) => !turn.side || (turn.pair !== pair && (turn.side === "model" || !answered.has(turn.pair)));
+  const isEarlier = (turn) => !turn.side || turn.side === "model" || !answered.has(turn.pair);
   return turns.filter((turn) => turn.result && isEarlier(turn)).slice(-TURNS / 2).flatMap((turn) => [
     { role: "user", content: turn.question },
     { role: "assistant", content: turn.result.answer || turn.result.asked_back || NOT_ANSWERED },

@@ -2,7 +2,7 @@
 
 import { showAbout } from "./about.js";
 import { call, callIfThere } from "./api.js";
-import { PairView, isComparing, pairOf } from "./compare.js";
+import { PairView, isComparing, pairOf, withModel } from "./compare.js";
 import { connectConversations, drawConversations } from "./conversations.js";
 import { announce, byId } from "./dom.js";
 import { attachAsIn, attachDocument, attachedFiles, connectAttachments, detachAll, onlyFiles, showAttaching, whenRead } from "./attach.js";
@@ -104,6 +104,16 @@ async function runTwice(turn) {
   if (first.failure?.status !== STOPPED) await run(second);
 }
 
+// One side of a pair is asked again in its place. Then the other side is asked, if the run was stopped before it.
+async function runSideAgain(turn, options) {
+  if (turn.side === "model" && !chosenModel()) return say("Not asked again: there is no language model here now.");
+  Object.assign(turn, newTurn({ ...turn, pipeline: chosenPipeline(), options }), { id: turn.id, partial: null });
+  await run(turn);
+  const isAlone = conversation.turns.filter(({ pair }) => pair === turn.pair).length === 1;
+  if (!isAlone || turn.side === "model" || turn.failure?.status === STOPPED || !chosenModel()) return;
+  await run({ ...newTurn({ ...turn, options: withModel(options) }), pair: turn.pair, side: "model" });
+}
+
 // A text that the user allows as a web query is sent only in the turn of that click.
 async function askAgain(earlier, allowed = "") {
   if (!(await isReady())) return;
@@ -114,7 +124,12 @@ async function askAgain(earlier, allowed = "") {
   say(chooseAgain(earlier, true));
   const { web_query: _, ...options } = withoutClosed(earlier.options);
   if (allowed && options.web === false) return say("Not asked: the web is switched off. Switch it on first.");
-  await run(newTurn({ ...earlier, pipeline: chosenPipeline(), options: allowed ? { ...options, web_query: allowed } : options }));
+  if (earlier.side && !allowed) return runSideAgain(earlier, options);
+  const turn = newTurn({ ...earlier, pipeline: chosenPipeline(), options: allowed ? { ...options, web_query: allowed } : options });
+  if (!earlier.side) return run(turn);
+  // The query is allowed for the question, so both answers to it may use it. The earlier ones stay where they are.
+  turn.options = withModel(turn.options);
+  await (chosenModel() ? runTwice(turn) : run(turn));
 }
 
 // Whether a question can be asked now, in the conversation that is shown.
@@ -129,9 +144,11 @@ function newTurn({ question: text, pipeline, options, isSuggested, attached = []
 }
 
 async function run(turn) {
-  const earlier = historyOf(conversation.turns, turn.pair);
+  // The other answer of a pair is no earlier turn, and a side that is asked again does not read what was asked later.
+  const start = turn.pair ? conversation.turns.findIndex(({ pair }) => pair === turn.pair) : -1;
+  const earlier = historyOf(start < 0 ? conversation.turns : conversation.turns.slice(0, start));
   const body = { ...turn.options, question: turn.question, ...(earlier.length ? { history: earlier } : {}) };
-  conversation.turns.push(turn);
+  if (!conversation.turns.includes(turn)) conversation.turns.push(turn);
   const view = addTurn(turn, conversation);
   // The second answer of a pair does not move who reads the first.
   if (!turn.side || turn.side === "reader") (pairs.get(turn.pair) ?? view).node.scrollIntoView({ block: "start" });

@@ -134,6 +134,162 @@ class TestAsking:
         assert page.locator(".pair .side .card").count() == 2
 
 
+BUSY = {"error": {"message": "The model is busy.", "status": 503}}
+
+
+def ask_again(page: Any) -> None:
+    begun = len(page.runs.requests)
+    page.get_by_role("button", name="Ask again").click()
+    wait_until(page, f"window.requests.length > {begun}")
+
+
+class TestAskingAgain:
+    def test_a_side_that_failed_is_asked_in_its_place(self, open_compare: Open):
+        page = open_compare()
+        answer_first(page)
+        page.runs.end(BUSY)
+        page.runs.wait()
+        page.runs.begin("And when?")
+        page.runs.end(result("1974 [1]", [OWN]))
+        wait_until(page, "window.requests.length === 4")
+        page.runs.end(result("1975 [1]", [OTHER]))
+        page.runs.wait()
+
+        ask_again(page)
+        page.runs.end(result("Gamma [1]", [OTHER]))
+        page.runs.wait()
+
+        last = page.runs.requests[-1]
+        assert last == page.runs.requests[1], "as it was asked, with nothing that was asked later"
+        assert page.locator(".pair").count() == 2
+        first = page.locator(".pair").first
+        assert [side.locator("h3").first.inner_text() for side in first.locator(".side").all()] == [
+            "Without the language model",
+            "With the language model",
+        ]
+        assert "The letters" in first.locator(".side:last-child").inner_text()
+        assert page.get_by_text("Which answer was right?").count() == 2
+
+    def test_the_first_side_stays_the_first_and_the_verdict_names_it(self, open_compare: Open):
+        page = open_compare()
+        bodies: list[Any] = []
+        page.context.route(
+            "**/feedback", lambda route: (bodies.append(route.request.post_data_json), route.fulfill(json={}))
+        )
+        page.runs.begin("Who built alpha?")
+        page.runs.end(BUSY)
+        wait_until(page, "window.requests.length === 2")
+        page.runs.end(result("Gamma [1]", [OTHER]))
+        page.runs.wait()
+
+        ask_again(page)
+        page.runs.end(result("Beta [1]", [OWN]))
+        page.runs.wait()
+        page.get_by_role("button", name="The one without the model", exact=True).click()
+        page.get_by_role("button", name="Send feedback").click()
+        page.get_by_text("Your feedback is kept").wait_for()
+
+        assert page.runs.requests[-1]["model"] is False
+        assert "The register" in page.locator(".side:first-child").inner_text()
+        assert [(body["compared"], body["rating"]) for body in bodies] == [("model", "down"), ("reader", "up")]
+
+    def test_after_a_stop_the_other_side_is_asked_too(self, open_compare: Open):
+        page = open_compare()
+        page.runs.begin("Who built alpha?")
+        page.get_by_role("button", name="Stop").click()
+        page.runs.wait()
+
+        ask_again(page)
+        page.runs.end(result("Beta [1]", [OWN]))
+        wait_until(page, "window.requests.length === 3")
+        page.runs.end(result("Gamma [1]", [OTHER]))
+        page.runs.wait()
+
+        assert [request.get("model") for request in page.runs.requests] == [False, False, None]
+        assert page.locator(".pair").count() == 1
+        assert page.get_by_text("Which answer was right?").is_visible()
+
+    def test_a_stored_side_is_asked_and_stored_in_its_place(self, open_compare: Open):
+        page = open_compare()
+        answer_first(page)
+        page.runs.end(BUSY)
+        page.runs.wait()
+        page.reload()
+        page.wait_for_selector("[data-source]")
+        page.locator("#conversations button.conversation").first.click()
+
+        page.get_by_role("button", name="Ask again").click()
+        wait_until(page, "window.requests.length === 1")
+        page.runs.end(result("Gamma [1]", [OTHER]))
+        page.runs.wait()
+        page.reload()
+        page.locator("#conversations button.conversation").first.click()
+
+        assert page.locator(".pair .side .card").count() == 2
+        assert page.get_by_role("button", name="Ask again").count() == 0
+
+    def test_a_web_query_that_is_allowed_is_for_a_new_pair(self, open_compare: Open):
+        page = open_compare()
+        whole = "We sold the yard in 1974. Who built it?"
+        offer = event("left_out", source="internet", text="We sold the yard in 1974.", offer=whole)
+        page.runs.begin(whole)
+        page.runs.end(offer, result("Beta [1]", [OWN]))
+        wait_until(page, "window.requests.length === 2")
+        page.runs.end(result("Gamma [1]", [OTHER]))
+        page.runs.wait()
+
+        page.get_by_role("button", name="Search the web for this?").click()
+        wait_until(page, "window.requests.length === 3")
+        page.runs.end(result("Beta [1]", [OWN]))
+        wait_until(page, "window.requests.length === 4")
+        page.runs.end(BUSY)
+        page.runs.wait()
+
+        sent = [(request.get("model"), request.get("web_query")) for request in page.runs.requests]
+        assert sent == [(False, None), (None, None), (False, whole), (None, whole)]
+        assert page.locator(".pair").count() == 2
+        ask_again(page)
+        assert "web_query" not in page.runs.requests[-1], "a click allows a query once"
+
+    def test_the_model_is_not_asked_where_it_is_gone(self, open_compare: Open):
+        page = open_compare()
+        answer_first(page)
+        page.runs.end(BUSY)
+        page.runs.wait()
+        page.context.unroute("**/pipelines")
+        page.reload()
+        page.wait_for_selector("[data-source]")
+        page.locator("#conversations button.conversation").first.click()
+
+        page.get_by_role("button", name="Ask again").click()
+
+        page.get_by_text("there is no language model here now").wait_for()
+        assert page.runs.requests == []
+
+
+class TestSuggestedQuestions:
+    def test_are_answered_twice_without_the_web(self, open_compare: Open):
+        page = open_compare()
+        found = {"questions": [{"question": "Who keeps the crane?", "name": "a.md"}], "pending": False}
+        collections = {"collections": [{"name": "letters", "default": True, "web": True}]}
+        page.context.route("**/questions", lambda route: route.fulfill(json=found))
+        page.context.route("**/collections", lambda route: route.fulfill(json=collections))
+        page.reload()
+        page.wait_for_selector("[data-source]")
+
+        page.get_by_role("button", name="Who keeps the crane?").click()
+        wait_until(page, "window.requests.length === 1")
+        page.runs.end(BUSY)
+        wait_until(page, "window.requests.length === 2")
+        page.runs.end(result("Gamma [1]", [OTHER]))
+        page.runs.wait()
+        ask_again(page)
+
+        assert [request.get("model") for request in page.runs.requests] == [False, None, False]
+        assert {request["web"] for request in page.runs.requests} == {False}
+        assert page.locator(".pair").count() == 1
+
+
 class TestVerdict:
     @pytest.mark.parametrize(
         ("button", "sent"),
