@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from prefrag.audit_log import label_audit
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.web_consent import keep_web_consent
 from prefrag.components.generators.model_server import ModelServerError
@@ -72,6 +73,8 @@ async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | No
     :raises PrefragError: When a run or its language model fails. What was answered before is kept.
     """
     deadline = time.monotonic() + plan.minutes * 60
+    # Nobody asks these questions: in the audit log, they are told from those of people by this.
+    label_audit(measured=plan.index.name)
     questions, dropped = make_questions(sentences, plan.number, plan.seed)
     changed = [change_value(question, sentences) for question in questions]
     answered = _read_answers(plan)

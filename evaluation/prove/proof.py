@@ -118,11 +118,9 @@ def prove(
     is_switched = bool(applies and is_whole and model is not None and proof["loops"] and proof["loops"]["chosen"])
     # A certainty of the old loop says nothing of the new one.
     chosen = proof["threshold"]["from"] if applies and proof["threshold"] and not is_switched else earlier
-    changed = ""
     if is_switched and model is not None:
         better, of = proof["loops"]["better"], proof["loops"]["n"]
         model.keep(reply_format=other_loop, reason=f"`prefrag prove` on {collection.name}: better in {better} of {of}")
-        changed = "the loop of the model"
     keep_proof(
         index,
         answerer,
@@ -130,7 +128,7 @@ def prove(
         {
             **{name: proof[name] for name in ("sentence", "date", "bound", "threshold")},
             "stated_from": chosen,
-            "before": changed,
+            "loop": loop,
             "reader": reader_version(),
             "version": index_version(index),
             "files": file_marks(collection),
@@ -197,13 +195,21 @@ def say_kept(collection: LocalCollection) -> str:
     return " ".join(_say(proof, pipeline, collection) for pipeline, proof in sorted(proofs[answerer].items()))
 
 
+def _is_of_another_loop(loop: str) -> bool:
+    """Check whether the model has another loop now: one that was applied on any folder holds on all of them."""
+    if not loop or (model := ChatModel()).is_absent:
+        return False
+    # Before its trial, a model's loop is a guess, by which nothing was measured.
+    return not model.is_format_guessed and model.reply_format != loop
+
+
 def _say(proof: dict[str, Any], pipeline: str, collection: LocalCollection) -> str:
     other = "" if pipeline == "prefrag" else f" --pipeline {pipeline}"
     again = f"again: prefrag prove --index {collection.name}{other}"
     with_other = f" with the pipeline {pipeline}" if other else ""
     said = f"{proof.get('sentence', '')} Measured{with_other} on {proof.get('date', '')}"
-    if changed := proof.get("before"):
-        return f"{said}, before {changed} changed; {again}"
+    if _is_of_another_loop(str(proof.get("loop") or "")):
+        return f"{said}, before the loop of the model changed; {again}"
     if proof.get("reader") != reader_version():
         return f"{said}, before the reader changed; {again}"
     before, now = set(proof.get("files") or ()), set(file_marks(collection))

@@ -4,6 +4,7 @@ import json
 import os
 import stat
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.proof import READER, keep_proof, read_proofs
 from prefrag.components.document_stores.tantivy.index_location import resolve_index
 from prefrag.components.generators.chat_model import ChatModel
+from prefrag.evaluation.prove import figures
 from prefrag.evaluation.prove.asking import Plan
 from prefrag.evaluation.prove.proof import answering_version, file_marks, index_version, reader_version, say_kept
 from prefrag.file_lock import hold_lock
@@ -157,17 +159,29 @@ class TestApply:
         monkeypatch.setenv("PREFRAG_LLM_MODEL", "small")
         monkeypatch.delenv("PREFRAG_LLM_FORMAT")
         ChatModel().keep(reply_format="text", reason="tried")
+        index_of(passages(), tmp_path / "data" / "indexes" / "others")
+        others = LocalCollection("others")
+        proof = {"sentence": "Of 3.", "date": "2026-11-29", "reader": reader_version(), "files": file_marks(others)}
+        keep_proof(resolve_index("others"), "small", "prefrag", {**proof, "loop": "text"})
+        keep_proof(resolve_index("others"), "small", "no_loop", {**proof, "loop": "", "sentence": "Of 4."})
+        assert "before" not in say_kept(others)
         self.measured(monkeypatch, *compared("withheld", "right", 8))
         arguments = ("prove", "--index", "papers", "--output", tmp_path / "report")
         assert prefrag(*arguments).exit_code == 0
         assert ChatModel().reply_format == "text"
         result = prefrag(*arguments, "--apply")
         loop, reason, kept = ChatModel().reply_format, ChatModel().format_reason, say_kept(papers)
+        kept_of_others = say_kept(others)
+        monkeypatch.setenv("PREFRAG_LLM_FORMAT", "text")
+        kept_with_the_first_loop = say_kept(others)
         server.close()
 
         assert "The model now has the loop steps" in " ".join(result.stdout.split())
         assert (loop, reason) == ("steps", "`prefrag prove` on papers: better in 8 of 8")
         assert "before the loop of the model changed; again: prefrag prove --index papers" in kept
+        assert "Of 3. Measured on 2026-11-29, before the loop of the model changed" in kept_of_others
+        assert kept_of_others.count("before") == 1, "a pipeline that leaves no loop open is as it was"
+        assert "before" not in kept_with_the_first_loop
 
     def test_a_loop_that_is_set_is_compared_with_no_other(
         self, papers: LocalCollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -186,6 +200,44 @@ class TestApply:
         server.close()
 
         assert [(plan.other_loop, plan.writer is not None) for plan in plans] == [("", True)]
+
+
+@pytest.mark.slow
+def test_a_folder_is_measured_and_applied_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """All is real but the verdicts, of which the less sure half are made wrong: in so small a folder none is."""
+
+    def ask(question: str) -> str:
+        return json.loads(prefrag("ask", question, "--index", "letters", "--json").stdout)["certainty"]
+
+    for name, value in {"DATA_DIR": tmp_path / "data", "WEB": "off"}.items():
+        monkeypatch.setenv(f"PREFRAG_{name}", str(value))
+    monkeypatch.setattr(figures, "_FEWEST", 2)
+    monkeypatch.setattr(figures, "half_of", lambda document: ord(Path(document).name[0]) % 2)
+    folder = tmp_path / "letters"
+    folder.mkdir()
+    for number, name in enumerate(("Alder", "Birch", "Cedar", "Elder", "Fulmar", "Gannet", "Heron", "Kestrel")):
+        (folder / f"{name}.txt").write_text(
+            f"The {name} mill is by the river. The {name} mill opened in {1851 + number}."
+        )
+    assert prefrag("prove", folder).exit_code == 0
+    answers = tmp_path / "data" / "proofs" / "letters" / "answers.jsonl"
+    key, *lines = answers.read_text().splitlines()
+    cases = [json.loads(line) for line in lines]
+    choosing = [case for case in cases if figures.half_of(case["document"]) == 0]
+    least = min(choosing, key=lambda case: case["worlds"]["as it is"]["probability"])
+    for half in (0, 1):
+        own = [case["worlds"].values() for case in cases if figures.half_of(case["document"]) == half]
+        stated = [answer for worlds in own for answer in worlds if answer["certainty"] == "stated"]
+        middle = median(answer["probability"] for answer in stated)
+        for answer in stated:
+            answer["verdict"] = "wrong" if answer["probability"] < middle else "right"
+    answers.write_text("\n".join((key, *map(json.dumps, cases), "")))
+    assert ask(least["question"]) == "stated"
+
+    result = prefrag("prove", folder, "--apply")
+
+    assert "From now on Stated is said from a certainty of" in result.stdout, result.output
+    assert ask(least["question"]) == "probably"
 
 
 class TestWhatAnswersDecidesWhetherAnswersCount:

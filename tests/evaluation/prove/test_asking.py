@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from prefrag.audit_log import audit
 from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import resolve_index
@@ -21,6 +22,7 @@ from prefrag.errors import PrefragError
 from prefrag.evaluation.prove import asking, shadow
 from prefrag.evaluation.prove.asking import Plan, ask_all, count_verdicts
 from prefrag.evaluation.prove.figures import Bound, bound
+from prefrag.evaluation.prove.held_gate import WOULD_LEAVE
 from prefrag.evaluation.prove.sentences import Sentences
 from prefrag.evaluation.prove.shadow import load_on, make_shadow, shadows_folder
 from prefrag.evaluation.prove.written_question import QuestionWriter
@@ -65,6 +67,19 @@ class TestTheWeb:
         keeps = replace(whole, replace={"SourceSwitchJudge.enabled": False})
 
         assert not any(any(case["would_leave"].values()) for case in ask(keeps)["cases"])
+
+    def test_the_audit_log_tells_its_queries_from_those_of_people(self, whole: Plan, monkeypatch: pytest.MonkeyPatch):
+        log = whole.answers.with_name("audit.jsonl")
+        monkeypatch.setenv("PREFRAG_AUDIT_LOG", str(log))
+        would_leave = sum(left for case in ask(whole)["cases"] for left in case["would_leave"].values())
+        audit("query", source="web", query="What does a person ask?")
+        *measured, asked = map(json.loads, log.read_text().splitlines())
+
+        assert would_leave > 0
+        assert len(measured) == would_leave
+        assert {(line["event"], line["reason"]) for line in measured} == {("held_back", WOULD_LEAVE)}
+        assert {line["measured"] for line in measured} == {"index"}, "the index of which a copy was searched"
+        assert "measured" not in asked
 
     def test_where_the_web_is_off_nothing_would_leave(self, plan: Plan, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "off")
