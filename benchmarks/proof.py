@@ -1,8 +1,8 @@
 """Measure by how much the questions of `prefrag prove` flatter: the same bound on questions that people wrote.
 
     python -m prefrag.evaluation.own_files.make_documents FOLDER
-    prefrag index FOLDER --index own
-    prefrag prove --index own --output PROOF
+    prefrag index FOLDER --collection own
+    prefrag prove --collection own --output PROOF
     python -m benchmarks.proof own PROOF/proof.json [--read]
 
 The written questions are those of `evaluation/own_files/dev.jsonl`, over the same documents, without a language model

@@ -49,7 +49,7 @@ DeadlineOption = Annotated[
 ]
 WebOption = Annotated[
     bool | None,
-    typer.Option("--web/--no-web", help="Whether questions may go to the web; by default, the index's own setting."),
+    typer.Option("--web/--no-web", help="Whether questions may go to the web; by default as set for the collection."),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the answer and how sure it is.")]
 
@@ -58,7 +58,7 @@ def ask(
     question: Annotated[str | None, typer.Argument(help="The question. Only the demo has a default question.")] = None,
     pipeline: PipelineOption = "prefrag",
     corpus: Annotated[
-        Path | None, typer.Option(metavar="FILE.jsonl", help="Search this corpus instead of an index.")
+        Path | None, typer.Option(metavar="FILE.jsonl", help="Search this corpus instead of a collection.")
     ] = None,
     web_corpus: Annotated[
         Path | None, typer.Option(metavar="FILE.jsonl", help="Search this corpus instead of the web.")
@@ -86,7 +86,7 @@ def ask(
     options = read_options(source, prefer, top_k, max_steps, filters)
     options |= {"folders": folder, "kinds": kind, "since": since, "until": until}
     if corpus is not None and index is not None:
-        raise BadInput("Give --corpus or --index, not both.")
+        raise BadInput("Give --corpus or --collection, not both.")
     set_up(pipeline, index, deadline, web, model)
     if corpus is not None:
         os.environ["PREFRAG_INDEX"] = _index_corpus(corpus)
@@ -270,7 +270,7 @@ def _choose_demo_question() -> str:
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, chosen_index
 
     if chosen_index() != DEMO_INDEX:
-        raise BadInput('Give a question: prefrag ask "QUESTION". Only --index demo works without one.')
+        raise BadInput('Give a question: prefrag ask "QUESTION". Only --collection demo works without one.')
     return DEMO_QUESTION
 
 

@@ -171,7 +171,7 @@ def _check_settings(name: str) -> Iterator[Finding]:
 
 def _check_index(store: Any) -> Finding:
     name = name_index(store)
-    way = "prefrag index YOUR_FILES" + ("" if name in (DEFAULT_INDEX, DEMO_INDEX) else f" --index {name}")
+    way = "prefrag index YOUR_FILES" + ("" if name in (DEFAULT_INDEX, DEMO_INDEX) else f" --collection {name}")
     try:
         store.check()
         count = store.count_documents()

@@ -31,7 +31,7 @@ def examine_installation(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Check the index, model, judge, web and server: what is there, what is missing, and what to do about it.
+    """Check the collection, model, judge, web and server: what is there, what is missing, and what to do about it.
 
     The exit code is 0 if `prefrag ask` will work, and otherwise the exit code that `prefrag ask` would have. If a model
     server is set, it gets two questions, and once four short tasks. They say nothing about your documents.

@@ -1,4 +1,4 @@
-"""`prefrag index`, `prefrag documents` and `prefrag indexes`."""
+"""`prefrag index`, `prefrag documents` and `prefrag collections`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ _MOST_NAMED = 5
 IndexOption = Annotated[
     str | None,
     typer.Option(
-        "--index", metavar="NAME", help="Default: `default` if it exists, else a followed folder's index or the demo."
+        "--collection",
+        "--index",
+        metavar="NAME",
+        help="The collection: `default` if it exists, else a followed folder's or the demo.",
     ),
 ]
 StoreOption = Annotated[
@@ -49,13 +52,17 @@ def index_documents(
     ] = None,
     store: StoreOption = "tantivy",
     index: Annotated[
-        str | None, typer.Option("--index", metavar="NAME", help="The index, by default `default`; made if missing.")
+        str | None,
+        typer.Option(
+            "--collection", "--index", metavar="NAME", help="The collection, by default `default`; made if missing."
+        ),
     ] = None,
     language: Annotated[
-        str | None, typer.Option(help="The language of a new index: its stemmer and stop words. English if not given.")
+        str | None,
+        typer.Option(help="The language of a new collection: its stemmer and stop words. Else English."),
     ] = None,
     split_sources: Annotated[
-        bool, typer.Option("--split-sources", help="Lines whose `source` is `web` go to a second index, NAME-web.")
+        bool, typer.Option("--split-sources", help="Lines whose `source` is `web` go to a second collection, NAME-web.")
     ] = False,
     prune: Annotated[
         bool, typer.Option("--prune", help="Also delete passages from these paths if their file or line is gone.")
@@ -133,7 +140,7 @@ def index_documents(
 
         rebuild_index(name, fill_new, language=language, dense=dense)
         report = reports[0]
-        typer.echo(f"Index {name}: the new index has replaced the old index.")
+        typer.echo(f"Collection {name}: the new one has replaced the old one.")
     else:
         report = fill(collection)
     raise typer.Exit(_exit_code(report))
@@ -146,7 +153,7 @@ def list_documents(
     limit: Annotated[int | None, typer.Option(min=1, help="Print at most so many files; by default all.")] = None,
     offset: Annotated[int, typer.Option(min=0, help="Leave out so many files before them.")] = 0,
 ) -> None:
-    """List the files and corpora of an index, with the number of their passages."""
+    """List the files and corpora of a collection, with the number of their passages."""
     from dataclasses import asdict
 
     from prefrag.indexing.report import Skipped, group_by_reason
@@ -177,7 +184,7 @@ def delete_documents(
     index: IndexOption = None,
     store: StoreOption = "tantivy",
 ) -> None:
-    """Delete passages from an index; the files themselves stay."""
+    """Delete passages from a collection; the files themselves stay."""
     from prefrag.collections import indexing
 
     collection = _find(index, store)
@@ -191,9 +198,9 @@ def delete_documents(
     if deletion.unknown:
         paths = {Path(entry.path).name: entry.path for entry in collection.entries() if entry.path}
         near = get_close_matches(Path(deletion.unknown[0]).name, paths, n=1)
-        advice = f"See what the index contains: prefrag documents list{collection.options}"
+        advice = f"See what the collection contains: prefrag documents list{collection.options}"
         advice = f"Did you mean '{paths[near[0]]}'?" if near else advice
-        raise Missing(f"Not in the index: {', '.join(deletion.unknown)}. {advice}")
+        raise Missing(f"Not in the collection: {', '.join(deletion.unknown)}. {advice}")
 
 
 def prune_documents(
@@ -210,11 +217,11 @@ def prune_documents(
     raise typer.Exit(_exit_code(report))
 
 
-def list_indexes(
+def list_collections(
     store: StoreOption = "tantivy",
     as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
-    """List the indexes: passages, files, size, time of the last change, and whether questions may go to the web."""
+    """List the collections: passages, files, size, time of the last change, and whether questions may go to the web."""
     from dataclasses import asdict
 
     from rich.filesize import decimal
@@ -227,7 +234,7 @@ def list_indexes(
         print_json([asdict(entry) for entry in listed])
         return
     if not listed:
-        typer.echo("There is no index yet. Make one with: prefrag index YOUR_FILES")
+        typer.echo("There is no collection yet. Make one with: prefrag index YOUR_FILES")
         return
     width = max(len(entry.name) for entry in listed)
     for entry in listed:
@@ -243,12 +250,12 @@ def list_indexes(
         )
 
 
-def drop_index(
-    name: Annotated[str, typer.Argument(help="The name of the index.")],
+def drop_collection(
+    name: Annotated[str, typer.Argument(help="The name of the collection.")],
     store: StoreOption = "tantivy",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation; needed without a terminal.")] = False,
 ) -> None:
-    """Delete an index with its passages, its vectors and what was uploaded to it; your own files stay."""
+    """Delete a collection with its passages, its vectors and what was uploaded to it; your own files stay."""
     from prefrag.collections.opening import open_collection
 
     collection = open_collection(name, store)
@@ -258,12 +265,16 @@ def drop_index(
         typer.echo(line, err=True)
     if not yes:
         if not can_ask_user():
-            raise BadInput(f"Dropping the index '{name}' needs --yes where there is no terminal. Nothing was deleted.")
-        if not typer.confirm(f"Delete the index '{name}' with {passages}?", default=False, err=True):
+            raise BadInput(
+                f"Dropping the collection '{name}' needs --yes where there is no terminal. Nothing was deleted."
+            )
+        if not typer.confirm(f"Delete the collection '{name}' with {passages}?", default=False, err=True):
             typer.echo("Nothing was deleted.")
             return
     collection.drop()
-    typer.echo(f"The index '{name}' with {passages} is deleted, with what was uploaded to it. Your own files stay.")
+    typer.echo(
+        f"The collection '{name}' with {passages} is deleted, with what was uploaded to it. Your own files stay."
+    )
 
 
 def _what_points_to(collection: Collection) -> Iterator[str]:
@@ -276,11 +287,11 @@ def _what_points_to(collection: Collection) -> Iterator[str]:
     try:
         keys = [key.name for key in read_keys() if collection.name in (key.collections or ())]
     except (PrefragError, OSError, DocumentStoreError) as error:
-        yield f"The keys cannot be read, so those that name this index are not listed. {one_line(str(error))}"
+        yield f"The keys cannot be read, so those that name this collection are not listed. {one_line(str(error))}"
     if keys:
         yield (
-            f"Keys name this index: {', '.join(keys)}. They would open a new index of the same name; revoke them with: "
-            "prefrag keys revoke NAME"
+            f"Keys name this collection: {', '.join(keys)}. They would open a new collection of the same name; revoke "
+            "them with: prefrag keys revoke NAME"
         )
     if collection.follows:
         yield (
@@ -309,8 +320,8 @@ def _print_report(report: IndexReport, index: str) -> None:
     if hidden:
         terminal.print(f"Skipped {counted(hidden, 'more line')}", style="yellow")
     typer.echo(
-        f"Index {index}: {counted(report.written, 'passage')} written ({report.replaced:,} in place of earlier ones), "
-        f"{report.unchanged:,} unchanged, {report.deleted:,} deleted; {counted(report.files, 'file')} read, "
+        f"Collection {index}: {counted(report.written, 'passage')} written ({report.replaced:,} in place of earlier "
+        f"ones), {report.unchanged:,} unchanged, {report.deleted:,} deleted; {counted(report.files, 'file')} read, "
         f"{len(report.skipped) - named:,} skipped, {report.seconds:.1f} s."
     )
     if report.other_kinds:
@@ -346,8 +357,8 @@ def _embed(collection: Collection, model: str | None, runner: Runner) -> None:
         model = model or embedding.DEFAULT_MODEL
         report = embedding.embed_index(collection, model=model, on_progress=show, runner=runner)
     typer.echo(
-        f"Index {collection.name}: {counted(report.embedded, 'passage')} embedded, {report.unchanged:,} unchanged, "
-        f"{report.deleted:,} vectors deleted, {report.seconds:.1f} s."
+        f"Collection {collection.name}: {counted(report.embedded, 'passage')} embedded, "
+        f"{report.unchanged:,} unchanged, {report.deleted:,} vectors deleted, {report.seconds:.1f} s."
     )
 
 

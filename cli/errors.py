@@ -12,8 +12,8 @@ from prefrag.errors import PrefragError, error_kind
 # Codes 1 to 3 come from the exception classes.
 ANSWERED, SKIPPED, INTERRUPTED = 0, 4, 130
 EXIT_CODES = (
-    "Exit codes: 0 answered or done, 1 the run failed, 2 wrong use, 3 something needed is missing (a file, an index, "
-    "a pipeline, an extra), 4 indexed but some files were skipped, 130 interrupted."
+    "Exit codes: 0 answered or done, 1 the run failed, 2 wrong use, 3 something needed is missing (a file, "
+    "a collection, a pipeline, an extra), 4 indexed but some files were skipped, 130 interrupted."
 )
 
 

@@ -27,7 +27,10 @@ RatingOption = Annotated[
     Literal["up", "down"] | None, typer.Option(help="Only answers that users liked (up) or disliked (down).")
 ]
 IndexOption = Annotated[
-    str | None, typer.Option("--index", metavar="NAME", help="Only feedback on this index; by default on all indexes.")
+    str | None,
+    typer.Option(
+        "--collection", "--index", metavar="NAME", help="Only feedback on this collection; by default on all."
+    ),
 ]
 
 
@@ -94,7 +97,9 @@ def export_feedback(
     typer.echo(f"{counted(len(questions), 'question')} written to {output}{others}")
     collections = sorted({collection for collection, _ in questions})
     if len(collections) > 1:
-        typer.echo(f"The file mixes questions on several indexes ({', '.join(collections)}): use --index.", err=True)
+        typer.echo(
+            f"The file mixes questions on several collections ({', '.join(collections)}): use --collection.", err=True
+        )
 
 
 def _read(index: str | None, left_out: Counter[str]) -> Iterator[KeptFeedback]:

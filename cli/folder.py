@@ -38,7 +38,7 @@ def follow_folder(
         collection.keep_consent(answer)
     choose_what_to_serve(None, None, False, collection.name, model)
     typer.echo(
-        f"The index is {collection.name}. In another terminal, use prefrag ask --index {collection.name}. "
+        f"The collection is {collection.name}. In another terminal, use prefrag ask --collection {collection.name}. "
         "To stop following the folder, press Ctrl-C here.",
         err=True,
     )
@@ -63,4 +63,4 @@ def check_folder(folder: Path) -> None:
         raise Missing(f"The folder {folder} cannot be read ({error.strerror}).") from error
     data = Path(os.path.realpath(data_directory()))
     if data.is_relative_to(real) and not any(part.startswith(".") for part in data.relative_to(real).parts):
-        raise BadInput(f"{folder} contains prefrag's own indexes ({data}): choose another folder, or one inside it.")
+        raise BadInput(f"{folder} contains prefrag's own data ({data}): choose another folder, or one inside it.")

@@ -12,10 +12,10 @@ from prefrag.cli.chat import chat
 from prefrag.cli.doctor import examine_installation
 from prefrag.cli.documents import (
     delete_documents,
-    drop_index,
+    drop_collection,
     index_documents,
+    list_collections,
     list_documents,
-    list_indexes,
     prune_documents,
 )
 from prefrag.cli.errors import EXIT_CODES, report_errors
@@ -73,7 +73,7 @@ def _make_group(name: str, description: str, commands: dict[str, Callable[..., N
 
 documents = _make_group(
     "documents",
-    "List and delete the documents of an index.",
+    "List and delete the documents of a collection.",
     {"list": list_documents, "delete": delete_documents, "prune": prune_documents},
 )
 feedback = _make_group(
@@ -81,7 +81,9 @@ feedback = _make_group(
     "List the feedback of users on answers, and export it as questions.",
     {"list": list_feedback, "export": export_feedback},
 )
-indexes = _make_group("indexes", "List the indexes, and drop one.", {"list": list_indexes, "drop": drop_index})
+collections = _make_group(
+    "collections", "List the collections, and drop one.", {"list": list_collections, "drop": drop_collection}
+)
 model = _make_group(
     "model",
     "List the models on this machine, fetch one, and choose which answers. Without a command: list.",
@@ -144,7 +146,9 @@ def _list_models(context: typer.Context) -> None:
 
 app.add_typer(documents)
 app.add_typer(feedback)
-app.add_typer(indexes)
+app.add_typer(collections)
+# The name of a collection's group, and of its option, before it was called so.
+app.add_typer(collections, name="indexes", hidden=True)
 app.add_typer(keys)
 app.add_typer(model)
 app.add_typer(train)

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 def prove_folder(
     folder: Annotated[Path | None, typer.Argument(metavar="FOLDER", help="The folder, which is indexed first.")] = None,
     index: Annotated[
-        str | None, typer.Option("--index", metavar="NAME", help="An index that exists already, instead of a folder.")
+        str | None,
+        typer.Option(
+            "--collection", "--index", metavar="NAME", help="A collection that exists already, instead of a folder."
+        ),
     ] = None,
     pipeline: Annotated[
         str, typer.Option(metavar="NAME|FILE.yaml", help="The pipeline that answers: a name or a YAML file.")
@@ -47,7 +50,7 @@ def prove_folder(
     as they are, and no question goes to the web. The same command continues where it was stopped.
     """
     if (folder is None) == (index is None):
-        raise BadInput("Give a folder, or --index NAME.")
+        raise BadInput("Give a folder, or --collection NAME.")
     report_unknown_settings(pipeline)
     apply_chosen_model()
     from prefrag.collections.local_collection import LocalCollection
@@ -105,8 +108,9 @@ def _say_certainty(proof: dict[str, Any]) -> str:
             "No certainty could be chosen, so nothing was changed: there are too few stated answers, or too many wrong."
         )
     if not chosen["from"]:
-        return "The usual certainty suffices on this index, so Stated is said as before."
-    return f"From now on Stated is said from a certainty of {chosen['from']:.3f} on this index, by {proof['answerer']}."
+        return "The usual certainty suffices on this collection, so Stated is said as before."
+    certainty = f"{chosen['from']:.3f}"
+    return f"From now on Stated is said from a certainty of {certainty} on this collection, by {proof['answerer']}."
 
 
 def _index(folder: Path) -> LocalCollection:
@@ -133,4 +137,6 @@ def _say_feedback(index: str) -> str:
     if not ratings:
         return ""
     wrong = ratings.count("down")
-    return f"Your own verdicts: of {counted(len(ratings), 'rated answer')} on this index {wrong} were marked wrong."
+    return (
+        f"Your own verdicts: of {counted(len(ratings), 'rated answer')} on this collection {wrong} were marked wrong."
+    )

@@ -35,7 +35,7 @@ def serve(
     collections: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME,...", help="Further indexes that a request may name, or `all` (PREFRAG_COLLECTIONS)."
+            metavar="NAME,...", help="Further collections that a request may name, or `all` (PREFRAG_COLLECTIONS)."
         ),
     ] = None,
     deadline: Annotated[

@@ -27,13 +27,13 @@ def ask_web_consent(chosen: bool | None, collection: Collection) -> bool | None:
         return chosen
     if can_ask_user():
         return typer.confirm(
-            f"May questions go to the web when the documents of the index '{collection.name}' do not suffice? "
+            f"May questions go to the web when the documents of the collection '{collection.name}' do not suffice? "
             "You are shown every query that is sent",
             default=False,
             err=True,
         )
     advice = f"Open it with: prefrag index --web{collection.options}"
-    console(stderr=True).print(f"The web is closed for questions on this index. {advice}", markup=False)
+    console(stderr=True).print(f"The web is closed for questions on this collection. {advice}", markup=False)
     return False
 
 

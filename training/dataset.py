@@ -108,7 +108,7 @@ class Dataset:
         ]
         if absent:
             question, passage = absent[0]
-            place = f"The index '{self.index}'" if self.corpus is None else str(self.corpus)
+            place = f"The collection '{self.index}'" if self.corpus is None else str(self.corpus)
             raise ValueError(
                 f"{place} lacks {len(absent)} gold passages of {self.questions}. The first of them is '{passage}' "
                 f"of question '{question}': give the corpus of these questions."

@@ -67,7 +67,10 @@ class RunOptions(BaseModel):
     deadline: float | None = Field(
         None, description="The time that the run may take, in seconds, up to the limit of the server."
     )
-    index: str | None = Field(None, description="The collection to search; by default the collection that is served.")
+    collection: str | None = Field(
+        None, description="The collection to search; by default the collection that is served."
+    )
+    index: str | None = Field(None, description="The older name of ``collection``.")
     stream: bool = Field(
         False, description="Whether each step is sent as it happens, as an event of a ``text/event-stream``."
     )
@@ -75,7 +78,7 @@ class RunOptions(BaseModel):
 
 OWN_FILES = ("folders", "kinds", "since", "until")
 """The options that limit a run to some of the user's own files. If one is set, no external source is searched."""
-CHAT = ("sources", "preferred", "top_k", "max_steps", "filters", *OWN_FILES, "web", "deadline", "index")
+CHAT = ("sources", "preferred", "top_k", "max_steps", "filters", *OWN_FILES, "web", "deadline", "collection", "index")
 """The options that a chat request or a call of an MCP tool may set, in addition to the question."""
 REST = ("question", "history", "documents", "web_query", "model", "stream", *CHAT)
 STATE = (
@@ -91,6 +94,14 @@ STATE = (
     "instructions",
 )
 """The inputs of :class:`~prefrag.components.state.state_builder.StateBuilder`, in addition to the question."""
+
+
+def pop_collection(options: dict[str, Any]) -> str | None:
+    """Take the name of the collection out of the options; raises BadInput if its two names name two collections."""
+    collection, index = options.pop("collection", None), options.pop("index", None)
+    if None not in (collection, index) and collection != index:
+        raise BadInput("`index` is the older name of `collection`: give only one of the two.")
+    return index if collection is None else collection
 
 
 @cache

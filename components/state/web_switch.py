@@ -37,4 +37,4 @@ def explain_closed(index: str = "NAME") -> str:
         return reason
     if web_is_off():
         return f"the web is closed by {WEB_SWITCH}={os.environ.get(WEB_SWITCH, '').strip()[:20]}"
-    return f"the web is closed: open it with `prefrag index --web --index {index}` or {WEB_SWITCH}=on"
+    return f"the web is closed: open it with `prefrag index --web --collection {index}` or {WEB_SWITCH}=on"

@@ -190,7 +190,7 @@ def say_kept(collection: LocalCollection) -> str:
     answerer = name_answerer()
     if answerer not in proofs:
         others = ", ".join(sorted(proofs))
-        again = f"again: prefrag prove --index {collection.name}"
+        again = f"again: prefrag prove --collection {collection.name}"
         return f"Measured only with {others}, not with {answerer}; {again}" if others else ""
     return " ".join(_say(proof, pipeline, collection) for pipeline, proof in sorted(proofs[answerer].items()))
 
@@ -205,7 +205,7 @@ def _is_of_another_loop(loop: str) -> bool:
 
 def _say(proof: dict[str, Any], pipeline: str, collection: LocalCollection) -> str:
     other = "" if pipeline == "prefrag" else f" --pipeline {pipeline}"
-    again = f"again: prefrag prove --index {collection.name}{other}"
+    again = f"again: prefrag prove --collection {collection.name}{other}"
     with_other = f" with the pipeline {pipeline}" if other else ""
     said = f"{proof.get('sentence', '')} Measured{with_other} on {proof.get('date', '')}"
     if _is_of_another_loop(str(proof.get("loop") or "")):

@@ -186,7 +186,7 @@ class Collection(ABC):
     @property
     def options(self) -> str:
         """The options of a command that name this collection. Default values are left out."""
-        named = f" --index {self.name}" if self.name != DEFAULT_INDEX else ""
+        named = f" --collection {self.name}" if self.name != DEFAULT_INDEX else ""
         return named + self._store_option
 
     @property

@@ -127,6 +127,8 @@ class ElasticCollection(Collection):
         with stores.connect_elasticsearch() as client:
             mappings = client.indices.get_mapping(index=self.name, ignore_unavailable=True, allow_no_indices=True)
             if not any(stores.is_own_mapping(index["mappings"].get("properties", {})) for index in mappings.values()):
-                raise Missing(f"There is no index '{self.name}' that prefrag made. List all: prefrag indexes list")
+                raise Missing(
+                    f"There is no collection '{self.name}' that prefrag made. List all: prefrag collections list"
+                )
             statistics = client.indices.stats(index=self.name, metric="store")["_all"]
         return int(statistics.get("total", {}).get("store", {}).get("size_in_bytes", 0)), None

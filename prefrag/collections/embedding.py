@@ -193,7 +193,7 @@ class _ElasticsearchVectors:
         self._mapped = "dims" in mapping.get("properties", {}).get("embedding", {})
         if made_by not in (None, model):
             raise ValueError(
-                f"The index '{self._index}' holds vectors of {made_by}, not of {model}: use the index's model, or "
+                f"The collection '{self._index}' holds vectors of {made_by}, not of {model}: use the index's model, or "
                 "another index."
             )
 

@@ -152,7 +152,7 @@ class LocalCollection(Collection):
     def drop(self) -> None:
         """Delete the index with its passages and vectors, the uploaded files, and the reports of `prefrag prove`."""
         if not self.exists:
-            raise Missing(f"There is no index '{self.name}'.{suggest_indexes(self.name)} {_LIST_ALL}")
+            raise Missing(f"There is no collection '{self.name}'.{suggest_indexes(self.name)} {_LIST_ALL}")
         try:
             with ExitStack() as stack:
                 changes = stack.enter_context(self.change())
@@ -196,7 +196,7 @@ class LocalCollection(Collection):
         :raises FileNotFoundError: When there is no such collection.
         """
         if not self.exists:
-            raise FileNotFoundError(f"There is no index '{self.name}'.{suggest_indexes(self.name)} {_LIST_ALL}")
+            raise FileNotFoundError(f"There is no collection '{self.name}'.{suggest_indexes(self.name)} {_LIST_ALL}")
         super().keep_consent(answer)
 
     def metadata(self, paths: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
@@ -221,7 +221,7 @@ class LocalCollection(Collection):
 
     def _measure(self) -> tuple[int, str | None]:
         if self.name not in list_names() and not index_exists(self.path):
-            raise Missing(f"There is no index '{self.name}'.{suggest_indexes(self.name)} {_LIST_ALL}")
+            raise Missing(f"There is no collection '{self.name}'.{suggest_indexes(self.name)} {_LIST_ALL}")
         folder = data_directory() / "indexes" / self.name  # `path` would refuse "a (copy)", for example
         files = [os.path.join(root, file) for root, _, names in os.walk(folder) for file in names]
         # Some files may be gone by now, because another process may be merging the segments of the index.
@@ -231,4 +231,4 @@ class LocalCollection(Collection):
         return size, changed
 
 
-_LIST_ALL = "List all with: prefrag indexes list"
+_LIST_ALL = "List all with: prefrag collections list"

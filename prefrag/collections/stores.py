@@ -288,7 +288,7 @@ def open_elasticsearch(index: str, language: str | None = None, make: bool = Fal
         elif not make:
             raise FileNotFoundError(
                 f"Elasticsearch at {address} has no index '{index}'. Make it with: "
-                f"prefrag index YOUR_FILES --store elasticsearch --index {index}"
+                f"prefrag index YOUR_FILES --store elasticsearch --collection {index}"
             )
         else:
             make_index(client, index, mapping)
@@ -392,12 +392,12 @@ def _check_mapping(index: str, properties: dict[str, Any], language: str | None)
     if "none" in analyzers.values():
         raise ValueError(
             f"The Elasticsearch index '{index}' was not made by prefrag: its title and content are not analysed as "
-            "text of a language, so searches would find a fifth less. Choose another --index, or delete this index."
+            "text of a language, so searches would find a fifth less. Choose another --collection, or delete it."
         )
     if language is not None and set(analyzers.values()) != {language}:
         raise ValueError(
             f"The Elasticsearch index '{index}' was made for '{analyzers['content']}', not for '{language}'. Choose "
-            "another --index, or leave the language out."
+            "another --collection, or leave the language out."
         )
 
 

@@ -170,6 +170,6 @@ def _describe_error(detail: Any, status: int, path: str | None) -> dict[str, Any
             message = f"Model '{unknown['name']}' not found: GET /v1/models lists the served models."
             param, code = "model", "model_not_found"
         else:
-            param = "index"
+            param = "collection"
     kind = "invalid_request_error" if status < 500 else "server_error"
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}

@@ -26,7 +26,7 @@ from prefrag.components.generators.model_call import ModelCall, PreparedCall
 from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.citations import citation_marks
-from prefrag.components.state.run_options import CHAT, REST, RunOptions, read_options
+from prefrag.components.state.run_options import CHAT, REST, RunOptions, pop_collection, read_options
 from prefrag.components.state.state import Event, RunError, RunSettings, State, identity
 from prefrag.components.text.addresses import without_parameters, without_userinfo
 from prefrag.components.text.one_line import one_line
@@ -120,7 +120,7 @@ class ServedPipeline(BasePipelineWrapper):
         """
         with self.refuse_errors():
             options["deadline"] = limit_deadline(options.get("deadline"))
-            pipeline = await self._collections.find(options.pop("index", None))
+            pipeline = await self._collections.find(pop_collection(options))
             if stream:
                 # Refuse a bad request before the stream begins, because a stream sends its status code first.
                 await pipelines.begin(pipeline, question, **options)
@@ -158,7 +158,7 @@ class ServedPipeline(BasePipelineWrapper):
             question, history, attached, instructions = split_conversation(messages)
             options = {"history": history, "instructions": instructions or None, **_read_chat_options(body)}
             options["deadline"] = limit_deadline(options.get("deadline"))
-            pipeline = await self._collections.find(options.pop("index", None))
+            pipeline = await self._collections.find(pop_collection(options))
             if attached:
                 options["documents"] = [{"title": file.title, "content": file.content} for file in attached]
             # Refuse a bad request before the stream begins, because a stream sends its status code first.
@@ -234,7 +234,7 @@ class ServedPipeline(BasePipelineWrapper):
             messages = [{**message, "content": read_text(message)} for message in messages]
             include_usage, options = _includes_usage(body), _read_chat_options(body)
             seconds = limit_deadline(options.get("deadline"))
-            pipeline = await self._collections.find(options.get("index"))
+            pipeline = await self._collections.find(pop_collection(options))
             reply, result = await self._do_task(pipeline, messages, seconds)
         return self._complete(model, body, include_usage, reply, result)
 

@@ -58,10 +58,12 @@ class CollectionPipelines:
                 return self.pipeline
             searched = [name for name in allowed or () if is_listed(name)]
             if len(searched) != 1:
-                raise BadInput("Name a collection in `index`. GET /collections lists the ones that this key may use.")
+                raise BadInput(
+                    "Name a collection in `collection`. GET /collections lists the ones that this key may use."
+                )
             [collection] = searched
         if self._own is None:
-            raise BadInput("This pipeline searches fixed indexes: leave `index` out.")
+            raise BadInput("This pipeline searches fixed collections: leave `collection` out.")
         if collection == self._own and is_allowed(collection):
             return self.pipeline
         check_collection(collection, by_name=ELASTICSEARCH_STORE in self._kinds)

@@ -304,7 +304,7 @@ def _check_elasticsearch_uploads(name: str) -> None:
         raise BadInput(
             "The served pipelines search only Elasticsearch, but uploaded files are not stored there: set "
             "PREFRAG_STATE=elasticsearch on each server, or add the documents with prefrag index FILES "
-            f"--store elasticsearch --index {name}."
+            f"--store elasticsearch --collection {name}."
         )
     if name != name.lower():
         raise BadInput(f"Elasticsearch takes only lower-case names: use '{name.lower()}'.")

@@ -131,7 +131,7 @@ function draw() {
     const open = webButton();
     if (open) return byId("closed").replaceChildren("The web is closed for this collection. ", open);
     // The reason may name the pipeline's own index. If another collection is chosen, name that instead.
-    const reason = closed.reason?.replace(/(?<=--index )[^\s`]+/, (name) => chosen.index || name) ?? "the web is closed for this collection";
+    const reason = closed.reason?.replace(/(?<=--collection )[^\s`]+/, (name) => chosen.index || name) ?? "the web is closed for this collection";
     // Commands in the reason are between backticks.
     byId("closed").replaceChildren(...`${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`.split("`").map(
       (part, at) => (at % 2 ? make("code", {}, part) : part)));

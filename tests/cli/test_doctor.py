@@ -96,7 +96,7 @@ class TestIndex:
 
         assert code == 3
         assert found["index"][0]["status"] == "problem"
-        assert "prefrag index YOUR_FILES --index notes" in found["index"][0]["text"]
+        assert "prefrag index YOUR_FILES --collection notes" in found["index"][0]["text"]
         assert found["index"][0]["advice"] == "There are these indexes: papers; choose one with PREFRAG_INDEX=NAME."
 
 
@@ -221,7 +221,7 @@ class TestWeb:
         _, found = examined()
 
         assert found["web"][0]["text"].startswith(
-            "The web is closed: open it with `prefrag index --web --index default`"
+            "The web is closed: open it with `prefrag index --web --collection default`"
         )
 
     def test_is_searched_once_and_only_online_and_where_it_is_open(

@@ -1,4 +1,4 @@
-"""`prefrag index`, `prefrag documents` and `prefrag indexes`."""
+"""`prefrag index`, `prefrag documents` and `prefrag collections`."""
 
 import json
 from pathlib import Path
@@ -138,7 +138,10 @@ class TestDocuments:
         result = prefrag("documents", "delete", "p1", "unheard-of")
         assert result.exit_code == 3, "what is not there"
         assert "1 passage deleted" in result.stdout
-        assert "Not in the index: unheard-of. See what the index contains: prefrag documents list" in result.stderr
+        assert (
+            "Not in the collection: unheard-of. See what the collection contains: prefrag documents list"
+            in result.stderr
+        )
         assert f"Did you mean '{corpus.resolve()}'?" in prefrag("documents", "delete", "corpus.jsnl").stderr
         assert "2 passages deleted" in prefrag("documents", "delete", corpus).stdout
 
@@ -206,8 +209,13 @@ class TestList:
         prefrag("index", corpus, "--index", "papers", "--web")
         prefrag("index", corpus, "--no-web")
 
-        default, papers = prefrag("indexes", "list").stdout.splitlines()
-        entry, _ = json.loads(prefrag("indexes", "list", "--json").stdout)
+        default, papers = prefrag("collections", "list").stdout.splitlines()
+        assert prefrag("indexes", "list").stdout.splitlines() == [default, papers], "as the command was called before"
+        listed = {
+            option: prefrag("documents", "list", option, "papers").stdout for option in ("--collection", "--index")
+        }
+        assert listed["--collection"] == listed["--index"] != ""
+        entry, _ = json.loads(prefrag("collections", "list", "--json").stdout)
 
         assert default.startswith("default ")
         assert "3 passages" in papers
@@ -227,10 +235,10 @@ class TestList:
         assert f"  {entry['changed'][:16].replace('T', ' ')} UTC  " in default
 
     def test_says_how_to_make_the_first_and_names_what_is_wrong_with_a_damaged_one(self, corpus: Path):
-        first = prefrag("indexes", "list")
+        first = prefrag("collections", "list")
         prefrag("index", corpus)
         (index_path("default") / "prefrag-index.json").write_text("{broken")
-        damaged = prefrag("indexes", "list")
+        damaged = prefrag("collections", "list")
         assert first.exit_code == damaged.exit_code == 0
         assert "prefrag index YOUR_FILES" in first.stdout
         assert "default: The index" in damaged.stderr
@@ -240,18 +248,18 @@ class TestDrop:
     def test_needs_a_yes_where_nobody_can_be_asked(self, corpus: Path):
         prefrag("index", corpus)
 
-        refused = prefrag("indexes", "drop", "default")
-        done = prefrag("indexes", "drop", "default", "--yes")
+        refused = prefrag("collections", "drop", "default")
+        done = prefrag("collections", "drop", "default", "--yes")
         asked = prefrag("ask", "Where does buoy 1 float?", "--index", "default")
 
         assert refused.exit_code == 2
         assert "--yes" in refused.stderr
         assert done.exit_code == 0
-        assert "The index 'default' with 3 passages is deleted, " in done.stdout
+        assert "The collection 'default' with 3 passages is deleted, " in done.stdout
         assert not index_path("default").exists()
         assert corpus.exists()
         assert asked.exit_code == 3
-        assert "There is no index 'default'" in asked.stderr
+        assert "There is no collection 'default'" in asked.stderr
 
     @for_each("says", True, False)
     def test_asks_at_a_terminal(self, corpus: Path, monkeypatch: pytest.MonkeyPatch, says: bool):
@@ -265,9 +273,9 @@ class TestDrop:
         monkeypatch.setattr(documents, "can_ask_user", lambda: True)
         monkeypatch.setattr(documents.typer, "confirm", confirm)
 
-        result = prefrag("indexes", "drop", "default")
+        result = prefrag("collections", "drop", "default")
 
-        assert asked == ["Delete the index 'default' with 3 passages?"]
+        assert asked == ["Delete the collection 'default' with 3 passages?"]
         assert result.exit_code == 0
         assert index_path("default").exists() is not says
 

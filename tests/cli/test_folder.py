@@ -53,7 +53,7 @@ def test_is_served_on_this_machine_alone_as_its_collection_and_told_from_a_comma
     "word, code, said",
     ("nowhere/at/all", 3, "There is no folder nowhere/at/all."),
     ("note.txt", 2, "note.txt is a file"),
-    (".", 2, "contains prefrag's own indexes"),
+    (".", 2, "contains prefrag's own data"),
     ("servee", 2, "No such command 'servee'"),
     ("", 2, "No such command ''"),
 )

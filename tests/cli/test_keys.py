@@ -46,7 +46,7 @@ def test_an_index_that_is_dropped_names_its_keys(tmp_path: Path):
     prefrag("index", tmp_path / "a.txt", "--index", "maps", "--no-web")
     prefrag("keys", "add", "eve", "--collection", "maps")
 
-    assert "Keys name this index: eve" in prefrag("indexes", "drop", "maps", "--yes").stderr
+    assert "Keys name this collection: eve" in prefrag("collections", "drop", "maps", "--yes").stderr
 
 
 def test_the_collection_that_is_served_may_be_elsewhere(monkeypatch: pytest.MonkeyPatch):
@@ -61,7 +61,7 @@ def test_unreadable_keys_do_not_keep_an_index_from_being_dropped(tmp_path: Path,
     (tmp_path / "keys.json").write_text("[{")
     monkeypatch.setenv("PREFRAG_KEYS_FILE", str(tmp_path / "keys.json"))
 
-    result = prefrag("indexes", "drop", "maps", "--yes")
+    result = prefrag("collections", "drop", "maps", "--yes")
 
     assert "The keys cannot be read" in result.stderr
     assert "is deleted" in result.stdout

@@ -39,8 +39,8 @@ LISTING = "haystack tantivy networkx numpy httpx yaml posthog pydantic"
 # Each step imports more than the one before.
 STEPS = (
     (f"{ALWAYS} {SERVING} {ASKING} {LISTING}", "app(['--help'], standalone_mode=False)"),
-    (f"{ALWAYS} {SERVING} {ASKING}", "app('documents list --index demo'.split(), standalone_mode=False)"),
-    (f"{ALWAYS} {SERVING}", "app('ask --index demo --quiet'.split(), standalone_mode=False)"),
+    (f"{ALWAYS} {SERVING} {ASKING}", "app('documents list --collection demo'.split(), standalone_mode=False)"),
+    (f"{ALWAYS} {SERVING}", "app('ask --collection demo --quiet'.split(), standalone_mode=False)"),
     (ALWAYS, "from prefrag.server import app; from prefrag.pipelines import load; load('prefrag').warm_up()"),
 )
 

@@ -94,7 +94,7 @@ def test_neither_or_both_of_folder_and_index_are_refused(tmp_path: Path):
         result = prefrag("prove", *arguments)
 
         assert result.exit_code == 2
-        assert "Give a folder, or --index NAME" in result.stderr
+        assert "Give a folder, or --collection NAME" in result.stderr
 
 
 @pytest.mark.parametrize("pipeline", ["prefrag_elasticsearch", "vanilla_web"])
@@ -148,7 +148,9 @@ class TestApply:
         assert ask()["certainty"] == "stated"
         result = prefrag("prove", "--index", "papers", "--output", tmp_path / "report", "--apply")
 
-        assert "From now on Stated is said from a certainty of 0.999 on this index" in " ".join(result.stdout.split())
+        assert "From now on Stated is said from a certainty of 0.999 on this collection" in " ".join(
+            result.stdout.split()
+        )
         assert ask()["certainty"] == "probably"
 
     def test_the_better_loop_is_kept_and_the_figure_is_one_of_before(
@@ -178,7 +180,7 @@ class TestApply:
 
         assert "The model now has the loop steps" in " ".join(result.stdout.split())
         assert (loop, reason) == ("steps", "`prefrag prove` on papers: better in 8 of 8")
-        assert "before the loop of the model changed; again: prefrag prove --index papers" in kept
+        assert "before the loop of the model changed; again: prefrag prove --collection papers" in kept
         assert "Of 3. Measured on 2026-11-29, before the loop of the model changed" in kept_of_others
         assert kept_of_others.count("before") == 1, "a pipeline that leaves no loop open is as it was"
         assert "before" not in kept_with_the_first_loop
@@ -282,7 +284,7 @@ class TestWhatWasMeasuredBefore:
 
     def test_another_reader_or_other_files_ask_for_another_measurement(self, papers: LocalCollection):
         self.keep(papers, reader="other")
-        assert "before the reader changed; again: prefrag prove --index papers" in say_kept(papers)
+        assert "before the reader changed; again: prefrag prove --collection papers" in say_kept(papers)
         self.keep(papers, files=["00000000", *file_marks(papers)[2:]])
         assert "before more than a tenth of the files changed" in say_kept(papers)
 
@@ -297,7 +299,7 @@ class TestWhatWasMeasuredBefore:
         assert say_kept(corpus) == "Of 3. Measured on 2026-11-29."
         store.write_documents([Document(content="The mill.")])
 
-        assert "before the passages changed; again: prefrag prove --index corpus" in say_kept(corpus)
+        assert "before the passages changed; again: prefrag prove --collection corpus" in say_kept(corpus)
 
     def test_another_pipeline_is_named(self, papers: LocalCollection):
         self.keep(papers)

@@ -56,7 +56,7 @@ def test_a_server_that_cannot_start_ends_with_1(monkeypatch: pytest.MonkeyPatch)
 
 
 class TestDocuments:
-    @for_each("index, advice", (None, "PREFRAG_INDEX=demo"), ("absent", "--index absent"))
+    @for_each("index, advice", (None, "PREFRAG_INDEX=demo"), ("absent", "--collection absent"))
     def test_of_ones_own_have_to_be_there(
         self, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch, index: str | None, advice: str
     ):

@@ -15,7 +15,7 @@ from tests.for_each import for_each
 from tests.pipelines.scripted import answer, search
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
-ALLOW = "The web is closed for questions on this index. Open it with: prefrag index --web"
+ALLOW = "The web is closed for questions on this collection. Open it with: prefrag index --web"
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ class TestTheFirstIndexing:
 
         assert kept() is says
         (question,) = questions
-        assert question.startswith("May questions go to the web when the documents of the index 'default' do not")
+        assert question.startswith("May questions go to the web when the documents of the collection 'default' do not")
 
     def test_without_a_terminal_closes_the_web_and_says_once_how_to_allow_it(self, corpus: Path):
         first, second = prefrag("index", corpus), prefrag("index", corpus)
@@ -66,7 +66,7 @@ class TestTheFirstIndexing:
         assert [line for line in first.stderr.splitlines() if "web" in line] == [ALLOW]
         assert "web" not in second.stderr
         assert kept() is False
-        assert f"{ALLOW} --index papers" in prefrag("index", corpus, "--index", "papers").stderr
+        assert f"{ALLOW} --collection papers" in prefrag("index", corpus, "--index", "papers").stderr
 
     def test_asks_nothing_where_no_index_comes_of_it_or_the_environment_decides(
         self, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -98,7 +98,7 @@ class TestTheOptionOfIndex:
     def test_of_an_index_that_does_not_exist_ends_with_3_and_without_it_files_are_needed(self):
         result = prefrag("index", "--web", "--index", "nope")
         assert (result.exit_code, prefrag("index").exit_code) == (3, 2)
-        assert "There is no index 'nope'" in result.stderr
+        assert "There is no collection 'nope'" in result.stderr
 
 
 class TestAsk:

@@ -72,9 +72,9 @@ def test_a_path_or_the_demo_is_refused(name: str) -> None:
 
 
 def test_an_index_that_is_not_there_is_named() -> None:
-    with pytest.raises(Missing, match="There is no index 'papers'"):
+    with pytest.raises(Missing, match="There is no collection 'papers'"):
         LocalCollection("papers").drop()
-    with pytest.raises(Missing, match="There is no index 'papers'"):
+    with pytest.raises(Missing, match="There is no collection 'papers'"):
         LocalCollection("papers").summary()
     with pytest.raises(ValueError, match="cannot name an index"):
         LocalCollection("../papers").summary()
@@ -87,7 +87,7 @@ def test_a_dropped_index_is_gone_and_the_files_stay_and_a_search_says_that_there
     store = TantivyDocumentStore(index="papers")
     assert store.search("buoy")
     LocalCollection("papers").drop()
-    with pytest.raises(FileNotFoundError, match="There is no index 'papers'"):
+    with pytest.raises(FileNotFoundError, match="There is no collection 'papers'"):
         store.search("buoy")
     assert [entry.name for entry in [collection.summary() for collection in LocalCollection.all()]] == ["books"]
     assert list(index_path("books").parent.iterdir()) == [index_path("books")]

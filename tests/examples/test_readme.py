@@ -23,5 +23,5 @@ def test_the_commands(run: Callable[..., str], reply: Callable[..., Any]):
     printed = [run(command) for command in commands(README)]
 
     assert "4 tickets written" in printed[0]
-    assert "Index tickets: 4 passages written" in printed[1]
+    assert "Collection tickets: 4 passages written" in printed[1]
     assert "Answer: Tobias Greaves" in printed[3]

@@ -136,7 +136,7 @@ def volume(image: str, documents: Path) -> Iterator[str]:
     name = f"prefrag-test-{uuid.uuid4().hex}"
     mounts = ["--volume", f"{name}:/data", "--volume", f"{documents}:/documents:ro"]
     printed = engine("run", "--rm", *CONFINED, *mounts, image, "index", "/documents")
-    assert "Index default: 1 passage written" in printed
+    assert "Collection default: 1 passage written" in printed
     yield name
     engine("volume", "rm", name)
 

@@ -203,13 +203,18 @@ class TestDocuments(OnOwnDocuments):
         assert page.locator("#closed").inner_text() == "The web is closed by PREFRAG_WEB=off."
 
     def test_the_command_that_opens_the_web_is_shown_as_one_and_names_the_collection(self, page: Any):
-        web = {"name": "web", "external": True, "open": False, "reason": "open it with `prefrag index --web --index x`"}
+        web = {
+            "name": "web",
+            "external": True,
+            "open": False,
+            "reason": "open it with `prefrag index --web --collection x`",
+        }
         served = {"name": "prefrag", "sources": [web], "preferred": "web", "top_k": 5, "max_steps": 4}
         page.route("**/pipelines", lambda route: route.fulfill(json={"pipelines": [served]}))
         page.reload()
 
-        assert page.locator("#closed code").inner_text() == "prefrag index --web --index default"
-        assert page.locator("#closed").inner_text() == "Open it with prefrag index --web --index default."
+        assert page.locator("#closed code").inner_text() == "prefrag index --web --collection default"
+        assert page.locator("#closed").inner_text() == "Open it with prefrag index --web --collection default."
 
     def test_who_may_not_write_is_told_so(self, browser: Any, open_page: Open):
         page = open_page()

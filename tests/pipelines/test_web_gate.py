@@ -125,7 +125,7 @@ class TestConsent:
         assert "web" not in CALLS
         assert result["steps"][0]["verdict"]["judged_by"] == "no_other_source"
         assert lines(result, "closed") == [
-            "Not searched: web (the web is closed: open it with `prefrag index --web --index NAME` or PREFRAG_WEB=on)"
+            "Not searched: web (the web is closed: open it with `prefrag index --web --collection NAME` or PREFRAG_WEB=on)"
         ]
 
     async def test_consent_holds_until_it_is_taken_back(self, own: TantivyDocumentStore):

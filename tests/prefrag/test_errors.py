@@ -39,7 +39,7 @@ def test_failures_have_a_code_a_status_and_a_builtin_kind(
     assert issubclass(kind, PrefragError)
     assert issubclass(kind, builtin)
     for printed in (Missing, PipelineMissing):
-        assert str(printed("There is no index 'a'.")) == "There is no index 'a'.", "as it was given"
+        assert str(printed("There is no collection 'a'.")) == "There is no collection 'a'.", "as it was given"
 
 
 @for_each(

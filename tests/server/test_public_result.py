@@ -33,7 +33,7 @@ def installation() -> Installation:
         ("host='archive.internal', port=9201", "host='(withheld)', port=9201"),
         ("archive.internal:9201 refused", "(withheld) refused"),
         ("Connect call failed ('127.0.0.1', 9200)", "Connect call failed ('(withheld)', 9200)"),
-        ("There is no index /srv/data/prefrag/default: make it.", "There is no index default: make it."),
+        ("There is no collection /srv/data/prefrag/default: make it.", "There is no collection default: make it."),
         (r"'C:\\\\Users\\\\Ada Quill\\\\lease.pdf' is gone", "'lease.pdf' is gone"),
         (r"See C:\Users\Ada\O'Brien\a.md, D:/notes/b.md and \\files\board\c.md", "See a.md, b.md and c.md"),
         (r"\d+ and a\b are no paths", r"\d+ and a\b are no paths"),

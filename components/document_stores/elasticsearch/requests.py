@@ -67,7 +67,7 @@ def explain_failures(store: ElasticsearchDocumentStore) -> Iterator[None]:
     except NotFoundError as error:
         raise DocumentStoreError(
             f"Elasticsearch at {hosts} has no index '{store._index}'. Make it with: prefrag index YOUR_FILES "
-            f"--store elasticsearch --index {store._index}"
+            f"--store elasticsearch --collection {store._index}"
         ) from error
     except ApiError as error:
         advice = " Check the API key (PREFRAG_ELASTICSEARCH_API_KEY)." if error.status_code in (401, 403) else ""

@@ -114,7 +114,7 @@ class ElasticsearchTitles:
             raise DocumentStoreError(
                 f"The Elasticsearch index '{self._index}' was made without title keys, so passages cannot be found by "
                 "the titles that a text mentions. Index the documents again with: "
-                "prefrag index YOUR_FILES --store elasticsearch --index ANOTHER_NAME"
+                "prefrag index YOUR_FILES --store elasticsearch --collection ANOTHER_NAME"
             )
 
 

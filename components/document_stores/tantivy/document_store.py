@@ -349,7 +349,7 @@ class TantivyDocumentStore(Block):
         """Read a document and search for it; raises FileNotFoundError without index, DocumentStoreError if damaged."""
         index = self._open()
         if index is None:
-            raise FileNotFoundError(f"There is no index in {self.locate()}.")
+            raise FileNotFoundError(f"There is no collection in {self.locate()}.")
         commit = index.commit()
         for document in commit.best(Query.all_query(), 1, None):
             index.search(f"{document.meta.get('title', '')} {(document.content or '')[:_CHECKED_CHARACTERS]}", 1, None)
@@ -412,7 +412,7 @@ def read_web_consent(path: Path) -> bool | None:
 def keep_web_consent(path: Path, answer: bool) -> None:
     """Store the answer about the web in the folder of an index, replacing any earlier answer."""
     if not index_exists(path):
-        raise DocumentStoreError(f"There is no index in {path}: index documents first.")
+        raise DocumentStoreError(f"There is no collection in {path}: index documents first.")
     written = path / f".{_FILE}.{os.getpid()}"
     try:
         written.write_text(json.dumps({"web": answer}) + "\n", encoding="utf-8")

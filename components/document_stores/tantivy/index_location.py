@@ -136,7 +136,9 @@ def chosen_index() -> str:
     own = _own_indexes()
     if own[1:]:
         several = ", ".join(own[:_MAX_NAMED])
-        raise FileNotFoundError(f"Several folders are indexed ({several}): use --index NAME or {INDEX_VARIABLE}=NAME.")
+        raise FileNotFoundError(
+            f"Several folders are indexed ({several}): use --collection NAME or {INDEX_VARIABLE}=NAME."
+        )
     return _found.setdefault(data_directory(), own[0]) if own else DEMO_INDEX
 
 
@@ -175,11 +177,11 @@ def resolve_index(name: str | None = None) -> Path:
         return _find_demo(name)
     path = index_path(name)
     if not index_exists(path):
-        way = f"prefrag index YOUR_FILES --index {name}"
+        way = f"prefrag index YOUR_FILES --collection {name}"
         if name == DEFAULT_INDEX:
             way = f"prefrag index YOUR_FILES; or use the demo with {INDEX_VARIABLE}={DEMO_INDEX}"
         error = FileNotFoundError(
-            f"There is no index '{name}' in {path.parent}: see `prefrag indexes list`. Make this index with: {way}"
+            f"There is no collection '{name}' in {path.parent}: see `prefrag collections list`. Make it with: {way}"
         )
         error.add_note(suggest_indexes(name))
         raise error

@@ -39,7 +39,9 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
         old, mappings = _find_old(client, name)
         meta = {key: value for key, value in mappings.get("_meta", {}).items() if key == "prefrag_web"}
         if "embedding" in mappings.get("properties", {}) and not dense:
-            raise BadInput(f"The index '{name}' has vectors: rebuild it with --dense and the --model that made them.")
+            raise BadInput(
+                f"The collection '{name}' has vectors: rebuild it with --dense and the --model that made them."
+            )
         for left in _find_unfinished(client, name):
             client.indices.delete(index=left, ignore_unavailable=True)
         language = language or mappings.get("properties", {}).get("content", {}).get("analyzer") or "english"
@@ -84,7 +86,7 @@ def _find_old(client: Elasticsearch, name: str) -> tuple[str | None, dict[str, A
         )
     [(old, description)] = descriptions.items()
     if not is_own_mapping(description["mappings"].get("properties", {})):
-        raise BadInput(f"The Elasticsearch index '{name}' was not made by prefrag: choose another --index.")
+        raise BadInput(f"The Elasticsearch index '{name}' was not made by prefrag: choose another --collection.")
     return old, description["mappings"]
 
 

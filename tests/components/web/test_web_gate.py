@@ -58,7 +58,7 @@ def test_the_environment_decides_where_it_is_set(monkeypatch: pytest.MonkeyPatch
 def test_a_closed_web_holds_back(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("PREFRAG_WEB")
 
-    with pytest.raises(HeldBack, match="open it with `prefrag index --web --index NAME` or PREFRAG_WEB=on"):
+    with pytest.raises(HeldBack, match="open it with `prefrag index --web --collection NAME` or PREFRAG_WEB=on"):
         WebGate().check("web", "x", None)
 
 

@@ -253,7 +253,7 @@ class TestIndex:
 
         assert (before.status_code, after.status_code) == (200, 503)
         assert "prefrag index YOUR_FILES" in after.json()["unreachable"]["prefrag"]
-        assert "There is no index" in asked.text
+        assert "There is no collection" in asked.text
 
 
 class TestAll:
@@ -281,7 +281,7 @@ class TestAll:
         assert left_out.status_code == 404
         reported = [line for line in capfd.readouterr().err.splitlines() if "Left out" in line]
         assert len(reported) == 2
-        assert any("Left out: react." in line and "There is no index 'unmade'" in line for line in reported)
+        assert any("Left out: react." in line and "There is no collection 'unmade'" in line for line in reported)
         assert any("Left out: prefrag_elasticsearch. No Elasticsearch answers" in line for line in reported)
 
     @for_each(

@@ -145,16 +145,28 @@ class TestQuestion:
         client.access = Access("ada", frozenset({"maps", "secret"}))
         response = client.ask()
         assert response.status_code == 422
-        assert "`index`" in response.json()["detail"]
+        assert "`collection`" in response.json()["detail"]
         assert client.found("secret") == ["Cem built the tower."]
 
+    def test_has_an_older_name_for_the_option(self, client: Client):
+        def ask(**named: str) -> Any:
+            return client.post("/prefrag/run", json={"question": "Who built the tower?", **named})
+
+        for named in ({"collection": "maps"}, {"index": "maps"}, {"collection": "maps", "index": "maps"}):
+            assert "Bea built the tower." in ask(**named).text, named
+        refused = ask(collection="maps", index="default")
+        assert refused.status_code == 422
+        assert "give only one of the two" in refused.json()["detail"]
+        assert ask(collection="secret").json() == {"detail": REFUSAL}
+
     @pytest.mark.parametrize("stream", [False, True])
-    @pytest.mark.parametrize("place", [lambda index: {"index": index}, lambda index: {"prefrag": {"index": index}}])
-    def test_in_a_chat_names_it_too(self, client: Client, stream: bool, place: Any):
+    @pytest.mark.parametrize("option", ["collection", "index"])
+    @pytest.mark.parametrize("place", [lambda named: named, lambda named: {"prefrag": named}])
+    def test_in_a_chat_names_it_too(self, client: Client, stream: bool, place: Any, option: str):
         chat = {**CHAT, "stream": stream}
 
-        assert "Bea built the tower." in client.post("/v1/chat/completions", json=chat | place("maps")).text
-        refused = client.post("/v1/chat/completions", json=chat | place("secret"))
+        assert "Bea built the tower." in client.post("/v1/chat/completions", json=chat | place({option: "maps"})).text
+        refused = client.post("/v1/chat/completions", json=chat | place({option: "secret"}))
         assert (refused.status_code, refused.json()["detail"]) == (404, REFUSAL)
 
 

@@ -175,7 +175,9 @@ class TestResolving:
         for name in ("Documents", "club"):
             (make(name) / FOLLOWED_FOLDER_FILE).write_text(f"/home/me/{name}", encoding="utf-8")
 
-        with pytest.raises(FileNotFoundError, match=r"Several folders are indexed \(Documents, club\): use --index"):
+        with pytest.raises(
+            FileNotFoundError, match=r"Several folders are indexed \(Documents, club\): use --collection"
+        ):
             resolve_index()
         assert (resolve_index("club"), resolve_web_index()) == (index_path("club"), None)
         monkeypatch.setenv("PREFRAG_INDEX", "Documents")
@@ -185,12 +187,12 @@ class TestResolving:
         monkeypatch.setenv("PREFRAG_INDEX", "")
         set_index_variable()
 
-        with pytest.raises(FileNotFoundError, match="There is no index 'default'"):
+        with pytest.raises(FileNotFoundError, match="There is no collection 'default'"):
             resolve_index()
         assert resolve_web_index() is None
 
     def test_a_named_index_that_is_missing_states_how_to_make_it(self, demo, monkeypatch):
-        with pytest.raises(FileNotFoundError, match="prefrag index YOUR_FILES --index absent"):
+        with pytest.raises(FileNotFoundError, match="prefrag index YOUR_FILES --collection absent"):
             resolve_index("absent")
         monkeypatch.setenv("PREFRAG_INDEX", "absent")
         with pytest.raises(FileNotFoundError, match="absent"):
