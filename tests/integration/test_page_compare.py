@@ -270,9 +270,9 @@ class TestAskingAgain:
 class TestSuggestedQuestions:
     def test_are_answered_twice_without_the_web(self, open_compare: Open):
         page = open_compare()
-        found = {"questions": [{"question": "Who keeps the crane?", "name": "a.md"}], "pending": False}
+        suggested = {"questions": [{"question": "Who keeps the crane?", "name": "a.md"}], "pending": False}
         collections = {"collections": [{"name": "letters", "default": True, "web": True}]}
-        page.context.route("**/questions", lambda route: route.fulfill(json=found))
+        page.context.route("**/questions", lambda route: route.fulfill(json=suggested))
         page.context.route("**/collections", lambda route: route.fulfill(json=collections))
         page.reload()
         page.wait_for_selector("[data-source]")

@@ -149,15 +149,12 @@ class TestQuestion:
         assert client.found("secret") == ["Cem built the tower."]
 
     def test_has_an_older_name_for_the_option(self, client: Client):
-        def ask(**named: str) -> Any:
-            return client.post("/prefrag/run", json={"question": "Who built the tower?", **named})
-
         for named in ({"collection": "maps"}, {"index": "maps"}, {"collection": "maps", "index": "maps"}):
-            assert "Bea built the tower." in ask(**named).text, named
-        refused = ask(collection="maps", index="default")
+            assert "Bea built the tower." in client.ask(**named).text, named
+        refused = client.ask(collection="maps", index="default")
         assert refused.status_code == 422
         assert "give only one of the two" in refused.json()["detail"]
-        assert ask(collection="secret").json() == {"detail": REFUSAL}
+        assert client.ask(collection="secret").json() == {"detail": REFUSAL}
 
     @pytest.mark.parametrize("stream", [False, True])
     @pytest.mark.parametrize("option", ["collection", "index"])
@@ -300,7 +297,7 @@ class TestPipelinesOfOnesOwn:
     async def test_a_folder_outside_the_data_directory_is_no_collection(self, tmp_path: Path):
         over = self.over(TantivyDocumentStore=TantivyDocumentStore(path=str(tmp_path)))
         assert await over.find(None) is over.pipeline
-        with pytest.raises(BadInput, match="searches fixed indexes"):
+        with pytest.raises(BadInput, match="searches fixed collections"):
             await over.find("default")
 
         current_access.set(Access("ada", frozenset({"default"})))
