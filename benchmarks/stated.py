@@ -13,10 +13,12 @@ import argparse
 import json
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 from haystack import Document
 
-from benchmarks.stated_pairs import make_pairs, read_pairs
+from benchmarks.pairs_by_rule import make_pairs
+from benchmarks.stated_pairs import read_pairs
 from prefrag.components.reader import extractive_reader
 from prefrag.components.reader.extractive_reader import ExtractiveReader
 
@@ -32,31 +34,35 @@ def main() -> None:
     written = len(pairs)
     if options.reading is not None:
         pairs += make_pairs(options.reading, options.number)
-    gate = extractive_reader.find_doubt
-    rows = []
-    for is_gated in (False, True):
-        extractive_reader.find_doubt = gate if is_gated else lambda *_: ""  # type: ignore[assignment]
-        reader = ExtractiveReader()
-        for place, pair in enumerate(pairs):
-            for is_true in (True, False):
-                question = pair.question if is_true else pair.other_question or pair.question
-                text = pair.stated if is_true else pair.unstated
-                # A new document each time: the reader caches what it has read of the same one.
-                found = reader.read(question, [Document(content=text, meta={"title": pair.title})])
-                rows.append(
-                    {
-                        "form": f"{pair.part}, {pair.form}{'' if place < written else ' (by rule)'}",
-                        "part": f"{pair.part}{'' if place < written else ' (by rule)'}",
-                        "question": question,
-                        "text": text,
-                        "is_true": is_true,
-                        "is_gated": is_gated,
-                        "answer": found[0].text if found else "",
-                        "probability": found[0].probability if found else 0.0,
-                        "is_stated": bool(found) and found[0].probability >= reader.threshold,
-                        "place": place,
-                    }
-                )
+    gate, doubts = extractive_reader.find_doubt, []
+
+    def note(*place: Any) -> str:
+        doubts.append(gate(*place))
+        return ""
+
+    # The reader is left ungated, and what the gate says of the answer is noted: a doubt makes it at most probable.
+    extractive_reader.find_doubt = note
+    reader, rows = ExtractiveReader(), []
+    for place, pair in enumerate(pairs):
+        for is_true in (True, False):
+            question = pair.question if is_true else pair.other_question or pair.question
+            text = pair.stated if is_true else pair.unstated
+            doubts.clear()
+            answers = reader.read(question, [Document(content=text, meta={"title": pair.title})])
+            rows.append(
+                {
+                    "form": f"{pair.part}, {pair.form}{'' if place < written else ' (by rule)'}",
+                    "part": f"{pair.part}{'' if place < written else ' (by rule)'}",
+                    "question": question,
+                    "title": pair.title,
+                    "text": text,
+                    "is_true": is_true,
+                    "answer": answers[0].text if answers else "",
+                    "probability": answers[0].probability if answers else 0.0,
+                    "is_stated": bool(answers) and answers[0].probability >= reader.threshold,
+                    "doubt": "".join(doubts),
+                }
+            )
     print("| part, form | n | does not state it: stated before, with the gate | states it: stated before, kept |")
     print("|---|---|---|---|")
     for key in ("form", "part"):
@@ -64,17 +70,13 @@ def main() -> None:
         for row in rows:
             groups[str(row[key])].append(row)
         for name, group in sorted(groups.items()):
-            stated = {
-                (true, gated): sum(
-                    row["is_stated"] for row in group if (row["is_true"], row["is_gated"]) == (true, gated)
-                )
-                for true in (True, False)
-                for gated in (True, False)
-            }
-            print(
-                f"| {name} | {len(group) // 4} | {stated[False, False]}, {stated[False, True]} "
-                f"| {stated[True, False]}, {stated[True, True]} |"
-            )
+            before = [row for row in group if row["is_stated"]]
+            counts = [
+                f"{sum(row['is_true'] == true for row in before)}, "
+                f"{sum(row['is_true'] == true and not row['doubt'] for row in before)}"
+                for true in (False, True)
+            ]
+            print(f"| {name} | {len(group) // 2} | {counts[0]} | {counts[1]} |")
     if options.write is not None:
         options.write.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
 

@@ -4,13 +4,14 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.stated_pairs import make_pairs, read_pairs
+from benchmarks.pairs_by_rule import make_pairs
+from benchmarks.stated_pairs import read_pairs
 
 TEXTS = (
     ("Who designed the mill of 1810?", "Ann Low", "The mill of 1810 in Brae was designed by Ann Low."),
     ("Where is the yard of Ostermoor Brothers?", "Saltreach", "There the yard of Ostermoor Brothers is in Saltreach."),
     ("When was the quay paved?", "1921", "After long years of mud the old quay was paved in 1921."),
-    ("Who led the guild?", "Bea Orr", "Bea Orr, who had been ill, said that the guild was poor."),
+    ("Who led the poor guild?", "Bea Orr", "Bea Orr, who had been ill, said that the guild was poor."),
 )
 
 
@@ -33,8 +34,9 @@ def test_both_texts_of_a_written_pair_have_the_answer():
 
 def test_pairs_are_made_by_rule_and_the_same_each_time(tmp_path: Path):
     records = [
-        {"question": question, "title": "Brae", "text": f"It is told here. {text}", "answers": [answer]}
-        for question, answer, text in TEXTS * 5
+        {"question": question, "title": title, "text": f"It is told here. {text}", "answers": [answer]}
+        for title in ("Brae", "Saltreach", "Ostermoor", "Quay") * 3
+        for question, answer, text in TEXTS
     ]
     reading = tmp_path / "reading.jsonl"
     reading.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
@@ -45,10 +47,12 @@ def test_pairs_are_made_by_rule_and_the_same_each_time(tmp_path: Path):
     assert pairs == make_pairs(reading, 2)
     assert max(Counter(pair.form for pair in pairs).values()) == 2
     assert {pair.form: pair.part for pair in pairs}["condition"] == "test"
+    parts = {(pair.title, pair.part) for pair in pairs}
+    assert len({title for title, _ in parts}) == len(parts)
     assert all(pair.answer in pair.unstated for pair in pairs)
     changed = {pair.form: (pair.unstated, pair.other_question) for pair in made.values()}
     assert any(" was not " in text or " is not " in text for form, (text, _) in changed.items() if form == "negation")
-    assert changed["number"][1] == "Who designed the mill of 1813?"
+    assert changed["year"][0] == "The mill of 1804 in Brae was designed by Ann Low."
 
 
 def test_a_verb_in_another_clause_than_the_answer_is_left(tmp_path: Path):
