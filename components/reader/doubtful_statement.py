@@ -4,6 +4,7 @@ Only the grammar of English decides: negations, modal verbs, conjunctions, prepo
 of the question's words between them. No list of topics is used. A doubt only ever makes an answer less sure.
 """
 
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,14 +26,14 @@ _CLAUSE_END = re.compile(
 )
 _DETERMINER = r"(?:the|an?|his|her|its|their|our|my|this|that|these|those)"
 _NEGATION = re.compile(
-    r"\b(?:not(?! only)|never|cannot|neither|nor|nobody|nothing|none|no longer)\b|n['\u2019]t\b"
+    r"\b(?:[Nn]ot(?! only)|[Nn]ever|[Cc]annot|neither|nor|nobody|nothing|none|no longer)\b|n['\u2019]t\b"
     r"|\b[Nn]o(?= [a-z]|[.,;]? ?$)"
 )
 _NOT_UNTIL = re.compile(r"\bnot [^,;]*\b(?:until|till)\b[^,;]*$")
 _MODAL = re.compile(
     r"\b(?:would(?! (?:later|eventually|soon|go on)\b)|(?:could|must) have|might|should|may have|going to)\b"
-    r"|\b(?:is|are|was|were|be) (?:\w+ly )?(?:supposed |due |meant )?to [a-z]"
 )
+_IS_TO = re.compile(r"\b(?:is|are|was|were|be) (?:\w+ly )?(?:supposed |due |meant )?to [a-z]")
 _FUTURE = re.compile(r"\b(?:will|shall|may)\b|['\u2019]ll\b")
 _NOT_PAST = re.compile(r"\b(?:will|shall|do|does|is|are|can|must|should|going)\b", re.IGNORECASE)
 _HEARSAY = re.compile(
@@ -43,8 +44,12 @@ _HEARSAY = re.compile(
 )
 _SOURCE = re.compile(r"(?:^|[,;] )[Aa]ccording to ((?:[^\W_]+ ?){1,4})")
 _COMPLEMENT = re.compile(
-    r"\b(?P<governor>[a-z]+) that (?=(?:he|she|it|they|we|I|there|some|no|[A-Z]\w+|" + _DETERMINER + r")\b)"
+    r"\b(?P<governor>[a-z]+) that (?=(?:he|she|it|they|we|I|there|some|no|most|many|all|both|one|two|[A-Z]\w+|\d+"
+    r"|(?:in|on|at|after|before|since|during|between|under|over|for|by|with|from|to) \w+|" + _DETERMINER + r")\b)"
 )
+# "The claim that he left the door open" reports; "the novel that he wrote in June" has its object before "that".
+_WHOLE_CLAUSE = re.compile(rf"(?:[^\W_]+ ){{1,3}}(?:to [a-z]|{_DETERMINER} )")
+_MAIN_CLAUSE = re.compile(r";|\sbut\s")
 # What an infinitive or a gerund is about: "to sell the orchard", "to be captain", "of cutting the cable".
 _OBJECT = rf" (?:{_DETERMINER}|(?:to|for|in|on|at|with|from|of|as)(?: {_DETERMINER})?)((?: [^\W_]+){{1,3}})"
 _NOT_DONE = re.compile(
@@ -69,11 +74,19 @@ _OVER = re.compile(
     r"|(?<!\bis )(?<!are )(?<!be )(?<!as )(?<!re )(?<!en )(?<!ly )\bused to\b",
     re.IGNORECASE,
 )
+# "The code was 4417", not "he was the author".
+_WAS_JUST = re.compile(rf"^[^,;:]*\b(?:was|were) (?:(?:at|in|on) )?(?:{_DETERMINER} )?$")
 _ASKS_PRESENT = re.compile(
     r"\b(?:is|are|does|do|has|have)\b|^\W*(?:who|which \w+|what) (?!was\b)\w+(?<!s)s\b", re.IGNORECASE
 )
+_INDIRECT = re.compile(r"\b(?:whether|(?<!even )(?<!as )(?<!only )(?<=[a-z] )if)\b")
+_ASKS_CASE = re.compile(r"^\W*(?:(?:and )?when|how (?!many|much|long|old|far|high|big)|why|(?:in|under|on) what|what (?:if|happens|must|should|to))\b", re.I)
+_EMBEDDED = re.compile(r"(?:^|[;:] )[Ww]ho(?:m|se)? [^,;:.?]+")
+_REMARK = re.compile(r"\s*(?:\((?P<aside>[^()]*)\)|, (?P<left>to be [a-z]+))")
+_LEFT_OPEN = re.compile(r"\?|\bto be [a-z]+(?:ed|en)\b|\b(?:tb[acd]|not|no|if|unless|might|may)\b", re.IGNORECASE)
+_ITEM = re.compile(r"\s*(?:[-*\u2022]|\d{1,3}[.)])\s")
 _CONDITION = re.compile(
-    r"(?<!even )\b(?P<only>only )?(?:if|unless|provided that|in case|assuming|as long as)\b(?P<text>[^,;()]*)",
+    r"(?<!even )\b(?P<only>only )?(?:if|unless|provided that|in case|(?<!with )assuming|as long as)\b(?P<text>[^,;()]*)",
     re.IGNORECASE,
 )
 _LIMIT = re.compile(r"\b(before|after|until|till|prior to|than)\s+(?:the )?$")
@@ -85,6 +98,9 @@ _SUBJECT = r"(?:[Ii]t|[Tt]his|[Tt]hat|[Tt]hese|[Tt]hose|[Hh]e|[Ss]he|[Tt]hey|[Ww
 _PARTICLE = r"(?: (?:back|off|down|out|up|through|away))?\s*[.!]?"
 _DONE = r"(?:was|were|has been|have been|had been|turned out|proved)(?: to be)?(?: \w+ly)? (?P<done>[a-z]+)"
 _VERDICT = re.compile(rf"{_SUBJECT} (?:(?:is|are) [a-z]+ed|{_DONE}|(?P<did>[a-z]+ed)){_PARTICLE}")
+# "This is an error in the old manual" speaks of the sentence before; "It is a village" speaks of a thing.
+_LABEL = re.compile(r"(?:This|That|Which) (?:is|was) an? (?:[a-z]+ )?[a-z]+(?: (?:in|of|by) [^,;.]{2,30})?[.!]?")
+_PRONOUN = re.compile(r"(?:It|This|That|These|Those|[Tt]he (?P<noun>[a-z]+)) ")
 _CLOSING = re.compile(rf"(?:\b(?:but|and) (?:{_SUBJECT} )?|[;,] {_SUBJECT} )(?:{_DONE}|(?P<did>[a-z]+ed)){_PARTICLE}$")
 _WHOLE = re.compile(rf"^[^,;]*?\b(?:{_DONE}|(?P<did>fell)){_PARTICLE}$")
 _ASKS_PERSON = re.compile(r"^\W*(?:and )?who(?:m|se)?\b", re.IGNORECASE)
@@ -100,7 +116,9 @@ _NAME = re.compile(r"\b([A-Z][a-z]+) ([A-Z][a-z]+)\b")
 _SIDES = "north/south east/west northern/southern eastern/western left/right upper/lower inner/outer front/rear"
 _TIMES = "morning/evening morning/afternoon morning/night day/night winter/summer spring/autumn old/new"
 _OPPOSITES = tuple(frozenset(pair.split("/")) for pair in f"{_SIDES} {_TIMES}".split())
-_NUMBERED = re.compile(r"\b([^\W\d_]+) (?:(?:number|no\.?|nr\.?) )?(\d+)\b", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"\b([^\W\d_]{3,}) (?:(?:number|no\.?|nr\.?) )?(\d+(?:(?:, | and | or | to | & |-|\u2013)\d+)*)\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -112,6 +130,8 @@ class _Statement:
     before: str  # the sentence up to the answer
     after: str  # and from its end
     following: str  # the next sentence
+    later: tuple[str, ...]  # the sentences that begin the next two paragraphs
+    opening: str  # the line before a list, where the sentence is an item of it
     named: str  # the title of the passage
     others: str  # the passage's other sentences, one a line
 
@@ -126,24 +146,39 @@ class _Statement:
         begin, end = len(self.before), len(self.sentence) - len(self.after)
         edges = [0, *(match.end() for match in _CLAUSE_END.finditer(self.sentence)), len(self.sentence)]
         spans = [(left, right) for left, right in pairwise(edges) if left < right]
-        return [
+        clauses = [
             self.sentence[left:right]
             for left, right in spans
             if (left <= begin < right or left < end <= right)
             or self.asks_most(self.sentence[left:right])
             or (left <= end + 2 and right > end and re.match(r"\s*(?:who|which)\b", self.sentence[left:right]))
         ]
+        return [*clauses, self.opening] if self.opening else clauses
+
+    @cached_property
+    def answer(self) -> str:
+        """The answer, as it stands in the sentence."""
+        return self.sentence[len(self.before) : len(self.sentence) - len(self.after)]
 
     def matches(self, pattern: re.Pattern[str]) -> bool:
         """Check whether a clause has a form that neither the question nor the answer has."""
-        answer = self.sentence[len(self.before) : len(self.sentence) - len(self.after)]
-        is_free = not pattern.search(self.question) and not pattern.search(answer)
+        is_free = not pattern.search(self.question) and not pattern.search(self.answer)
         return is_free and any(pattern.search(clause) for clause in self.clauses)
+
+    def is_governed(self, place: int) -> bool:
+        """Check whether what begins at a place of the sentence governs the answer, with no main clause between."""
+        return place <= len(self.before) and _MAIN_CLAUSE.search(self.before, place) is None
 
     def asks_most(self, text: str) -> bool:
         """Check whether a part of the sentence has most of the question's words that the sentence has."""
         shared = self.asked & stems_of(self.sentence)
         return bool(shared) and 2 * len(shared & stems_of(text)) > len(shared)
+
+    def is_judged_by(self, sentence: str) -> re.Match[str] | None:
+        """Match the verdict of a paragraph's first sentence, if it is on this sentence or on something it names."""
+        subject, verdict = _PRONOUN.match(sentence), _VERDICT.fullmatch(sentence.strip())
+        is_on_it = subject is not None and (not subject["noun"] or stem(subject["noun"]) in stems_of(self.sentence))
+        return verdict if is_on_it else None
 
     def asks(self, text: str) -> bool:
         """Check whether a text has a word of the question."""
@@ -167,7 +202,21 @@ def find_doubt(question: str, title: str, text: str, begin: int, end: int) -> st
     first, last = spans[number][0], max(spans[number][1], end)
     following = text[slice(*spans[number + 1])] if number + 1 < len(spans) else ""
     others = "\n".join(text[left:right] for place, (left, right) in enumerate(spans) if place != number)
-    statement = _Statement(question, text[first:last], text[first:begin], text[end:last], following, title, others)
+    later = [text[slice(*span)] for span in spans[number + 2 :] if "\n\n" in text[span[0] - 2 : span[0]]]
+    places = itertools.takewhile(lambda place: _ITEM.match(text, spans[place][0]), range(number, -1, -1))
+    lead = number - len(list(places))
+    opening = text[slice(*spans[lead])] if 0 <= lead < number else ""
+    statement = _Statement(
+        question,
+        text[first:last],
+        text[first:begin],
+        text[end:last],
+        following,
+        tuple(later[:2]),
+        opening if opening.endswith(":") else "",
+        title,
+        others,
+    )
     return next((name for name, is_so in _FORMS.items() if is_so(statement)), "")
 
 
@@ -186,18 +235,45 @@ def _is_hearsay(statement: _Statement) -> bool:
         return True
     for match in _COMPLEMENT.finditer(statement.sentence):
         # "The novel that he wrote" is a relative clause: a noun with its article stands before "that".
-        is_relative = re.search(rf"\b{_DETERMINER} $", statement.sentence[: match.start()], re.IGNORECASE)
-        rest = _CLAUSE_END.split(statement.sentence[match.end() :])[0]
+        is_noun = re.search(rf"\b{_DETERMINER} $", statement.sentence[: match.start()], re.IGNORECASE)
+        is_relative = is_noun and not _WHOLE_CLAUSE.match(statement.sentence, match.end())
         is_verb = not is_relative and match["governor"] not in FUNCTION_WORDS
-        if is_verb and statement.asks_most(rest) and not statement.asks(match["governor"]):
+        rest = statement.sentence[match.end() :]
+        is_about = statement.asks_most(_CLAUSE_END.split(rest)[0]) or statement.is_governed(match.end())
+        if is_verb and is_about and not statement.asks(match["governor"]):
             return True
     return False
 
 
-def _is_unrealised(statement: _Statement) -> bool:
-    if statement.matches(_MODAL) or (not _NOT_PAST.search(statement.question) and statement.matches(_FUTURE)):
+def _is_asked(statement: _Statement) -> bool:
+    """Check whether the sentence asks what the answer would say, or says that somebody asks it."""
+    if statement.sentence.rstrip().endswith("?"):
         return True
-    if re.search(rf"\bto (?!{_DETERMINER}\b)[a-z]", statement.question):
+    if any(
+        statement.asks_most(match[0]) and not match.start() <= len(statement.before) < match.end()
+        for match in _EMBEDDED.finditer(statement.sentence)
+    ):
+        return True
+    matches = list(_INDIRECT.finditer(statement.before))
+    if not matches or _ASKS_CASE.search(statement.question) or _INDIRECT.search(statement.question):
+        return False
+    is_whole = matches[-1][0] == "whether"
+    return statement.is_governed(matches[-1].end()) and (is_whole or "," not in statement.before[matches[-1].end() :])
+
+
+def _is_open(statement: _Statement) -> bool:
+    """Check whether a remark behind the answer leaves it open, as in "14 March (to be confirmed)"."""
+    remark = _REMARK.match(statement.after)
+    return remark is not None and (remark["left"] is not None or _LEFT_OPEN.search(remark["aside"]) is not None)
+
+
+def _is_unrealised(statement: _Statement) -> bool:
+    is_infinitive = statement.answer.startswith("to ")
+    if statement.matches(_MODAL) or (statement.matches(_IS_TO) and not is_infinitive):
+        return True
+    if (not _NOT_PAST.search(statement.question) and statement.matches(_FUTURE)):
+        return True
+    if re.search(rf"\bto (?!{_DETERMINER}\b)[a-z]", statement.question) or is_infinitive:
         return False
     for match in _NOT_DONE.finditer(statement.sentence):
         clause = _CLAUSE_END.split(statement.sentence[match.start() :])[0]
@@ -216,13 +292,21 @@ def _is_unrealised(statement: _Statement) -> bool:
 
 def _is_excepted(statement: _Statement) -> bool:
     match = _EXCEPTION.search(statement.before)
-    return match is not None and not _FINITE.search(match[0])
+    if match is None:
+        # An answer such as "everybody except Al" is no name of somebody.
+        return _EXCEPTION.search(statement.answer.rpartition(" ")[0] + " ") is not None
+    return not _FINITE.search(match[0]) and not statement.asks(match[0])
 
 
 def _is_over(statement: _Statement) -> bool:
     if not _ASKS_PRESENT.search(statement.question) or _OVER.search(statement.question):
         return False
     if any(_OVER.search(clause) for clause in statement.clauses) and not _LIMIT.search(statement.before):
+        return True
+    verb = _FINITE.search(statement.sentence)
+    if verb and verb[0] in ("was", "were", "had") and re.search(r"\b(?:until|till)\b", statement.after):
+        return True
+    if _WAS_JUST.search(statement.before) and statement.asks_most(statement.before):
         return True
     office = _OFFICE.search(statement.question)
     head = office[1].split()[-1] if office else ""
@@ -232,6 +316,10 @@ def _is_over(statement: _Statement) -> bool:
 
 def _is_conditional(statement: _Statement) -> bool:
     for match in _CONDITION.finditer(statement.sentence):
+        # "They became rich, selling what they had in case of loss" sets no condition for their becoming rich.
+        between = statement.sentence[len(statement.sentence) - len(statement.after) : match.start()]
+        if re.search(r"[,;:(] ?(?:\w+ing|which|who|where|but|and)\b", between):
+            continue
         needed = {stem(word) for word in _words(match["text"]) if word not in PLAIN_WORDS | FUNCTION_WORDS}
         if needed and (len(needed & statement.asked) < len(needed) / 2 or match["only"]):
             return True
@@ -254,6 +342,9 @@ def _is_nearly(statement: _Statement) -> bool:
 def _is_taken_back(statement: _Statement) -> bool:
     """Check whether a verdict without anything of its own ends the sentence, or is the whole next sentence."""
     verdict = _VERDICT.fullmatch(statement.following.strip()) or _CLOSING.search(statement.after)
+    verdict = verdict or next(filter(None, map(statement.is_judged_by, statement.later)), None)
+    if _LABEL.fullmatch(statement.following.strip()):
+        return True
     if verdict is None and _GOVERNED.search(statement.before):
         verdict = _WHOLE.search(statement.after)
     if verdict is None:
@@ -313,10 +404,10 @@ def _is_other_property(statement: _Statement) -> bool:
 def _is_other_thing(statement: _Statement) -> bool:
     """Check whether the sentence names another number or another kind of the thing that is asked for."""
     said = f"{statement.named}. {statement.sentence}"
-    numbers = [(stem(noun.lower()), number) for noun, number in _NUMBERED.findall(said)]
+    numbers = [(stem(noun.lower()), re.findall(r"\d+", several)) for noun, several in _NUMBERED.findall(said)]
     for noun, number in _NUMBERED.findall(statement.question):
-        others = [other for name, other in numbers if name == stem(noun.lower())]
-        if others and number not in re.findall(r"\d+", said):
+        others = [other for name, some in numbers if name == stem(noun.lower()) for other in some]
+        if others and not set(re.findall(r"\d+", number)) <= set(others):
             return True
     # "When did Henry Grey's father die?" is answered by a text about George Grey.
     names = [] if identifies_by_another(statement.question) else _NAME.findall(statement.question)
@@ -339,6 +430,8 @@ _FORMS: dict[str, Callable[[_Statement], bool]] = {
     "negation": _is_denied,
     "unrealised": _is_unrealised,
     "hearsay": _is_hearsay,
+    "asked": _is_asked,
+    "open": _is_open,
     "exception": _is_excepted,
     "over": _is_over,
     "condition": _is_conditional,
