@@ -6,7 +6,7 @@ of the question's words between them. No list of topics is used. A doubt only ev
 
 import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -26,7 +26,7 @@ _CLAUSE_END = re.compile(
 )
 _DETERMINER = r"(?:the|an?|his|her|its|their|our|my|this|that|these|those)"
 _NEGATION = re.compile(
-    r"\b(?:[Nn]ot(?! only)|[Nn]ever|[Cc]annot|neither|nor|nobody|nothing|none|no longer)\b|n['\u2019]t\b"
+    r"\b(?:[Nn]ot(?! only)|[Nn]ever|[Cc]annot|neither|nor|nobody|nothing|none|no longer|(?:has|have|had|is|are) yet to)\b|n['\u2019]t\b"
     r"|\b[Nn]o(?= [a-z]|[.,;]? ?$)"
 )
 _NOT_UNTIL = re.compile(r"\bnot [^,;]*\b(?:until|till)\b[^,;]*$")
@@ -111,8 +111,17 @@ _OFFICE = re.compile(
     rf"^\W*who (?:is|are|was|were) (?:{_DETERMINER} )?([^?]+?)(?: (?:of|in|at|for|on|to)\b|\W*$)", re.I
 )
 _PROPERTY = re.compile(r"^\W*what(?:'s| is| are| was| were) the (?:[^\W_]+ )*?([^\W_]+) (?:of|for|to)\b", re.IGNORECASE)
-_COMPOUND = re.compile(r"\bthe ([a-z]+) ([a-z]+) (?:of|for)\b")
+# The words before a phrase with a noun, as in "the fax number" or "of the harbour fee".
+_OPENS_PHRASE = re.compile(rf"{_DETERMINER}|of|in|on|at|for|with|from|by|to|most|all", re.IGNORECASE)
+_PAUSE = re.compile(r"[.,;:!?()\"\u2013\u2014]+")
+_ORDER = re.compile(
+    r"\b(?:(?P<before>before|prior to|until|till|up to)|(?P<after>after|since|following|from))\b(?P<time>(?: [^\W_]+){1,5})",
+    re.IGNORECASE,
+)
+_DID = re.compile(r"\bdid ((?:[A-Z][\w.]*)(?: [A-Z][\w.]*)*) ([a-z]+)")
+_PASSIVE = re.compile(r"\b(?:is|are|was|were) (?:[^\W_]+ ){0,4}?([^\W_]+) ([a-z]+ed)\b(?! by\b)")
 _NAME = re.compile(r"\b([A-Z][a-z]+) ([A-Z][a-z]+)\b")
+_COMMON = PLAIN_WORDS | FUNCTION_WORDS
 _SIDES = "north/south east/west northern/southern eastern/western left/right upper/lower inner/outer front/rear"
 _TIMES = "morning/evening morning/afternoon morning/night day/night winter/summer spring/autumn old/new"
 _OPPOSITES = tuple(frozenset(pair.split("/")) for pair in f"{_SIDES} {_TIMES}".split())
@@ -138,7 +147,7 @@ class _Statement:
     @cached_property
     def asked(self) -> frozenset[str]:
         """The stems of the question's words that are no function words."""
-        return frozenset(stem(word) for word in _words(self.question) if word not in PLAIN_WORDS | FUNCTION_WORDS)
+        return frozenset(stem(word) for word in _words(self.question) if word not in _COMMON)
 
     @cached_property
     def clauses(self) -> list[str]:
@@ -226,7 +235,10 @@ def _words(text: str) -> list[str]:
 
 def _is_denied(statement: _Statement) -> bool:
     # "It was not finished until 1769" says when it was finished.
-    return statement.matches(_NEGATION) and not _NOT_UNTIL.search(statement.before)
+    if statement.matches(_NEGATION) and not _NOT_UNTIL.search(statement.before):
+        return True
+    lacking = re.findall(r"\b(?:[Nn]o|[Nn]either|[Ww]ithout) ([a-z]+)", statement.sentence)
+    return any(map(statement.asks, lacking)) and not re.search(r"\b(?:no|not|without)\b|n't", statement.question)
 
 
 def _is_hearsay(statement: _Statement) -> bool:
@@ -320,7 +332,7 @@ def _is_conditional(statement: _Statement) -> bool:
         between = statement.sentence[len(statement.sentence) - len(statement.after) : match.start()]
         if re.search(r"[,;:(] ?(?:\w+ing|which|who|where|but|and)\b", between):
             continue
-        needed = {stem(word) for word in _words(match["text"]) if word not in PLAIN_WORDS | FUNCTION_WORDS}
+        needed = {stem(word) for word in _words(match["text"]) if word not in _COMMON}
         if needed and (len(needed & statement.asked) < len(needed) / 2 or match["only"]):
             return True
     return False
@@ -383,6 +395,17 @@ def _is_relative(statement: _Statement) -> bool:
 
 def _is_other_role(statement: _Statement) -> bool:
     """Check whether somebody is the object of what the question asks the subject of, as in "the doctor called Ola"."""
+    for patient, deed in _PASSIVE.findall(statement.question):
+        # "In 1973, Nixon named William" for "what was Nixon named?": an object follows, so he is the one who named.
+        active = rf"\b{patient} (?:\w+ly )?{deed} (?:{_DETERMINER}\b|[A-Z])"
+        if re.search(active, statement.sentence):
+            return True
+    for doer, deed in _DID.findall(statement.question):
+        # "William conquered England, killing Harold" for "when did Harold conquer England?"
+        done = re.search(rf"\b[A-Z]\w+ (?:\w+ly )?{deed}(?:e?d|s)\b(?! by\b)", statement.sentence)
+        places = [match.start() for match in re.finditer(rf"\b{re.escape(doer)}\b", statement.sentence)]
+        if done and places and min(places) > done.end() - len(deed):
+            return True
     match = _ACTIVE.search(statement.question)
     before = _words(re.split(r"[,;:|]", statement.before)[-1])
     verb = stem(match[1].lower()) if match else ""
@@ -396,9 +419,54 @@ def _is_other_role(statement: _Statement) -> bool:
 def _is_other_property(statement: _Statement) -> bool:
     """Check whether the property that is asked for stands in another sentence of the passage, but not in this one."""
     match = _PROPERTY.search(statement.question)
-    if match is None or stem(match[1].lower()) in stems_of(f"{statement.named} {statement.sentence}"):
+    if match is None or stem(match[1].lower()) in {"name", *stems_of(f"{statement.named} {statement.sentence}")}:
         return False
     return re.search(rf"^(?:The|Its) (?:[^\W_]+ )?{match[1]}\b", statement.others, re.MULTILINE) is not None
+
+
+def _phrases(question: str) -> Iterator[tuple[str, str]]:
+    """Find the pairs of neighbouring words in the phrases of a question: what tells a kind, and the noun."""
+    is_in_phrase, last = False, ""
+    for word in _words(question):
+        if word in _COMMON:
+            is_in_phrase, last = _OPENS_PHRASE.fullmatch(word) is not None, ""
+            continue
+        if is_in_phrase and last and not word.endswith(("ed", "ing")):
+            yield last, word
+        last = word
+
+
+def _is_of_another_kind(kind: str, noun: str, said: str) -> bool:
+    """Check whether a text has another kind of a noun than is asked for, and never this one: a fax for a telephone.
+
+    The kind must be nowhere, or be said of other things alone, as in "martial spirit and Christian piety".
+    """
+    kind, noun = stem(kind), stem(noun)
+    kinds: set[str] = set()
+    nouns: set[str] = set()
+    for part in _PAUSE.split(said):
+        words = _words(part)
+        stems = [stem(word) for word in words]
+        for place, word in enumerate(stems):
+            if word == noun and kind in stems[max(0, place - 3) : place]:
+                return False
+            if word == noun and place:
+                kinds.add(words[place - 1])
+            if word == kind:
+                nouns.update(words[place + 1 : place + 2] or ["of"], {"of"} & set(words[max(0, place - 2) : place]))
+    is_alike = any(kind in word or word in kind for word in kinds)
+    return bool(kinds) and not is_alike and kinds.isdisjoint(_COMMON) and nouns.isdisjoint(_COMMON)
+
+
+def _is_other_time(statement: _Statement) -> bool:
+    """Check whether what is asked for after a time is said of the time before it, or the other way round."""
+    for asked in _ORDER.finditer(statement.question):
+        words = stems_of(asked["time"]) & statement.asked
+        for told in _ORDER.finditer(statement.sentence):
+            is_turned = (asked["before"] is None) != (told["before"] is None)
+            if words and is_turned and 2 * len(words & stems_of(told["time"])) > len(words):
+                return True
+    return False
 
 
 def _is_other_thing(statement: _Statement) -> bool:
@@ -415,13 +483,8 @@ def _is_other_thing(statement: _Statement) -> bool:
         firsts = [first for first, same in _NAME.findall(said) if same == last and first.lower() not in FUNCTION_WORDS]
         if firsts and not find_whole(name, said) and not any(first in statement.question for first in firsts):
             return True
-    match = _COMPOUND.search(statement.question)
-    if match is not None:
-        # "The fax number of the pharmacy" for "the telephone number of the pharmacy".
-        kinds = {kind.lower() for kind in re.findall(rf"\b([a-z]+) {match[2]}\b", said, re.IGNORECASE)}
-        kinds -= PLAIN_WORDS | FUNCTION_WORDS
-        if kinds and not any(match[1] in kind or kind in match[1] for kind in kinds) and not find_whole(match[1], said):
-            return True
+    if any(_is_of_another_kind(kind, noun, said) for kind, noun in _phrases(statement.question)):
+        return True
     asked, told = set(_words(statement.question)), set(_words(said))
     return any(len(pair & asked) == 1 and pair & told and not pair & asked & told for pair in _OPPOSITES)
 
@@ -442,4 +505,5 @@ _FORMS: dict[str, Callable[[_Statement], bool]] = {
     "role": _is_other_role,
     "property": _is_other_property,
     "other thing": _is_other_thing,
+    "other time": _is_other_time,
 }

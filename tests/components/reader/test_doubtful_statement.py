@@ -143,6 +143,112 @@ def place_of(pair: StatedPair, text: str) -> str:
         "In the south shed there is the sails.",
         "In the north shed there is the sails.",
     ),
+    (
+        "negation",
+        "Who has paid for the trip?",
+        "Ida Roe",
+        "Boat trip, not paid:\n- Max Toll\n- Ida Roe",
+        "Boat trip, all of it paid:\n- Max Toll\n- Ida Roe",
+    ),
+    (
+        "negation",
+        "How many cylinders has the compound engine?",
+        "five",
+        "It is an engine with five cylinders (no compound).",
+        "It is a compound engine with five cylinders (no pump).",
+    ),
+    (
+        "hearsay",
+        "Who mended the nets?",
+        "Ned Farr",
+        "The author denies that in the old days, before the war, Ned Farr mended the nets.",
+        "The author was born in the old days, before the war; Ned Farr mended the nets.",
+    ),
+    (
+        "hearsay",
+        "Who left the gate open?",
+        "Ned Farr",
+        "Ann rejects the claim that Ned Farr left the gate open.",
+        "Ann painted the gate that Ned Farr left open.",
+    ),
+    (
+        "asked",
+        "Who has the spare key?",
+        "Paul Orr",
+        "Has Paul Orr the spare key? Tell me.",
+        "Paul Orr has the spare key. Who else?",
+    ),
+    (
+        "asked",
+        "How much was the tent?",
+        "180 pounds",
+        "Someone asks if the tent was 180 pounds.",
+        "Someone says: the tent was 180 pounds.",
+    ),
+    (
+        "asked",
+        "Who chairs the choir?",
+        "Pia Lane",
+        "Two votes went to Pia Lane; who chairs the choir is settled in June.",
+        "All votes went to Pia Lane; she chairs the choir, and who sings is settled in June.",
+    ),
+    (
+        "open",
+        "When is the fair?",
+        "14 March",
+        "The fair is on 14 March (tbc), in the hall.",
+        "The fair is on 14 March (a Friday), in the hall.",
+    ),
+    ("over", "What is the code of the shed?", "4417", "The code of the shed was 4417.", "The code of the shed is 4417."),
+    (
+        "taken back",
+        "How many litres does the tank hold?",
+        "90",
+        "The tank holds 90 litres. This is an error in the manual.",
+        "The tank holds 90 litres. This is written in the manual.",
+    ),
+    (
+        "taken back",
+        "What is the toll?",
+        "4 pounds",
+        "The toll is 4 pounds.\n\nThe bridge is open. Dogs wait.\n\nThis turned out to be wrong.",
+        "The toll is 4 pounds.\n\nThe bridge is open. It was closed.\n\nThis way to the mill.",
+    ),
+    (
+        "role",
+        "When did Harold conquer the isle?",
+        "1066",
+        "In 1066 William conquered the isle and killed Harold.",
+        "In 1066 Harold conquered the isle and killed William.",
+    ),
+    (
+        "role",
+        "What was Nora named?",
+        "Clerk",
+        "Nora named Pete Clerk of the isle.",
+        "Nora was named Clerk of the isle.",
+    ),
+    (
+        "other thing",
+        "When was the random number rule proven?",
+        "1896",
+        "The prime number rule was proven in 1896.",
+        "The random natural number rule was proven in 1896.",
+    ),
+    (
+        "other thing",
+        "When was part 8 sold?",
+        "2008",
+        "Part 5 was sold in 2008, on 8 May.",
+        "Parts 5 and part 7 to 8 were sold in 2008.",
+    ),
+    (
+        "other time",
+        "How many boats came after the fire?",
+        "twenty",
+        "Before the fire, twenty boats came.",
+        "Since the fire, twenty boats came.",
+    ),
     ("other thing", "How old is Hanna Voss?", "41", "Martha Voss is 41.", "Hanna Voss is 41."),
 )
 def test_a_form_raises_a_doubt_and_its_twin_none(form, question, answer, text, twin):
@@ -155,6 +261,16 @@ def test_what_the_question_itself_denies_or_plans_is_no_doubt():
     assert doubt("When was the inn finished?", "The inn was not finished until 1769.", "1769") == ""
     assert doubt("When will the inn open?", "The inn will open on 2 May.", "2 May") == ""
     assert doubt("What if the pump fails?", "If the pump fails, call the warden.", "call the warden") == ""
+
+
+def test_an_answer_that_excepts_somebody_is_doubtful():
+    answer, text = "Everybody except Max Crow", "Everybody except Max Crow has voted."
+    assert doubt("Who has voted?", text, answer) == "exception"
+
+
+def test_a_purpose_that_is_asked_for_is_no_doubt():
+    text = "The aim of the guild was to mend nets."
+    assert doubt("What was the aim of the guild?", text, "to mend nets") == ""
 
 
 def test_what_is_denied_in_another_clause_is_no_doubt():
