@@ -119,9 +119,18 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _DID = re.compile(r"\bdid ((?:[A-Z][\w.]*)(?: [A-Z][\w.]*)*) ([a-z]+)")
+# "Who did the goose look at?" is not answered by "Ann looked at the goose".
+_ENDS_IN = re.compile(
+    rf"\b[Ww](?:ho|hom|hat) did (?:{_DETERMINER} )?(?P<doer>(?!{_DETERMINER} )[^\W_]+)\b.* (?P<last>on|at|to|with|for|from)\W*$"
+)
+_DEED = re.compile(
+    rf"^\W*(?:who|what) ([a-z]+ed|won|wrote|led|built|made|took|sold|drew|bought) ((?:{_DETERMINER} )?[^?]+)", re.I
+)
+_SLOT = re.compile(r"\s(?:of|in|on|at|for|with|from|by|to|as|and|or|into|over|after|before|during)\s|[,;:()]")
 _PASSIVE = re.compile(r"\b(?:is|are|was|were) (?:[^\W_]+ ){0,4}?([^\W_]+) ([a-z]+ed)\b(?! by\b)")
 _NAME = re.compile(r"\b([A-Z][a-z]+) ([A-Z][a-z]+)\b")
 _COMMON = PLAIN_WORDS | FUNCTION_WORDS
+_PREFIXES = ("un", "mis", "dis", "non", "in", "im", "ir", "il")
 _SIDES = "north/south east/west northern/southern eastern/western left/right upper/lower inner/outer front/rear"
 _TIMES = "morning/evening morning/afternoon morning/night day/night winter/summer spring/autumn old/new"
 _OPPOSITES = tuple(frozenset(pair.split("/")) for pair in f"{_SIDES} {_TIMES}".split())
@@ -406,6 +415,9 @@ def _is_other_role(statement: _Statement) -> bool:
         places = [match.start() for match in re.finditer(rf"\b{re.escape(doer)}\b", statement.sentence)]
         if done and places and min(places) > done.end() - len(deed):
             return True
+    turned = _ENDS_IN.search(statement.question)
+    if turned and re.search(rf"\b{turned['last']} (?:{_DETERMINER} )?{re.escape(turned['doer'])}\b", statement.sentence):
+        return True
     match = _ACTIVE.search(statement.question)
     before = _words(re.split(r"[,;:|]", statement.before)[-1])
     verb = stem(match[1].lower()) if match else ""
@@ -455,7 +467,7 @@ def _is_of_another_kind(kind: str, noun: str, said: str) -> bool:
             if word == kind:
                 nouns.update(words[place + 1 : place + 2] or ["of"], {"of"} & set(words[max(0, place - 2) : place]))
     is_alike = any(kind in word or word in kind for word in kinds)
-    return bool(kinds) and not is_alike and kinds.isdisjoint(_COMMON) and nouns.isdisjoint(_COMMON)
+    return bool(kinds) and not is_alike and kinds.isdisjoint(_COMMON) and nouns.isdisjoint(FUNCTION_WORDS)
 
 
 def _is_other_time(statement: _Statement) -> bool:
@@ -467,6 +479,34 @@ def _is_other_time(statement: _Statement) -> bool:
             if words and is_turned and 2 * len(words & stems_of(told["time"])) > len(words):
                 return True
     return False
+
+
+def _is_other_object(statement: _Statement) -> bool:
+    """Check whether the deed that is asked for was done to something else, which the thing asked for stands beside.
+
+    "Ida painted the ceiling of the church" does not say who painted the church.
+    """
+    match = _DEED.search(statement.question)
+    if match is None:
+        return False
+    patient = stems_of(_SLOT.split(match[2])[0]) & statement.asked
+    done = re.search(rf"\b{match[1]}\b(?P<by> by\b)?", statement.sentence)
+    if done is None or not patient & stems_of(statement.sentence):
+        return False
+    before, after = statement.sentence[: done.start()], statement.sentence[done.end() :]
+    rest = _PAUSE.split(before)[-1] if done["by"] else _SLOT.split(after)[0]
+    said = {stem(word) for word in _words(rest) if word not in _COMMON}
+    return bool(said) and bool(patient) and said.isdisjoint(patient)
+
+
+def _is_turned(statement: _Statement) -> bool:
+    """Check whether a word of the question stands in the sentence with a prefix that denies it, or without it."""
+    told = set(_words(statement.sentence))
+    asked = {word for word in _words(statement.question) if len(word) > 4} - told
+    bare = {word for word in told if len(word) > 4} - set(_words(statement.question))
+    return any(f"{prefix}{word}" in bare for word in asked for prefix in _PREFIXES) or any(
+        f"{prefix}{word}" in asked for word in bare for prefix in _PREFIXES
+    )
 
 
 def _is_other_thing(statement: _Statement) -> bool:
@@ -483,7 +523,9 @@ def _is_other_thing(statement: _Statement) -> bool:
         firsts = [first for first, same in _NAME.findall(said) if same == last and first.lower() not in FUNCTION_WORDS]
         if firsts and not find_whole(name, said) and not any(first in statement.question for first in firsts):
             return True
-    if any(_is_of_another_kind(kind, noun, said) for kind, noun in _phrases(statement.question)):
+    # The title tells the kind of everything below it.
+    phrases = [pair for pair in _phrases(statement.question) if stem(pair[0]) not in stems_of(statement.named)]
+    if any(_is_of_another_kind(kind, noun, said) for kind, noun in phrases):
         return True
     asked, told = set(_words(statement.question)), set(_words(said))
     return any(len(pair & asked) == 1 and pair & told and not pair & asked & told for pair in _OPPOSITES)
@@ -506,4 +548,6 @@ _FORMS: dict[str, Callable[[_Statement], bool]] = {
     "property": _is_other_property,
     "other thing": _is_other_thing,
     "other time": _is_other_time,
+    "other object": _is_other_object,
+    "turned": _is_turned,
 }
