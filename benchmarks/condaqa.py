@@ -62,9 +62,7 @@ def read_rows(file: Path) -> list[dict[str, Any]]:
         answers = reader.read(record["question"], [Document(content=record["text"])])
         if answers:
             answer, probability = answers[0].text, answers[0].probability
-            rows.append(
-                {"passage": record["passage"], "label": label, "answer": answer, "probability": probability}
-            )
+            rows.append({"passage": record["passage"], "label": label, "answer": answer, "probability": probability})
     return rows
 
 

@@ -199,7 +199,13 @@ def place_of(pair: StatedPair, text: str) -> str:
         "The fair is on 14 March (tbc), in the hall.",
         "The fair is on 14 March (a Friday), in the hall.",
     ),
-    ("over", "What is the code of the shed?", "4417", "The code of the shed was 4417.", "The code of the shed is 4417."),
+    (
+        "over",
+        "What is the code of the shed?",
+        "4417",
+        "The code of the shed was 4417.",
+        "The code of the shed is 4417.",
+    ),
     (
         "taken back",
         "How many litres does the tank hold?",

@@ -1,0 +1,184 @@
+"""Tell by its form that a sentence is about another thing, role, time or place than the question, despite its words.
+
+Only grammar decides: prepositions, the place of subject and object, numbers, prefixes, and closed pairs of opposites.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+
+from prefrag.components.reader.question_form import identifies_by_another
+from prefrag.components.reader.span_features import stem, stems_of
+from prefrag.components.reader.statement import COMMON, DETERMINER, Statement, words_of
+from prefrag.components.state.evidence import find_whole
+from prefrag.components.text.title_mentions import FUNCTION_WORDS
+
+_ACTIVE = re.compile(
+    r"^\W*who (?!(?:is|are|was|were|has|have|had|did|does|do|will|can|could|would)\b)([a-z]+)", re.IGNORECASE
+)
+_PROPERTY = re.compile(r"^\W*what(?:'s| is| are| was| were) the (?:[^\W_]+ )*?([^\W_]+) (?:of|for|to)\b", re.IGNORECASE)
+# The words before a phrase with a noun, as in "the fax number" or "of the harbour fee".
+_OPENS_PHRASE = re.compile(rf"{DETERMINER}|of|in|on|at|for|with|from|by|to|most|all", re.IGNORECASE)
+_PAUSE = re.compile(r"[.,;:!?()\"\u2013\u2014]+")
+_ORDER = re.compile(
+    r"\b(?:(?P<before>before|prior to|until|till|up to)|(?P<after>after|since|following|from))\b"
+    r"(?P<time>(?: [^\W_]+){1,5})",
+    re.IGNORECASE,
+)
+_DID = re.compile(r"\bdid ((?:[A-Z][\w.]*)(?: [A-Z][\w.]*)*) ([a-z]+)")
+# "Who did the goose look at?" is not answered by "Ann looked at the goose".
+_ENDS_IN = re.compile(
+    rf"\b[Ww](?:ho|hom|hat) did (?:{DETERMINER} )?(?P<doer>(?!{DETERMINER} )[^\W_]+)\b"
+    r".* (?P<last>on|at|to|with|for|from)\W*$"
+)
+_DEED = re.compile(
+    rf"^\W*(?:who|what) ([a-z]+ed|won|wrote|led|built|made|took|sold|drew|bought) ((?:{DETERMINER} )?[^?]+)", re.I
+)
+_SLOT = re.compile(r"\s(?:of|in|on|at|for|with|from|by|to|as|and|or|into|over|after|before|during)\s|[,;:()]")
+_PASSIVE = re.compile(r"\b(?:is|are|was|were) (?:[^\W_]+ ){0,4}?([^\W_]+) ([a-z]+ed)\b(?! by\b)")
+_NAME = re.compile(r"\b([A-Z][a-z]+) ([A-Z][a-z]+)\b")
+_PREFIXES = ("un", "mis", "dis", "non", "in", "im", "ir", "il")
+_SIDES = "north/south east/west northern/southern eastern/western left/right upper/lower inner/outer front/rear"
+_TIMES = "morning/evening morning/afternoon morning/night day/night winter/summer spring/autumn old/new"
+_OPPOSITES = tuple(frozenset(pair.split("/")) for pair in f"{_SIDES} {_TIMES}".split())
+_NUMBERED = re.compile(
+    r"\b([^\W\d_]{3,}) (?:(?:number|no\.?|nr\.?) )?(\d+(?:(?:, | and | or | to | & |-|\u2013)\d+)*)\b", re.IGNORECASE
+)
+
+
+def _is_other_role(statement: Statement) -> bool:
+    """Check whether somebody is the object of what the question asks the subject of, as in "the doctor called Ola"."""
+    for patient, deed in _PASSIVE.findall(statement.question):
+        # "In 1973, Nixon named William" for "what was Nixon named?": an object follows, so he is the one who named.
+        active = rf"\b{patient} (?:\w+ly )?{deed} (?:{DETERMINER}\b|[A-Z])"
+        if re.search(active, statement.sentence):
+            return True
+    for doer, deed in _DID.findall(statement.question):
+        # "William conquered England, killing Harold" for "when did Harold conquer England?"
+        done = re.search(rf"\b[A-Z]\w+ (?:\w+ly )?{deed}(?:e?d|s)\b(?! by\b)", statement.sentence)
+        places = [match.start() for match in re.finditer(rf"\b{re.escape(doer)}\b", statement.sentence)]
+        if done and places and min(places) > done.end() - len(deed):
+            return True
+    turned = _ENDS_IN.search(statement.question)
+    if turned and re.search(rf"\b{turned['last']} (?:{DETERMINER} )?{re.escape(turned['doer'])}\b", statement.sentence):
+        return True
+    match = _ACTIVE.search(statement.question)
+    before = words_of(re.split(r"[,;:|]", statement.before)[-1])
+    verb = stem(match[1].lower()) if match else ""
+    if not verb or not before or "by" in before or before[-1].endswith(("er", "or", "ing")):
+        return False
+    if verb not in stems_of(statement.sentence) and re.search(r"\b(?:is|are|was|were) \w+ed to $", statement.before):
+        return True
+    return stem(before[-1]) == verb or (before[-1] == "to" and verb in map(stem, before))
+
+
+def _is_other_property(statement: Statement) -> bool:
+    """Check whether the property that is asked for stands in another sentence of the passage, but not in this one."""
+    match = _PROPERTY.search(statement.question)
+    if match is None or stem(match[1].lower()) in {"name", *stems_of(f"{statement.named} {statement.sentence}")}:
+        return False
+    return re.search(rf"^(?:The|Its) (?:[^\W_]+ )?{match[1]}\b", statement.others, re.MULTILINE) is not None
+
+
+def _phrases(question: str) -> Iterator[tuple[str, str]]:
+    """Find the pairs of neighbouring words in the phrases of a question: what tells a kind, and the noun."""
+    is_in_phrase, last = False, ""
+    for word in words_of(question):
+        if word in COMMON:
+            is_in_phrase, last = _OPENS_PHRASE.fullmatch(word) is not None, ""
+            continue
+        if is_in_phrase and last and not word.endswith(("ed", "ing")):
+            yield last, word
+        last = word
+
+
+def _is_of_another_kind(kind: str, noun: str, said: str) -> bool:
+    """Check whether a text has another kind of a noun than is asked for, and never this one: a fax for a telephone.
+
+    The kind must be nowhere, or be said of other things alone, as in "martial spirit and Christian piety".
+    """
+    kind, noun = stem(kind), stem(noun)
+    kinds: set[str] = set()
+    nouns: set[str] = set()
+    for part in _PAUSE.split(said):
+        words = words_of(part)
+        stems = [stem(word) for word in words]
+        for place, word in enumerate(stems):
+            if word == noun and kind in stems[max(0, place - 3) : place]:
+                return False
+            if word == noun and place:
+                kinds.add(words[place - 1])
+            if word == kind:
+                nouns.update(words[place + 1 : place + 2] or ["of"], {"of"} & set(words[max(0, place - 2) : place]))
+    is_alike = any(kind in word or word in kind for word in kinds)
+    return bool(kinds) and not is_alike and kinds.isdisjoint(COMMON) and nouns.isdisjoint(FUNCTION_WORDS)
+
+
+def _is_other_time(statement: Statement) -> bool:
+    """Check whether what is asked for after a time is said of the time before it, or the other way round."""
+    for asked in _ORDER.finditer(statement.question):
+        words = stems_of(asked["time"]) & statement.asked
+        for told in _ORDER.finditer(statement.sentence):
+            is_turned = (asked["before"] is None) != (told["before"] is None)
+            if words and is_turned and 2 * len(words & stems_of(told["time"])) > len(words):
+                return True
+    return False
+
+
+def _is_other_object(statement: Statement) -> bool:
+    """Check whether the deed that is asked for was done to something else, which the thing asked for stands beside.
+
+    "Ida painted the ceiling of the church" does not say who painted the church.
+    """
+    match = _DEED.search(statement.question)
+    if match is None:
+        return False
+    patient = stems_of(_SLOT.split(match[2])[0]) & statement.asked
+    done = re.search(rf"\b{match[1]}\b(?P<by> by\b)?", statement.sentence)
+    if done is None or not patient & stems_of(statement.sentence):
+        return False
+    before, after = statement.sentence[: done.start()], statement.sentence[done.end() :]
+    rest = _PAUSE.split(before)[-1] if done["by"] else _SLOT.split(after)[0]
+    said = {stem(word) for word in words_of(rest) if word not in COMMON}
+    return bool(said) and bool(patient) and said.isdisjoint(patient)
+
+
+def _is_turned(statement: Statement) -> bool:
+    """Check whether a word of the question stands in the sentence with a prefix that denies it, or without it."""
+    told = set(words_of(statement.sentence))
+    asked = {word for word in words_of(statement.question) if len(word) > 4} - told
+    bare = {word for word in told if len(word) > 4} - set(words_of(statement.question))
+    return any(f"{prefix}{word}" in bare for word in asked for prefix in _PREFIXES) or any(
+        f"{prefix}{word}" in asked for word in bare for prefix in _PREFIXES
+    )
+
+
+def _is_other_thing(statement: Statement) -> bool:
+    """Check whether the sentence names another number or another kind of the thing that is asked for."""
+    said = f"{statement.named}. {statement.sentence}"
+    numbers = [(stem(noun.lower()), re.findall(r"\d+", several)) for noun, several in _NUMBERED.findall(said)]
+    for noun, number in _NUMBERED.findall(statement.question):
+        others = [other for name, some in numbers if name == stem(noun.lower()) for other in some]
+        if others and not set(re.findall(r"\d+", number)) <= set(others):
+            return True
+    # "When did Henry Grey's father die?" is answered by a text about George Grey.
+    names = [] if identifies_by_another(statement.question) else _NAME.findall(statement.question)
+    for name, last in names:
+        firsts = [first for first, same in _NAME.findall(said) if same == last and first.lower() not in FUNCTION_WORDS]
+        if firsts and not find_whole(name, said) and not any(first in statement.question for first in firsts):
+            return True
+    # The title tells the kind of everything below it.
+    phrases = [pair for pair in _phrases(statement.question) if stem(pair[0]) not in stems_of(statement.named)]
+    if any(_is_of_another_kind(kind, noun, said) for kind, noun in phrases):
+        return True
+    asked, told = set(words_of(statement.question)), set(words_of(said))
+    return any(len(pair & asked) == 1 and pair & told and not pair & asked & told for pair in _OPPOSITES)
+
+
+ANOTHER: dict[str, Callable[[Statement], bool]] = {
+    "role": _is_other_role,
+    "property": _is_other_property,
+    "other thing": _is_other_thing,
+    "other time": _is_other_time,
+    "other object": _is_other_object,
+    "turned": _is_turned,
+}
