@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from prefrag.components.reader.question_form import identifies_by_another
 from prefrag.components.reader.span_features import stem, stems_of
-from prefrag.components.reader.statement import COMMON, DETERMINER, Statement, words_of
+from prefrag.components.reader.statement import CLAUSE_END, COMMON, DETERMINER, Statement, words_of
 from prefrag.components.state.evidence import find_whole
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
@@ -36,6 +36,20 @@ _DEED = re.compile(
 _SLOT = re.compile(r"\s(?:of|in|on|at|for|with|from|by|to|as|and|or|into|over|after|before|during)\s|[,;:()]")
 _PASSIVE = re.compile(r"\b(?:is|are|was|were) (?:[^\W_]+ ){0,4}?([^\W_]+) ([a-z]+ed)\b(?! by\b)")
 _NAME = re.compile(r"\b([A-Z][a-z]+) ([A-Z][a-z]+)\b")
+# The subject and the verb of a question such as "what do the juniors pay?".
+_SUBJECT_OF = re.compile(rf"\b(?:do|does|did) (?:{DETERMINER} )?([a-z]+) ([a-z]+)\b", re.IGNORECASE)
+_ENDINGS = ("", "s", "es", "d", "ed")
+# "the hours on Sundays", "the bus from Norwick": a word, the preposition, and what it governs.
+_PREPOSITION = "on|in|at|for|from|to|by|with|into|towards"
+_PLACED = re.compile(rf"(?=\b([^\W_]+) ({_PREPOSITION}) (?:{DETERMINER} )?([^\W_]+))")
+_WAYS = re.compile(rf"(?=\b(from|to|by) (?:{DETERMINER} )?([^\W_]+))")
+_ASKS_PLACE = re.compile(
+    rf"^\W*(?:and )?(?:when|where) (?:is|are|was|were|did|does|do) (?:{DETERMINER} )?([^?]+)", re.I
+)
+_ANSWERS_PLACE = frozenset("date day time year month hour place site address location".split())
+_RATE = re.compile(r"\s*(?:a|an|per|each|every) ([a-z]+)")
+_ASKS_RATE = re.compile(r"\b(?:a|an|per|each|every) ([a-z]+)\W*$|\b(?:in all|in total|total|altogether|whole)\b", re.I)
+_OUT_OF = re.compile(rf"(?:^|[,;] )(?:out )?of (?:{DETERMINER} )?$", re.IGNORECASE)
 _PREFIXES = ("un", "mis", "dis", "non", "in", "im", "ir", "il")
 _SIDES = "north/south east/west northern/southern eastern/western left/right upper/lower inner/outer front/rear"
 _TIMES = "morning/evening morning/afternoon morning/night day/night winter/summer spring/autumn old/new"
@@ -142,6 +156,79 @@ def _is_other_object(statement: Statement) -> bool:
     return bool(said) and bool(patient) and said.isdisjoint(patient)
 
 
+def _is_other_subject(statement: Statement) -> bool:
+    """Check whether somebody else does what is asked of a group, as in "the seniors train" for "the juniors"."""
+    for name, deed in _SUBJECT_OF.findall(statement.question):
+        subject, verb = stem(name.lower()), deed.lower()
+        # Somebody with a name may be called something else: "the river turns north" in a text on the Rhine.
+        is_named = name[0].isupper() and subject in stems_of(f"{statement.named} {statement.others}")
+        if name.lower() in COMMON or verb in COMMON or verb.endswith("s") or is_named:
+            continue
+        for part in _PAUSE.split(statement.sentence):
+            parts = words_of(part)
+            places = [place for place, word in enumerate(parts) if word in {f"{verb}{ending}" for ending in _ENDINGS}]
+            doers = {word for word in parts[: places[0]] if word not in COMMON} if places else set()
+            is_away = subject not in stems_of(f"{statement.named} {statement.sentence}")
+            if doers and subject not in stems_of(part) and (is_away or statement.answer in part):
+                return True
+    return False
+
+
+def _is_elsewhere(statement: Statement) -> bool:
+    """Check whether a preposition governs something else than in the question, as "hours on weekdays" and "on Sundays".
+
+    "The bus to Norwick" is another one than "the bus from Norwick", and "beaten by Tarn" than "Tarn was beaten".
+    """
+    said = f"{statement.named}. {statement.sentence}"
+    told = stems_of(said)
+    for noun, preposition, thing in _PLACED.findall(statement.question):
+        # "Shaped by thousands of years" may be said as "by millennia": a deed has no kinds.
+        if noun.endswith("ed") or noun.lower() in COMMON or thing.lower() in COMMON or stem(thing.lower()) in told:
+            continue
+        others = [
+            other
+            for same, alike, other in _PLACED.findall(statement.sentence)
+            if stem(same.lower()) == stem(noun.lower()) and alike == preposition and other.lower() not in COMMON
+        ]
+        if any(other[0].isupper() == thing[0].isupper() for other in others):
+            return True
+    ways = [(way, stem(thing.lower())) for way, thing in _WAYS.findall(statement.sentence)]
+    asked = _WAYS.findall(statement.question)
+    for way, thing in asked:
+        word = stem(thing.lower())
+        if len({other for other, same in asked if same == thing}) > 1:
+            continue
+        own = {alike for alike, other in ways if other == word}
+        is_said = thing.lower() not in COMMON and word in stems_of(statement.sentence) and not thing.endswith("ing")
+        # Not "to open": what is governed has a capital or is the answer.
+        others = {alike for alike, other in ways if other != word and other in stems_of(statement.answer)}
+        if is_said and way not in own and (own & ({"from", "to"} - {way}) or way in others):
+            return True
+    return False
+
+
+def _is_part(statement: Statement) -> bool:
+    """Check whether the sentence is about something of the thing that is asked for, or about it at another rate."""
+    asked, rate = _ASKS_RATE.search(statement.question), _RATE.match(statement.after)
+    if asked and rate and asked[1] != rate[1]:
+        return True
+    if statement.question.lower().startswith("how many") and _OUT_OF.search(statement.before):
+        return True
+    match = _ASKS_PLACE.search(statement.question)
+    words = [word for word in words_of(match[1]) if word not in COMMON] if match else []
+    if not words:
+        return False
+    # "The toner for the new printer arrived", "entries for the race close".
+    head = re.match(
+        rf"(?:{DETERMINER} )?((?:[^\W_]+ ){{0,2}}?)([^\W_]+) (?:of|for|on|to|in) (?:{DETERMINER} )?([^,;.]*)",
+        CLAUSE_END.split(statement.sentence)[0],
+        re.IGNORECASE,
+    )
+    if head is None or head[2].lower() in COMMON | _ANSWERS_PLACE or statement.asks(f"{head[1]} {head[2]}"):
+        return False
+    return stem(words[0]) in {stem(word) for word in words_of(head[3])[:2]} and not statement.asks(head[2])
+
+
 def _is_turned(statement: Statement) -> bool:
     """Check whether a word of the question stands in the sentence with a prefix that denies it, or without it."""
     told = set(words_of(statement.sentence))
@@ -181,4 +268,7 @@ ANOTHER: dict[str, Callable[[Statement], bool]] = {
     "other time": _is_other_time,
     "other object": _is_other_object,
     "turned": _is_turned,
+    "other subject": _is_other_subject,
+    "elsewhere": _is_elsewhere,
+    "part": _is_part,
 }
