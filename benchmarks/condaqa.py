@@ -74,8 +74,14 @@ def choose_threshold(rows: Sequence[dict[str, Any]]) -> float | None:
     """
     ranked = sorted(rows, key=lambda row: -row["probability"])
     right = np.cumsum([row["answer"] == row["label"] for row in ranked])
-    fits = [place for place, number in enumerate(right, 1) if place >= _LEAST and number >= _ASKED * place]
-    return ranked[fits[-1] - 1]["probability"] if fits else None
+    steps = [row["probability"] for row in ranked] + [-1.0]
+    fits = [
+        place
+        for place, number in enumerate(right, 1)
+        # All answers of one probability are given, or none.
+        if place >= _LEAST and number >= _ASKED * place and steps[place] < steps[place - 1]
+    ]
+    return steps[fits[-1] - 1] if fits else None
 
 
 def with_interval(rows: Sequence[dict[str, Any]]) -> str:

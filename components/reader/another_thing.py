@@ -152,6 +152,8 @@ def _is_other_object(statement: Statement) -> bool:
         return False
     before, after = statement.sentence[: done.start()], statement.sentence[done.end() :]
     rest = _PAUSE.split(before)[-1] if done["by"] else _SLOT.split(after)[0]
+    if done["by"] and " by " in rest:  # "drawn by Ida and written by Max" is of one thing
+        return False
     said = {stem(word) for word in words_of(rest) if word not in COMMON}
     return bool(said) and bool(patient) and said.isdisjoint(patient)
 
@@ -190,7 +192,9 @@ def _is_elsewhere(statement: Statement) -> bool:
             for same, alike, other in _PLACED.findall(statement.sentence)
             if stem(same.lower()) == stem(noun.lower()) and alike == preposition and other.lower() not in COMMON
         ]
-        if any(other[0].isupper() == thing[0].isupper() for other in others):
+        # Not "to open": what "to" governs has a capital.
+        is_place = preposition != "to" or thing[0].isupper()
+        if is_place and any(other[0].isupper() == thing[0].isupper() for other in others):
             return True
     ways = [(way, stem(thing.lower())) for way, thing in _WAYS.findall(statement.sentence)]
     asked = _WAYS.findall(statement.question)
@@ -264,11 +268,11 @@ def _is_other_thing(statement: Statement) -> bool:
 ANOTHER: dict[str, Callable[[Statement], bool]] = {
     "role": _is_other_role,
     "property": _is_other_property,
+    "other subject": _is_other_subject,
     "other thing": _is_other_thing,
     "other time": _is_other_time,
     "other object": _is_other_object,
     "turned": _is_turned,
-    "other subject": _is_other_subject,
     "elsewhere": _is_elsewhere,
     "part": _is_part,
 }

@@ -33,7 +33,7 @@ _HEARSAY = re.compile(
 _SOURCE = re.compile(r"(?:^|[,;] )[Aa]ccording to ((?:[^\W_]+ ?){1,4})")
 _COMPLEMENT = re.compile(
     r"\b(?P<governor>[a-z]+) that (?=(?:he|she|it|they|we|I|there|some|no|most|many|all|both|one|two|[A-Z]\w+|\d+"
-    r"|(?:in|on|at|after|before|since|during|between|under|over|for|by|with|from|to) \w+|" + DETERMINER + r")\b)"
+    r"|(?:in|on|at|as|after|before|since|during|between|under|over|for|by|with|from|to) \w+|" + DETERMINER + r")\b)"
 )
 # "The claim that he left the door open" reports; "the novel that he wrote in June" has its object before "that".
 _WHOLE_CLAUSE = re.compile(rf"(?:[^\W_]+ ){{1,3}}(?:to [a-z]|{DETERMINER} )")
@@ -76,7 +76,7 @@ _EMBEDDED = re.compile(r"(?:^|[;:] )[Ww]ho(?:m|se)? [^,;:.?]+")
 _REMARK = re.compile(r"\s*(?:\((?P<aside>[^()]*)\)|, (?P<left>to be [a-z]+))")
 _LEFT_OPEN = re.compile(r"\?|\bto be [a-z]+(?:ed|en)\b|\b(?:tb[acd]|not|no|if|unless|might|may)\b", re.IGNORECASE)
 _CONDITION = re.compile(
-    r"(?<!even )\b(?P<only>only )?(?:if|unless|provided that|in case|(?<!with )assuming|as long as)\b"
+    r"(?<!even )\b(?P<only>only )?(?P<word>if|unless|provided that|in case|(?<!with )assuming|as long as)\b"
     r"(?P<text>[^,;()]*)",
     re.IGNORECASE,
 )
@@ -91,6 +91,12 @@ _DONE = r"(?:was|were|has been|have been|had been|turned out|proved)(?: to be)?(
 _VERDICT = re.compile(rf"{_SUBJECT} (?:(?:is|are) [a-z]+ed|{_DONE}|(?P<did>[a-z]+ed)){_PARTICLE}")
 # "This is an error in the old manual" speaks of the sentence before; "It is a village" speaks of a thing.
 _LABEL = re.compile(r"(?:This|That|Which) (?:is|was) an? (?:[a-z]+ )?[a-z]+(?: (?:in|of|by) [^,;.]{2,30})?[.!]?")
+# "The opposite is the case.", "None of this is so.", "That is not right."
+_REFUTED = re.compile(
+    r"(?:The (?:opposite|contrary|reverse) (?:is|was)|(?:None|Nothing|No word) of (?:this|that|it) (?:is|was)"
+    r"|(?:It|This|That) (?:is|was) (?:not|never))(?: [a-z]+){1,3}[.!]?"
+)
+_ON_THIS = re.compile(r"The (?:above|[a-z]+ (?:on|of|about) (?:this|that|it)) (?:is|was|has been) [a-z]+(?:ed|n|t)\b[^,;]*")
 _PRONOUN = re.compile(r"(?:It|This|That|These|Those|[Tt]he (?P<noun>[a-z]+)) ")
 _CLOSING = re.compile(rf"(?:\b(?:but|and) (?:{_SUBJECT} )?|[;,] {_SUBJECT} )(?:{_DONE}|(?P<did>[a-z]+ed)){_PARTICLE}$")
 _WHOLE = re.compile(rf"^[^,;]*?\b(?:{_DONE}|(?P<did>fell)){_PARTICLE}$")
@@ -183,7 +189,8 @@ def _is_excepted(statement: Statement) -> bool:
     match = _EXCEPTION.search(statement.before)
     if match is None:
         # An answer such as "everybody except Al" is no name of somebody.
-        return _EXCEPTION.search(statement.answer.rpartition(" ")[0] + " ") is not None
+        match = _EXCEPTION.search(statement.answer.rpartition(" ")[0] + " ")
+        return match is not None and match[0].split()[0].islower()
     return not _FINITE.search(match[0]) and not statement.asks(match[0])
 
 
@@ -209,6 +216,8 @@ def _is_conditional(statement: Statement) -> bool:
         between = statement.sentence[len(statement.sentence) - len(statement.after) : match.start()]
         if re.search(r"[,;:(] ?(?:\w+ing|which|who|where|but|and)\b", between):
             continue
+        if match["word"].lower() == "unless" and match["word"].lower() not in statement.question.lower():
+            return True
         needed = {stem(word) for word in words_of(match["text"]) if word not in COMMON}
         if needed and (len(needed & statement.asked) < len(needed) / 2 or match["only"]):
             return True
@@ -232,7 +241,11 @@ def _is_taken_back(statement: Statement) -> bool:
     """Check whether a verdict without anything of its own ends the sentence, or is the whole next sentence."""
     verdict = _VERDICT.fullmatch(statement.following.strip()) or _CLOSING.search(statement.after)
     verdict = verdict or next(filter(None, (_verdict_on(statement, sentence) for sentence in statement.later)), None)
-    if _LABEL.fullmatch(statement.following.strip()):
+    following = statement.following.strip()
+    near = (statement.following, *statement.later)
+    if _LABEL.fullmatch(following) or any(
+        form.fullmatch(sentence.strip()) for form in (_REFUTED, _ON_THIS) for sentence in near
+    ):
         return True
     if verdict is None and _GOVERNED.search(statement.before):
         verdict = _WHOLE.search(statement.after)

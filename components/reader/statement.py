@@ -20,6 +20,7 @@ CLAUSE_END = re.compile(
 )
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 _MAIN_CLAUSE = re.compile(r";|\sbut\s")
+_ASIDE = re.compile(r"\([^()]*\)")
 _ITEM = re.compile(r"\s*(?:[-*\u2022]|\d{1,3}[.)])\s")
 
 
@@ -69,7 +70,8 @@ class Statement:
 
     def is_governed(self, place: int) -> bool:
         """Check whether what begins at a place of the sentence governs the answer, with no main clause between."""
-        return place <= len(self.before) and _MAIN_CLAUSE.search(self.before, place) is None
+        between = _ASIDE.sub("", self.before[place:])
+        return place <= len(self.before) and _MAIN_CLAUSE.search(between) is None
 
     def asks_most(self, text: str) -> bool:
         """Check whether a part of the sentence has most of the question's words that the sentence has."""

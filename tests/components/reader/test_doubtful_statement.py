@@ -255,11 +255,80 @@ def place_of(pair: StatedPair, text: str) -> str:
         "Before the fire, twenty boats came.",
         "Since the fire, twenty boats came.",
     ),
+    (
+        "other subject",
+        "When do the juniors train?",
+        "Tuesday",
+        "On Tuesday the seniors train.",
+        "On Tuesday the juniors train.",
+    ),
+    (
+        "elsewhere",
+        "What are the hours on Sundays?",
+        "9 to 12",
+        "The hours on weekdays are 9 to 12.",
+        "The hours on Sundays are 9 to 12.",
+    ),
+    (
+        "elsewhere",
+        "When does the bus from Tarn leave?",
+        "8.10",
+        "The bus to Tarn leaves at 8.10.",
+        "The bus from Tarn leaves at 8.10.",
+    ),
+    (
+        "part",
+        "When did the new press arrive?",
+        "Monday",
+        "The ink for the new press arrived on Monday.",
+        "The new press for the ink arrived on Monday.",
+    ),
+    (
+        "part",
+        "What is the rent of the loft a year?",
+        "65 pounds",
+        "The rent of the loft is 65 pounds a month.",
+        "The rent of the loft is 65 pounds a year.",
+    ),
+    (
+        "other object",
+        "Who painted the chapel?",
+        "Ida Roe",
+        "Ida Roe painted a ceiling in the chapel.",
+        "Ida Roe painted the chapel in May.",
+    ),
+    (
+        "turned",
+        "How many cases were reported?",
+        "forty",
+        "There were forty unreported cases.",
+        "There were forty reported cases.",
+    ),
+    (
+        "taken back",
+        "What is the toll?",
+        "4 pounds",
+        "The toll is 4 pounds. None of this is right.",
+        "The toll is 4 pounds. Some of this is for the mill.",
+    ),
+    (
+        "condition",
+        "Who keeps the records?",
+        "Pia Lane",
+        "Unless the records are wrong, Pia Lane keeps them.",
+        "The records are right: Pia Lane keeps them.",
+    ),
     ("other thing", "How old is Hanna Voss?", "41", "Martha Voss is 41.", "Hanna Voss is 41."),
 )
 def test_a_form_raises_a_doubt_and_its_twin_none(form, question, answer, text, twin):
     assert doubt(question, text, answer) == form
     assert doubt(question, twin, answer) == ""
+
+
+def test_somebody_with_a_name_may_be_called_something_else():
+    question, text = "Where does the Ster turn north?", "The river turns north near Brae."
+    assert doubt(question, text, "Brae", "Ster") == ""
+    assert doubt("Where does the road turn north?", text, "Brae", "Ster") == "other subject"
 
 
 def test_what_the_question_itself_denies_or_plans_is_no_doubt():
