@@ -194,7 +194,9 @@ def _is_elsewhere(statement: Statement) -> bool:
         ]
         # Not "to open": what "to" governs has a capital.
         is_place = preposition != "to" or thing[0].isupper()
-        if is_place and any(other[0].isupper() == thing[0].isupper() for other in others):
+        # A name may be described, as "the capital of the country", but a day is no other day.
+        is_day = re.search(r"days?$", thing) is not None
+        if is_place and any(is_day or other[0].isupper() == thing[0].isupper() for other in others):
             return True
     ways = [(way, stem(thing.lower())) for way, thing in _WAYS.findall(statement.sentence)]
     asked = _WAYS.findall(statement.question)
