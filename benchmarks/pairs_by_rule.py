@@ -96,7 +96,25 @@ def _statements(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 _PLAIN = PLAIN_WORDS | FUNCTION_WORDS
-_OPENERS = set("during although while two three four five all some most many both despite since several".split())
+_OPENERS = set(
+    [
+        "during",
+        "although",
+        "while",
+        "two",
+        "three",
+        "four",
+        "five",
+        "all",
+        "some",
+        "most",
+        "many",
+        "both",
+        "despite",
+        "since",
+        "several",
+    ]
+)
 
 
 def _lower(sentence: str) -> str:

@@ -41,13 +41,13 @@ _SUBJECT_OF = re.compile(rf"\b(?:do|does|did) (?:{DETERMINER} )?([a-z]+) ([a-z]+
 _ENDINGS = ("", "s", "es", "d", "ed")
 # "the hours on Sundays", "the bus from Norwick": a word, the preposition, and what it governs.
 _PREPOSITION = "on|in|at|for|from|to|by|with|into|towards"
-_PLACED = re.compile(rf"(?=\b([^\W_]+) ({_PREPOSITION}) (?:{DETERMINER} )?([^\W_]+))")
+_PLACED = re.compile(rf"(?=\b([^\W_]+) ({_PREPOSITION}) (?:{DETERMINER} )?([^\W_]+)\b(?!['\u2019]))")
 _WAYS = re.compile(rf"(?=\b(from|to|by) (?:{DETERMINER} )?([^\W_]+))")
 _ASKS_PLACE = re.compile(
     rf"^\W*(?:and )?(?:when|where) (?:is|are|was|were|did|does|do) (?:{DETERMINER} )?([^?]+)", re.I
 )
-_ANSWERS_PLACE = frozenset("date day time year month hour place site address location".split())
-_RATE = re.compile(r"\s*(?:a|an|per|each|every) ([a-z]+)")
+_ANSWERS_PLACE = frozenset(["date", "day", "time", "year", "month", "hour", "place", "site", "address", "location"])
+_RATE = re.compile(r"\s+(?:a|an|per|each|every) ([a-z]+)")
 _ASKS_RATE = re.compile(r"\b(?:a|an|per|each|every) ([a-z]+)\W*$|\b(?:in all|in total|total|altogether|whole)\b", re.I)
 _OUT_OF = re.compile(rf"(?:^|[,;] )(?:out )?of (?:{DETERMINER} )?$", re.IGNORECASE)
 _PREFIXES = ("un", "mis", "dis", "non", "in", "im", "ir", "il")
@@ -100,7 +100,8 @@ def _phrases(question: str) -> Iterator[tuple[str, str]]:
         if word in COMMON:
             is_in_phrase, last = _OPENS_PHRASE.fullmatch(word) is not None, ""
             continue
-        if is_in_phrase and last and not word.endswith(("ed", "ing")):
+        # "Anna's report" tells whose it is, not its kind.
+        if is_in_phrase and last.isalnum() and not word.endswith(("ed", "ing")):
             yield last, word
         last = word
 
@@ -207,15 +208,16 @@ def _is_elsewhere(statement: Statement) -> bool:
         own = {alike for alike, other in ways if other == word}
         is_said = thing.lower() not in COMMON and word in stems_of(statement.sentence) and not thing.endswith("ing")
         # Not "to open": what is governed has a capital or is the answer.
-        others = {alike for alike, other in ways if other != word and other in stems_of(statement.answer)}
-        if is_said and way not in own and (own & ({"from", "to"} - {way}) or way in others):
+        governing = {alike for alike, other in ways if other != word and other in stems_of(statement.answer)}
+        if is_said and way not in own and (own & ({"from", "to"} - {way}) or way in governing):
             return True
     return False
 
 
 def _is_part(statement: Statement) -> bool:
     """Check whether the sentence is about something of the thing that is asked for, or about it at another rate."""
-    asked, rate = _ASKS_RATE.search(statement.question), _RATE.match(statement.after)
+    asked = _ASKS_RATE.search(statement.question)
+    rate = _RATE.match(statement.after) or _RATE.search(statement.answer)
     if asked and rate and asked[1] != rate[1]:
         return True
     if statement.question.lower().startswith("how many") and _OUT_OF.search(statement.before):

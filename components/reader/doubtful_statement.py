@@ -15,13 +15,13 @@ from prefrag.components.text.title_mentions import FUNCTION_WORDS
 _NEGATION = re.compile(
     r"\b(?:[Nn]ot(?! only)|[Nn]ever|[Cc]annot|neither|nor|nobody|nothing|none|no longer)\b|n['\u2019]t\b"
     r"|\b(?:has|have|had|is|are) yet to\b"
-    r"|\b[Nn]o(?= [a-z]|[.,;]? ?$)"
+    r"|\b[Nn]o(?= (?!doubt\b)[a-z]|[.,;]? ?$)"
 )
 _NOT_UNTIL = re.compile(r"\bnot [^,;]*\b(?:until|till)\b[^,;]*$")
 _MODAL = re.compile(
     r"\b(?:would(?! (?:later|eventually|soon|go on)\b)|(?:could|must) have|might|should|may have|going to)\b"
 )
-_IS_TO = re.compile(r"\b(?:is|are|was|were|be) (?:\w+ly )?(?:supposed |due |meant )?to [a-z]")
+_IS_TO = re.compile(rf"\b(?:is|are|was|were|be) (?:\w+ly )?(?:supposed |due |meant )?to (?!{DETERMINER}\b)[a-z]")
 _FUTURE = re.compile(r"\b(?:will|shall|may)\b|['\u2019]ll\b")
 _NOT_PAST = re.compile(r"\b(?:will|shall|do|does|is|are|can|must|should|going)\b", re.IGNORECASE)
 _HEARSAY = re.compile(
@@ -96,7 +96,9 @@ _REFUTED = re.compile(
     r"(?:The (?:opposite|contrary|reverse) (?:is|was)|(?:None|Nothing|No word) of (?:this|that|it) (?:is|was)"
     r"|(?:It|This|That) (?:is|was) (?:not|never))(?: [a-z]+){1,3}[.!]?"
 )
-_ON_THIS = re.compile(r"The (?:above|[a-z]+ (?:on|of|about) (?:this|that|it)) (?:is|was|has been) [a-z]+(?:ed|n|t)\b[^,;]*")
+_ON_THIS = re.compile(
+    r"The (?:above|[a-z]+ (?:on|of|about) (?:this|that|it)) (?:is|was|has been) [a-z]+(?:ed|n|t)\b[^,;]*"
+)
 _PRONOUN = re.compile(r"(?:It|This|That|These|Those|[Tt]he (?P<noun>[a-z]+)) ")
 _CLOSING = re.compile(rf"(?:\b(?:but|and) (?:{_SUBJECT} )?|[;,] {_SUBJECT} )(?:{_DONE}|(?P<did>[a-z]+ed)){_PARTICLE}$")
 _WHOLE = re.compile(rf"^[^,;]*?\b(?:{_DONE}|(?P<did>fell)){_PARTICLE}$")
