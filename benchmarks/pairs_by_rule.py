@@ -65,7 +65,7 @@ def make_pairs(reading: Path, number: int, seed: int = 7) -> list[StatedPair]:
     made: Counter[str] = Counter()
     pairs = []
     for record in records:
-        part = "test" if crc32(record["title"].encode()) % 3 == 0 else "train"
+        part: Literal["train", "test"] = "test" if crc32(record["title"].encode()) % 3 == 0 else "train"
         for answer, sentence in _statements(record):
             for form in sorted(_RULES[part], key=made.__getitem__):
                 rule = _RULES[part][form]
@@ -96,24 +96,22 @@ def _statements(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 _PLAIN = PLAIN_WORDS | FUNCTION_WORDS
-_OPENERS = set(
-    [
+_OPENERS = frozenset(
+    (
         "during",
         "although",
         "while",
-        "two",
-        "three",
-        "four",
-        "five",
+        "despite",
+        "since",
+        "both",
         "all",
         "some",
         "most",
         "many",
-        "both",
-        "despite",
-        "since",
         "several",
-    ]
+        "two",
+        "three",
+    )
 )
 
 
