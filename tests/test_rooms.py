@@ -31,15 +31,15 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
-    "cli": 2_332,
-    "components": 15_385,
-    "evaluation": 8_241,
-    "indexing": 2_881,
-    "pipelines": 1_597,
-    "prefrag": 3_053,
-    "server": 4_214,
-    "training": 4_377,
-    "tests": 47_574,
+    "cli": 2_373,
+    "components": 15_846,
+    "evaluation": 8_517,
+    "indexing": 2_970,
+    "pipelines": 1_602,
+    "prefrag": 3_118,
+    "server": 4_266,
+    "training": 4_586,
+    "tests": 48_303,
 }
 
 
