@@ -91,8 +91,8 @@ _ASKING_WITHIN = re.compile(r"\b(?:who|whom|whose|what|which|when|where|why|how)
 _ASKING_FOR = frozenset(
     ("name", "list", "describe", "define", "explain", "find", "give", "tell", "state", "show", "compare")
 )
-# What begins a clause behind an English question that is no part of it: a name with more behind it, or the first
-# person. An "or" or an "and" joins things to choose from.
+# What begins a clause behind an English question that is no part of it: a name with more behind it, or the first person. An "or" or
+# an "and" joins things to choose from.
 _TELLS_OF = re.compile(r"(?!.*\b(?i:or|and)\b)(?:[^\W\d_a-z]\S*\s+(?:.*\s)?[a-z]\S*\s|(?i:i|we|my|our)\b)")
 # Words in brackets or quotation marks.
 _INSERTED = re.compile(
