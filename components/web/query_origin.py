@@ -14,7 +14,7 @@ from prefrag.components.reader.question_form import INTERROGATIVES
 from prefrag.components.state.state import State
 from prefrag.components.text.sentences import plain_sentences, sentence_ends
 from prefrag.components.text.term_statistics import QUESTION_WORDS, passage_text
-from prefrag.components.text.title_mentions import FUNCTION_WORDS, normalize_words
+from prefrag.components.text.title_mentions import normalize_words
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
 from prefrag.components.web.query_form import comparison_form
 from prefrag.settings import settings
@@ -78,22 +78,16 @@ _ASKING_WORDS = INTERROGATIVES | frozenset(
     ).split()
 )
 _ASKING_ANYWHERE = re.compile(
-    r"\b(?:at|by|for|from|in|of|on|to|under|with) (?:what|which|whom?|whose)\b"
-    r"|\b(?:what|whom?|whose|which|where|when)\W*\Z"
+    r"\b(?:what|(?:at|by|for|from|in|of|on|to|under|with) (?:which|whom?|whose))\b"
+    r"|\b(?:whom?|whose|which|where|when)\W*\Z"
     "|[谁誰哪吗嗎]|什么|什麼|为何|為何|如何|几个|幾個|多少|怎|何[がをにでのも時人]|いつ|どこ|どの|なぜ|いくら|누구|무엇|언제|어디|왜|얼마|어떤|어떻게|कौन|क्या|कब|कहाँ|क्यों|कैसे|कितन|किस"
     "|ใคร|อะไร|ไหน|เมื่อไร|ทำไม|เท่าไร"
 )
-# The most letters of a word before a question word, such as "in which", unless it is one of a list.
-_LONGEST_BEFORE = 3
-# A word within a message without a question mark that titles and lists of key words do not have.
-_ASKING_WITHIN = re.compile(r"\b(?:who|whom|whose|what|which|when|where|why|how)\b")
 # An English request without a question mark begins with one of these.
-_ASKING_FOR = frozenset(
-    ("name", "list", "describe", "define", "explain", "find", "give", "tell", "state", "show", "compare")
-)
-# What begins a clause behind an English question that is no part of it: a name with more behind it, or the first person. An "or" or
+_ASKING_FOR = frozenset(("name", "list", "describe", "define", "explain", "find", "give", "tell", "state", "show"))
+# What begins a clause behind an English question that is no part of it: a full name or the first person. An "or" or
 # an "and" joins things to choose from.
-_TELLS_OF = re.compile(r"(?!.*\b(?i:or|and)\b)(?:[^\W\d_a-z]\S*\s+(?:.*\s)?[a-z]\S*\s|(?i:i|we|my|our)\b)")
+_TELLS_OF = re.compile(r"(?!.*\b(?i:or|and)\b)(?:(?:[^\W\d_a-z]\S*\s+){2}(?:.*\s)?[a-z]\S*\s|(?i:i|we|my|our)\b)")
 # Words in brackets or quotation marks.
 _INSERTED = re.compile(
     r"[(\[{<“„«「『【\uff08][^()\[\]{}<>“”„«»「」『』【】\uff08\uff09]*[)\]}>”»」』】\uff09]?|\"[^\"]*\"?"
@@ -161,14 +155,12 @@ def split_question(message: str) -> tuple[str, list[str]]:
         clauses = [clause for sentence in sentences for clause in _clauses(sentence)]
         is_mixed = len(clauses) > 1 and any(_count(clause) > _MAX_AFTER_COLON for clause in clauses)
         is_ended = rest.rstrip().endswith(_TELLS)
-        tells = (is_ended and (_tells_figure(rest, _MAX_GREETING) or _is_clause(rest))) or (
-            _tells_name(rest, _MAX_GREETING if is_ended or _ASKING_WITHIN.search(rest) else _MAX_AFTER_COLON)
-            and not _may_ask(rest)
+        tells = (is_ended and _tells_figure(rest, _MAX_GREETING)) or (
+            _tells_name(rest, _MAX_GREETING if is_ended else _MAX_AFTER_COLON) and not _may_ask(rest)
         )
         return ("", [message]) if is_mixed or tells or statements else (message, [])
     asked: list[str] = []
     marked = [sentence for sentence in sentences if _ASKS.search(sentence[-4:])]
-    asks = any(map(_may_ask, marked))
     for sentence in filter(None, sentences):
         *before, last = _clauses(sentence) or [sentence]
         told = [clause for clause in before if _is_long(clause, _MAX_GREETING, 1)]
@@ -177,7 +169,7 @@ def split_question(message: str) -> tuple[str, list[str]]:
         if above and all(map(_is_heading, above)) and len(_clauses(line)) == 1:
             # A name or a greeting on a line of its own is no part of the question below it.
             before, told, last = above, above, line
-        if sentence not in marked or (len(marked) > 1 and (_tells_beside(sentence) or (asks and _is_clause(sentence)))):
+        if sentence not in marked or (len(marked) > 1 and _tells_beside(sentence)):
             statements.append(sentence)
         else:
             questions = [clause for clause in (*before, last) if clause not in told] if told else [sentence]
@@ -210,9 +202,7 @@ def _split_commas(clause: str) -> tuple[str, list[str]]:
         told = [part for part in parts[1:] if _TELLS_OF.match(part) and _tells_beside(part)]
         beside = [part for part in parts if part in told or (part in beside and not _is_named(part))]
     elif len(parts) > 1:
-        asking = next((place for place, part in enumerate(parts) if _may_ask(part)), 0)
-        told = [part for part in parts[:asking] if _is_clause(part)]
-        beside = [part for part in parts if part in beside or part in told or _tells_beside(part)]
+        beside = [part for part in parts if part in beside or _tells_beside(part)]
     if len(beside) == len(parts) > 1:
         # No part begins like a question: then one that holds a question word and no figure is asked.
         beside = [part for part in parts if _AMOUNT.search(part) or not _ASKING_ANYWHERE.search(part)]
@@ -253,11 +243,6 @@ def _tells_beside(text: str) -> bool:
     return _tells_figure(text, _MAX_GREETING) or (_tells_name(text, _MAX_GREETING) and not _may_ask(text))
 
 
-def _is_clause(text: str) -> bool:
-    """Check whether a text of over three words begins neither like a question nor with a word such as "in"."""
-    return _count(text) > _MAX_GREETING and not _may_ask(text) and text.casefold().split()[0] not in FUNCTION_WORDS
-
-
 def _tells_name(text: str, most: int) -> bool:
     """Check whether a text has over ``most`` words, and behind the first one a name, or letters that have no case."""
     has_name = any(word[:1].isalpha() and not word[0].islower() for word in text.split()[1:] or [text])
@@ -269,9 +254,8 @@ def _may_ask(text: str) -> bool:
 
     In a language that is not listed nothing asks, so a statement is never taken for a question.
     """
-    first, second = (*normalize_words(text).removeprefix("please ").split(maxsplit=2), "", "")[:2]
-    is_before = len(first) <= _LONGEST_BEFORE or first in FUNCTION_WORDS
-    if first in _ASKING_FOR or first in _ASKING_WORDS or (is_before and second in _ASKING_WORDS):
+    first, second = (*normalize_words(text).split(maxsplit=2), "", "")[:2]
+    if first in _ASKING_FOR or not _ASKING_WORDS.isdisjoint((first, second)):
         return True
     return _begins_question(text) or _ASKING_ANYWHERE.search(text) is not None
 
