@@ -127,8 +127,9 @@ def _why_not_trainable(feedback: KeptFeedback) -> str:
     """Return why training cannot use the feedback; empty if the index contains all passages that the answer cites."""
     wanted = feedback.supporting_ids
     if not wanted:
-        return "with an answer that was not liked or cites no passage of an index"
-    return "" if _known_ids(feedback.collection, wanted) >= set(wanted) else "with citations that are not in the index"
+        return "with an answer that was not liked or cites no passage of a collection"
+    has_all = _known_ids(feedback.collection, wanted) >= set(wanted)
+    return "" if has_all else "with citations that are not in the collection"
 
 
 def _known_ids(index: str, wanted: Collection[str]) -> set[str]:

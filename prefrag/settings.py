@@ -182,7 +182,7 @@ class _Documents(BaseSettings):
     )
     index: Text = _setting(
         "",
-        "the name of the index to search",
+        "the name of the collection to search",
         "`default` if it exists. Else, if `prefrag FOLDER` has followed exactly one folder, its index. Else the "
         "demo. `serve` uses the demo only with `--demo`, or if you set `demo` here",
     )
@@ -197,7 +197,7 @@ class _Documents(BaseSettings):
     )
     elasticsearch_cert: Place = _setting(None, "this machine's certificate (PEM) for Elasticsearch", "none")
     elasticsearch_key: Place = _setting(None, "the private key of that certificate", "none")
-    elasticsearch_shards: Count = _setting(1, "how many shards a new index gets in Elasticsearch")
+    elasticsearch_shards: Count = _setting(1, "how many shards a new collection gets in Elasticsearch")
     elasticsearch_replicas: CountFromZero = _setting(1, "how many copies of each shard other nodes keep")
     elasticsearch_api_key: Secret = _setting("", "the API key of Elasticsearch", "none")
     elasticsearch_api_key_id: Secret = _setting("", "the id of that key, if the key does not contain it", "none")
@@ -211,9 +211,9 @@ class _Documents(BaseSettings):
 class _Web(BaseSettings):
     web: WebSetting = _setting(
         None,
-        "`on` allows web search for every index, `off` forbids it. With `ask`, `prefrag ask` shows each query at the "
-        "terminal and asks you before it is sent; where nobody can be asked, no query is sent",
-        "the choice that is stored with the index (`prefrag index --web`), else `off`",
+        "`on` allows web search for every collection, `off` forbids it. With `ask`, `prefrag ask` shows each query at "
+        "the terminal and asks you before it is sent; where nobody can be asked, no query is sent",
+        "the choice that is stored with the collection (`prefrag index --web`), else `off`",
         wrong="off",
     )
     web_queries: WebQueries = _setting(
@@ -228,7 +228,7 @@ class _Web(BaseSettings):
         "question. A model then finds less over several steps",
         wrong=True,
     )
-    web_index: Text = _setting("", "the name of an index to search instead of the web", "none")
+    web_index: Text = _setting("", "the name of a collection to search instead of the web", "none")
 
 
 class _Service(BaseSettings):
@@ -274,13 +274,13 @@ class _Service(BaseSettings):
     )
     ready: Ready = _setting(
         "all",
-        "what `/ready` checks: `all` stands for the indexes and the model servers, `index` for the indexes only. "
-        "With `index`, this service stays in its load balancer when a model server is down",
+        "what `/ready` checks: `all` stands for the collections and the model servers, `index` for the collections "
+        "only. With `index`, this service stays in its load balancer when a model server is down",
     )
     collections: Names = _setting(
         (),
-        "the indexes that a request may name (`index`) besides the index that is served, or `all` for every index in "
-        "`PREFRAG_DATA_DIR`. `--collections` of `serve` sets it",
+        "the collections that a request may name (`collection`) besides the one that is served, or `all` for every "
+        "collection in `PREFRAG_DATA_DIR`. `--collections` of `serve` sets it",
         "none",
     )
     follow_links: Switch = _setting(

@@ -17,7 +17,7 @@ from prefrag.components.text.term_statistics import (
     term_weights,
 )
 
-_NAME = re.compile(r"\w{3,}")
+_WORD = re.compile(r"\w{3,}")
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,10 @@ def sufficiency_features(
     best = pairs[scores.index(best_score)] if pairs else (passages[0],)
     three = (*best, *_find_third(best, pairs, scores))
 
-    asked, *held = map(set, analyze_texts([question, *map(passage_text, passages)], statistics))
+    asked, *in_passages = map(set, analyze_texts([question, *map(passage_text, passages)], statistics))
     weights = term_weights(asked, statistics)
     whole = sum(weights.values()) or 1.0
-    terms = dict(zip(map(identity, passages), held, strict=True))
+    terms = dict(zip(map(identity, passages), in_passages, strict=True))
 
     def covers(documents: Sequence[Document]) -> float:
         return sum_of_weights(weights, set[str]().union(*(terms[identity(document)] for document in documents))) / whole
@@ -104,9 +104,9 @@ def _find_third(best: Sequence[Document], pairs: Sequence[Pair], scores: Sequenc
 def _list_names(question: str) -> Set[str]:
     """List the capitalised words of a question but its first, in small letters."""
     begin = len(question) - len(question.lstrip()) + 1
-    return {word.casefold() for word in _NAME.findall(question[begin:]) if word[0].isupper()}
+    return {word.casefold() for word in _WORD.findall(question[begin:]) if word[0].isupper()}
 
 
 def _share_absent(names: Set[str], passages: Sequence[Document]) -> float:
-    text = "\n".join(map(passage_text, passages)).casefold()
-    return sum(name not in text for name in names) / max(1, len(names))
+    words = set(_WORD.findall("\n".join(map(passage_text, passages)).casefold()))
+    return len(names - words) / max(1, len(names))

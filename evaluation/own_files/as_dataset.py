@@ -1,11 +1,12 @@
 """Write the questions about people's own files, and the passages of their index, as a dataset.
 
-    prefrag index DOCUMENTS --index own
+    prefrag index DOCUMENTS --collection own
     python -m prefrag.evaluation.own_files.as_dataset own dev FOLDER
 
 Other studies, such as `four_worlds`, read datasets, in which a question names the passages that answer it. Here these
-are the passages with a sentence of the question, in whichever file. Questions without an answer or with earlier turns,
-and those with a sentence that no single passage holds, are left out. Half of the files are in the other source.
+are the passages with a sentence of the question, in whichever file. Left out are questions without an answer or with
+earlier turns, and those with a sentence that several passages hold, because one of them would do, or that none holds
+whole. About half of the files, by a hash of their names, are in the other source.
 """
 
 import hashlib
@@ -26,14 +27,14 @@ def find_gold(question: Mapping[str, Any], texts: Mapping[str, str]) -> list[str
 
     :param question: A question, with its `sentences` and perhaps a `first_hop` with its own.
     :param texts: By the id of a passage, its text as :func:`squeeze` writes it.
-    :returns: The ids; empty if no passage holds one of the sentences whole.
+    :returns: The ids; empty if a sentence stands in several passages, or whole in none.
     """
     gold: dict[str, None] = {}
     for place in filter(None, (question, question.get("first_hop"))):
         for sentence in place["sentences"]:
             cells = list(map(squeeze, sentence.split(" | ")))
             holding = [key for key, text in texts.items() if all(cell in text for cell in cells)]
-            if not holding:
+            if len(holding) != 1:
                 return []
             gold |= dict.fromkeys(holding)
     return list(gold)
@@ -78,12 +79,13 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def main(
-    index: Annotated[str, typer.Argument(help="The index of the documents: its name or its folder.")],
+    collection: Annotated[str, typer.Argument(help="The collection of the documents: its name or its folder.")],
     part: Annotated[str, typer.Argument(help="train, dev, test or person/questions.")],
     folder: Annotated[Path, typer.Argument(help="Where to write the dataset.")],
 ) -> None:
     """Write a dataset of the questions about people's own files."""
-    store = TantivyDocumentStore(path=index) if Path(index).is_dir() else TantivyDocumentStore(index=index)
+    is_folder = Path(collection).is_dir()
+    store = TantivyDocumentStore(path=collection) if is_folder else TantivyDocumentStore(index=collection)
     questions = read_questions(part)
     asked, corpus = make_dataset(questions, list(store.iterate_documents()))
     folder.mkdir(parents=True, exist_ok=True)

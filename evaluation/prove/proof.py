@@ -208,7 +208,8 @@ def _say(proof: dict[str, Any], pipeline: str, collection: LocalCollection) -> s
     again = f"again: prefrag prove --collection {collection.name}{other}"
     with_other = f" with the pipeline {pipeline}" if other else ""
     said = f"{proof.get('sentence', '')} Measured{with_other} on {proof.get('date', '')}"
-    if _is_of_another_loop(str(proof.get("loop") or "")):
+    # Earlier versions wrote down that a figure was of before.
+    if proof.get("before") or _is_of_another_loop(str(proof.get("loop") or "")):
         return f"{said}, before the loop of the model changed; {again}"
     if proof.get("reader") != reader_version():
         return f"{said}, before the reader changed; {again}"

@@ -193,8 +193,8 @@ class _ElasticsearchVectors:
         self._mapped = "dims" in mapping.get("properties", {}).get("embedding", {})
         if made_by not in (None, model):
             raise ValueError(
-                f"The collection '{self._index}' holds vectors of {made_by}, not of {model}: use the index's model, or "
-                "another index."
+                f"The collection '{self._index}' holds vectors of {made_by}, not of {model}: use its model, or another "
+                "collection."
             )
 
     def find_unembedded(self, report: EmbeddingReport) -> Iterator[Document]:

@@ -27,7 +27,7 @@ class Listings(Generic[Listing]):
     """Listings of one kind, one for each collection, each for the last state of its index.
 
     Many small collections stay, or a few large ones: what counts is the number of entries in all. The listing that was
-    read last always stays.
+    made last always stays.
 
     :param most: The largest number of entries in all.
     """
@@ -59,8 +59,8 @@ class Listings(Generic[Listing]):
         with self._guard:
             sizes = {name: len(shelf.listing or ()) for name, shelf in self._shelves.items()}
             excess = sum(sizes.values()) - self._most
-            for name in list(sizes)[:-1]:
-                if excess <= 0:
-                    break
-                excess -= sizes[name]
-                del self._shelves[name]
+            for name, size in sizes.items():
+                # A listing that is being made, such as the caller's, would be made again at once.
+                if excess > 0 and not self._shelves[name].lock.locked():
+                    excess -= size
+                    del self._shelves[name]

@@ -17,7 +17,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
-from prefrag.errors import PrefragError
+from prefrag.components.state.run_options import pop_collection
+from prefrag.errors import BadInput, PrefragError
 from prefrag.file_lock import append_line
 from prefrag.server.access.keys import current_access
 from prefrag.server.library.collections import NoSuchCollection, check_collection, is_listed, served_collection
@@ -109,7 +110,9 @@ class Feedback(BaseModel):
     comment: Text = ""
     answer: Text | None = None
     pipeline: Word | None = None
+    collection: Word | None = None
     index: Word | None = None
+    """The older name of ``collection``."""
     compared: Literal["reader", "model"] | None = None
     """Which of two answers to one question this is, if the user has compared them."""
     result: KeptResult
@@ -157,7 +160,7 @@ def keep_feedback(feedback: Feedback, key: str | None, collection: str) -> str:
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "key": key,
         "collection": collection,
-        **feedback.model_dump(exclude={"index"}),
+        **feedback.model_dump(exclude={"collection", "index"}),
     }
     if settings.state == "elasticsearch":
         _keep_shared(record)
@@ -230,17 +233,18 @@ async def give_feedback(feedback: Feedback, request: Request) -> dict[str, str]:
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send the feedback as application/json.")
     access = current_access.get()
     try:
-        if feedback.index is not None:
-            check_collection(feedback.index)
+        named = pop_collection(feedback.model_dump(include={"collection", "index"}))
+        if named is not None:
+            check_collection(named)
             # A collection that the settings list by name may be in Elasticsearch. Others need an index on this machine.
-            if not is_listed(feedback.index, by_name=True) and not index_exists(index_path(feedback.index)):
+            if not is_listed(named, by_name=True) and not index_exists(index_path(named)):
                 raise NoSuchCollection
-            collection = feedback.index
+            collection = named
         else:
             allowed = access.collections or ()
             collection = next(iter(allowed)) if len(allowed) == 1 else served_collection()
         return {"id": await asyncio.to_thread(keep_feedback, feedback, access.key or None, collection)}
-    except (FeedbackNotKept, NoSuchCollection) as error:
+    except (BadInput, FeedbackNotKept, NoSuchCollection) as error:
         if isinstance(error, FeedbackNotKept):
             logger.error("%s", error)
         raise HTTPException(error.http_status, hide_addresses(str(error))) from error

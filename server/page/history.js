@@ -51,13 +51,19 @@ export function keepTurn(conversation, turn) {
   }
   const others = all.filter(({ id }) => id !== conversation.id);
   for (;;) {
-    const written = [{ ...stored, turns: [...turns.values()] }, ...others];
+    const written = [{ ...stored, turns: inPairs([...turns.values()]) }, ...others];
     const problem = others.length < MOST ? write(written) : `${MOST} pinned conversations are stored already`;
     if (!problem) return "";
     const oldest = others.findLastIndex(({ pinned }) => !pinned);
     if (oldest < 0) return `${problem}, so this is lost when you close the page.`;
     others.splice(oldest, 1);
   }
+}
+
+// The second answer of a pair stands behind the first, also if something was asked in between.
+function inPairs(turns) {
+  const isFirst = (turn) => !turn.pair || turns.find(({ pair }) => pair === turn.pair) === turn;
+  return turns.filter(isFirst).flatMap((turn) => (turn.pair ? turns.filter(({ pair }) => pair === turn.pair) : [turn]));
 }
 
 /**

@@ -148,7 +148,8 @@ async function run(turn) {
   const start = turn.pair ? conversation.turns.findIndex(({ pair }) => pair === turn.pair) : -1;
   const earlier = historyOf(start < 0 ? conversation.turns : conversation.turns.slice(0, start));
   const body = { ...turn.options, question: turn.question, ...(earlier.length ? { history: earlier } : {}) };
-  if (!conversation.turns.includes(turn)) conversation.turns.push(turn);
+  // The second answer of a pair stands behind the first, also if something was asked in between.
+  if (!conversation.turns.includes(turn)) conversation.turns.splice(start < 0 ? conversation.turns.length : start + 1, 0, turn);
   const view = addTurn(turn, conversation);
   // The second answer of a pair does not move who reads the first.
   if (!turn.side || turn.side === "reader") (pairs.get(turn.pair) ?? view).node.scrollIntoView({ block: "start" });

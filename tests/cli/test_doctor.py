@@ -97,7 +97,7 @@ class TestIndex:
         assert code == 3
         assert found["index"][0]["status"] == "problem"
         assert "prefrag index YOUR_FILES --collection notes" in found["index"][0]["text"]
-        assert found["index"][0]["advice"] == "There are these indexes: papers; choose one with PREFRAG_INDEX=NAME."
+        assert found["index"][0]["advice"] == "There are these collections: papers; choose one with PREFRAG_INDEX=NAME."
 
 
 class TestModel:

@@ -56,6 +56,27 @@ class TestListings:
 
         assert made == ["letters", "maps", "invoices", "maps"]
 
+    def test_one_that_is_being_made_does_not_make_room(self, made: list[str]):
+        listings: Listings[list[str]] = Listings(most=1)
+        begun, may_end = threading.Event(), threading.Event()
+
+        def make_slowly() -> list[str]:
+            begun.set()
+            may_end.wait(10)
+            return maker(made, "letters", 3)()
+
+        first = threading.Thread(target=listings.read, args=("letters", 1, make_slowly))
+        first.start()
+        begun.wait(10)
+        listings.read("maps", 1, maker(made, "maps", 3))
+        second = threading.Thread(target=listings.read, args=("letters", 1, maker(made, "letters", 3)))
+        second.start()
+        may_end.set()
+        first.join(10)
+        second.join(10)
+
+        assert made == ["maps", "letters"]
+
     def test_one_above_the_limit_stays_alone(self, made: list[str]):
         listings: Listings[list[str]] = Listings(most=10)
         listings.read("maps", 1, maker(made, "maps", 4))

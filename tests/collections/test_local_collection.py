@@ -46,7 +46,7 @@ def test_a_damaged_index_and_a_copy_with_a_wrong_name_are_listed_with_their_prob
     entry, copy = [collection.summary() for collection in LocalCollection.all()]
     assert entry.passages is None
     assert "prefrag-index.json is cut off" in str(entry.problem)
-    assert str(copy.problem).startswith("'default copy' cannot name an index")
+    assert str(copy.problem).startswith("'default copy' cannot name a collection")
     LocalCollection("default").drop()
     assert len([collection.summary() for collection in LocalCollection.all()]) == 1, "a damaged one can be dropped"
 
@@ -65,9 +65,9 @@ def test_an_index_that_is_being_written_is_not_dropped(make: Make, monkeypatch: 
 
 @for_each("name", "../papers", "/", "", ".", "demo", "a/b", "*", "_all")
 def test_a_path_or_the_demo_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="cannot name an index|is reserved for the corpus"):
+    with pytest.raises(ValueError, match="cannot name a collection|is reserved for the corpus"):
         LocalCollection(name).drop()
-    with pytest.raises(ValueError, match="cannot name an index|is reserved for the corpus"):
+    with pytest.raises(ValueError, match="cannot name a collection|is reserved for the corpus"):
         ElasticCollection(name).drop()
 
 
@@ -76,7 +76,7 @@ def test_an_index_that_is_not_there_is_named() -> None:
         LocalCollection("papers").drop()
     with pytest.raises(Missing, match="There is no collection 'papers'"):
         LocalCollection("papers").summary()
-    with pytest.raises(ValueError, match="cannot name an index"):
+    with pytest.raises(ValueError, match="cannot name a collection"):
         LocalCollection("../papers").summary()
 
 

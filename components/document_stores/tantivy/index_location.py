@@ -98,8 +98,8 @@ def index_path(name: str) -> Path:
     """
     if not _VALID_NAME.fullmatch(name) or is_windows_name(name):
         raise ValueError(
-            f"'{name}' cannot name an index: use up to 64 letters, digits, '.', '-' and '_', begin with a letter or "
-            "digit, do not end with a dot, and avoid the names that Windows reserves (con, aux, nul.x)."
+            f"'{name}' cannot name a collection: use up to 64 letters, digits, '.', '-' and '_', begin with a letter "
+            "or digit, do not end with a dot, and avoid the names that Windows reserves (con, aux, nul.x)."
         )
     if name in DEMO_CORPORA:
         raise ValueError(f"The name '{name}' is reserved for the corpus that ships with prefrag: choose another name.")
@@ -121,7 +121,7 @@ def suggest_indexes(name: str) -> str:
         return f" Did you mean '{near[0]}'?"
     more = ", ..." if names[_MAX_NAMED:] else ""
     listed = ", ".join(names[:_MAX_NAMED])
-    return f" There are these indexes: {listed}{more}; choose one with {INDEX_VARIABLE}=NAME." if names else ""
+    return f" There are these collections: {listed}{more}; choose one with {INDEX_VARIABLE}=NAME." if names else ""
 
 
 def chosen_index() -> str:

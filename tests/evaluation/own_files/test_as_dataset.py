@@ -29,18 +29,19 @@ def question(*sentences: str, **changes: Any) -> dict[str, Any]:
 
 @for_each(
     "asked, gold",
-    (question("The mill opens at nine."), ["mill", "copy"]),
+    # One of the two passages would do.
+    (question("The mill opens at nine."), []),
     (question("Ada | 1870"), ["mill"]),
     (question("Ada | 1870", first_hop={"sentences": ["Gulls nest on cliffs."]}), ["mill", "gull"]),
     # A sentence that no passage holds: what the question needs is not known.
-    (question("The mill opens at nine.", "It shuts at ten."), []),
+    (question("Gulls nest on cliffs.", "It shuts at ten."), []),
 )
 def test_gold_passages_hold_the_sentences(asked: dict[str, Any], gold: list[str]):
     assert find_gold(asked, TEXTS) == gold
 
 
 def test_questions_that_cannot_be_asked_alone_are_left_out():
-    sentence = "The mill opens at nine."
+    sentence = "Gulls nest on cliffs."
     unanswerable, follow_up = question(sentence, answerable=False), question(sentence, history=["Hello."])
 
     asked, corpus = make_dataset([unanswerable, follow_up, question(sentence, id="kept")], PASSAGES)
@@ -51,10 +52,10 @@ def test_questions_that_cannot_be_asked_alone_are_left_out():
 
 def test_the_worlds_can_be_made_of_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     TantivyDocumentStore(path=str(tmp_path / "index")).write_documents(PASSAGES)
-    monkeypatch.setattr(as_dataset, "read_questions", lambda part: [question("The mill opens at nine.")])
+    monkeypatch.setattr(as_dataset, "read_questions", lambda part: [question("Ada | 1870")])
 
     result = CliRunner().invoke(as_dataset.app, [str(tmp_path / "index"), "dev", str(tmp_path / "own")])
 
     assert result.exit_code == 0, result.output
     world = make_world("web", load_questions(tmp_path / "own" / "dev.jsonl"), read_dataset(tmp_path / "own"))
-    assert {"mill", "copy"} <= {passage.id for passage in world.passages["web"]}
+    assert {"mill"} <= {passage.id for passage in world.passages["web"]}

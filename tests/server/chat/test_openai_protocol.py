@@ -204,7 +204,7 @@ class TestErrors:
         (written,) = await answered(OpenAIErrors(replying(body, type="application/json", status=404)))
 
         error = json.loads(written)["error"]
-        assert (error["message"], error["param"], error["code"]) == (json.loads(body)["detail"], "index", None)
+        assert (error["message"], error["param"], error["code"]) == (json.loads(body)["detail"], "collection", None)
 
     async def test_that_have_the_form_already_keep_it(self):
         body = b'{"error": {"message": "Full."}}'

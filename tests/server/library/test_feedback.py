@@ -104,6 +104,9 @@ class TestGiving:
         assert client.post("/feedback", json=body).status_code == 401
         monkeypatch.setenv("PREFRAG_COLLECTIONS", "all")
         assert client.post("/feedback", json={**body, "index": "nowhere"}, headers=ben).status_code == 404
+        assert client.post("/feedback", json={**body, "collection": "nowhere"}, headers=ben).status_code == 404
+        both = {**body, "collection": "board", "index": "nowhere"}
+        assert client.post("/feedback", json=both, headers=ben).status_code == 422
 
         found = [(line["key"], line["collection"], line["pipeline"]) for line in kept()]
         assert found == [("ada", "papers", None), ("ben", "board", "mspr")]
@@ -277,8 +280,8 @@ class TestExporting:
 
         result = self.export(tmp_path, "--kind", "training")
 
-        assert "1 with citations that are not in the index" in result.stdout
-        assert "2 with an answer that was not liked or cites no passage of an index" in result.stdout
+        assert "1 with citations that are not in the collection" in result.stdout
+        assert "2 with an answer that was not liked or cites no passage of a collection" in result.stdout
         questions, passages = Dataset.parse(f"{tmp_path / 'questions.jsonl'}:default").read()
         assert [question.question for question in questions] == ["Who built alpha?"]
         assert [passage.id for passage in passages] == ["p1"]
@@ -293,7 +296,7 @@ class TestExporting:
 
         result = self.export(tmp_path)
 
-        assert "on several indexes (default, papers)" in result.stderr
+        assert "on several collections (default, papers)" in result.stderr
         assert len(self.questions(tmp_path)) == 2
 
 

@@ -44,7 +44,7 @@ def test_writes_its_report_or_why_it_failed_with_the_status():
     assert [Path(each["path"]).name for each in reply["skipped"]] == ["photo.raw"]
 
     reply = upload("not a name", index_files, tower_md="Ada.")
-    assert "cannot name an index" in reply["error"]
+    assert "cannot name a collection" in reply["error"]
     assert reply["status"] == 422
 
 
@@ -120,7 +120,7 @@ def test_one_process_indexes_one_upload_after_another(process: IndexingProcesses
         before = seconds_of(running.pid)
         upload("fresh", process.index, more_txt="One line.")
         assert seconds_of(running.pid) - before < 0.5
-    with pytest.raises(IndexingFailed, match="cannot name an index") as failed:
+    with pytest.raises(IndexingFailed, match="cannot name a collection") as failed:
         upload("not a name", process.index, tower_md="Ada.")
     assert failed.value.http_status == 422
     assert process._running == {running}

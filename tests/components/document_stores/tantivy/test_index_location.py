@@ -119,7 +119,7 @@ class TestNames:
         ("name", "advice"),
         [
             *(
-                (name, "cannot name an index")
+                (name, "cannot name a collection")
                 for name in ("", ".", "..", "a/b", "../a", "-a", "a b", "a\n", "ä", "a" * 65, "CON", "aux.x", "a.")
             ),
             *((name, "choose another name") for name in ("demo", "demo-web")),
