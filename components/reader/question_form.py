@@ -80,6 +80,12 @@ _BEYOND_SPANS = re.compile(
     re.I,
 )
 
+# The first word in the plural behind the beginning of a question for a list or a number.
+_KIND_ASKED = re.compile(
+    r"^\W*(?:please )?(?:which|what|how many|list|show)(?: me)?(?: all)?(?: of)?(?: (?:the|my|our|your))?"
+    r" (?:\w+ ){0,2}?(\w{2,}s)\b",
+    re.I,
+)
 _OF = re.compile(r"\bof\b|'s\b|\u2019s\b", re.I)
 _ASKS = re.compile(r"^\W*(?:\w+\s+)?(?:who|whom|whose|which|what|when|where|how)\b", re.I)
 # Where the description of a thing begins: with a relative clause ("that he made") or a participle ("made by him").
@@ -127,6 +133,17 @@ def asks_how_to(question: str) -> bool:
 def asks_beyond_spans(question: str) -> bool:
     """Check whether a question asks for something that no passage states: a difference, a count or a new text."""
     return _BEYOND_SPANS.search(question) is not None
+
+
+def kind_asked_for(question: str) -> str:
+    """Return the word, in the singular, for the things of which an English question asks for a list or a number.
+
+    In "Which contracts end in 2026?" it is "contract". A verb may be taken for it; whether there are such things has to
+    be seen elsewhere. Empty if there is none.
+    """
+    asked = _KIND_ASKED.match(question)
+    word = asked[1].lower() if asked else ""
+    return f"{word[:-3]}y" if word.endswith("ies") else word[:-1]
 
 
 def asks_for_more(question: str) -> bool:

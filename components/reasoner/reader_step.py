@@ -6,7 +6,7 @@ from itertools import islice
 
 from haystack import Document
 
-from prefrag.components.reader.question_form import asks_for_more, identifies_by_another
+from prefrag.components.reader.question_form import asks_for_more, identifies_by_another, kind_asked_for
 from prefrag.components.reader.reader import Candidate, Reader
 from prefrag.components.reader.span_candidates import span_candidates
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks
@@ -21,6 +21,10 @@ NEEDS_MODEL = (
     "To summarise, compare, write, or say yes or no, a language model is needed, which whoever runs prefrag can add "
     "(`prefrag model`). Without one, ask for what one sentence states, such as who, when or how much, or for a count, "
     "list or total of the rows of one table."
+)
+SEVERAL = (
+    "This asks for a list or a number of whole documents, which no sentence states: the sentences shown are only "
+    "examples. `prefrag documents list` and the page list all documents by name, folder, kind and date."
 )
 NOT_READ = (
     "Without a language model only questions in English are answered, and only where a passage states the answer."
@@ -43,7 +47,10 @@ def take_reader_step(
         return state.with_step(Step(Action.NONE))
     if must_answer and not state.observed and not state.searches:
         state = state.with_event("without_model", text=FROM_MEMORY)
-    if must_answer and certainty == "not_found" and state.observed:
+    if (must_answer or certainty != "not_found") and _asks_for_documents(state):
+        # Of several documents, a sentence names one: an answer would be a part of the list, given as the whole.
+        state, certainty = state.with_event("without_model", text=SEVERAL), "not_found"
+    elif must_answer and certainty == "not_found" and state.observed:
         if asks_for_more(state.question) and not fits_nothing(state.question, map(passage_text, state.observed)):
             state = state.with_event("without_model", text=NEEDS_MODEL)
         elif best is None:
@@ -72,6 +79,13 @@ def _choose_certainty(best: Candidate | None, reader: Reader) -> Certainty:
     if best.kind == "span" and best.probability >= reader.threshold:
         return "stated"
     return "probably" if best.probability >= reader.probable else "not_found"
+
+
+def _asks_for_documents(state: State) -> bool:
+    """Check whether a question asks for those of several documents whose titles name their kind, such as contracts."""
+    kind = kind_asked_for(state.question)
+    titles = {identity(document): str(document.meta.get("title") or "") for document in state.observed}
+    return bool(kind) and len({title for title in titles.values() if kind in words(title.lower())}) > 1
 
 
 def mark_of(document: Document, state: State) -> str:

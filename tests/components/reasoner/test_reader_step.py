@@ -6,7 +6,14 @@ from typing import Any
 from haystack import Document
 
 from prefrag.components.reader.reader import Candidate
-from prefrag.components.reasoner.reader_step import FROM_MEMORY, NEEDS_MODEL, NOT_READ, next_query, take_reader_step
+from prefrag.components.reasoner.reader_step import (
+    FROM_MEMORY,
+    NEEDS_MODEL,
+    NOT_READ,
+    SEVERAL,
+    next_query,
+    take_reader_step,
+)
 from prefrag.components.state.citations import known_marks, read_citations
 from prefrag.components.state.state import Action, RunSettings, Search, State, Step
 from tests.components.samples import document, kinds, observed_step, state
@@ -187,3 +194,23 @@ def test_a_query_has_nothing_of_the_documents_that_came_with_the_question():
     reached = replace(state(observed_step(SHIP)), attached=(attached,))
 
     assert next_query(reached) == "ship aurora prize"
+
+
+@for_each(
+    "question, titles, is_withheld",
+    ("Which contracts end in 2026?", ("contract alpha", "contract beta"), True),
+    ("which contracts end in 2026", ("Contract with Alpha", "Contract with Beta"), True),
+    ("How many invoices are there?", ("invoice 101", "invoice 102"), True),
+    ("List all the policies of March.", ("travel policy", "leave policy"), True),
+    ("Which contracts end in 2026?", ("contract alpha", "letter"), False),
+    ("Which contracts end in 2026?", ("contract alpha", "contract alpha"), False),
+    ("Which contract ends in 2026?", ("contract alpha", "contract beta"), False),
+    ("When does the contract end?", ("contract alpha", "contract beta"), False),
+    ("How many windows has the hall?", ("contract alpha", "contract beta"), False),
+)
+def test_a_list_of_documents_is_not_given_as_a_sentence(question: str, titles: tuple[str, str], is_withheld: bool):
+    read = observed_step(*(document(title, content=f"{number}: 1969.") for number, title in enumerate(titles)))
+    asked = take_reader_step(state(read, question=question), found(0.9), READER, must_answer=True)
+
+    assert asked.step.certainty == ("not_found" if is_withheld else "stated")
+    assert (SEVERAL in [event.data.get("text") for event in asked.events]) is is_withheld
