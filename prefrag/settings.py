@@ -178,12 +178,12 @@ class _Models(BaseSettings):
 
 class _Documents(BaseSettings):
     data_dir: Place = _setting(
-        None, "the folder for indexes, keys, feedback and uploaded documents", "`~/.local/share/prefrag`"
+        None, "the folder for collections, keys, feedback and uploaded documents", "`~/.local/share/prefrag`"
     )
     index: Text = _setting(
         "",
         "the name of the collection to search",
-        "`default` if it exists. Else, if `prefrag FOLDER` has followed exactly one folder, its index. Else the "
+        "`default` if it exists. Else, if `prefrag FOLDER` has followed exactly one folder, its collection. Else the "
         "demo. `serve` uses the demo only with `--demo`, or if you set `demo` here",
     )
     elasticsearch_url: Text = _setting(
@@ -279,8 +279,8 @@ class _Service(BaseSettings):
     )
     collections: Names = _setting(
         (),
-        "the collections that a request may name (`collection`) besides the one that is served, or `all` for every "
-        "collection in `PREFRAG_DATA_DIR`. `--collections` of `serve` sets it",
+        "the collections that a request may name (`collection`) besides the one that is served, or `all` for all in "
+        "`PREFRAG_DATA_DIR`. `--collections` of `serve` sets it",
         "none",
     )
     follow_links: Switch = _setting(

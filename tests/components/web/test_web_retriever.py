@@ -92,7 +92,7 @@ class TestAStandIn:
         assert [web(local_index=name).stays_local for name in ("mydocs", "demo")] == [False, True]
 
     def test_that_does_not_exist_is_named_at_the_start(self):
-        with pytest.raises(FileNotFoundError, match="no index 'stand-in'"):
+        with pytest.raises(FileNotFoundError, match="no collection 'stand-in'"):
             web("stand-in").warm_up()
 
     async def test_a_missing_stand_in_is_a_recorded_failure(self):
@@ -103,6 +103,6 @@ class TestAStandIn:
 
         for output in (source.run(state(search_step("prize"))), await source.run_async(state(search_step("prize")))):
             search = output["state"].step.searches[-1]
-            assert "no index 'stand-in'" in (search.error or "")
+            assert "no collection 'stand-in'" in (search.error or "")
             assert not search.sent_out
         assert "outside" not in CALLS
