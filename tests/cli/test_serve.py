@@ -66,7 +66,9 @@ class TestDocuments:
         result = prefrag("serve")
 
         assert result.exit_code == 3
-        assert (f". Did you mean 'papers-{index}'?" if index else ". There are these collections: papers") in result.stderr
+        assert (
+            f". Did you mean 'papers-{index}'?" if index else ". There are these collections: papers"
+        ) in result.stderr
         assert "prefrag index YOUR_FILES" in result.stderr
         assert advice in result.stderr
         assert not started
