@@ -221,7 +221,7 @@ def test_a_gold_passage_that_the_index_lacks_is_named(
     (tmp_path / "few.jsonl").write_text('{"id": "Belbaden", "title": "B", "text": "b"}\n', encoding="utf-8")
     indexing.index([tmp_path / "few.jsonl"], LocalCollection("few"))
 
-    with pytest.raises(ValueError, match=r"index 'few' lacks 59 gold passages"):
+    with pytest.raises(ValueError, match=r"collection 'few' lacks 59 gold passages"):
         train_pairs([Dataset.parse(f"{dataset.questions}:few")], tmp_path / "trees.json")
 
 
