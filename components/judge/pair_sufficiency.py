@@ -1,5 +1,6 @@
 """Estimate whether the passages of a run suffice for its question, by what one, two or three of them hold."""
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from prefrag.components.judge.sufficiency_features import FEATURES, as_row, suff
 from prefrag.components.pair_classifier.pair_scorer import PairScorer
 from prefrag.components.text.term_statistics import TermStatistics
 from prefrag.components.trees import BoostedTrees, load_trees
+
+logger = logging.getLogger(__name__)
 
 THRESHOLD = 0.4
 SHIPPED_TREES = Path(__file__).parent / "sufficiency_trees.json"
@@ -63,6 +66,8 @@ class PairSufficiency(Block):
         check_range(0, 1, threshold=threshold)
         if trees is not None and not trees:
             raise ValueError("trees is empty: give the file of the trees, or null for the shipped trees.")
+        if trees is None and getattr(pair_scorer, "label", "pair") != "pair":
+            logger.warning("The trees of PairSufficiency learnt from pairs: set `label: pair` of its pair_scorer.")
         self.pair_scorer = pair_scorer
         self.threshold = threshold
         self.trees = trees

@@ -99,8 +99,8 @@ class TestAgainstXGBoost:
 
             self.compare(booster, self.rows(200, 6, 100 + seed))
 
-    def test_eight_files_are_shipped(self):
-        assert len(SHIPPED) == 8
+    def test_nine_files_are_shipped(self):
+        assert len(SHIPPED) == 9
 
     @for_each("file", *SHIPPED)
     def test_the_shipped_files(self, file: Path):

@@ -54,18 +54,25 @@ def test_without_a_passage_nothing_suffices():
 
 def test_one_passage_may_suffice():
     sufficiency = PairSufficiency(TreePairScorer(label="pair"))
-    asked = "Where is the Tarn Mill, a weaving mill?"
+    asked = "Who founded the Tarn Mill at Hollin?"
 
-    assert sufficiency.estimate(asked, [MILL]) > sufficiency.estimate(asked, [GULL])
+    assert sufficiency.estimate(asked, [MILL, GULL]) >= sufficiency.threshold
+    assert sufficiency.estimate(asked, [ROKE, GULL]) < sufficiency.threshold
+
+
+def test_a_scorer_whose_scores_the_trees_do_not_know_is_told(caplog: pytest.LogCaptureFixture):
+    PairSufficiency(TreePairScorer(label="passage"))
+
+    assert "set `label: pair`" in caplog.text
 
 
 def test_an_absent_name_makes_it_less_likely():
     sufficiency = PairSufficiency(FixedScorer({frozenset(("Tarn Mill", "Ada Roke")): 0.9}))
     asked = "Did the founder of the Tarn Mill know {}?"
 
-    known, unknown = (sufficiency.estimate(asked.format(name), [MILL, ROKE]) for name in ("Ada Roke", "Hedda Brink"))
+    present, absent = (sufficiency.estimate(asked.format(name), [MILL, ROKE]) for name in ("Ada Roke", "Hedda Brink"))
 
-    assert unknown < known
+    assert absent < present
 
 
 def test_the_number_of_compared_passages_is_bounded():
