@@ -31,15 +31,15 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
-    "cli": 2_373,
-    "components": 15_846,
-    "evaluation": 8_517,
+    "cli": 2_374,
+    "components": 15_857,
+    "evaluation": 8_518,
     "indexing": 2_970,
     "pipelines": 1_602,
-    "prefrag": 3_118,
-    "server": 4_266,
+    "prefrag": 3_117,
+    "server": 4_269,
     "training": 4_586,
-    "tests": 48_303,
+    "tests": 48_343,
 }
 
 
