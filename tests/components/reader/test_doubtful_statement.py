@@ -325,6 +325,496 @@ def test_a_form_raises_a_doubt_and_its_twin_none(form, question, answer, text, t
     assert doubt(question, twin, answer) == ""
 
 
+@for_each(
+    "form, question, answer, text, twin",
+    (
+        "taken back",
+        "When was the law passed?",
+        "1995",
+        "The law was to be passed in 1995. It was withdrawn.",
+        "The law was passed in 1995. It was amended.",
+    ),
+    (
+        "taken back",
+        "Who designed the mill?",
+        "Ann Low",
+        "The mill was designed by Ann Low. It was not true.",
+        "The mill was designed by Ann Low. It was renovated.",
+    ),
+    (
+        "taken back",
+        "When did the ship sail?",
+        "5 May",
+        "The ship sailed on 5 May. This was denied.",
+        "The ship sailed on 5 May. It was never seen again.",
+    ),
+    (
+        "taken back",
+        "When was the bill paid?",
+        "5 May",
+        "The bill was paid on 5 May. This is disputed.",
+        "The bill was paid on 5 May. This is confirmed.",
+    ),
+    (
+        "taken back",
+        "When is the talk?",
+        "5 May",
+        "The talk is on 5 May. This is wrong.",
+        "The talk is on 5 May. This is right.",
+    ),
+    (
+        "taken back",
+        "When is the talk?",
+        "5 May",
+        "The talk is on 5 May. That is no longer true.",
+        "The talk is on 5 May. It is no longer.",
+    ),
+    (
+        "taken back",
+        "When is the talk?",
+        "5 May",
+        "The talk is on 5 May. Wrong!",
+        "The talk is on 5 May. Welcome!",
+    ),
+    (
+        "taken back",
+        "When is the talk?",
+        "5 May",
+        "The talk is on 5 May. Correction: it is on 6 May.",
+        "The talk is on 5 May. Reminder: it is in the hall.",
+    ),
+    (
+        "hearsay",
+        "Who will lead the choir?",
+        "Eva Stein",
+        "The board hoped that Eva Stein will lead the choir.",
+        "The board decided that Eva Stein will lead the choir.",
+    ),
+    (
+        "hearsay",
+        "When is the report due?",
+        "15 May",
+        "The board notes that the report is due on 15 May.",
+        "Please note that the report is due on 15 May.",
+    ),
+    (
+        "hearsay",
+        "When does the alloy melt?",
+        "640 degrees",
+        "The tests will show that the alloy melts at 640 degrees.",
+        "The tests showed that the alloy melts at 640 degrees.",
+    ),
+    (
+        "hearsay",
+        "What is the code?",
+        "4417",
+        "Ivo says the code is 4417.",
+        "Ivo owns the shed, and the code is 4417.",
+    ),
+    (
+        "hearsay",
+        "Who leads the choir?",
+        "Eva Stein",
+        "Ann Low says Eva Stein leads the choir.",
+        "At weekends Eva Stein leads the choir.",
+    ),
+    (
+        "hearsay",
+        "What is the code?",
+        "4417",
+        "Rumour has it the code is 4417.",
+        "The shed has it: the code is 4417.",
+    ),
+    (
+        "over",
+        "When is the inn open?",
+        "from 9 until 17",
+        "The inn was open from 9 until 17.",
+        "The inn is open from 9 until 17.",
+    ),
+    (
+        "over",
+        "At what heat is the bread baked?",
+        "220 degrees",
+        "The bread is baked at 220 degrees until June.",
+        "Bake the bread at 220 degrees until golden.",
+    ),
+    (
+        "over",
+        "What is the price?",
+        "340 euros",
+        "The total price was 340 euros.",
+        "The total was 340 euros, and that is the price.",
+    ),
+    (
+        "over",
+        "Who is the author of the book?",
+        "Eva Stein",
+        "The owner of the book was Eva Stein.",
+        "The author of the book was Eva Stein.",
+    ),
+    (
+        "over",
+        "Who is the cook?",
+        "Eva Stein",
+        "The cook is Eva Stein, who is the cook until June.",
+        "The cook is Eva Stein, who followed Ann, who was the cook until June.",
+    ),
+    (
+        "unrealised",
+        "Who pays for repairs?",
+        "The landlord",
+        "The landlord should pay for repairs.",
+        "The landlord shall pay for repairs.",
+    ),
+    (
+        "unrealised",
+        "When are the panes replaced?",
+        "May",
+        "The panes were to be replaced in May.",
+        "The panes are to be replaced in May.",
+    ),
+    (
+        "unrealised",
+        "How often is the filter changed?",
+        "every month",
+        "The filter should have been changed every month.",
+        "The filter should be changed every month.",
+    ),
+    (
+        "condition",
+        "What is the emergency number?",
+        "112",
+        "In case of fire, the emergency number is 112.",
+        "In case of fire, call the emergency number 112.",
+    ),
+    (
+        "condition",
+        "How long is the warranty?",
+        "two years",
+        "The warranty is two years unless the seal is broken.",
+        "The warranty is two years unless otherwise agreed.",
+    ),
+    (
+        "open",
+        "When is the fair?",
+        "14 March",
+        "The fair is on 14 March [tbc].",
+        "The fair is on 14 March [Friday].",
+    ),
+    (
+        "open",
+        "When is the fair?",
+        "14 March",
+        "The fair is on 14 March - to be confirmed.",
+        "The fair is on 14 March - in the hall.",
+    ),
+    (
+        "open",
+        "When is the fair?",
+        "14 March",
+        "The fair is on 14 March (no decision).",
+        "The fair is on 14 March (no gifts, please).",
+    ),
+    (
+        "other thing",
+        "Who is responsible for room 12?",
+        "Ms Kay",
+        "Ms Kay is responsible for rooms 10 and 14.",
+        "Ms Kay is responsible for rooms 10 to 14.",
+    ),
+    (
+        "other object",
+        "Who painted the chapel?",
+        "Ida Roe",
+        "Ida Roe painted a ceiling and painted a door of the chapel.",
+        "Ida Roe painted a ceiling in May and painted the chapel in June.",
+    ),
+    (
+        "part",
+        "When was the treaty signed?",
+        "1648",
+        "The printing of the treaty took place in 1648.",
+        "The signing of the treaty took place in 1648.",
+    ),
+    (
+        "part",
+        "When is the concert?",
+        "8 pm",
+        "The lecture on the concert is at 8 pm.",
+        "The start of the concert is at 8 pm.",
+    ),
+)
+def test_a_doubt_has_a_twin_that_differs_in_its_form(form, question, answer, text, twin):
+    assert doubt(question, text, answer) == form
+    assert doubt(question, twin, answer) == ""
+
+
+@for_each(
+    "question, other, answer, text",
+    ("By when must I pay?", "When did I pay?", "30 June", "Payment must be made before 30 June."),
+    ("How late can I call?", "When can I call?", "22:00", "You can call until 22:00."),
+)
+def test_a_limit_that_is_asked_for_is_an_answer(question, other, answer, text):
+    assert doubt(question, text, answer) == ""
+    assert doubt(other, text, answer) == "limit"
+
+
+@for_each(
+    "question, other, answer, text",
+    ("What did Ann say?", "What did Ann sell?", "the mill is old", "Ann said that the mill is old."),
+    ("What was Ann accused of?", "What was sold?", "sold the urn", "Ann was accused of having sold the urn."),
+)
+def test_hearsay_that_is_asked_for_is_an_answer(question, other, answer, text):
+    assert doubt(question, text, answer) == ""
+    assert doubt(other, text, "the mill" if "mill" in text else "the urn") == "hearsay"
+
+
+@for_each(
+    "form, question, answer, text, twin",
+    (
+        "taken back",
+        "When was the law passed?",
+        "1995",
+        "The law was to be passed in 1995. It was withdrawn.",
+        "The law was passed in 1995. It was amended.",
+    ),
+    (
+        "taken back",
+        "Who designed the mill?",
+        "Ann Low",
+        "The mill was designed by Ann Low. It was not true.",
+        "The mill was designed by Ann Low. It was renovated.",
+    ),
+    (
+        "taken back",
+        "When did the ship sail?",
+        "5 May",
+        "The ship sailed on 5 May. This was denied.",
+        "The ship sailed on 5 May. It was never seen again.",
+    ),
+    (
+        "taken back",
+        "When was the bill paid?",
+        "5 May",
+        "The bill was paid on 5 May. This is disputed.",
+        "The bill was paid on 5 May. This is confirmed.",
+    ),
+    (
+        "taken back",
+        "When is the talk?",
+        "5 May",
+        "The talk is on 5 May. This is wrong.",
+        "The talk is on 5 May. This is right.",
+    ),
+    (
+        "taken back",
+        "When is the talk?",
+        "5 May",
+        "The talk is on 5 May. That is no longer true.",
+        "The talk is on 5 May. It is no longer.",
+    ),
+    (
+        "taken back",
+        "When is the talk?",
+        "5 May",
+        "The talk is on 5 May. Wrong!",
+        "The talk is on 5 May. Welcome!",
+    ),
+    (
+        "taken back",
+        "When is the talk?",
+        "5 May",
+        "The talk is on 5 May. Correction: it is on 6 May.",
+        "The talk is on 5 May. Reminder: it is in the hall.",
+    ),
+    (
+        "hearsay",
+        "Who will lead the choir?",
+        "Eva Stein",
+        "The board hoped that Eva Stein will lead the choir.",
+        "The board decided that Eva Stein will lead the choir.",
+    ),
+    (
+        "hearsay",
+        "When is the report due?",
+        "15 May",
+        "The board notes that the report is due on 15 May.",
+        "Please note that the report is due on 15 May.",
+    ),
+    (
+        "hearsay",
+        "When does the alloy melt?",
+        "640 degrees",
+        "The tests will show that the alloy melts at 640 degrees.",
+        "The tests showed that the alloy melts at 640 degrees.",
+    ),
+    (
+        "hearsay",
+        "What is the code?",
+        "4417",
+        "Ivo says the code is 4417.",
+        "Ivo owns the shed, and the code is 4417.",
+    ),
+    (
+        "hearsay",
+        "Who leads the choir?",
+        "Eva Stein",
+        "Ann Low says Eva Stein leads the choir.",
+        "At weekends Eva Stein leads the choir.",
+    ),
+    (
+        "hearsay",
+        "What is the code?",
+        "4417",
+        "Rumour has it the code is 4417.",
+        "The shed has it: the code is 4417.",
+    ),
+    (
+        "over",
+        "When is the inn open?",
+        "from 9 until 17",
+        "The inn was open from 9 until 17.",
+        "The inn is open from 9 until 17.",
+    ),
+    (
+        "over",
+        "At what heat is the bread baked?",
+        "220 degrees",
+        "The bread is baked at 220 degrees until June.",
+        "Bake the bread at 220 degrees until golden.",
+    ),
+    (
+        "over",
+        "What is the price?",
+        "340 euros",
+        "The total price was 340 euros.",
+        "The total was 340 euros, and that is the price.",
+    ),
+    (
+        "over",
+        "Who is the author of the book?",
+        "Eva Stein",
+        "The owner of the book was Eva Stein.",
+        "The author of the book was Eva Stein.",
+    ),
+    (
+        "over",
+        "Who is the cook?",
+        "Eva Stein",
+        "The cook is Eva Stein, who is the cook until June.",
+        "The cook is Eva Stein, who followed Ann, who was the cook until June.",
+    ),
+    (
+        "unrealised",
+        "Who pays for repairs?",
+        "The landlord",
+        "The landlord should pay for repairs.",
+        "The landlord shall pay for repairs.",
+    ),
+    (
+        "unrealised",
+        "When are the panes replaced?",
+        "May",
+        "The panes were to be replaced in May.",
+        "The panes are to be replaced in May.",
+    ),
+    (
+        "unrealised",
+        "How often is the filter changed?",
+        "every month",
+        "The filter should have been changed every month.",
+        "The filter should be changed every month.",
+    ),
+    (
+        "condition",
+        "What is the emergency number?",
+        "112",
+        "In case of fire, the emergency number is 112.",
+        "In case of fire, call the emergency number 112.",
+    ),
+    (
+        "condition",
+        "How long is the warranty?",
+        "two years",
+        "The warranty is two years unless the seal is broken.",
+        "The warranty is two years unless otherwise agreed.",
+    ),
+    (
+        "open",
+        "When is the fair?",
+        "14 March",
+        "The fair is on 14 March [tbc].",
+        "The fair is on 14 March [Friday].",
+    ),
+    (
+        "open",
+        "When is the fair?",
+        "14 March",
+        "The fair is on 14 March - to be confirmed.",
+        "The fair is on 14 March - in the hall.",
+    ),
+    (
+        "open",
+        "When is the fair?",
+        "14 March",
+        "The fair is on 14 March (no decision).",
+        "The fair is on 14 March (no gifts, please).",
+    ),
+    (
+        "other thing",
+        "Who is responsible for room 12?",
+        "Ms Kay",
+        "Ms Kay is responsible for rooms 10 and 14.",
+        "Ms Kay is responsible for rooms 10 to 14.",
+    ),
+    (
+        "other object",
+        "Who painted the chapel?",
+        "Ida Roe",
+        "Ida Roe painted a ceiling and painted a door of the chapel.",
+        "Ida Roe painted a ceiling in May and painted the chapel in June.",
+    ),
+    (
+        "part",
+        "When was the treaty signed?",
+        "1648",
+        "The printing of the treaty took place in 1648.",
+        "The signing of the treaty took place in 1648.",
+    ),
+    (
+        "part",
+        "When is the concert?",
+        "8 pm",
+        "The lecture on the concert is at 8 pm.",
+        "The start of the concert is at 8 pm.",
+    ),
+)
+def test_a_doubt_has_a_twin_that_differs_in_its_form(form, question, answer, text, twin):
+    assert doubt(question, text, answer) == form
+    assert doubt(question, twin, answer) == ""
+
+
+@for_each(
+    "question, other, answer, text",
+    ("By when must I pay?", "When did I pay?", "30 June", "Payment must be made before 30 June."),
+    ("How late can I call?", "When can I call?", "22:00", "You can call until 22:00."),
+)
+def test_a_limit_that_is_asked_for_is_an_answer(question, other, answer, text):
+    assert doubt(question, text, answer) == ""
+    assert doubt(other, text, answer) == "limit"
+
+
+@for_each(
+    "question, other, answer, text",
+    ("What did Ann say?", "What did Ann sell?", "the mill is old", "Ann said that the mill is old."),
+    ("What was Ann accused of?", "What was sold?", "sold the urn", "Ann was accused of having sold the urn."),
+)
+def test_hearsay_that_is_asked_for_is_an_answer(question, other, answer, text):
+    assert doubt(question, text, answer) == ""
+    assert doubt(other, text, "the mill" if "mill" in text else "the urn") == "hearsay"
+
+
 def test_somebody_with_a_name_may_be_called_something_else():
     question, text = "Where does the Ster turn north?", "The river turns north near Brae."
     assert doubt(question, text, "Brae", "Ster") == ""
