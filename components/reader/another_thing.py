@@ -46,7 +46,7 @@ _WAYS = re.compile(rf"(?=\b(from|to|by) (?:{DETERMINER} )?([^\W_]+))")
 _ASKS_PLACE = re.compile(
     rf"^\W*(?:and )?(?:when|where) (?:is|are|was|were|did|does|do) (?:{DETERMINER} )?([^?]+)", re.I
 )
-_ANSWERS_PLACE = frozenset(["date", "day", "time", "year", "month", "hour", "place", "site", "address", "location"])
+_ANSWERS_PLACE = frozenset("date day time year month hour place site address location start beginning".split())
 _RATE = re.compile(r"\s+(?:a|an|per|each|every) ([a-z]+)")
 _ASKS_RATE = re.compile(r"\b(?:a|an|per|each|every) ([a-z]+)\W*$|\b(?:in all|in total|total|altogether|whole)\b", re.I)
 _OUT_OF = re.compile(rf"(?:^|[,;] )(?:out )?of (?:{DETERMINER} )?$", re.IGNORECASE)
@@ -55,8 +55,9 @@ _SIDES = "north/south east/west northern/southern eastern/western left/right upp
 _TIMES = "morning/evening morning/afternoon morning/night day/night winter/summer spring/autumn old/new"
 _OPPOSITES = tuple(frozenset(pair.split("/")) for pair in f"{_SIDES} {_TIMES}".split())
 _NUMBERED = re.compile(
-    r"\b([^\W\d_]{3,}) (?:(?:number|no\.?|nr\.?) )?(\d+(?:(?:, | and | or | to | & |-|\u2013)\d+)*)\b", re.IGNORECASE
+    r"\b([^\W\d_]{3,}) (?:(?:number|no\.?|nr\.?) )?(\d+(?:(?:, | and | or | to | & | ?[-\u2013] ?)\d+)*)\b", re.IGNORECASE
 )
+_RANGE = re.compile(r"(\d{1,6})(?: to | ?[-\u2013] ?)(\d{1,6})\b")
 
 
 def _is_other_role(statement: Statement) -> bool:
@@ -148,15 +149,20 @@ def _is_other_object(statement: Statement) -> bool:
     if match is None:
         return False
     patient = stems_of(_SLOT.split(match[2])[0]) & statement.asked
-    done = re.search(rf"\b{match[1]}\b(?P<by> by\b)?", statement.sentence)
-    if done is None or not patient & stems_of(statement.sentence):
+    if not patient & stems_of(statement.sentence):
         return False
-    before, after = statement.sentence[: done.start()], statement.sentence[done.end() :]
-    rest = _PAUSE.split(before)[-1] if done["by"] else _SLOT.split(after)[0]
-    if done["by"] and " by " in rest:  # "drawn by Ida and written by Max" is of one thing
+    deeds = list(re.finditer(rf"\b{match[1]}\b(?P<by> by\b)?", statement.sentence))
+    return bool(deeds) and all(_is_done_to_another(statement.sentence, deed, patient) for deed in deeds)
+
+
+def _is_done_to_another(sentence: str, deed: re.Match[str], patient: frozenset[str]) -> bool:
+    """Check whether the object of a verb, or its subject before "by", has no word of what is asked for."""
+    before, after = sentence[: deed.start()], sentence[deed.end() :]
+    rest = _PAUSE.split(before)[-1] if deed["by"] else _SLOT.split(after)[0]
+    if deed["by"] and " by " in rest:  # "drawn by Ida and written by Max" is of one thing
         return False
     said = {stem(word) for word in words_of(rest) if word not in COMMON}
-    return bool(said) and bool(patient) and said.isdisjoint(patient)
+    return bool(said) and said.isdisjoint(patient)
 
 
 def _is_other_subject(statement: Statement) -> bool:
@@ -234,7 +240,11 @@ def _is_part(statement: Statement) -> bool:
     )
     if head is None or head[2].lower() in COMMON | _ANSWERS_PLACE or statement.asks(f"{head[1]} {head[2]}"):
         return False
-    return stem(words[0]) in {stem(word) for word in words_of(head[3])[:2]} and not statement.asks(head[2])
+    # "The signing of the treaty" for "when was the treaty signed?"
+    base = head[2].lower().removesuffix("ing")
+    is_deed = base != head[2].lower() and len(base) > 2 and any(word.startswith(base) for word in words[1:])
+    is_on_it = stem(words[0]) in {stem(word) for word in words_of(head[3])[:2]}
+    return is_on_it and not is_deed and not statement.asks(head[2])
 
 
 def _is_turned(statement: Statement) -> bool:
@@ -247,13 +257,20 @@ def _is_turned(statement: Statement) -> bool:
     )
 
 
+def _is_among(number: str, told: list[str]) -> bool:
+    """Check whether a number is one of those told, or lies in a range such as "10 to 14"."""
+    ranges = [(int(low), int(high)) for several in told for low, high in _RANGE.findall(several)]
+    is_inside = len(number) <= 6 and any(low <= int(number) <= high for low, high in ranges)
+    return is_inside or any(number in re.findall(r"\d+", several) for several in told)
+
+
 def _is_other_thing(statement: Statement) -> bool:
     """Check whether the sentence names another number or another kind of the thing that is asked for."""
     said = f"{statement.named}. {statement.sentence}"
-    numbers = [(stem(noun.lower()), re.findall(r"\d+", several)) for noun, several in _NUMBERED.findall(said)]
+    numbers = [(stem(noun.lower()), several) for noun, several in _NUMBERED.findall(said)]
     for noun, number in _NUMBERED.findall(statement.question):
-        others = [other for name, some in numbers if name == stem(noun.lower()) for other in some]
-        if others and not set(re.findall(r"\d+", number)) <= set(others):
+        others = [several for name, several in numbers if name == stem(noun.lower())]
+        if others and not all(_is_among(value, others) for value in re.findall(r"\d+", number)):
             return True
     # "When did Henry Grey's father die?" is answered by a text about George Grey.
     names = [] if identifies_by_another(statement.question) else _NAME.findall(statement.question)

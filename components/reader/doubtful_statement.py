@@ -17,7 +17,6 @@ _NEGATION = re.compile(
     r"|\b(?:has|have|had|is|are) yet to\b"
     r"|\b[Nn]o(?= (?!doubt\b)[a-z]|[.,;]? ?$)"
 )
-_NOT_UNTIL = re.compile(r"\bnot [^,;]*\b(?:until|till)\b[^,;]*$")
 _MODAL = re.compile(
     r"\b(?:would(?! (?:later|eventually|soon|go on)\b)|(?:could|must) have|might|should|may have|going to)\b"
 )
@@ -73,7 +72,10 @@ _ASKS_CASE = re.compile(
     re.IGNORECASE,
 )
 _EMBEDDED = re.compile(r"(?:^|[;:] )[Ww]ho(?:m|se)? [^,;:.?]+")
-_REMARK = re.compile(r"\s*(?:\((?P<aside>[^()]*)\)|, (?P<left>to be [a-z]+))")
+_REMARK = re.compile(
+    r"\s*(?:[(\[](?P<aside>[^()\[\]]*)[)\]]|(?:[,;:]|(?<= )[-\u2013\u2014]) ?(?P<left>to be [a-z]+|tb[acd]\b|not yet\b))",
+    re.IGNORECASE,
+)
 _LEFT_OPEN = re.compile(r"\?|\bto be [a-z]+(?:ed|en)\b|\b(?:tb[acd]|not|no|if|unless|might|may)\b", re.IGNORECASE)
 _CONDITION = re.compile(
     r"(?<!even )\b(?P<only>only )?(?P<word>if|unless|provided that|in case|(?<!with )assuming|as long as)\b"
@@ -81,6 +83,14 @@ _CONDITION = re.compile(
     re.IGNORECASE,
 )
 _LIMIT = re.compile(r"\b(before|after|until|till|prior to|than)\s+(?:the )?$")
+_ASKS_END = r"\b(?:clos|end|last|finish|how late\b|how long can\b|latest\b)"
+# What asks for the limit itself, as "by when?" asks for what must be done "before 30 June".
+_ASKS_LIMIT = {
+    "before": r"\b(?:by when|how late|latest)\b",
+    "until": _ASKS_END,
+    "till": _ASKS_END,
+    "than": r"\b(?:least|most|over|under)\b",
+}
 _NEARLY = re.compile(r"\b(?:almost|nearly|hardly|scarcely|barely|all but) ([a-z]+)")
 _GOVERNED = re.compile(
     r"\b(?:(?:of|for|from|as|with|to|by|on|in|at)(?: the| an?)?|(?:that|which|who)(?: [a-z]+){1,2}) $"
@@ -95,6 +105,26 @@ _LABEL = re.compile(r"(?:This|That|Which) (?:is|was) an? (?:[a-z]+ )?[a-z]+(?: (
 _REFUTED = re.compile(
     r"(?:The (?:opposite|contrary|reverse) (?:is|was)|(?:None|Nothing|No word) of (?:this|that|it) (?:is|was)"
     r"|(?:It|This|That) (?:is|was) (?:not|never))(?: [a-z]+){1,3}[.!]?"
+)
+# Words for truth are few: a sentence of one, or of "not" and one, speaks of the sentence before.
+_TRUTH = r"(?:true|right|correct|so|the case|valid|accurate)"
+_UNTRUE = re.compile(
+    rf"(?:(?:It|This|That)(?: is| was|['\u2019]s) )?"
+    rf"(?:(?:simply|just|quite|now|all|plainly|completely) )?"
+    rf"(?:(?:not|no longer|never|far from) {_TRUTH}|wrong|false|untrue|incorrect)(?: (?:now|any ?more|at all))?[.!]*"
+    rf"|(?:It|This|That) (?:isn|wasn)['\u2019]t {_TRUTH}[.!]*|(?:Correction|Erratum|Corrigendum)\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+# "That is nonsense.", "This is outdated."; "it" may be the thing, as in "It is free."
+_ONE_WORD = re.compile(r"(?:This|That) (?:is|was) (?:[a-z]+ly )?[a-z]+[.!]?")
+_AFFIRMED = re.compile(rf"(?:It|This|That) (?:is|was|has been) (?:now )?(?:confirmed|certain|final|{_TRUTH})[.!]?")
+# What was done stays done, whatever was done to the thing later: "The law was passed in 1995. It was amended."
+_LATER_DEED = re.compile(r"(?:It|The (?P<noun>[a-z]+)) (?:is|was|has been)\b")
+_ASKS_DEED = re.compile(
+    rf"\bdid (?:{DETERMINER} )?[^?]*?\b(?P<base>[a-z]{{3,}})\b(?=\W*$| (?:in|on|at|to|for|from|with)\b)"
+    rf"|\b(?:was|were) (?:{DETERMINER} )?[^?]*?\b(?P<done>[a-z]{{3,}})\W*$"
+    r"|^\W*(?:who|what|which [a-z]+) (?P<did>[a-z]+ed)\b",
+    re.IGNORECASE,
 )
 _ON_THIS = re.compile(
     r"The (?:above|[a-z]+ (?:on|of|about) (?:this|that|it)) (?:is|was|has been) [a-z]+(?:ed|n|t)\b[^,;]*"
@@ -122,7 +152,7 @@ def find_doubt(question: str, title: str, text: str, begin: int, end: int) -> st
 
 def _is_denied(statement: Statement) -> bool:
     # "It was not finished until 1769" says when it was finished.
-    if statement.matches(_NEGATION) and not _NOT_UNTIL.search(statement.before):
+    if statement.matches(_NEGATION) and not statement.is_not_until:
         return True
     lacking = re.findall(r"\b(?:[Nn]o|[Nn]either|[Ww]ithout) ([a-z]+)", statement.sentence)
     return any(map(statement.asks, lacking)) and not re.search(r"\b(?:no|not|without)\b|n't", statement.question)
@@ -163,7 +193,12 @@ def _is_asked(statement: Statement) -> bool:
 def _is_open(statement: Statement) -> bool:
     """Check whether a remark behind the answer leaves it open, as in "14 March (to be confirmed)"."""
     remark = _REMARK.match(statement.after)
-    return remark is not None and (remark["left"] is not None or _LEFT_OPEN.search(remark["aside"]) is not None)
+    if remark is None:
+        return False
+    # "3 June (no gifts, please)" asks something of the reader.
+    aside = remark["aside"] or ""
+    is_request = re.search(r"\bplease\b", aside, re.IGNORECASE) is not None
+    return remark["left"] is not None or (not is_request and _LEFT_OPEN.search(aside) is not None)
 
 
 def _is_unrealised(statement: Statement) -> bool:
@@ -228,11 +263,9 @@ def _is_conditional(statement: Statement) -> bool:
 
 def _is_limit(statement: Statement) -> bool:
     match = _LIMIT.search(statement.before)
-    if match is None or match[1] in statement.question.lower() or _NOT_UNTIL.search(statement.before):
+    if match is None or match[1] in statement.question.lower() or statement.is_not_until:
         return False
-    ends = {"until": r"\b(?:clos|end|last|finish)", "till": r"\b(?:clos|end|last|finish)"}
-    is_asked = ends.get(match[1], r"\b(?:least|most|over|under)\b" if match[1] == "than" else "$^")
-    return re.search(is_asked, statement.question, re.IGNORECASE) is None
+    return re.search(_ASKS_LIMIT.get(match[1], "$^"), statement.question, re.IGNORECASE) is None
 
 
 def _is_nearly(statement: Statement) -> bool:
@@ -245,7 +278,11 @@ def _is_taken_back(statement: Statement) -> bool:
     verdict = verdict or next(filter(None, (_verdict_on(statement, sentence) for sentence in statement.later)), None)
     following = statement.following.strip()
     near = (statement.following, *statement.later)
-    if _LABEL.fullmatch(following) or any(
+    if any(_UNTRUE.fullmatch(sentence.strip()) for sentence in near):
+        return True
+    if _AFFIRMED.fullmatch(following) or _is_after_deed(statement, following):
+        return _CLOSING.search(statement.after) is not None
+    if _ONE_WORD.fullmatch(following) or _LABEL.fullmatch(following) or any(
         form.fullmatch(sentence.strip()) for form in (_REFUTED, _ON_THIS) for sentence in near
     ):
         return True
@@ -255,6 +292,20 @@ def _is_taken_back(statement: Statement) -> bool:
         return False
     verb = verdict["done"] or verdict["did"] or ""
     return not statement.asks(verb) and verb not in FUNCTION_WORDS
+
+
+def _is_after_deed(statement: Statement, following: str) -> bool:
+    """Check whether the sentence says that what is asked for was done, and the next one what came of the thing."""
+    asked, later = _ASKS_DEED.search(statement.question), _LATER_DEED.match(following)
+    if asked is None or later is None or (later["noun"] and not re.search(rf"\b{later['noun']}\b", statement.sentence)):
+        return False
+    if asked["base"]:
+        done = rf"\b{re.escape(asked['base'].removesuffix('e').removesuffix('y'))}(?:i?ed)\b"
+    elif asked["done"]:
+        done = rf"\b(?:was|were) (?:[a-z]+ly )?{re.escape(asked['done'])}\b"
+    else:
+        done = rf"(?<!\bis )(?<!\bare )(?<!\bbe )\b{re.escape(asked['did'])}\b"
+    return re.search(done, statement.sentence) is not None
 
 
 def _verdict_on(statement: Statement, sentence: str) -> re.Match[str] | None:

@@ -63,6 +63,13 @@ class Statement:
         """The answer, as it stands in the sentence."""
         return self.sentence[len(self.before) : len(self.sentence) - len(self.after)]
 
+    @cached_property
+    def is_not_until(self) -> bool:
+        """Whether "not ... until" stands before the answer in its part of the sentence, as in "not built until 1769"."""
+        part = self.before[max(self.before.rfind(","), self.before.rfind(";")) + 1 :]
+        denial = re.search(r"\bnot ", part)
+        return denial is not None and re.search(r"\b(?:until|till)\b", part[denial.end() :]) is not None
+
     def matches(self, pattern: re.Pattern[str]) -> bool:
         """Check whether a clause has a form that neither the question nor the answer has."""
         is_free = not pattern.search(self.question) and not pattern.search(self.answer)
