@@ -5,7 +5,7 @@ of the question's words between them. No list of topics is used. A doubt only ev
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from prefrag.components.reader.another_thing import ANOTHER
 from prefrag.components.reader.span_features import stem, stems_of
@@ -13,7 +13,7 @@ from prefrag.components.reader.statement import CLAUSE_END, COMMON, DETERMINER, 
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
 _NEGATION = re.compile(
-    r"\b(?:[Nn]ot(?! only)|[Nn]ever|[Cc]annot|neither|nor|nobody|nothing|none|no longer)\b|n['\u2019]t\b"
+    r"\b(?:[Nn]ot(?! only)|[Nn]ever|[Cc]annot|neither|nor|[Nn]obody|nothing|none|no longer)\b|n['\u2019]t\b"
     r"|\b(?:has|have|had|is|are) yet to\b"
     r"|\b[Nn]o(?= (?!doubt\b)[a-z]|[.,;]? ?$)"
 )
@@ -21,14 +21,43 @@ _MODAL = re.compile(
     r"\b(?:would(?! (?:later|eventually|soon|go on)\b)|(?:could|must) have|might|should|may have|going to)\b"
 )
 _IS_TO = re.compile(rf"\b(?:is|are|was|were|be) (?:\w+ly )?(?:supposed |due |meant )?to (?!{DETERMINER}\b)[a-z]")
+_RULE_MODAL = re.compile(
+    r"\b(?:would|could|might|should|may|going|will|shall|(?:is|are|was|were|be) (?:\w+ )?to)\b|['\u2019]ll\b"
+)
+_SHOULD_BE = re.compile(r"\b(?:should|is to|are to) be (?:[a-z]+ly )?([a-z]+)\b")
+# "Who pays for repairs?", not "who paid" and not "who has paid".
+_ASKS_SINGULAR = re.compile(r"^\W*(?:who|what|which [a-z]+) (?!(?:is|has|was|does)\b)[a-z]+(?<!s)s\b", re.IGNORECASE)
 _FUTURE = re.compile(r"\b(?:will|shall|may)\b|['\u2019]ll\b")
 _NOT_PAST = re.compile(r"\b(?:will|shall|do|does|is|are|can|must|should|going)\b", re.IGNORECASE)
 _HEARSAY = re.compile(
     r"\b(?:perhaps|maybe|possibly|probably|presumably|apparently|allegedly|reportedly|supposedly|seemingly|purportedly"
-    r"|whether|to have (?:been )?(?!to )\w+|(?:of|from|with|denie[sd]|denying) having)\b"
+    r"|whether|to have (?:been )?(?!to )\w+|(?:from|with|denie[sd]|denying) having|[a-z]+ ha[sd] it)\b"
+    r"|\b(?P<charge>[a-z]+) of having\b"
     r"|\b(?:is|are|was|were|been) (?:said|thought|\w+ed) to (?:be|have)\b",
     re.IGNORECASE,
 )
+# Verbs of which it is true, or decided, what they govern: "the tests showed that", "please note that". Few, and closed.
+_FACTIVE = re.compile(
+    r"(?:know|knows|knew|known|show|shows|showed|shown|prove|proves|proved|proven|decide|decides|decided|resolved)"
+)
+_NOTICE = re.compile(r"^(?:[Pp]lease )?(?:[Nn]ote|[Rr]emember)$")
+# "Tried to show that", "will prove that": not done.
+_UNREAL = re.compile(
+    r"\b(?:to|not|will|shall|may|might|can|cannot|could|would|should|must)(?: have)?(?: been| be)? (?:[a-z]+ly )?$"
+)
+# "Ivo says the code is 4417" has two verbs and no conjunction.
+_REPORTER = (
+    r"(?:^|[,;] )(?:(?:[Ii]|[Ww]e|[Tt]hey|[Pp]eople) (?:[a-z]+ly )?(?P<plain>[a-z]+)"
+    rf"|(?:(?P<name>[A-Z]\w+)(?: [A-Z]\w+){{0,2}}|[Hh]e|[Ss]he|[Ii]t|(?:[Tt]he|{DETERMINER}) [a-z]+) (?:[a-z]+ly )?"
+    r"(?P<governor>[a-z]+(?<!s)s|[a-z]+ed|said|thought|told [a-z]+|felt|wrote)) "
+)
+_BARE_COMPLEMENT = re.compile(
+    rf"{_REPORTER}(?=(?:{DETERMINER}|he|she|it|they|we|I|there|[A-Z]\w+) )"
+    r"(?=(?:(?!(?:and|or|but|that|which|who|whose|whom|where|what|when|while|because|if|as|so|since|after|before)\b)"
+    r"[^\W_]+ ){1,6}?(?:is|are|was|were|has|have|had|will|can|does|did)\b)"
+)
+_REPORTS_DOER = re.compile(rf"{_REPORTER}$")
+_ASKS_SAID = re.compile(r"^\W*what (?:do|does|did|has|have|had) (?P<speaker>[^?]+?) [a-z]+\W*$", re.IGNORECASE)
 _SOURCE = re.compile(r"(?:^|[,;] )[Aa]ccording to ((?:[^\W_]+ ?){1,4})")
 _COMPLEMENT = re.compile(
     r"\b(?P<governor>[a-z]+) that (?=(?:he|she|it|they|we|I|there|some|no|most|many|all|both|one|two|[A-Z]\w+|\d+"
@@ -62,6 +91,18 @@ _OVER = re.compile(
 )
 # "The code was 4417", not "he was the author".
 _WAS_JUST = re.compile(rf"^[^,;:]*\b(?:was|were) (?:(?:at|in|on) )?(?:{DETERMINER} )?$")
+_SPAN = re.compile(r"(?:\bfrom\b|\d)[^,;]* (?:until|till)\b")
+_PAST = re.compile(r"\b(?:was|were|had)\b")
+# "Bake the bread until golden" tells how long to do it, not how long it is so: no subject, no finite verb, no time.
+_UNTIL_DONE = re.compile(
+    rf"^[A-Z][a-z]*(?<!s)(?<!ed) {DETERMINER} (?:(?!{_FINITE.pattern})[^,;:])*\b(?:until|till) [a-z]+(?: [a-z]+)?\W*$"
+)
+# What happened once has no later value: the result of a vote, the author of a book. Few nouns, and closed.
+_ONCE = re.compile(
+    rf"(?:{DETERMINER} )?(?:[a-z]+ )?(?:result|outcome|score|total|reason|cause|author|inventor|founder|winner)s? "
+    r"(?:of|for|was|were)\b",
+    re.IGNORECASE,
+)
 _ASKS_PRESENT = re.compile(
     r"\b(?:is|are|does|do|has|have)\b|^\W*(?:who|which \w+|what) (?!was\b)\w+(?<!s)s\b", re.IGNORECASE
 )
@@ -77,11 +118,14 @@ _REMARK = re.compile(
     re.IGNORECASE,
 )
 _LEFT_OPEN = re.compile(r"\?|\bto be [a-z]+(?:ed|en)\b|\b(?:tb[acd]|not|no|if|unless|might|may)\b", re.IGNORECASE)
+_CALLED = re.compile(r"\bthe ((?:[^\W_]+ ){1,4})$")
 _CONDITION = re.compile(
     r"(?<!even )\b(?P<only>only )?(?P<word>if|unless|provided that|in case|(?<!with )assuming|as long as)\b"
     r"(?P<text>[^,;()]*)",
     re.IGNORECASE,
 )
+# "Two years unless otherwise agreed" is what holds; a condition that names nothing sets none.
+_BY_DEFAULT = re.compile(r" (?:otherwise [a-z]+(?:ed|en|wn)|(?:agreed|stated|specified|noted) otherwise)\b\W*$")
 _LIMIT = re.compile(r"\b(before|after|until|till|prior to|than)\s+(?:the )?$")
 _ASKS_END = r"\b(?:clos|end|last|finish|how late\b|how long can\b|latest\b)"
 # What asks for the limit itself, as "by when?" asks for what must be done "before 30 June".
@@ -108,15 +152,14 @@ _REFUTED = re.compile(
 )
 # Words for truth are few: a sentence of one, or of "not" and one, speaks of the sentence before.
 _TRUTH = r"(?:true|right|correct|so|the case|valid|accurate)"
+_FALSE = "(?:wrong|false|untrue|incorrect|inaccurate|invalid|mistaken|nonsense|obsolete|uncertain)"
 _UNTRUE = re.compile(
     rf"(?:(?:It|This|That)(?: is| was|['\u2019]s) )?"
     rf"(?:(?:simply|just|quite|now|all|plainly|completely) )?"
-    rf"(?:(?:not|no longer|never|far from) {_TRUTH}|wrong|false|untrue|incorrect)(?: (?:now|any ?more|at all))?[.!]*"
+    rf"(?:(?:not|no longer|never|far from) {_TRUTH}|{_FALSE})(?: (?:now|any ?more|at all))?[.!]*"
     rf"|(?:It|This|That) (?:isn|wasn)['\u2019]t {_TRUTH}[.!]*|(?:Correction|Erratum|Corrigendum)\b.*",
     re.IGNORECASE | re.DOTALL,
 )
-# "That is nonsense.", "This is outdated."; "it" may be the thing, as in "It is free."
-_ONE_WORD = re.compile(r"(?:This|That) (?:is|was) (?:[a-z]+ly )?[a-z]+[.!]?")
 _AFFIRMED = re.compile(rf"(?:It|This|That) (?:is|was|has been) (?:now )?(?:confirmed|certain|final|{_TRUTH})[.!]?")
 # What was done stays done, whatever was done to the thing later: "The law was passed in 1995. It was amended."
 _LATER_DEED = re.compile(r"(?:It|The (?P<noun>[a-z]+)) (?:is|was|has been)\b")
@@ -159,19 +202,52 @@ def _is_denied(statement: Statement) -> bool:
 
 
 def _is_hearsay(statement: Statement) -> bool:
-    source = _SOURCE.search(statement.sentence)
-    if statement.matches(_HEARSAY) or (source and not statement.asks(source[1])):
+    source, said = _SOURCE.search(statement.sentence), _HEARSAY.search(statement.sentence)
+    # "What was Ann accused of?" asks for what she was "accused of having" done.
+    is_asked = said is not None and said["charge"] is not None and statement.asks(said["charge"])
+    if (not is_asked and statement.matches(_HEARSAY)) or (source and not statement.asks(source[1])):
         return True
-    for match in _COMPLEMENT.finditer(statement.sentence):
-        # "The novel that he wrote" is a relative clause: a noun with its article stands before "that".
-        is_noun = re.search(rf"\b{DETERMINER} $", statement.sentence[: match.start()], re.IGNORECASE)
-        is_relative = is_noun and not _WHOLE_CLAUSE.match(statement.sentence, match.end())
-        is_verb = not is_relative and match["governor"] not in FUNCTION_WORDS
-        rest = statement.sentence[match.end() :]
-        is_about = statement.asks_most(CLAUSE_END.split(rest)[0]) or statement.is_governed(match.end())
-        if is_verb and is_about and not statement.asks(match["governor"]):
-            return True
-    return False
+    return any(_is_reported(statement, match) for match in _COMPLEMENT.finditer(statement.sentence)) or any(
+        not _is_vouched(statement, match) and statement.is_governed(match.end())
+        for match in _reports(statement)
+        if not match["name"] or match["name"].lower() not in FUNCTION_WORDS
+    )
+
+
+def _reports(statement: Statement) -> Iterator[re.Match[str]]:
+    """Find the verbs of saying, by their place: before a clause with a verb of its own and no conjunction."""
+    yield from _BARE_COMPLEMENT.finditer(statement.sentence)
+    # "Ann says Eva leads the choir" for "who leads the choir?": the answer has a verb before it and its own behind it.
+    deed = re.match(r" ([a-z]+)", statement.after)
+    if deed and statement.asks(deed[1]) and _ASKS_PERSON.search(statement.question):
+        yield from _REPORTS_DOER.finditer(statement.before)
+
+
+def _is_reported(statement: Statement, match: re.Match[str]) -> bool:
+    """Check whether the clause behind "that" is said or thought, and is about what is asked for."""
+    # "The novel that he wrote" is a relative clause: a noun with its article stands before "that".
+    is_noun = re.search(rf"\b{DETERMINER} $", statement.sentence[: match.start()], re.IGNORECASE)
+    is_relative = is_noun and not _WHOLE_CLAUSE.match(statement.sentence, match.end())
+    rest = statement.sentence[match.end() :]
+    is_about = statement.asks_most(CLAUSE_END.split(rest)[0]) or statement.is_governed(match.end())
+    if is_relative or match["governor"] in FUNCTION_WORDS or not is_about:
+        return False
+    # "What did Ann say?" asks for the whole clause.
+    asked = _ASKS_SAID.search(statement.question)
+    is_whole = len(statement.before) == match.end() and not statement.after.strip(" .!\"'\u201d\u2019")
+    is_said = asked is not None and is_whole and statement.asks(statement.sentence[: match.start()])
+    return not is_said and not _is_vouched(statement, match)
+
+
+def _is_vouched(statement: Statement, match: re.Match[str]) -> bool:
+    """Check whether a verb is asked for, or what it governs is so: "the tests showed that", not "tried to show that"."""
+    plain = match.groupdict().get("plain")
+    verb = (plain or match["governor"]).split()[0]
+    if verb in FUNCTION_WORDS or statement.asks(verb):
+        return True
+    if _NOTICE.match(statement.sentence[: match.end()].removesuffix("that ").strip()):
+        return True
+    return _FACTIVE.fullmatch(verb) is not None and _UNREAL.search(statement.sentence[: match.start()]) is None
 
 
 def _is_asked(statement: Statement) -> bool:
@@ -203,10 +279,15 @@ def _is_open(statement: Statement) -> bool:
 
 def _is_unrealised(statement: Statement) -> bool:
     is_infinitive = statement.answer.startswith("to ")
-    if statement.matches(_MODAL) or (statement.matches(_IS_TO) and not is_infinitive):
+    # "The costs shall be borne by the buyer" for "who bears the costs?", and "the filter should be changed monthly".
+    is_rule = _is_prescribed(statement)
+    if (statement.matches(_MODAL) or (statement.matches(_IS_TO) and not is_infinitive)) and not is_rule:
         return True
-    if not _NOT_PAST.search(statement.question) and statement.matches(_FUTURE):
+    is_present = _NOT_PAST.search(statement.question) or is_rule
+    if not is_present and statement.matches(_FUTURE):
         return True
+    if is_rule and _SHOULD_BE.search(statement.sentence):
+        return False
     if re.search(rf"\bto (?!{DETERMINER}\b)[a-z]", statement.question) or is_infinitive:
         return False
     for match in _NOT_DONE.finditer(statement.sentence):
@@ -222,6 +303,17 @@ def _is_unrealised(statement: Statement) -> bool:
     return False
 
 
+def _is_prescribed(statement: Statement) -> bool:
+    """Check whether a rule says what is asked for in the present: "shall", or "should be done" for "is it done?"."""
+    modals = _RULE_MODAL.findall(statement.sentence)
+    if modals == ["shall"]:
+        return _ASKS_SINGULAR.search(statement.question) is not None and not statement.matches(_MODAL)
+    done = _SHOULD_BE.search(statement.sentence)
+    if done is None or len(modals) != 1 or _ASKS_PERSON.search(statement.question):
+        return False
+    return re.search(rf"\b(?:is|are)\b.* {done[1]}\b", statement.question) is not None
+
+
 def _is_excepted(statement: Statement) -> bool:
     match = _EXCEPTION.search(statement.before)
     if match is None:
@@ -234,24 +326,37 @@ def _is_excepted(statement: Statement) -> bool:
 def _is_over(statement: Statement) -> bool:
     if not _ASKS_PRESENT.search(statement.question) or _OVER.search(statement.question):
         return False
-    if any(_OVER.search(clause) for clause in statement.clauses) and not _LIMIT.search(statement.before):
+    own = statement.own_clauses
+    is_span = _SPAN.search(statement.answer) is not None or statement.before.endswith("from ")
+    if is_span and not any(map(_PAST.search, own)) and not _OVER.search(statement.after):
+        return False  # "The office is open from 9 until 17"
+    # "The cook is Eva, who followed Ann, who was the cook until June": what is asked for is said before.
+    is_told = re.search(r"\b(?:is|are)\b", own[0]) is not None and statement.asks_most(own[0])
+    clauses = own if is_told else statement.clauses
+    if any(map(_OVER.search, clauses)) and not _LIMIT.search(statement.before) and not _UNTIL_DONE.search(own[0]):
         return True
     verb = _FINITE.search(statement.sentence)
     if verb and verb[0] in ("was", "were", "had") and re.search(r"\b(?:until|till)\b", statement.after):
         return True
     if _WAS_JUST.search(statement.before) and statement.asks_most(statement.before):
-        return True
+        return _ONCE.match(statement.before) is None
     office = _OFFICE.search(statement.question)
     head = office[1].split()[-1] if office else ""
-    past = rf"\b(?:was|were|had been) (?:{DETERMINER} )?(?:\w+ ){{0,2}}{re.escape(head)}\b"
-    return bool(head) and re.search(past, statement.sentence) is not None
+    past = re.compile(rf"\b(?:was|were|had been) (?:{DETERMINER} )?(?:\w+ ){{0,2}}{re.escape(head)}\b")
+    return bool(head) and any(map(past.search, own if is_told else [statement.sentence]))
 
 
 def _is_conditional(statement: Statement) -> bool:
+    # "In case of fire, call the emergency number 112" tells which number it is, for "what is the emergency number?".
+    called = _CALLED.search(statement.before)
+    if called and statement.asked and statement.asked == stems_of(called[1]):
+        return False
     for match in _CONDITION.finditer(statement.sentence):
         # "They became rich, selling what they had in case of loss" sets no condition for their becoming rich.
         between = statement.sentence[len(statement.sentence) - len(statement.after) : match.start()]
         if re.search(r"[,;:(] ?(?:\w+ing|which|who|where|but|and)\b", between):
+            continue
+        if _BY_DEFAULT.match(match["text"]):
             continue
         if match["word"].lower() == "unless" and match["word"].lower() not in statement.question.lower():
             return True
@@ -274,18 +379,15 @@ def _is_nearly(statement: Statement) -> bool:
 
 def _is_taken_back(statement: Statement) -> bool:
     """Check whether a verdict without anything of its own ends the sentence, or is the whole next sentence."""
-    verdict = _VERDICT.fullmatch(statement.following.strip()) or _CLOSING.search(statement.after)
-    verdict = verdict or next(filter(None, (_verdict_on(statement, sentence) for sentence in statement.later)), None)
-    following = statement.following.strip()
-    near = (statement.following, *statement.later)
-    if any(_UNTRUE.fullmatch(sentence.strip()) for sentence in near):
+    near = [sentence.strip() for sentence in (statement.following, *statement.later)]
+    if any(map(_UNTRUE.fullmatch, near)):
         return True
-    if _AFFIRMED.fullmatch(following) or _is_after_deed(statement, following):
-        return _CLOSING.search(statement.after) is not None
-    if _ONE_WORD.fullmatch(following) or _LABEL.fullmatch(following) or any(
-        form.fullmatch(sentence.strip()) for form in (_REFUTED, _ON_THIS) for sentence in near
-    ):
+    following, *later = ["" if _leaves_it(statement, sentence) else sentence for sentence in near]
+    on_it = (form.fullmatch(sentence) for form in (_REFUTED, _ON_THIS) for sentence in (following, *later))
+    if _LABEL.fullmatch(following) or any(on_it):
         return True
+    verdict = _VERDICT.fullmatch(following) or _CLOSING.search(statement.after)
+    verdict = verdict or next(filter(None, (_verdict_on(statement, sentence) for sentence in later)), None)
     if verdict is None and _GOVERNED.search(statement.before):
         verdict = _WHOLE.search(statement.after)
     if verdict is None:
@@ -294,8 +396,13 @@ def _is_taken_back(statement: Statement) -> bool:
     return not statement.asks(verb) and verb not in FUNCTION_WORDS
 
 
+def _leaves_it(statement: Statement, sentence: str) -> bool:
+    """Check whether a later sentence affirms the statement, or says what came of a thing after the deed asked for."""
+    return _AFFIRMED.fullmatch(sentence) is not None or _is_after_deed(statement, sentence)
+
+
 def _is_after_deed(statement: Statement, following: str) -> bool:
-    """Check whether the sentence says that what is asked for was done, and the next one what came of the thing."""
+    """Check whether the sentence says that what is asked for was done, and a later one what came of the thing."""
     asked, later = _ASKS_DEED.search(statement.question), _LATER_DEED.match(following)
     if asked is None or later is None or (later["noun"] and not re.search(rf"\b{later['noun']}\b", statement.sentence)):
         return False

@@ -59,6 +59,17 @@ class Statement:
         return [*clauses, self.opening] if self.opening else clauses
 
     @cached_property
+    def own_clauses(self) -> list[str]:
+        """The clause with the answer's first character, and the one behind it that tells more of the answer with "who"."""
+        place = len(self.before)
+        end = place + len(self.answer)
+        edges = [0, *(match.end() for match in CLAUSE_END.finditer(self.sentence)), len(self.sentence)]
+        spans = list(pairwise(edges))
+        own = next((self.sentence[left:right] for left, right in spans if left <= place < right), self.sentence)
+        told = [self.sentence[left:right] for left, right in spans if end <= left <= end + 2]
+        return [own, *(clause for clause in told if re.match(r"\s*(?:who|which)\b", clause))]
+
+    @cached_property
     def answer(self) -> str:
         """The answer, as it stands in the sentence."""
         return self.sentence[len(self.before) : len(self.sentence) - len(self.after)]
