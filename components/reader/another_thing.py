@@ -1,6 +1,7 @@
 """Tell by its form that a sentence is about another thing, role, time or place than the question, despite its words.
 
-Only grammar decides: prepositions, the place of subject and object, numbers, prefixes, and closed pairs of opposites.
+Grammar decides: prepositions, the place of subject and object, numbers, prefixes. The short lists here (opposites,
+nouns of time and place, irregular verbs) are named in the reader's card.
 """
 
 import re
@@ -46,7 +47,9 @@ _WAYS = re.compile(rf"(?=\b(from|to|by) (?:{DETERMINER} )?([^\W_]+))")
 _ASKS_PLACE = re.compile(
     rf"^\W*(?:and )?(?:when|where) (?:is|are|was|were|did|does|do) (?:{DETERMINER} )?([^?]+)", re.I
 )
-_ANSWERS_PLACE = frozenset("date day time year month hour place site address location start beginning".split())
+_ANSWERS_PLACE = frozenset(
+    ["date", "day", "time", "year", "month", "hour", "place", "site", "address", "location", "start", "beginning"]
+)
 _RATE = re.compile(r"\s+(?:a|an|per|each|every) ([a-z]+)")
 _ASKS_RATE = re.compile(r"\b(?:a|an|per|each|every) ([a-z]+)\W*$|\b(?:in all|in total|total|altogether|whole)\b", re.I)
 _OUT_OF = re.compile(rf"(?:^|[,;] )(?:out )?of (?:{DETERMINER} )?$", re.IGNORECASE)
@@ -55,7 +58,8 @@ _SIDES = "north/south east/west northern/southern eastern/western left/right upp
 _TIMES = "morning/evening morning/afternoon morning/night day/night winter/summer spring/autumn old/new"
 _OPPOSITES = tuple(frozenset(pair.split("/")) for pair in f"{_SIDES} {_TIMES}".split())
 _NUMBERED = re.compile(
-    r"\b([^\W\d_]{3,}) (?:(?:number|no\.?|nr\.?) )?(\d+(?:(?:, | and | or | to | & | ?[-\u2013] ?)\d+)*)\b", re.IGNORECASE
+    r"\b([^\W\d_]{3,}) (?:(?:number|no\.?|nr\.?) )?(\d+(?:(?:, | and | or | to | & | ?[-\u2013] ?)\d+)*)\b",
+    re.IGNORECASE,
 )
 _RANGE = re.compile(r"(\d{1,6})(?: to | ?[-\u2013] ?)(\d{1,6})\b")
 

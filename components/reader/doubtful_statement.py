@@ -1,7 +1,8 @@
 """Tell by its form that a text has the words of an answer but does not state it: denied, planned, rumoured, outlived.
 
-Only the grammar of English decides: negations, modal verbs, conjunctions, prepositions, and the place of the answer and
-of the question's words between them. No list of topics is used. A doubt only ever makes an answer less sure.
+The grammar of English decides: negations, modal verbs, conjunctions, prepositions, and the place of the answer and of
+the question's words between them. No list of topics is used; the short lists of words that are stand in the reader's
+card. A doubt only ever makes an answer less sure.
 """
 
 import re
@@ -114,7 +115,8 @@ _ASKS_CASE = re.compile(
 )
 _EMBEDDED = re.compile(r"(?:^|[;:] )[Ww]ho(?:m|se)? [^,;:.?]+")
 _REMARK = re.compile(
-    r"\s*(?:[(\[](?P<aside>[^()\[\]]*)[)\]]|(?:[,;:]|(?<= )[-\u2013\u2014]) ?(?P<left>to be [a-z]+|tb[acd]\b|not yet\b))",
+    r"\s*(?:[(\[](?P<aside>[^()\[\]]*)[)\]]"
+    r"|(?:[,;:]|(?<= )[-\u2013\u2014]) ?(?P<left>to be [a-z]+|tb[acd]\b|not yet\b))",
     re.IGNORECASE,
 )
 _LEFT_OPEN = re.compile(r"\?|\bto be [a-z]+(?:ed|en)\b|\b(?:tb[acd]|not|no|if|unless|might|may)\b", re.IGNORECASE)
@@ -240,7 +242,7 @@ def _is_reported(statement: Statement, match: re.Match[str]) -> bool:
 
 
 def _is_vouched(statement: Statement, match: re.Match[str]) -> bool:
-    """Check whether a verb is asked for, or what it governs is so: "the tests showed that", not "tried to show that"."""
+    """Check whether a verb is asked for, or what it governs is so: "the test showed that", not "tried to show that"."""
     plain = match.groupdict().get("plain")
     verb = (plain or match["governor"]).split()[0]
     if verb in FUNCTION_WORDS or statement.asks(verb):

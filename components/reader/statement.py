@@ -60,7 +60,7 @@ class Statement:
 
     @cached_property
     def own_clauses(self) -> list[str]:
-        """The clause with the answer's first character, and the one behind it that tells more of the answer with "who"."""
+        """The clause in which the answer begins, and the one behind it that tells more of the answer with "who"."""
         place = len(self.before)
         end = place + len(self.answer)
         edges = [0, *(match.end() for match in CLAUSE_END.finditer(self.sentence)), len(self.sentence)]
@@ -76,7 +76,7 @@ class Statement:
 
     @cached_property
     def is_not_until(self) -> bool:
-        """Whether "not ... until" stands before the answer in its part of the sentence, as in "not built until 1769"."""
+        """Whether "not ... until" stands before the answer, with no comma between, as in "not built until 1769"."""
         part = self.before[max(self.before.rfind(","), self.before.rfind(";")) + 1 :]
         denial = re.search(r"\bnot ", part)
         return denial is not None and re.search(r"\b(?:until|till)\b", part[denial.end() :]) is not None
