@@ -166,8 +166,8 @@ _AFFIRMED = re.compile(rf"(?:It|This|That) (?:is|was|has been) (?:now )?(?:confi
 # What was done stays done, whatever was done to the thing later: "The law was passed in 1995. It was amended."
 _LATER_DEED = re.compile(r"(?:It|The (?P<noun>[a-z]+)) (?:is|was|has been)\b")
 _ASKS_DEED = re.compile(
-    rf"\bdid (?:{DETERMINER} )?[^?]*?\b(?P<base>[a-z]{{3,}})\b(?=\W*$| (?:in|on|at|to|for|from|with)\b)"
-    rf"|\b(?:was|were) (?:{DETERMINER} )?[^?]*?\b(?P<done>[a-z]{{3,}})\W*$"
+    rf"\bdid (?:{DETERMINER} )?[^?]{{0,120}}?\b(?P<base>[a-z]{{3,}})\b(?=\W*$| (?:in|on|at|to|for|from|with)\b)"
+    rf"|\b(?:was|were) (?:{DETERMINER} )?[^?]{{0,120}}?\b(?P<done>[a-z]{{3,}})(?: by)?\W*$"
     r"|^\W*(?:who|what|which [a-z]+) (?P<did>[a-z]+ed)\b",
     re.IGNORECASE,
 )
@@ -313,7 +313,7 @@ def _is_prescribed(statement: Statement) -> bool:
     done = _SHOULD_BE.search(statement.sentence)
     if done is None or len(modals) != 1 or _ASKS_PERSON.search(statement.question):
         return False
-    return re.search(rf"\b(?:is|are)\b.* {done[1]}\b", statement.question) is not None
+    return re.search(rf"\b(?:is|are)\b[^?]{{0,120}} {done[1]}\b", statement.question) is not None
 
 
 def _is_excepted(statement: Statement) -> bool:

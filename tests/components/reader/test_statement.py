@@ -7,9 +7,9 @@ from prefrag.components.reader.statement import Statement, statement_at
 
 def statement(text: str, answer: str) -> Statement:
     begin = text.index(answer)
-    found = statement_at("", "", text, begin, begin + len(answer))
-    assert found is not None
-    return found
+    sentence = statement_at("", "", text, begin, begin + len(answer))
+    assert sentence is not None
+    return sentence
 
 
 def test_not_until_stands_before_the_answer_in_its_part():
