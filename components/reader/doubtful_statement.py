@@ -100,7 +100,7 @@ _UNTIL_DONE = re.compile(
 )
 # What happened once has no later value: the result of a vote, the author of a book. Few nouns, and closed.
 _ONCE = re.compile(
-    rf"(?:{DETERMINER} )?(?:[a-z]+ )?(?:result|outcome|score|total|reason|cause|author|inventor|founder|winner)s? "
+    rf"(?:{DETERMINER} )?(?:result|outcome|score|total|reason|cause|author|inventor|founder|winner)s? "
     r"(?:of|for|was|were)\b",
     re.IGNORECASE,
 )
@@ -152,14 +152,16 @@ _REFUTED = re.compile(
     r"(?:The (?:opposite|contrary|reverse) (?:is|was)|(?:None|Nothing|No word) of (?:this|that|it) (?:is|was)"
     r"|(?:It|This|That) (?:is|was) (?:not|never))(?: [a-z]+){1,3}[.!]?"
 )
-# Words for truth are few: a sentence of one, or of "not" and one, speaks of the sentence before.
+# Words for truth are few: a sentence of one, or of "not" and one, speaks of the sentence before. So does "she was not".
 _TRUTH = r"(?:true|right|correct|so|the case|valid|accurate)"
 _FALSE = "(?:wrong|false|untrue|incorrect|inaccurate|invalid|mistaken|nonsense|obsolete|uncertain)"
 _UNTRUE = re.compile(
     rf"(?:(?:It|This|That)(?: is| was|['\u2019]s) )?"
     rf"(?:(?:simply|just|quite|now|all|plainly|completely) )?"
     rf"(?:(?:not|no longer|never|far from) {_TRUTH}|{_FALSE})(?: (?:now|any ?more|at all))?[.!]*"
-    rf"|(?:It|This|That) (?:isn|wasn)['\u2019]t {_TRUTH}[.!]*|(?:Correction|Erratum|Corrigendum)\b.*",
+    rf"|(?:It|This|That) (?:isn|wasn)['\u2019]t {_TRUTH}[.!]*"
+    r"|(?:It|This|That|He|She|They) (?:is|are|was|were|do|does|did|has|have|had|will|can)(?: not|n['\u2019]t)[.!]*"
+    r"|(?:Correction|Erratum|Corrigendum)\b.*",
     re.IGNORECASE | re.DOTALL,
 )
 _AFFIRMED = re.compile(rf"(?:It|This|That) (?:is|was|has been) (?:now )?(?:confirmed|certain|final|{_TRUTH})[.!]?")

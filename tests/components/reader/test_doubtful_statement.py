@@ -384,6 +384,20 @@ def test_a_form_raises_a_doubt_and_its_twin_none(form, question, answer, text, t
         "The talk is on 5 May. Reminder: it is in the hall.",
     ),
     (
+        "taken back",
+        "Who designed the mill?",
+        "Ann Low",
+        "The mill was designed by Ann Low. She did not!",
+        "The mill was designed by Ann Low. She did.",
+    ),
+    (
+        "over",
+        "Who is the author of the book?",
+        "Eva Stein",
+        "The alleged author of the book was Eva Stein.",
+        "The author of the book was Eva Stein.",
+    ),
+    (
         "hearsay",
         "Who will lead the choir?",
         "Eva Stein",
