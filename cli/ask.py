@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _TRIAL_SECONDS = 60.0  # how long the trial of a model may take, after the answer
-DEMO_QUESTION = "Which architect drew the customs house in which the Plover Suite was written?"
+DEMO_QUESTION = "What is the name of the café in the museum led by the former chief scientist of the Lantern Survey?"
 
 
 PipelineOption = Annotated[str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline's name, or a YAML file.")]

@@ -27,7 +27,7 @@ from playwright.sync_api import sync_playwright
 from prefrag.evaluation.own_files.office_documents import write_organisations
 from tests.server_process import server_process
 
-DEMO_QUESTION = "Which architect drew the customs house in which the Plover Suite was written?"
+DEMO_QUESTION = "What is the name of the café in the museum led by the former chief scientist of the Lantern Survey?"
 QUESTIONS = (
     "When does the lease of Elm House 14 begin?",
     "What does a further key cost?",

@@ -13,7 +13,7 @@ from tests.integration.browser import ask
 from tests.server_process import CHECKOUT
 
 Open = Callable[..., Any]
-ANSWERED = "Which architect drew the customs house in which the Plover Suite was written?"
+ANSWERED = "What is the name of the café in the museum led by the former chief scientist of the Lantern Survey?"
 NOT_ANSWERED = "Is the Shearwater Current Meter older than the Petrel CTD?"
 pytestmark = [
     pytest.mark.slow,
@@ -32,7 +32,7 @@ class TestDemo:
         card = ask(page, ANSWERED)
 
         assert card.locator(".answer-state").inner_text() == "Stated"
-        assert card.locator(".evidence strong").inner_text() == "Cosima Brandt"
+        assert card.locator(".evidence strong").inner_text() == "Krill"
         facts = card.locator(".facts").inner_text()
         assert "Stated" in facts
         assert "Correct" not in facts
@@ -46,7 +46,7 @@ class TestDemo:
         assert "Search your documents" in shown
         assert "Verdict switch to another source (by the classifier). It is " in shown
         assert "Search the web" in shown
-        assert "Tolmouth Software House" in shown
+        assert "RV Constance Ley" in shown
 
     def test_the_demo_offers_questions_to_begin_with(self, open_page: Open):
         page = open_page()
@@ -62,8 +62,8 @@ class TestDemo:
         ask(page, ANSWERED).locator(".evidence .chip").click()
 
         passage = page.locator("#passage")
-        assert "Its customs house was drawn by the architect Cosima Brandt" in passage.inner_text()
-        assert passage.locator("mark").inner_text().startswith("Its customs house was drawn by the architect")
+        assert "The museum café is called Krill" in passage.inner_text()
+        assert passage.locator("mark").inner_text().startswith("The museum café is called")
         assert passage.locator(".kind").inner_text() == "Web"
 
     def test_what_a_user_says_of_an_answer_is_kept(self, open_page: Open, demo_data: Path):
@@ -78,7 +78,7 @@ class TestDemo:
         *_, line = (demo_data / "feedback.jsonl").read_text(encoding="utf-8").splitlines()
         record = json.loads(line)
         assert (record["rating"], record["comment"], record["pipeline"]) == ("up", "Thank you.", "prefrag")
-        assert (record["result"]["question"], record["result"]["answer"]) == (ANSWERED, "Cosima Brandt")
+        assert (record["result"]["question"], record["result"]["answer"]) == (ANSWERED, "Krill")
 
     def test_the_web_is_switched_off_for_a_question(self, open_page: Open):
         page = open_page()
@@ -115,7 +115,7 @@ class TestDemo:
 
         assert json.loads(sent.value.post_data)["history"] == [
             {"role": "user", "content": ANSWERED},
-            {"role": "assistant", "content": "Cosima Brandt"},
+            {"role": "assistant", "content": "Krill"},
         ]
 
     def test_everything_works_by_keyboard_alone(self, open_page: Open):
@@ -127,7 +127,7 @@ class TestDemo:
         # Shift+Tab goes back from the field over the thumbs, the list of passages and the source to the chip.
         for _ in range(12):
             page.keyboard.press("Shift+Tab")
-            if focused(page).startswith("Passage W1 from the web: Tolmouth"):
+            if focused(page).startswith("Passage W2 from the web: Museum of the Sea"):
                 break
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
@@ -137,7 +137,7 @@ class TestDemo:
         page.keyboard.press("Escape")
 
         assert not page.locator("#passage").is_visible()
-        assert focused(page).startswith("Passage W1 from the web: Tolmouth")
+        assert focused(page).startswith("Passage W2 from the web: Museum of the Sea")
 
     def test_a_reload_keeps_the_conversation_and_clearing_forgets_it(self, open_page: Open):
         page = open_page()
@@ -145,7 +145,7 @@ class TestDemo:
         page.reload()
 
         page.locator("#conversations").get_by_role("button", name=ANSWERED, exact=True).click()
-        assert "Cosima Brandt" in page.locator(".card .evidence").inner_text()
+        assert "Krill" in page.locator(".card .evidence").inner_text()
         page.get_by_role("button", name="Clear history").click()
         page.get_by_role("button", name="Clear", exact=True).click()
 
@@ -174,7 +174,7 @@ class TestDemo:
             page.get_by_role("button", name="Save as text (Markdown)").click()
         text = Path(written.value.path()).read_text("utf-8")
         assert text.startswith("# The \\<b\\>customs\\</b\\> house\n\n## ")
-        assert "Cosima Brandt" in text
+        assert "Krill" in text
         assert "- \\[W" in text
         with page.expect_download() as saved:
             page.get_by_role("button", name="Save as a file for this page").click()
@@ -184,7 +184,7 @@ class TestDemo:
 
         page.set_input_files("#conversation-open", tmp_path / "kept.json")
         names.nth(1).wait_for()
-        assert "Cosima Brandt" in page.locator(".card .evidence").inner_text()
+        assert "Krill" in page.locator(".card .evidence").inner_text()
         foreign = b'{"kind": "prefrag conversation", "turns": [{"question": 1}]}'
         page.set_input_files("#conversation-open", {"name": "a.json", "mimeType": "text/json", "buffer": foreign})
         page.get_by_text("This file is not a conversation").wait_for()

@@ -21,7 +21,7 @@ from tests.components.samples import document, found, search_step, state
 
 PYTHON = os.environ.get("PREFRAG_TEST_VLLM", "")
 pytestmark = pytest.mark.skipif(not PYTHON, reason="PREFRAG_TEST_VLLM names no python of an environment with vLLM")
-QUESTION = "Which architect drew the customs house in which the Plover Suite was written?"
+QUESTION = "What is the name of the café in the museum led by the former chief scientist of the Lantern Survey?"
 SECONDS = 300
 
 
