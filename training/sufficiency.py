@@ -65,7 +65,10 @@ class FoundSoFar:
 
 @dataclass(frozen=True)
 class Ranked:
-    """How well trees tell sufficient from insufficient passages in a dataset that they did not learn from."""
+    """How well trees tell sufficient from insufficient passages in a dataset that they did not learn from.
+
+    The trees of pairs, whose score is one of the features, have learnt from the other half of the dataset's questions.
+    """
 
     dataset: str
     states: int
@@ -139,7 +142,7 @@ def fit(states: Sequence[FoundSoFar], seed: int) -> Any:
 
 
 def measure(booster: Any, states: Sequence[FoundSoFar], threshold: float) -> Ranked:
-    """Measure trees on the states of one dataset.
+    """Measure trees on the states of one dataset. Questions for which nothing is found at home have no state.
 
     :param booster: The trees.
     :param states: The states.
