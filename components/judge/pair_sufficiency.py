@@ -26,7 +26,7 @@ class PairSufficiency(Block):
 
     A second search often brings nothing that the first did not bring, because the first already found all there is to
     find. Equation 3 of PrefRAG then says to switch the source, whether the answer is at home or not. These trees tell
-    the two apart: by the score of the best pair of passages (as in linked retrieval), and by how many of the question's
+    the two apart: by the score of the best pair of passages (equation 2 of DR-RAG), and by how many of the question's
     words and names one passage, that pair, three passages and all of them hold.
 
     They say that the passages belong to the question, not that they state its answer: where they do not, a run
@@ -56,8 +56,8 @@ class PairSufficiency(Block):
 
         :param pair_scorer: The scorer of pairs. The shipped trees learnt from the scores of :class:`TreePairScorer`
             with the label ``pair``.
-        :param threshold: The probability from which the passages suffice, from 0 to 1. docs/numbers.md says on which
-            questions the default was chosen.
+        :param threshold: The probability from which the passages suffice, from 0 to 1. Its card,
+            sufficiency_trees.md, says on which questions the default was chosen.
         :param trees: A file written by ``prefrag train sufficiency``; by default the shipped trees.
         :param term_statistics: The Tantivy store or the Elasticsearch retriever, which knows how rare each word is.
             Without it, all words of at least four letters get the same weight.
