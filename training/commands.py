@@ -57,13 +57,12 @@ def judge(
 def sufficiency(
     dataset: Datasets,
     output: Annotated[Path, typer.Option(metavar="FILE.json", help="Where to write the trees.")],
-    threshold: Annotated[float, typer.Option(help="The probability from which what was found suffices.")] = 0.4,
     seed: Seed = 7,
 ) -> None:
     """Train the decision trees that estimate whether what your own files say suffices, without the web."""
     from prefrag.training.sufficiency import train_sufficiency
 
-    trained = train_sufficiency(read_datasets(dataset), output, threshold, seed, on_progress=say)
+    trained = train_sufficiency(read_datasets(dataset), output, seed=seed, on_progress=say)
     typer.echo("Searches of each dataset, by trees that learnt from the other datasets:")
     for part in trained.held_back:
         typer.echo(

@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from haystack import Document
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.judge.pair_sufficiency import MOST_COMPARED
+from prefrag.components.judge.pair_sufficiency import MOST_COMPARED, THRESHOLD
 from prefrag.components.judge.sufficiency_features import FEATURES, as_row, sufficiency_features
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.reasoner.reader_step import next_query
@@ -80,7 +81,7 @@ class Ranked:
 def train_sufficiency(
     datasets: Sequence[Dataset],
     output: Path,
-    threshold: float,
+    threshold: float = THRESHOLD,
     seed: int = 7,
     on_progress: Callable[[str], None] | None = None,
 ) -> Training[Ranked]:
@@ -108,7 +109,8 @@ def train_sufficiency(
     for dataset in datasets if len(datasets) > 1 else ():
         training.report(f"Measuring on {dataset.name}")
         others = [state for state in states if state.dataset != dataset.name]
-        measured.append(measure(fit(others, seed), [s for s in states if s.dataset == dataset.name], threshold))
+        own = [state for state in states if state.dataset == dataset.name]
+        measured.append(measure(fit(others, seed), own, threshold))
     training.report("Training on all questions")
     training.keep(fit(states, seed))
     questions = len({(state.dataset, state.question) for state in states})
@@ -191,7 +193,7 @@ def _train_pair_scorers(datasets: Sequence[Dataset], folder: Path, seed: int) ->
         file = folder / f"pairs-{part}.json"
         others = [pool for pool in gathered if _part_of(pool.question) != part]
         fit_pairs(others, seed, "pair").save_model(file)
-        scorers.append(lambda store, file=file: TreePairScorer(str(file), store))
+        scorers.append(partial(TreePairScorer, str(file)))
     return scorers
 
 
