@@ -174,8 +174,7 @@ def area_under_curve(labels: Sequence[bool], scores: Sequence[float]) -> float:
     negative = np.array([score for label, score in zip(labels, scores, strict=True) if not label])
     if not len(positive) or not len(negative):
         return 0.5
-    higher = (positive[:, None] > negative).mean() + (positive[:, None] == negative).mean() / 2
-    return float(higher)
+    return float((positive[:, None] > negative).mean() + (positive[:, None] == negative).mean() / 2)
 
 
 def _mean(values: Sequence[bool]) -> float:

@@ -202,8 +202,8 @@ def test_feedback_of_both_servers_is_one_list_in_the_order_in_which_it_came(mach
         feedback = {"rating": "up", "index": PRESS, "result": {"question": f"Question {number}", "answer": "Ada"}}
         assert machines.both[number % 2].post("/feedback", json=feedback).status_code == 200
 
-    kept = [record for record in read_feedback() if record]
-    assert [(record.result.question[-1], record.key, record.collection) for record in kept] == [
+    records = [record for record in read_feedback() if record]
+    assert [(record.result.question[-1], record.key, record.collection) for record in records] == [
         (str(number), "ada", PRESS) for number in range(6)
     ]
 
