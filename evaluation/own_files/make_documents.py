@@ -112,7 +112,14 @@ def make_documents(
             raise BadInput("groff, which formats the manual pages, is missing: install it (groff-base on Debian).")
         for package in read_packages(pins):
             place = package.get("folder", f"manuals/{package['package']}")
-            written = write_package(package, find_package(package, debs), folder / place)
+            try:
+                deb = find_package(package, debs)
+            except BadInput as error:
+                # A mirror drops old versions. The other documents are made all the same; the check below lists the
+                # questions that lack theirs.
+                print(error)
+                continue
+            written = write_package(package, deb, folder / place)
             print(f"{package['package']} {package['version']}, {place}: {written} files")
     except BadInput as error:
         raise SystemExit(str(error)) from error

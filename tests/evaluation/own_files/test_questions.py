@@ -10,10 +10,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import typer
 
 from prefrag.errors import BadInput
 from prefrag.evaluation.datasets import load_questions
-from prefrag.evaluation.own_files import checks
+from prefrag.evaluation.own_files import checks, make_documents
 from prefrag.evaluation.own_files.checks import find_faults, read_questions
 from prefrag.evaluation.own_files.make_documents import find_package, read_packages, write_package
 from prefrag.evaluation.own_files.office_documents import (
@@ -146,6 +147,22 @@ def test_what_is_wrong_with_a_question_is_found(tmp_path: Path):
         "q: the answer 1891 is in none of the question's sentences",
         r"u: pier.{0,20}\d{4} should be absent, but is in a.txt",
     ]
+
+
+def test_a_missing_package_is_told_and_the_rest_is_made(tmp_path: Path, monkeypatch, capsys):
+    pins = [{"package": name, "version": "1.0", "take": ["*"], "sha256": "0"} for name in ("pier", "quay")]
+    monkeypatch.setattr(make_documents, "read_packages", lambda _: pins)
+    monkeypatch.setattr(make_documents.shutil, "which", lambda name: name == "groff")
+    monkeypatch.setattr(make_documents, "find_faults", lambda *_: ["pier-01: its document is missing"])
+
+    with pytest.raises(typer.Exit) as ended:
+        make_documents.make_documents(tmp_path / "made")
+
+    told = capsys.readouterr().out
+    assert all(f"{name} 1.0 is not in" in told for name in ("pier", "quay"))
+    assert "pier-01: its document is missing" in told
+    assert ended.value.exit_code == 1
+    assert any((tmp_path / "made" / "office").rglob("*.*"))
 
 
 def test_only_the_pinned_package_is_taken_and_unpacked_under_names_that_say_what_is_in_it(tmp_path: Path, monkeypatch):
