@@ -411,14 +411,25 @@ class State(_Value):
         return self.takes_question(source) and any(search.source == source for search in self.searches)
 
     def query_for(self, source: str) -> str:
-        """Return the next query for a source: the step's query, or the question as typed.
+        """Return the next query for a source: the step's query, the question, or the question as typed.
 
         If the typed question is a follow-up, the user's previous question is put before it.
         """
         if not self.takes_question(source):
-            return self.query
+            return self.question if self._is_first_by_code(source) else self.query
         before = next((text for role, text in reversed(self.history) if role == "user"), "") if self.typed else ""
         return f"{before} {self.typed or self.question}".strip()
+
+    def _is_first_by_code(self, source: str) -> bool:
+        """Check whether a query that code made would be the first that a source gets, with the prompts for users.
+
+        Such a query has names from passages of another source, so it looks for more of what is there. The source that
+        is asked for the first time has the passages of the question itself, too.
+        """
+        is_made = bool(self.steps) and self.step.action is Action.SEARCH and self.step.by_code
+        searched = {search.source for search in self.searches}
+        is_new = bool(searched) and source not in searched
+        return is_made and is_new and self.settings.prompts == "product"
 
     @property
     def replies(self) -> int:

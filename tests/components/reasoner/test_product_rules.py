@@ -41,6 +41,30 @@ def test_a_source_that_takes_only_the_typed_question_gets_no_query_of_code_even_
     assert by_model.query_for("web") == "aurora"
 
 
+@for_each(
+    "prompts, is_by_code, query",
+    ("product", True, QUESTION),
+    ("product", False, "names from the passages"),
+    # The papers' prompts, under which measurements run.
+    ("plain", True, "names from the passages"),
+)
+def test_the_first_query_of_code_to_another_source_is_the_question(prompts: str, is_by_code: bool, query: str):
+    before = state(observed_step(document("Aurora"), source="local", query=QUESTION), prompts=prompts)
+
+    switched = before.with_step(replace(search_step("names from the passages"), by_code=is_by_code))
+
+    assert switched.query_for("web") == query
+    assert switched.query_for("local") == "names from the passages"
+
+
+def test_a_later_query_of_code_is_its_own():
+    before = state(observed_step(document("Aurora"), source="web", query=QUESTION))
+
+    later = before.with_step(replace(search_step("names from the passages"), by_code=True))
+
+    assert later.query_for("web") == "names from the passages"
+
+
 def test_a_query_is_repeated_whatever_its_case_and_blanks():
     aurora = document("Aurora", "The Aurora was built by the yard Borealis in Corvo.")
     before = state(observed_step(aurora, query=QUESTION))
