@@ -104,6 +104,7 @@ _JUDGED_BY = {
     "nothing_found": "nothing was found",
     "nothing_new": "all was shown before",
     "sufficient": "what was found suffices",
+    "insufficient": "what was found does not suffice",
     "no_other_source": "no other source may be searched",
 }
 # How an observation refers to its documents if the previous event has just listed them, by the kind of that event.

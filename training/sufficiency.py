@@ -1,10 +1,11 @@
 """Train the decision trees that estimate whether what a source has found suffices for a question."""
 
+import math
 import random
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.judge.pair_sufficiency import MOST_COMPARED, THRESHOLD
 from prefrag.components.judge.sufficiency_features import FEATURES, as_row, sufficiency_features
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
+from prefrag.components.reader.extractive_reader import ExtractiveReader
+from prefrag.components.reader.reader import Reader
 from prefrag.components.reasoner.reader_step import next_query
 from prefrag.components.state.state import Action, RunSettings, Search, State, Step, identity
 from prefrag.evaluation.datasets.jsonl import SPLIT
@@ -42,10 +45,10 @@ SETTINGS: dict[str, Any] = {
     "nthread": 1,
 }
 ROUNDS = 120
-# The estimate only rises with what passages hold, and only falls with the names that they lack. So passages unlike
-# those of the training cannot turn it round.
+# The estimate only rises with what passages hold and with the reader's certainty, and only falls with the names that
+# they lack. So passages unlike those of the training cannot turn it round.
 _DIRECTIONS = {
-    **dict.fromkeys(("pair", "one_covers", "pair_covers", "three_cover", "all_cover"), 1),
+    **dict.fromkeys(("pair", "one_covers", "pair_covers", "three_cover", "all_cover", "answer"), 1),
     **dict.fromkeys(("absent_names", "absent_in_pair", "words"), -1),
 }
 _MOST_QUESTIONS = 150  # of each dataset
@@ -99,7 +102,10 @@ def train_sufficiency(
     with tempfile.TemporaryDirectory(prefix="prefrag-train-") as folder:
         training.report("Training the trees of pairs")
         scorers = _train_pair_scorers(datasets, Path(folder), seed)
-        states = [state for dataset in datasets for state in _run_dataset(dataset, scorers, seed, training.report)]
+        reader = ExtractiveReader()
+        states = [
+            state for dataset in datasets for state in _run_dataset(dataset, scorers, reader, seed, training.report)
+        ]
     if len({state.suffices for state in states}) < 2:
         raise ValueError(
             "In all searches the passages suffice, or in none, so there is nothing to learn: give questions with gold "
@@ -131,7 +137,11 @@ def train_sufficiency(
 
 
 def fit(states: Sequence[FoundSoFar], seed: int) -> Any:
-    """Train trees on states. Each dataset weighs the same."""
+    """Train trees on states. Each dataset weighs the same.
+
+    Each state counts twice, with the reader's answer and without it: the trees also have to judge where no reader is.
+    """
+    states = [*states, *map(_without_answer, states)]
     sizes = {name: sum(state.dataset == name for state in states) for name in {state.dataset for state in states}}
     return fit_trees(
         {**SETTINGS, "seed": seed, "monotone_constraints": tuple(_DIRECTIONS[name] for name in FEATURES)},
@@ -141,6 +151,11 @@ def fit(states: Sequence[FoundSoFar], seed: int) -> Any:
         label=np.array([state.suffices for state in states], np.float32),
         weight=np.array([len(states) / len(sizes) / sizes[state.dataset] for state in states], np.float32),
     )
+
+
+def _without_answer(state: FoundSoFar) -> FoundSoFar:
+    row = (math.nan if name == "answer" else value for name, value in zip(FEATURES, state.row, strict=True))
+    return replace(state, row=tuple(row))
 
 
 def measure(booster: Any, states: Sequence[FoundSoFar], threshold: float) -> Ranked:
@@ -203,6 +218,7 @@ def _part_of(question: str) -> int:
 def _run_dataset(
     dataset: Dataset,
     scorers: Sequence[Callable[..., TreePairScorer]],
+    reader: Reader,
     seed: int,
     report: Callable[[str], None],
 ) -> Iterator[FoundSoFar]:
@@ -221,7 +237,11 @@ def _run_dataset(
             for question in asked:
                 for passages_so_far in _search(question.question, sources):
                     features = sufficiency_features(
-                        question.question, passages_so_far, scored[_part_of(question.question)], sources[LOCAL]
+                        question.question,
+                        passages_so_far,
+                        scored[_part_of(question.question)],
+                        sources[LOCAL],
+                        reader,
                     )
                     suffices = set(question.supporting_ids) <= {passage.id for passage in passages_so_far}
                     yield FoundSoFar(dataset.name, place, question.question, as_row(features), suffices)

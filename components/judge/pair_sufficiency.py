@@ -1,4 +1,4 @@
-"""Estimate whether the passages of a run suffice for its question, by what one, two or three of them hold."""
+"""Estimate whether the passages of a run suffice for its question, by what they hold and how sure a reader is."""
 
 import logging
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from prefrag.components.block import Block, check_range
 from prefrag.components.both_ways import in_thread_async
 from prefrag.components.judge.sufficiency_features import FEATURES, as_row, sufficiency_features
 from prefrag.components.pair_classifier.pair_scorer import PairScorer
+from prefrag.components.reader.reader import Reader
 from prefrag.components.text.term_statistics import TermStatistics
 from prefrag.components.trees import BoostedTrees, load_trees
 
@@ -27,21 +28,24 @@ class PairSufficiency(Block):
     A second search often brings nothing that the first did not bring, because the first already found all there is to
     find. Equation 3 of PrefRAG then says to switch the source, whether the answer is at home or not. These trees tell
     the two apart: by the score of the best pair of passages (equation 2 of DR-RAG), and by how many of the question's
-    words and names one passage, that pair, three passages and all of them hold.
+    words and names one passage, that pair, three passages and all of them hold, and by how sure the reader is of
+    the answer that it finds in them.
 
-    They say that the passages belong to the question, not that they state its answer: where they do not, a run
-    stays at home although another source has the answer. docs/numbers.md has how often.
+    They say that the passages belong to the question, and hardly whether they state its answer: where they do not, a
+    run stays at home although another source has the answer. docs/numbers.md has how often.
 
     ```python
     from haystack import Document
     from prefrag.components.judge.pair_sufficiency import PairSufficiency
     from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
+    from prefrag.components.reader.extractive_reader import ExtractiveReader
 
     shown = [
         Document(content="Heiberg's son was Johan.", meta={"title": "Heiberg"}),
         Document(content="Johan, a poet, married Johanne.", meta={"title": "Johan"}),
     ]
-    print(PairSufficiency(TreePairScorer(label="pair")).estimate("Who married Heiberg's son?", shown))
+    sufficiency = PairSufficiency(TreePairScorer(label="pair"), reader=ExtractiveReader())
+    print(sufficiency.estimate("Who married Heiberg's son?", shown))
     ```
     """
 
@@ -51,6 +55,7 @@ class PairSufficiency(Block):
         threshold: float = THRESHOLD,
         trees: str | None = None,
         term_statistics: TermStatistics | None = None,
+        reader: Reader | None = None,
     ):
         """Set up the estimate; the trees are not read yet.
 
@@ -61,6 +66,7 @@ class PairSufficiency(Block):
         :param trees: A file written by ``prefrag train sufficiency``; by default the shipped trees.
         :param term_statistics: The Tantivy store or the Elasticsearch retriever, which knows how rare each word is.
             Without it, all words of at least four letters get the same weight.
+        :param reader: Finds an answer in the passages. Without it, the estimate knows only what the passages hold.
         :raises ValueError: When ``threshold`` is out of range, or the path is empty.
         """
         check_range(0, 1, threshold=threshold)
@@ -72,12 +78,17 @@ class PairSufficiency(Block):
         self.threshold = threshold
         self.trees = trees
         self.term_statistics = term_statistics
+        self.reader = reader
 
     def warm_up(self) -> None:
-        """Load the trees, and what scores the pairs; raises TreesMissing without a file."""
+        """Load the trees, the reader, and what scores the pairs.
+
+        :raises Missing: When a file is missing.
+        """
         self._trees()
-        if (warm_up := getattr(self.pair_scorer, "warm_up", None)) is not None:
-            warm_up()
+        for part in (self.pair_scorer, self.reader):
+            if (warm_up := getattr(part, "warm_up", None)) is not None:
+                warm_up()
 
     def estimate(self, question: str, passages: Sequence[Document]) -> float:
         """Estimate the probability that the passages are all that the question needs.
@@ -88,7 +99,9 @@ class PairSufficiency(Block):
         """
         if not passages:
             return 0.0
-        features = sufficiency_features(question, passages[:MOST_COMPARED], self.pair_scorer, self.term_statistics)
+        features = sufficiency_features(
+            question, passages[:MOST_COMPARED], self.pair_scorer, self.term_statistics, self.reader
+        )
         return self._trees().probabilities([as_row(features)])[0]
 
     # Runs in a thread, because the term statistics may come from a server.

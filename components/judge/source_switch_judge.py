@@ -145,10 +145,12 @@ class SourceSwitchJudge:
         return all(identity(document) in shown for document in state.step.searches[-1].documents)
 
     async def _weigh(self, verdict: Verdict, state: State) -> Verdict:
-        """Overrule a False of code, if what the preferred source has found in this run suffices."""
+        """Overrule a verdict of code by whether what the preferred source has found in this run suffices."""
         settings, search, sufficiency = state.settings, state.step.searches[-1], self.sufficiency
         is_at_home = search.source == settings.preferred and search.source not in settings.external
-        is_open = not verdict.status and verdict.judged_by in _OVERRULED and is_at_home
+        # A True of the trees says that this search was worth it, one of the words that home has enough.
+        is_of_home = not verdict.status or verdict.judged_by == "words"
+        is_open = verdict.judged_by in _OVERRULED and is_of_home and is_at_home
         if sufficiency is None or not is_open or settings.prompts != "product" or self.switch_at == "next_step":
             return verdict
         # The newest first, because only so many are compared.
@@ -160,10 +162,12 @@ class SourceSwitchJudge:
         }
         question = state.question
         score = await call_matching(sufficiency.estimate, sufficiency.estimate_async, question, list(passages.values()))
-        if score < sufficiency.threshold:
-            return verdict
-        analysis = f"What was found here so far suffices with a probability of {score:.0%}, so it stays here."
-        return Verdict(True, "sufficient", analysis, score=round(score, 4))
+        analysis = f"What was found here so far suffices with a probability of {score:.0%}"
+        if score >= sufficiency.threshold:
+            return Verdict(True, "sufficient", f"{analysis}, so it stays here.", score=round(score, 4))
+        if verdict.status:
+            return Verdict(False, "insufficient", f"{analysis}.", score=round(score, 4))
+        return verdict
 
     def _alternative(self, state: State) -> str | None:
         searched = {search.source for search in state.step.searches}

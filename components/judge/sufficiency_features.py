@@ -1,5 +1,6 @@
-"""The features from which trees estimate whether passages suffice: what one, two or three of them hold."""
+"""The features from which trees estimate whether passages suffice: what they hold, and how sure a reader is."""
 
+import math
 import re
 from collections.abc import Sequence, Set
 from dataclasses import astuple, dataclass, fields
@@ -8,6 +9,7 @@ from haystack import Document
 
 from prefrag.components.pair_classifier.pair_classifier import all_pairs
 from prefrag.components.pair_classifier.pair_scorer import Pair, PairScorer
+from prefrag.components.reader.reader import Reader
 from prefrag.components.state.state import identity
 from prefrag.components.text.term_statistics import (
     TermStatistics,
@@ -32,6 +34,8 @@ class SufficiencyFeatures:
     :param absent_names: The share of the question's names (capitalised words) that no passage holds.
     :param absent_in_pair: The share of the names that the best pair does not hold.
     :param words: The number of different words of the question, without stop words.
+    :param answer: The probability of the answer that a reader finds in the passages; not a number if there is no
+        reader, or if it finds none, as for a question in another language than its own or for yes or no.
     """
 
     pair: float
@@ -42,13 +46,18 @@ class SufficiencyFeatures:
     absent_names: float
     absent_in_pair: float
     words: float
+    answer: float
 
 
 FEATURES = tuple(field.name for field in fields(SufficiencyFeatures))
 
 
 def sufficiency_features(
-    question: str, passages: Sequence[Document], pair_scorer: PairScorer, statistics: TermStatistics | None = None
+    question: str,
+    passages: Sequence[Document],
+    pair_scorer: PairScorer,
+    statistics: TermStatistics | None = None,
+    reader: Reader | None = None,
 ) -> SufficiencyFeatures:
     """Compute the features.
 
@@ -56,6 +65,7 @@ def sufficiency_features(
     :param passages: The passages, at least one.
     :param pair_scorer: The scorer of pairs.
     :param statistics: Knows how rare each word is; None gives every word the same weight.
+    :param reader: Finds an answer in the passages; None leaves that feature out.
     """
     pairs = all_pairs(passages, [()] * len(passages))
     scores = pair_scorer.score(question, pairs) if pairs else []
@@ -81,12 +91,19 @@ def sufficiency_features(
         absent_names=_share_absent(names, passages),
         absent_in_pair=_share_absent(names, best),
         words=float(len(asked)),
+        answer=math.nan if reader is None else _rate_answer(question, passages, reader),
     )
 
 
 def as_row(features: SufficiencyFeatures) -> tuple[float, ...]:
     """List the values in the order of :data:`FEATURES`, which the trees expect."""
     return astuple(features)
+
+
+def _rate_answer(question: str, passages: Sequence[Document], reader: Reader) -> float:
+    best = next(iter(reader.read(question, passages)), None)
+    # The likelier of yes and no is always likely, whether the passages say anything on it or not.
+    return math.nan if best is None or best.kind in ("yes", "no") else best.probability
 
 
 def _find_third(best: Sequence[Document], pairs: Sequence[Pair], scores: Sequence[float]) -> tuple[Document, ...]:

@@ -91,11 +91,12 @@ class Verdict(_Value):
 
     :param status: True keeps the documents, False switches to another source.
     :param judged_by: ``model``, ``classifier``, ``words``, ``first_step``, ``nothing_found``, ``nothing_new`` (all was
-        shown before), ``sufficient`` (what was found so far suffices) or ``no_other_source``.
+        shown before), ``sufficient`` or ``insufficient`` (whether what was found so far suffices) or
+        ``no_other_source``.
     :param analysis: The reason.
-    :param score: The probability that one of the documents is needed, as boosted trees estimate it; of ``sufficient``,
-        the score of the best pair. None if no trees judged, or if the documents are unlike the training
-        data.
+    :param score: The probability that one of the documents is needed, as boosted trees estimate it; of ``sufficient``
+        and ``insufficient`` the probability that what was found suffices. None if no trees judged, or if the documents
+        are unlike the training data.
     :param parsed: False if the model's verdict could not be read, so that the judge's setting ``on_doubt`` decided.
     """
 

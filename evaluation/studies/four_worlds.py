@@ -12,6 +12,8 @@ in where the gold passages of the questions are. All other passages stay in thei
 - `nowhere`: in neither source, so that every answer counts as wrong. Another passage may still state the answer; such
   questions are left out and counted.
 
+The web is asked as one outside is (`start.typed_only`): without a model's query it gets the question, once.
+
 Code scores what a run did: whether it searched at home first, how often it asked the web although home has the answer
 (needless) or did not ask it although only the web has it (missed), what was sent, what it answered, and which source
 the answer cites.
@@ -39,6 +41,7 @@ from prefrag.evaluation.report.intervals import Interval, wilson
 from prefrag.evaluation.runs.runner import run
 from prefrag.evaluation.settings_file import make_settings, read_fields, split_changes
 from prefrag.evaluation.studies.tables import make_table
+from prefrag.pipelines.loading import find, read_block
 
 WORLDS = ("home", "web", "both", "nowhere")
 LOCAL, WEB = "local", "web"
@@ -299,7 +302,12 @@ def ask_world(world: World, pipeline: str, experiment: Experiment, output: Path)
         corpora[source] = file
     if not world.questions:
         return []
-    settings = replace(experiment, corpus=corpora[LOCAL], web_corpus=corpora[WEB])
+    asked = read_block(find(pipeline))["components"]["start"]["init_parameters"].get("sources") or ()
+    # Changes of the caller come later, so they override this one.
+    as_outside = (f"start.typed_only=[{WEB}]",) if WEB in asked else ()
+    settings = replace(
+        experiment, corpus=corpora[LOCAL], web_corpus=corpora[WEB], changes=(*as_outside, *experiment.changes)
+    )
     return run(pipeline, world.questions, settings, output=output / Path(pipeline).stem / world.name).predictions
 
 

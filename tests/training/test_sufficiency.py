@@ -1,5 +1,6 @@
 """From questions and a corpus to trees that say whether what was found suffices."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,7 @@ def test_searches_of_one_kind_are_refused(tmp_path: Path, monkeypatch: pytest.Mo
 
 class TestMeasure:
     def state(self, place: str, question: str, covers: float, suffices: bool) -> FoundSoFar:
-        return FoundSoFar("rivers", place, question, (covers,) * 5 + (0.0, 0.0, 3.0), suffices)
+        return FoundSoFar("rivers", place, question, (covers,) * 5 + (0.0, 0.0, 3.0, math.nan), suffices)
 
     def test_needless_and_missed_are_shares_of_the_questions(self):
         states = [

@@ -111,6 +111,30 @@ class TestSufficiency:
             "switch_web"
         ]
 
+    def test_a_true_of_the_words_is_overruled_too(self):
+        class Words(FixedJudge):
+            def judge(self, state: State) -> tuple[Verdict, State]:
+                return Verdict(True, "words"), state
+
+            judge_async = as_async(judge)
+
+        asked = SourceSwitchJudge(["local", "web"], Words(True), sufficiency=suffices(0.3))
+
+        [(output, after)] = asked.run(self.NEW).items()
+
+        assert (output, after.step.verdict.judged_by, after.step.verdict.score) == ("switch_web", "insufficient", 0.3)
+
+    def test_a_true_of_the_trees_stands(self):
+        class Trees(FixedJudge):
+            def judge(self, state: State) -> tuple[Verdict, State]:
+                return Verdict(True, "classifier"), state
+
+            judge_async = as_async(judge)
+
+        assert list(SourceSwitchJudge(["local", "web"], Trees(True), sufficiency=suffices(0.0)).run(self.NEW)) == [
+            "kept"
+        ]
+
     def test_a_preferred_source_that_is_external_is_not_home(self):
         away = replace(self.AGAIN, settings=replace(self.AGAIN.settings, external=("local",)))
 

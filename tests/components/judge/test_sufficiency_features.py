@@ -1,10 +1,18 @@
-"""What one, two or three passages hold of a question."""
+"""What one, two or three passages hold of a question, and how sure a reader is."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
 
 from haystack import Document
 
 from prefrag.components.judge.sufficiency_features import FEATURES, as_row, sufficiency_features
+from prefrag.components.reader.reader import Candidate
+from tests.fakes import ScriptedReader
 from tests.for_each import for_each
 
+Kind = Literal["span", "yes", "no", "steps"]
 QUESTION = "Which medal did the founder of the Tarn Mill win?"
 MILL = Document(content="The Tarn Mill was opened by its founder, Roke.", meta={"title": "Tarn Mill"})
 ROKE = Document(content="Roke came from Hollin.", meta={"title": "Roke"})
@@ -18,6 +26,17 @@ class FixedScorer:
     def score(self, question: str, pairs: list[tuple[Document, Document]]) -> list[float]:
         titles = ["_".join(sorted(document.meta["title"].split()[0] for document in pair)) for pair in pairs]
         return [self.scores.get(title, 0.0) for title in titles]
+
+
+class FixedReader(ScriptedReader):
+    """Finds an answer of one kind with a probability of 0.7."""
+
+    def __init__(self, kind: Kind):
+        super().__init__([[("Roke", 0.7)]])
+        self.kind = kind
+
+    def read(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
+        return [replace(candidate, kind=self.kind) for candidate in super().read(question, documents)]
 
 
 SCORER = FixedScorer(Roke_Tarn=0.9, Prize_Roke=0.4)
@@ -59,7 +78,26 @@ def test_names_that_no_passage_holds_are_counted(question: str, share: float):
     assert sufficiency_features(question, [MILL, ROKE], SCORER).absent_names == share
 
 
+@for_each(
+    "kind, measured",
+    ("span", 0.7),
+    ("steps", 0.7),
+    # The likelier of yes and no says nothing on whether the passages state it.
+    ("yes", None),
+    ("no", None),
+)
+def test_the_reader_says_how_sure_it_is(kind: Kind, measured: float | None):
+    features = sufficiency_features(QUESTION, [MILL, ROKE], SCORER, reader=FixedReader(kind))
+
+    assert math.isnan(features.answer) if measured is None else features.answer == measured
+
+
+def test_without_a_reader_or_its_answer_a_value_is_missing():
+    assert math.isnan(sufficiency_features(QUESTION, [MILL], SCORER).answer)
+    assert math.isnan(sufficiency_features(QUESTION, [MILL], SCORER, reader=ScriptedReader([[]])).answer)
+
+
 def test_a_row_has_the_values_in_the_order_of_the_names():
-    features = sufficiency_features(QUESTION, [MILL, ROKE], SCORER)
+    features = sufficiency_features(QUESTION, [MILL, ROKE], SCORER, reader=ScriptedReader([[("Roke", 0.7)]]))
 
     assert as_row(features) == tuple(getattr(features, name) for name in FEATURES)

@@ -100,6 +100,23 @@ def test_an_answer_where_there_is_none_is_not_right():
     assert "right" not in counted
 
 
+@for_each(
+    "pipeline, queries",
+    ("prefrag", {"In which year was the Roke built?"}),
+    ("vanilla_local", set()),
+)
+def test_the_web_gets_the_question_alone(tmp_path: Path, pipeline: str, queries: set[str]):
+    write_jsonl(PASSAGES, tmp_path / "corpus.jsonl")
+    write_jsonl(QUESTIONS[1:], tmp_path / "dev.jsonl")
+    [_, web, *_] = list_worlds(tmp_path, "dev", None)
+    experiment = make_settings(Experiment, {"prompts": "product", "llm": "reader"})
+
+    [prediction] = ask_world(web, pipeline, experiment, tmp_path / "runs")
+
+    searches = [event for event in prediction["result"]["trace"] if event["kind"] == "found"]
+    assert {event["query"] for event in searches if event["source"] == "web"} == queries
+
+
 def test_a_dataset_is_asked_in_all_worlds(tmp_path: Path):
     write_jsonl(PASSAGES, tmp_path / "corpus.jsonl")
     write_jsonl(QUESTIONS, tmp_path / "dev.jsonl")
