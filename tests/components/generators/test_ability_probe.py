@@ -38,7 +38,7 @@ def tried(model: ChatModel) -> str:
     return asyncio.run(AbilityProbe(model).try_async())
 
 
-def test_a_model_that_does_all_four_tasks_is_able_and_each_call_is_short(server: FakeModelServer):
+def test_model_that_does_all_four_tasks_is_able_by_short_calls(server: FakeModelServer):
     reply(server, *ABLE)
     model = ChatModel()
 
@@ -67,9 +67,7 @@ def test_a_model_that_does_all_four_tasks_is_able_and_each_call_is_short(server:
     (3, VERDICT.replace("False", "True")),
     (3, "No, nothing is new."),
 )
-def test_one_that_fails_at_one_task_is_a_small_one_and_the_reason_names_it(
-    server: FakeModelServer, task: int, text: str
-):
+def test_model_that_fails_at_a_task_is_small_and_the_task_named(server: FakeModelServer, task: int, text: str):
     reply(server, *ABLE[:task], text, *ABLE[task + 1 :])
     model = ChatModel()
 
@@ -97,7 +95,7 @@ def test_the_dress_of_a_reply_does_not_matter(server: FakeModelServer, task: int
     assert model.reply_format == "text"
 
 
-def test_one_that_thinks_for_long_is_not_judged_by_a_reply_that_it_could_not_finish(server: FakeModelServer):
+def test_model_that_thinks_long_is_not_judged_by_a_cut_reply(server: FakeModelServer):
     cut = completion("<think>The user asks")
     cut["choices"][0]["finish_reason"] = "length"
     server.answers = [(200, cut)]
@@ -141,7 +139,7 @@ def test_a_failure_leaves_the_guess_and_the_model_is_tried_again(server: FakeMod
     assert ChatModel().reply_format == "steps"
 
 
-def test_a_data_folder_that_cannot_be_written_to_does_not_prevent_it(
+def test_data_folder_that_is_read_only_does_not_prevent_it(
     server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     (tmp_path / "file").touch()
@@ -153,7 +151,7 @@ def test_a_data_folder_that_cannot_be_written_to_does_not_prevent_it(
     assert ChatModel().format_reason == "4 of 4 tasks right"
 
 
-def test_a_call_to_another_machine_is_audited_and_not_made_where_that_is_forbidden(
+def test_call_to_another_machine_is_audited_or_forbidden(
     server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     monkeypatch.setenv("PREFRAG_AUDIT_LOG", str(tmp_path / "log"))
@@ -173,7 +171,7 @@ def test_a_call_to_another_machine_is_audited_and_not_made_where_that_is_forbidd
 
 
 class TestReasoner:
-    def test_takes_the_format_of_the_model_and_an_explicit_one_of_the_pipeline_wins(self, server: FakeModelServer):
+    def test_takes_the_format_of_the_model_or_of_the_pipeline_first(self, server: FakeModelServer):
         model = ChatModel()
         model.keep(reply_format="steps")
 
@@ -182,7 +180,7 @@ class TestReasoner:
         assert type(small) is FORMATS["steps"]
         assert type(Reasoner(model, reply_format="text")._choose_format()) is FORMATS["text"]
 
-    def test_gives_a_generator_that_says_nothing_of_itself_the_text_format(self):
+    def test_gives_the_text_format_to_a_generator_without_facts(self):
         assert type(Reasoner(Silent())._choose_format()) is FORMATS["text"]
 
 

@@ -114,7 +114,7 @@ class TestOfAModel:
         assert server.requests[0]["return_progress"] is server.requests[0]["stream"] is True
         assert told
 
-    def test_that_nobody_follows_or_of_another_server_is_not_asked_for(self, server: FakeModelServer):
+    def test_is_not_asked_for_without_followers_or_on_other_servers(self, server: FakeModelServer):
         llama_cpp(server)
         ChatModel().run(QUESTION)
         with following(CallProgress(print)):
@@ -135,7 +135,7 @@ class TestOfAModel:
         assert replies == ["Paris", "Paris"]
         assert ["return_progress" in sent for sent in server.requests] == [True, False, False]
 
-    def test_whose_stream_ends_in_an_error_is_reported_with_the_reason(self, server: FakeModelServer, told: list[Any]):
+    def test_that_ends_in_an_error_is_reported_with_the_reason(self, server: FakeModelServer, told: list[Any]):
         llama_cpp(server)
         server.answers = [(200, 'data: {"error": {"code": 500, "message": "out of memory"}}\n\n')]
 

@@ -35,9 +35,9 @@ def call(model: ChatModel, how: str, messages: list[ChatMessage] = QUESTION, **k
 
 
 class TestChoice:
-    def test_is_none_without_variables_a_file_in_this_process_and_with_a_base_url_a_server_also_beside_a_file(
-        self, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_is_none_without_variables_a_file_or_a_server(self, monkeypatch: pytest.MonkeyPatch):
+        """With a base URL it is a server, also beside a file."""
+
         model = ChatModel()
         assert (model.is_absent, model.is_embedded) == (True, False)
         with pytest.raises(ModelMissing, match="PREFRAG_LLM_BASE_URL.*PREFRAG_LLM_GGUF"):
@@ -50,9 +50,7 @@ class TestChoice:
         model = ChatModel()
         assert (model.is_absent, model.is_embedded, model.context_window) == (False, False, 8_192)
 
-    def test_the_judge_alone_has_a_file_which_leaves_the_server_of_the_reasoner(
-        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-    ):
+    def test_of_a_file_for_the_judge_leaves_the_reasoners_server(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         monkeypatch.setenv("PREFRAG_JUDGE_GGUF", str(tmp_path / "judge.gguf"))
         monkeypatch.setenv("PREFRAG_JUDGE_CONTEXT", "2000")
         judge = ChatModel(role="judge")
@@ -167,7 +165,7 @@ class TestCall:
     @pytest.mark.parametrize(
         ("name", "value"), [("API_KEY", "sk-one\nsk-two"), ("API_KEY", "sk-\u00fc"), ("BASE_URL", "http://[::1/v1")]
     )
-    def test_a_key_or_an_address_that_cannot_be_sent_is_refused_and_not_repeated(
+    def test_with_an_unusable_key_or_address_is_refused_at_once(
         self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, name: str, value: str
     ):
         monkeypatch.setenv(f"PREFRAG_LLM_{name}", value)
@@ -175,7 +173,7 @@ class TestCall:
             ChatModel().run(QUESTION)
         assert value not in str(refused.value)
 
-    def test_a_plain_call_sends_neither_the_key_of_openai_nor_a_word_about_thinking(
+    def test_that_is_plain_sends_no_openai_key_nor_word_on_thinking(
         self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.delenv("PREFRAG_LLM_API_KEY")
@@ -187,9 +185,11 @@ class TestCall:
     @both_ways
     @pytest.mark.parametrize("beside", [{"reasoning_content": "Lyon? No."}, {"reasoning": "Lyon? No."}])
     @pytest.mark.parametrize(("text", "kept"), [("Paris", "Paris"), (None, ""), ("<think>Hm</think>Oslo",) * 2])
-    def test_reasoning_stays_out_of_the_reply_beside_the_text_and_is_left_within_it(
+    def test_with_reasoning_beside_the_text_keeps_it_apart(
         self, server: FakeModelServer, how: str, text: str | None, kept: str, beside: dict[str, str]
     ):
+        """Reasoning within the text is left there."""
+
         server.answers = [(200, completion(text, **beside))]
         reply = call(ChatModel(), how)
         assert reply.text == kept
@@ -216,7 +216,7 @@ class TestCall:
 
     @both_ways
     @pytest.mark.parametrize("status", [400, 422])
-    def test_a_schema_that_a_server_refuses_is_left_out_and_the_log_names_the_setting(
+    def test_with_a_refused_schema_omits_it_and_logs_the_setting(
         self, server: FakeModelServer, caplog: pytest.LogCaptureFixture, how: str, status: int
     ):
         server.answers = [(status, {"error": {"message": "no such response_format"}}), (200, completion("Paris"))]
@@ -232,7 +232,7 @@ class TestCall:
     @both_ways
     @pytest.mark.parametrize("status", [400, 422])
     @pytest.mark.parametrize("name", ["temperature", "top_p", "stop", "parallel_tool_calls", "response_format"])
-    def test_a_parameter_that_a_server_refuses_by_name_is_left_out_from_then_on(
+    def test_with_a_parameter_refused_by_name_omits_it_from_then_on(
         self, server: FakeModelServer, how: str, status: int, name: str
     ):
         values = {
@@ -253,7 +253,7 @@ class TestCall:
         assert second == third == set(values) - {name}
 
     @both_ways
-    def test_a_limit_that_a_server_knows_by_its_new_name_is_sent_under_it(self, server: FakeModelServer, how: str):
+    def test_sends_a_limit_by_its_new_name_where_the_server_wants_it(self, server: FakeModelServer, how: str):
         refusal = {"error": {"message": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}}
         also = {"error": {"message": "Unsupported value: 'temperature' does not support 0.1 with this model."}}
         server.answers = [(400, refusal), (400, also), (200, completion("Paris"))]
@@ -292,7 +292,7 @@ class TestCall:
         assert request["top_k"] == 5
 
     @both_ways
-    def test_a_limit_above_half_of_the_window_is_sent_as_what_the_prompt_leaves(
+    def test_sends_a_limit_above_half_the_window_as_what_is_left(
         self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, how: str, tmp_path: Path
     ):
         monkeypatch.setenv("PREFRAG_LLM_MAX_TOKENS", "6000")
@@ -315,7 +315,7 @@ class TestCall:
         assert len(server.requests) == 1
 
     @both_ways
-    def test_a_server_without_log_probabilities_is_asked_without_them(self, server: FakeModelServer, how: str):
+    def test_omits_log_probabilities_for_a_server_without_them(self, server: FakeModelServer, how: str):
         server.answers = [(400, {"error": {"message": "Unsupported parameter: 'logprobs'."}}), (200, completion("x"))]
 
         assert call(ChatModel(), how, generation_kwargs={"logprobs": True}).text == "x"
@@ -388,9 +388,7 @@ class TestWindow:
         assert model.context_window == window
 
     @both_ways
-    def test_a_prompt_that_is_refused_as_too_long_is_cut_and_sent_again(
-        self, server: FakeModelServer, how: str, tmp_path: Path
-    ):
+    def test_cuts_and_sends_again_a_prompt_refused_as_too_long(self, server: FakeModelServer, how: str, tmp_path: Path):
         refusal = {"error": {"message": "This model's maximum context length is 700 tokens.", "code": 400}}
         server.answers = [(400, refusal), (200, completion("Paris")), (400, refusal)]
         file = tmp_path / "own.jinja"
@@ -432,7 +430,7 @@ class TestWindow:
 
         assert model.context_window == 4_096
 
-    def test_that_was_read_stays_if_the_server_does_not_state_it_again(self, server: FakeModelServer):
+    def test_that_was_read_stays_if_the_server_states_it_no_more(self, server: FakeModelServer):
         server.listed = {"data": [{"id": "tiny", "max_model_len": 2048}]}
         server.answers = [(400, {"error": {"message": "context_length_exceeded"}})]
         model = ChatModel()
@@ -457,7 +455,7 @@ class TestWindow:
         assert model.knows_window
 
     @both_ways
-    def test_of_a_model_in_this_process_shortens_a_prompt_that_is_too_long(
+    def test_of_a_model_in_this_process_shortens_long_prompts(
         self, monkeypatch: pytest.MonkeyPatch, how: str, tmp_path: Path
     ):
         prompts: list[str] = []
@@ -486,7 +484,9 @@ class TestWindow:
         assert text == "Paris"
         assert [len(prompt) > 4_096 for prompt in prompts] == [True, False]
 
-    def test_that_the_server_states_is_not_that_of_a_passage_which_a_refusal_repeats(self, server: FakeModelServer):
+    def test_that_the_server_states_is_not_that_of_a_quoted_passage(self, server: FakeModelServer):
+        """A refusal repeats the passage."""
+
         server.listed = {"data": [{"id": "tiny", "max_model_len": 2048}]}
         refusal = {"error": {"message": "maximum context length exceeded: The maximum context length is 5 tokens."}}
         server.answers = [(400, refusal)]
@@ -497,7 +497,7 @@ class TestWindow:
 
         assert model.context_window == 2_048
 
-    def test_is_asked_for_beside_the_event_loop_and_of_a_server_that_hangs_once_in_a_while(
+    def test_is_asked_for_beside_the_loop_and_rarely_if_it_hangs(
         self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
     ):
         asked: list[threading.Thread] = []

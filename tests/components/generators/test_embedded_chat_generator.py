@@ -132,7 +132,7 @@ class TestWaiting:
                 await run(QUESTION)
             assert server.stopped.wait(10)
 
-    async def test_a_cancelled_call_stops_the_model_and_the_loop_stays_free(self, fake: Any):
+    async def test_cancelled_call_stops_the_model_and_leaves_the_loop_free(self, fake: Any):
         server = fake()
         task = asyncio.ensure_future(EmbeddedChatGenerator("m.gguf", timeout=30).run_async(QUESTION))
         assert await asyncio.to_thread(server.entered.wait, 10)
@@ -178,7 +178,7 @@ class TestLoading:
             EmbeddedChatGenerator(str(path)).warm_up()
         assert caught.value.name == "xllamacpp"
 
-    def test_numbers_below_one_calls_without_messages_and_several_replies_are_refused(self):
+    def test_bad_numbers_no_messages_and_several_replies_are_refused(self):
         for name in ("context_window", "timeout"):
             with pytest.raises(ValueError, match=name):
                 EmbeddedChatGenerator("m.gguf", **{name: 0})
@@ -239,7 +239,7 @@ def test_questions_one_after_another_load_the_file_once(fake: Any, monkeypatch: 
     assert len(loaded) == 1
 
 
-def test_models_with_different_adapters_are_loaded_apart_and_a_copy_has_the_same_settings(fake: Any):
+def test_models_with_other_adapters_load_apart_and_copies_agree(fake: Any):
     fake(delta("x", "stop"))
     for adapter in (None, "judge.gguf", "judge.gguf"):
         EmbeddedChatGenerator("m.gguf", adapter_path=adapter).run(QUESTION)
@@ -252,7 +252,7 @@ def test_models_with_different_adapters_are_loaded_apart_and_a_copy_has_the_same
 
 @pytest.mark.slow
 @needs_gguf
-def test_the_real_model_keeps_to_a_schema_prints_nothing_else_and_lets_the_interpreter_end():
+def test_real_model_keeps_to_a_schema_silently_and_can_end():
     """The program runs in a new process, because its output and its end are tested too."""
     program = f"""
 import threading

@@ -64,9 +64,7 @@ class TestPreparing:
         assert call.generation_kwargs == {"temperature": 0.1, "top_p": 0.9, "max_tokens": 512}
         assert call.state is REACHED
 
-    def test_own_parameters_win_over_those_of_the_model_these_over_the_defaults_and_those_of_the_call_most(
-        self, prompt: str
-    ):
+    def test_takes_parameters_of_call_then_own_model_and_defaults(self, prompt: str):
         own = ModelCall("judge", Model({}), {"temperature": 0.7, "max_tokens": 9})
         model = Model({}, context_window=4_000, generation_kwargs={"temperature": 0.7, "max_tokens": 1_500, "seed": 1})
 
@@ -85,7 +83,7 @@ class TestPreparing:
 
         assert by_call == by_model == {"temperature": 0.1, "top_p": 0.9, "max_completion_tokens": 9}
 
-    def test_the_limit_of_the_environment_wins_and_keeps_its_room_free(self, prompt: str):
+    def test_limit_of_the_environment_wins_and_keeps_its_room_free(self, prompt: str):
         model = Model({}, context_window=2_000, reply_limit=900)
 
         call = prepared(ModelCall("judge", model, {"max_tokens": 9}), prompt, document("a", "word " * 700))
@@ -106,9 +104,9 @@ class TestPreparing:
         }
 
     @for_each("attributes", {}, {"context_window": None})
-    def test_a_model_that_tells_nothing_of_itself_has_a_usual_window_is_not_embedded_and_needs_no_warm_up(
-        self, attributes: dict[str, Any]
-    ):
+    def test_model_without_facts_has_a_usual_window_and_no_warm_up(self, attributes: dict[str, Any]):
+        """It is not embedded either."""
+
         silent = ModelCall("judge", Model({}, **attributes))
         silent.warm_up()
         assert (silent.context_window, silent.is_embedded) == (DEFAULT_CONTEXT_WINDOW, False)
@@ -123,7 +121,7 @@ class TestPreparing:
 
         assert prepared(model_call, prompt, document("a", "x" * 900)).state is REACHED
 
-    def test_a_prompt_that_cannot_fit_or_be_filled_is_an_error_of_the_run(self, prompt: str, tmp_path: Path):
+    def test_prompt_that_cannot_fit_or_be_filled_fails_the_run(self, prompt: str, tmp_path: Path):
         with pytest.raises(RunError, match="The judge cannot call its model: .*PREFRAG_LLM_CONTEXT") as failure:
             prepared(ModelCall("judge", Model({}, context_window=50)), prompt)
         assert failure.value.state is REACHED
@@ -159,7 +157,7 @@ class TestConversations:
             REACHED, question, observations, lambda steps: {"question": "Who?"}, messages=self.laid_out, tools=tools
         )
 
-    def test_begin_with_the_filled_prompt_keep_all_that_fits_and_lose_the_oldest_documents_first(self, question: str):
+    def test_begin_with_the_prompt_and_lose_oldest_documents_first(self, question: str):
         whole, cut = self.fitted(question, 1_000), self.fitted(question, 260)
 
         assert (whole.messages[0].text, whole.state) == ("Who?", REACHED)
@@ -190,7 +188,7 @@ class TestConversations:
         assert (message.text, message.tool_call.tool_name, message.reasoning) == ("b", "search", None)
 
 
-def test_parameters_that_only_one_server_knows_are_joined_one_by_one():
+def test_parameters_of_a_single_server_are_joined_by_key():
     joined = with_parameters(
         {"temperature": 0.1, "extra_body": {"top_k": 5, "seed": 1}}, {"temperature": 0.5, "extra_body": {"seed": 2}}
     )
@@ -268,7 +266,7 @@ class TestReplies:
             cut = {"caller": "refiner", "limit": 512, "setting": "PREFRAG_LLM_MAX_TOKENS"}
             assert after.events[-1].data == cut
 
-    async def test_end_where_a_server_that_ignores_stop_should_have_ended_them(self, prompt: str, send: Any):
+    async def test_end_at_the_stop_that_a_server_ignored(self, prompt: str, send: Any):
         call = ModelCall("reasoner", Model(reply("Action: x\nObservation: made up", finish_reason="length")))
 
         text, after = await send(call, prepared(call, prompt, stop=["Observation:"]))
@@ -314,7 +312,7 @@ PASSAGES = [document(key, f"The {key} was built. " * 120) for key in ("tower", "
 
 class TestRefusedPrompts:
     @for_each("message, most", (OPENAI, 3), (VLLM, 3), (LLAMA, 3), (QUOTING, 4), (BARE, 8))
-    def test_shrink_by_the_number_that_the_server_states_until_they_fit(self, prompt: str, message: str, most: int):
+    def test_shrink_by_the_number_of_the_server_until_they_fit(self, prompt: str, message: str, most: int):
         model = CountingModel(message)
         call = ModelCall("judge", model)
 
@@ -343,7 +341,7 @@ class TestRefusedPrompts:
         assert [accepted for _, _, accepted in model.calls] == [True, True]
 
     @for_each("message", OPENAI, BARE)
-    def test_of_which_nothing_is_left_end_with_the_words_of_the_server(self, prompt: str, message: str):
+    def test_with_nothing_left_end_with_the_words_of_the_server(self, prompt: str, message: str):
         model = CountingModel(message, context_window=8_192, window=500)
         call = ModelCall("judge", model)
 
@@ -356,7 +354,7 @@ class TestRefusedPrompts:
 
 
 class TestLimits:
-    def test_of_a_reply_leave_the_prompt_whole_in_a_window_that_is_known(self, prompt: str):
+    def test_of_a_reply_leave_the_prompt_whole_in_a_stated_window(self, prompt: str):
         model = CountingModel(OPENAI, 4_000, characters=3.5, knows_window=True, reply_limit=3_600)
         call = ModelCall("judge", model)
 
@@ -368,7 +366,7 @@ class TestLimits:
         assert 3_000 < limit < 3_600
         assert kinds(reached) == []
 
-    def test_of_a_reply_are_lowered_after_a_refusal_in_a_window_that_was_a_guess(self, prompt: str):
+    def test_of_a_reply_fall_after_a_refusal_in_a_guessed_window(self, prompt: str):
         model = CountingModel(BARE, 4_000, characters=3.5, reply_limit=3_500)
         call = ModelCall("judge", model)
 

@@ -116,7 +116,7 @@ class TestFetching:
         assert "secret" not in model.model_dump_json()
         assert {token for _, token in hub.tokens} == {None}
 
-    def test_the_token_goes_to_the_hub_and_not_to_where_the_files_lie(self, hub: Hub, monkeypatch: pytest.MonkeyPatch):
+    def test_token_goes_to_the_hub_and_not_to_where_files_lie(self, hub: Hub, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("HF_TOKEN", "hf_secret")
 
         fetch()
@@ -200,9 +200,7 @@ class TestAddresses:
             self.get_moved(hub)
         assert [part.stat().st_size for part in parts()] == [0]
 
-    def test_a_redirect_to_where_others_can_change_the_file_is_not_followed(
-        self, hub: Hub, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_redirect_to_where_others_can_change_the_file_is_refused(self, hub: Hub, monkeypatch: pytest.MonkeyPatch):
         # What would go out arrives at the hub, as a proxy.
         monkeypatch.setenv("HTTP_PROXY", hub.url)
         monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
@@ -251,7 +249,7 @@ class TestRefusals:
             fetch()
         assert sum(waits) == 0
 
-    def test_a_server_that_always_breaks_off_is_left_after_a_few_attempts(self, hub: Hub):
+    def test_server_that_always_breaks_off_is_left_after_a_few_tries(self, hub: Hub):
         hub.cuts = [10] * 50
 
         with pytest.raises(DownloadFailed, match="broke off.*stay"):
@@ -298,7 +296,7 @@ class TestRefusals:
 
 
 class TestSources:
-    def test_an_offer_a_file_of_the_hub_its_page_and_an_address_are_read(self):
+    def test_offers_hub_files_pages_and_addresses_are_read(self):
         offer = read_offers()[0]
 
         assert str(read_source(offer.name)) == f"hf:{offer.repository}/{offer.file}"

@@ -201,9 +201,9 @@ def test_a_recording_sends_nothing_while_it_is_replayed(tmp_path: Any):
 
 
 @for_each("value", "off", "of")
-def test_a_remote_model_is_refused_with_what_to_set_but_not_by_default_or_on_a_named_host(
-    value: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_remote_model_is_refused_on_wish_unless_host_is_named(value: str, monkeypatch: pytest.MonkeyPatch):
+    """By default, it is allowed."""
+
     model = ScriptedChatGenerator([], model_host="gpu.corp.example")
     monkeypatch.delenv("PREFRAG_REMOTE_MODEL", raising=False)
     monkeypatch.delenv("PREFRAG_LOCAL_HOSTS", raising=False)

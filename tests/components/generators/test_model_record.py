@@ -37,7 +37,7 @@ def llama(server: FakeModelServer, weights: int | None, build: str = "b5000") ->
     server.pages["/props"] = {"default_generation_settings": {"n_ctx": 6_144}, "build_info": build}
 
 
-def test_what_a_server_counts_raises_the_estimate_at_once_and_lowers_it_slowly():
+def test_estimate_by_a_servers_count_rises_fast_and_falls_slowly():
     record, factors = ModelRecord("m"), []
     for counted in (100, 150, 50, 50, 10_000):
         record.learn_tokens(counted, 100)
@@ -49,7 +49,7 @@ def test_what_a_server_counts_raises_the_estimate_at_once_and_lowers_it_slowly()
 
 
 class TestKeeping:
-    def test_all_callers_of_a_model_share_what_one_learns_and_a_later_process_reads_it(self, server: FakeModelServer):
+    def test_facts_are_shared_by_all_callers_and_later_processes(self, server: FakeModelServer):
         llama(server, 1_500_000_000)
         first, other = warm(), warm(role="judge")
 
@@ -138,9 +138,7 @@ class TestOllama:
         server.pages["/api/tags"] = {"models": [{"name": "tiny:latest", "details": {"parameter_size": "1.5B"}}]}
         server.pages["/api/ps"] = {"models": []}
 
-    def test_a_model_that_is_not_loaded_gets_what_ollama_usually_loads_until_it_states_more(
-        self, server: FakeModelServer
-    ):
+    def test_unloaded_model_gets_the_usual_window_until_it_has_more(self, server: FakeModelServer):
         model = warm()
         assert (model.context_window, model.record.parameters, model.record.build) == (4_096, 1.5e9, "Ollama 0.9.0")
 
@@ -179,9 +177,7 @@ class TestFirstGuess:
 
         assert (model.reply_format, model.format_reason) == ("tools", "PREFRAG_LLM_FORMAT says so")
 
-    def test_of_a_file_that_says_nothing_is_a_small_model_and_without_a_model_there_is_none(
-        self, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_of_a_file_without_facts_is_small_and_of_no_model_none(self, monkeypatch: pytest.MonkeyPatch):
         assert (ChatModel().reply_format, ChatModel().record) == ("", ModelRecord(""))
 
         monkeypatch.setenv("PREFRAG_LLM_GGUF", "absent.gguf")

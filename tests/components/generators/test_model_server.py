@@ -44,9 +44,7 @@ class TestConnection:
         gc.collect()
         assert not [warning for warning in recwarn if "unclosed" in str(warning.message)]
 
-    async def test_equal_ones_share_the_connection_of_their_loop_and_one_with_another_key_is_another(
-        self, server: FakeModelServer
-    ):
+    async def test_equal_ones_share_a_connection_of_their_loop_and_key(self, server: FakeModelServer):
         for _ in range(5):
             assert (await connection(server).call_async(QUESTION, {}, None))[0].text == "Paris"
         assert len(server.connections) == 1
@@ -125,7 +123,7 @@ class TestUnusualReplies:
 
     @both_ways
     @pytest.mark.parametrize("function", [None, {}, {"name": "search", "arguments": "so"}])
-    def test_of_a_tool_call_that_cannot_be_read_are_marked_and_have_odd_counts_left_out(
+    def test_with_unreadable_tool_calls_are_marked_odd_counts_left(
         self, server: FakeModelServer, how: str, function: Any
     ):
         cached = {"cached_tokens": 2, "audio_tokens": None}
@@ -155,7 +153,7 @@ class TestUnusualReplies:
         assert ("logprobs" in meta) is (kept is not None)
 
     @both_ways
-    def test_that_are_too_long_are_cut_and_those_without_end_not_received(
+    def test_that_are_too_long_are_cut_and_endless_ones_not_received(
         self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, how: str
     ):
         server.answers = [(200, completion("word " * 100_000)), (200, completion("word " * 600_000))]
@@ -226,7 +224,7 @@ class TestFailure:
             (200, "<html>Sign in</html>", "it begins with <html>Sign in</html>.*PREFRAG_LLM_BASE_URL"),
         ],
     )
-    def test_the_message_names_server_and_model_and_states_what_to_do(
+    def test_message_names_server_model_and_what_to_do(
         self, server: FakeModelServer, how: str, status: int, answer: Any, advice: str
     ):
         server.answers = [(status, answer)]
@@ -258,7 +256,7 @@ class TestFailure:
             ("no slot", 200, "an error in place of a completion.*no slot"),
         ],
     )
-    def test_an_error_in_a_reply_with_status_200_is_explained_like_any_other(
+    def test_error_with_status_200_is_explained_like_any_other(
         self, server: FakeModelServer, how: str, error: Any, status: int, advice: str
     ):
         server.answers = [(200, {"error": error})]
@@ -277,9 +275,7 @@ class TestFailure:
         assert call(connection(server, max_retries=1), how).text == "Paris"
 
     @both_ways
-    def test_an_unknown_parameter_is_the_callers_mistake_and_a_server_where_nobody_listens_is_named(
-        self, server: FakeModelServer, how: str
-    ):
+    def test_unknown_parameter_is_the_callers_and_no_server_is_named(self, server: FakeModelServer, how: str):
         with pytest.raises(ValueError, match=r"top_q.*extra_body"):
             call(connection(server), how, top_q=1)
         server.close()

@@ -33,7 +33,7 @@ def test_keeps_the_answer(reply: str, answer: str):
 
 
 @given(thought=WORDS, answer=WORDS)
-def test_text_loses_outer_blanks_a_block_before_it_and_an_unclosed_one_to_the_end(thought: str, answer: str):
+def test_text_loses_outer_blanks_first_block_and_an_unclosed_one(thought: str, answer: str):
     for text in (
         answer,
         f"<think>{thought}</think>{answer}",

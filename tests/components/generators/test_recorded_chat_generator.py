@@ -48,7 +48,7 @@ class TestReplies:
         assert again.run(ASKED) == await again.run_async(ASKED) == first
         assert again.run(ASKED)["replies"][0].meta["usage"]["prompt_tokens"] == 10
 
-    async def test_are_recorded_the_asynchronous_way_too_with_calls_of_tools(self, path: Path):
+    async def test_are_recorded_asynchronously_too_with_tool_calls(self, path: Path):
         await recorded(path, "Paris").run_async(ASKED)
         inner = ReplyingChatGenerator([{"text": "Looking.", "calls": [("look", {"at": "it"})]}])
         other = RecordedChatGenerator(Recording(str(path)), "other", inner)
@@ -75,7 +75,7 @@ class TestReplies:
                 **{"messages": ASKED, "generation_kwargs": {"temperature": 0.1}, **changed}
             )
 
-    def test_of_the_same_call_are_the_same_within_a_run_and_can_be_changed_by_whoever_gets_them(self, path: Path):
+    def test_of_equal_calls_are_equal_in_a_run_and_safe_to_change(self, path: Path):
         model = recorded(path, "Paris", "Lyon")
 
         model.run(ASKED)["replies"][0].meta["usage"].clear()
@@ -104,7 +104,7 @@ class TestReplies:
 
 
 class TestFailures:
-    async def test_are_replayed_as_failures_and_called_again_by_the_next_call(self, path: Path):
+    async def test_are_replayed_as_failures_and_called_again_next_time(self, path: Path):
         model = recorded(path, "!server is down", "Paris")
         with pytest.raises(RuntimeError, match="server is down"):
             await model.run_async(ASKED)
@@ -149,7 +149,7 @@ class TestFacts:
 
         assert call("record") == call("replay") == {"temperature": 0.7, "top_p": 0.9, "max_tokens": 2000}
 
-    def test_of_another_model_end_a_replay_at_once_and_forbid_to_go_on_with_a_recording(self, path: Path):
+    def test_of_another_model_end_a_replay_and_forbid_to_go_on(self, path: Path):
         path.touch()
         with pytest.raises(NotRecorded, match="does not contain this model of llm"):
             recorded(path, mode="replay").warm_up()
@@ -159,7 +159,7 @@ class TestFacts:
             recorded(path, "Paris").warm_up()
 
 
-def test_the_format_of_the_model_stays_that_with_which_the_recording_was_begun(path: Path):
+def test_format_of_the_model_stays_that_of_the_begun_recording(path: Path):
     begun = recorded(path, "Paris")
     begun.chat_generator.reply_format = "steps"
     begun.run(ASKED)

@@ -41,7 +41,7 @@ def shown(fitted: FittedPrompt) -> list[str]:
 
 class TestEstimate:
     @for_each("written, tokens", ("", 1), ("abc", 2), ("a" * 300, 101), ("北京", 3), ("é", 1), ("\ud83d", 2))
-    def test_is_three_bytes_a_token_and_never_none_also_for_half_a_surrogate_pair(self, written: str, tokens: int):
+    def test_is_three_bytes_a_token_and_never_zero(self, written: str, tokens: int):
         assert rough_tokens(written) == estimate_tokens(written) == tokens
 
     # What the vocabulary of Qwen2.5 makes of them.
@@ -84,7 +84,7 @@ class TestFit:
             assert rough_tokens(fitted.prompt) <= window - reply_tokens
 
     @given(observations, st.integers(20, 400), st.text(), st.text())
-    def test_what_is_left_is_counted_what_fits_left_alone_and_what_was_given_not_changed(
+    def test_counts_what_is_left_and_changes_neither_fits_nor_input(
         self, steps: list[list[Document]], window: int, one: str, other: str
     ):
         before = [list(step) for step in steps]
@@ -96,7 +96,7 @@ class TestFit:
         assert set(shown(fitted)) <= set(ids)
         assert estimate_tokens(one + other) >= estimate_tokens(one)
 
-    def test_cuts_the_oldest_observation_first_from_its_end_and_keeps_room_for_the_reply(self):
+    def test_cuts_the_oldest_observation_from_its_end_for_the_reply(self):
         steps = [[Document(id=f"{step}{rank}", content=text(30)) for rank in "ab"] for step in "123"]
         assert shown(fit(steps, 180)) == ["1a", "2a", "2b", "3a", "3b"]
         assert shown(fit(steps, 150)) == ["2a", "2b", "3a", "3b"]
@@ -127,7 +127,7 @@ class TestFit:
         assert fitted.prompt.endswith(end)
 
     @for_each("before", 200, 300)
-    def test_a_shortened_document_is_still_the_same_also_if_it_was_shortened_before(self, before: int):
+    def test_leaves_a_shortened_document_the_same_when_cut_again(self, before: int):
         whole = Document(id="long", content=text(before))
         part = Document(id="long", content=text(200), meta={WHOLE_TEXT: whole.content} if before > 200 else {})
         fitted = fit_to_window(

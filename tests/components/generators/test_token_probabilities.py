@@ -60,12 +60,12 @@ def test_tokens_of_another_text_give_none(reply: str):
     {"content": [{"token": None, "logprob": -1.0}]},
     {"content": ["a"]},
 )
-def test_a_token_without_a_probability_never_counts_as_a_certain_one(logprobs: Any):
+def test_token_without_a_probability_never_counts_as_certain(logprobs: Any):
     assert read_logprobs(logprobs) == []
     assert token_probabilities({"logprobs": logprobs}, "a", "a") == ()
 
 
-def test_an_impossible_token_has_the_probability_zero_and_none_is_more_than_certain():
+def test_impossible_token_has_zero_and_none_exceeds_certainty():
     content = [{"token": "a", "logprob": -math.inf}, {"token": "b", "logprob": 0.5}]
 
     assert token_probabilities({"logprobs": {"content": content}}, "ab", "ab") == (("a", 0.0), ("b", 1.0))

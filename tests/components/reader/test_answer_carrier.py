@@ -26,7 +26,7 @@ PASSAGES = [
     ("when was the Osprey built", "Construction ended in 1974.", "It was built by Marten and Sons in 1974."),
     ("whom to ask abroad", "Staff ask the office first", "Abroad, ask the office first."),
 )
-def test_the_sentence_that_holds_an_answers_numbers_names_and_words_carries_it(question, answer, sentence):
+def test_sentence_with_its_numbers_names_words_carries_an_answer(question, answer, sentence):
     assert find_carrier(question, answer, PASSAGES).sentence == sentence
 
 
@@ -42,7 +42,7 @@ def test_the_sentence_that_holds_an_answers_numbers_names_and_words_carries_it(q
     ("which film is it", "No Way Home"),
     ("is a hotel abroad paid?", "A hotel abroad is not paid up to 160 pounds."),
 )
-def test_no_sentence_carries_another_number_or_name_or_words_that_stand_nowhere(question, answer):
+def test_sentence_without_its_number_name_or_word_carries_none(question, answer):
     assert find_carrier(question, answer, PASSAGES) is None
 
 
@@ -53,7 +53,7 @@ def test_small_numbers_are_equal_as_words_and_as_figures(answer, text):
     assert find_carrier("how long is the register kept", answer, [passage]) is not None
 
 
-def test_of_two_sentences_the_one_nearer_to_the_question_carries_the_answer():
+def test_sentence_nearer_to_the_question_carries_the_answer():
     passages = [Document(content="The hall seats 640. The club sold 640 day tickets in June.", meta={"title": "Club"})]
 
     assert find_carrier("how many day tickets were sold", "640", passages).sentence.startswith("The club sold")
@@ -67,7 +67,7 @@ def test_of_two_sentences_the_one_nearer_to_the_question_carries_the_answer():
     ("Who is the owner of the Osprey?", "the owner of the Osprey"),
     ("What did the Osprey cost?", "No price is mentioned anywhere"),
 )
-def test_a_reply_without_a_value_of_its_own_is_a_refusal_whatever_its_wording(question, answer):
+def test_reply_without_a_value_of_its_own_is_a_refusal(question, answer):
     assert is_refusal(question, answer, PASSAGES)
 
 
@@ -87,7 +87,7 @@ def test_an_answers_own_words_are_those_that_its_question_lacks():
     assert own_words("Who built the Osprey?", "The Osprey was built by Marten") == ["Marten"]
 
 
-def test_yes_and_no_are_verdicts_and_words_that_begin_like_them_are_not():
+def test_yes_and_no_are_verdicts_and_words_like_them_are_not():
     assert is_verdict("No, it is not.")
     assert is_verdict("**Yes**")
     assert is_verdict("Yes - since 1974")
@@ -95,7 +95,7 @@ def test_yes_and_no_are_verdicts_and_words_that_begin_like_them_are_not():
         assert not is_verdict(title), title
 
 
-def test_scripts_without_blanks_between_words_are_compared_as_they_stand():
+def test_scripts_without_blanks_are_compared_as_they_stand():
     passages = [Document(content="灯塔由王小明设计。", meta={"title": "灯塔"})]
 
     assert find_carrier("谁设计了灯塔?", "王小明", passages).is_whole
@@ -104,13 +104,13 @@ def test_scripts_without_blanks_between_words_are_compared_as_they_stand():
     assert find_carrier("Who designed it?", "Ida", [Document(content="灯塔由Ida设计。")]).is_whole
 
 
-def test_with_yes_no_any_short_word_is_carried_by_the_nearest_sentence():
+def test_short_words_with_yes_no_are_carried_by_the_nearest():
     passages = [Document(content="Die Halle ist zu. Die Fähre ist offen.", meta={"title": "Hafen"})]
 
     assert find_carrier("Ist die Fähre offen?", "Ja", passages, is_yes_no=True).sentence == "Die Fähre ist offen."
 
 
-def test_one_of_two_alternatives_is_no_refusal_if_a_passage_has_it():
+def test_alternative_in_a_passage_is_no_refusal():
     question = "Between the Osprey and the Heron, which weighs more?"
 
     assert not is_refusal(question, "the Osprey", PASSAGES)

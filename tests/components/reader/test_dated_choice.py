@@ -27,7 +27,7 @@ def test_the_dates_decide(question: str, name: str) -> None:
     assert choice.name == name
 
 
-def test_the_date_that_decided_can_be_shown_a_day_decides_within_a_year_and_equal_dates_nothing() -> None:
+def test_deciding_date_can_be_shown_days_count_and_ties_do_not() -> None:
     choice = choose_by_date("Who died first, Ada Voss or Otto Lind?", PASSAGES)
     assert choice is not None
     assert PASSAGES[choice.dated][1][choice.begin :].startswith("1 May 1950")

@@ -19,7 +19,7 @@ def scored(text: str, start: int, end: int, none: float = 0.0, height: float = 5
     return Scored(encoded, starts, stops, np.array([0.0, 0.0, 0.0, none]))
 
 
-def test_the_best_span_runs_from_the_best_start_to_the_best_end_and_those_of_all_parts_compete():
+def test_best_span_joins_best_start_and_end_among_all_parts():
     [best] = EncoderScores([scored("she met Ann Low there", 2, 3)]).best_spans(1)
 
     assert (best.text, best.begin, best.end) == ("Ann Low", 8, 15)
@@ -33,7 +33,9 @@ def test_the_best_span_runs_from_the_best_start_to_the_best_end_and_those_of_all
     assert scores.passage_shares().sum() == pytest.approx(1)
 
 
-def test_a_span_between_tokens_has_the_least_score_and_an_answer_may_be_in_the_likeliest_part():
+def test_span_between_tokens_scores_least():
+    """An answer may be in the likeliest part."""
+
     scores = EncoderScores([scored("she met Ann", 2, 2)])
 
     [found] = scores.scores_of([SpanCandidate(0, "he", "phrase", 1, 3)]).tolist()

@@ -33,7 +33,7 @@ def reader() -> ExtractiveReader:
     return ExtractiveReader()
 
 
-def test_the_answer_stands_in_the_sentence_of_the_document_that_is_named_and_the_likeliest_comes_first(reader):
+def test_answer_stands_in_the_named_sentence_likeliest_first(reader):
     found = reader.read("When did the Calibration Hall open?", [YARD, HALL])
     assert found[0].text == "1966"
     assert found[0].document is HALL
@@ -44,7 +44,7 @@ def test_the_answer_stands_in_the_sentence_of_the_document_that_is_named_and_the
     assert len({one.text for one in found}) == len(found) == 5
 
 
-def test_an_answer_that_is_a_title_stands_in_the_sentence_that_speaks_to_the_question(reader):
+def test_title_as_answer_stands_in_the_sentence_on_the_question(reader):
     section = {"title": "Manual", "heading": "Manual > Calibration Hall"}
     for document in (HALL, replace(HALL, content=f"Calibration Hall\n\n{HALL.content}", meta=section)):
         found = reader.read("Which hall opened in 1966?", [document])
@@ -53,7 +53,7 @@ def test_an_answer_that_is_a_title_stands_in_the_sentence_that_speaks_to_the_que
         assert titled.sentence == "The hall opened in 1966 next to the harbour of Pellhaven."
 
 
-def test_an_answer_that_stands_in_several_places_is_shown_where_it_is_stated(reader):
+def test_answer_in_several_places_is_shown_where_it_is_stated(reader):
     texts = {
         "Tobias Greaves": "Tobias Greaves joined in 1980 and spent five years on the Shearwater Meter, whose four-beam "
         "head he patented.",
@@ -72,7 +72,7 @@ def test_an_answer_that_stands_in_several_places_is_shown_where_it_is_stated(rea
     "Which film came out first, Kestrel Lamp or The Merlin Hour?",
     "Which film has the director who died later, Kestrel Lamp or The Merlin Hour?",
 )
-def test_the_sentence_of_a_choice_by_dates_is_one_of_its_own_document(reader, question):
+def test_sentence_of_a_choice_by_dates_is_of_its_own_document(reader, question):
     titles = {
         "Kestrel Lamp": "Kestrel Lamp is a 1931 silent film directed by Ada Voss.",
         "The Merlin Hour": "The Merlin Hour is a drama film, directed by Otto Lind and released on 4 May 1938.",
@@ -85,7 +85,7 @@ def test_the_sentence_of_a_choice_by_dates_is_one_of_its_own_document(reader, qu
     assert found[0].sentence == found[0].document.content == titles["Kestrel Lamp"]
 
 
-def test_a_question_for_yes_or_no_is_answered_so_with_a_sentence_as_evidence(reader):
+def test_yes_no_question_is_answered_so_with_a_sentence(reader):
     found = reader.read("Was the Calibration Hall opened next to a harbour?", [YARD, HALL])
 
     assert sorted(one.text for one in found) == ["no", "yes"]
@@ -115,7 +115,7 @@ def test_what_cannot_be_answered_is_not_guessed_at(reader, question, documents):
     assert reader.read(question, documents) == []
 
 
-def test_more_documents_than_fit_together_are_read_in_turns_and_of_too_many_those_in_the_best_pairs(reader):
+def test_many_documents_are_read_in_turns_too_many_by_best_pairs(reader):
     ferries = [Document(content=f"Ferry {n} is painted white.", meta={"title": f"Ferry {n}"}) for n in range(9)]
     markets = [Document(content=f"The market of Aldmoor opened in {year}.") for year in range(1900, 1910)]
 
@@ -126,7 +126,7 @@ def test_more_documents_than_fit_together_are_read_in_turns_and_of_too_many_thos
     assert of_the_best[0].document is YARD
 
 
-def test_the_same_documents_are_read_once_for_a_question_by_readers_of_the_same_settings(reader, monkeypatch):
+def test_documents_are_read_once_by_readers_of_the_same_settings(reader, monkeypatch):
     reads = []
 
     def choose(question, documents, number):
@@ -150,7 +150,7 @@ def test_the_same_documents_are_read_once_for_a_question_by_readers_of_the_same_
     assert len(reads) == 4
 
 
-def test_it_is_rebuilt_from_its_settings_and_refuses_an_empty_model():
+def test_reader_is_rebuilt_from_settings_and_refuses_empty_model():
     again = rebuilt(ExtractiveReader("own", threshold=0.25))
 
     assert (again.model, again.threshold) == ("own", 0.25)
@@ -158,7 +158,9 @@ def test_it_is_rebuilt_from_its_settings_and_refuses_an_empty_model():
         ExtractiveReader("")
 
 
-def test_a_comparison_in_something_else_than_countries_is_no_surer_than_such_were_right_in_training():
+def test_comparison_of_no_countries_is_no_surer_than_in_training():
+    """It is as sure as such comparisons were right in training."""
+
     documents = [Document(content=f"The {name} was designed by Ann Low.") for name in ("Dunlin", "Merlin")]
     reader = ExtractiveReader()
 
@@ -239,7 +241,7 @@ def test_the_answer_of_a_model_is_doubtful_for_the_same_forms(reader):
     ("What does the hull from Quill Boats cost?", "4,120 pounds", True),
     ("What does the hull from Brook Marine cost?", "4,120 pounds", False),
 )
-def test_a_models_answer_of_another_time_or_name_counts_as_outdated(reader, question, answer, is_of_another):
+def test_answer_of_another_time_or_name_counts_as_outdated(reader, question, answer, is_of_another):
     passage = Document(
         content="In 2025 6,140 visitors came, more than in 2024. The hull from Brook Marine costs 4,120 pounds, the "
         "hull from Quill Boats 3,890 pounds."
@@ -249,7 +251,7 @@ def test_a_models_answer_of_another_time_or_name_counts_as_outdated(reader, ques
 
 
 @for_each("card", "", "[]", '{"threshold": 0.5}', '{"threshold": "high"}')
-def test_a_reader_that_is_absent_or_a_card_that_is_none_says_what_to_do(tmp_path: Path, card: str):
+def test_absent_reader_or_invalid_card_says_what_to_do(tmp_path: Path, card: str):
     with pytest.raises(ReaderMissing, match="prefrag train reader"):
         ExtractiveReader(str(tmp_path)).warm_up()
     (tmp_path / "card.json").write_text(card, encoding="utf-8")
@@ -264,7 +266,9 @@ OTHERS = [Document(content=f"Bread costs {n} crowns.", meta={"title": f"Price li
 
 
 @for_each("number", 2, 3)
-def test_those_are_chosen_that_are_needed_together_and_none_left_out_or_moved_where_there_are_no_more(number: int):
+def test_needed_passages_are_chosen_together_without_omission(number: int):
+    """None is moved where there are no more."""
+
     chosen = choose_documents(QUESTION, [*OTHERS, LAMP, DESIGNER], 2)
 
     assert {one.id for one in chosen} == {LAMP.id, DESIGNER.id}
@@ -280,7 +284,7 @@ def test_of_very_many_only_the_first_are_compared():
     assert DESIGNER.id not in {one.id for one in chosen}
 
 
-def test_so_many_questions_are_encoded_at_once_that_no_memory_is_left_behind():
+def test_questions_encoded_at_once_are_limited_to_spare_memory():
     most = min(4, os.cpu_count() or 1)
     running, seen, together = 0, [], threading.Barrier(most)
 
@@ -323,7 +327,7 @@ def test_a_row_that_lacks_a_word_is_not_even_probable(reader):
 
 
 @for_each("answer, is_row", ("61", True), ("61.", True), ("54", False))
-def test_an_answer_of_a_model_is_judged_by_the_row_that_states_it(reader, answer: str, is_row: bool) -> None:
+def test_answer_of_a_model_is_judged_by_the_row_that_states_it(reader, answer: str, is_row: bool) -> None:
     judged = reader.judge("What is the rate for fitting on site?", [HALL, RATE_LIST], answer)
 
     assert (judged.probability == ROW_RIGHT) is is_row

@@ -39,7 +39,7 @@ def _decision(text: str, date: str | None = None, standing: str | None = None, s
     (_decision(OLDER, "2025-05-14"), _decision(NEWER, "2026-03-03", source="web"), "15 euros"),
     (_decision(OLDER, "2025-05-14"), _decision("The key hangs in the hall. It cost 4 euros.", "2026"), "15 euros"),
 )
-def test_of_two_answers_of_a_source_that_of_the_newer_current_document_comes_first(
+def test_answer_of_the_newer_current_document_comes_first(
     reader: ExtractiveReader, older: Document, newer: Document, says: str
 ):
     [best, *_] = reader.read("What does a lost key cost?", [older, newer])
@@ -54,9 +54,7 @@ def test_of_two_answers_of_a_source_that_of_the_newer_current_document_comes_fir
     ("What does a lost key cost in 2025?", "15 euros"),
     ("What does a lost key cost?", "25 euros"),
 )
-def test_a_question_for_what_was_before_or_of_a_year_is_answered_as_it_is_asked(
-    reader: ExtractiveReader, question: str, says: str
-):
+def test_question_for_earlier_times_is_answered_as_asked(reader: ExtractiveReader, question: str, says: str):
     documents = [_decision(OLDER, "2025-05-14"), _decision(NEWER, "2026-03-03")]
 
     best = reader.read(question, documents)[0]
@@ -65,7 +63,7 @@ def test_a_question_for_what_was_before_or_of_a_year_is_answered_as_it_is_asked(
     assert best.probability < reader.threshold
 
 
-def test_documents_without_dates_contradict_nothing_also_where_a_title_is_the_answer(reader: ExtractiveReader):
+def test_undated_documents_contradict_nothing_also_for_a_title(reader: ExtractiveReader):
     hall = _decision("It opened in 1966 next to the harbour.")
     harbour = _decision("The harbour hall has stood there since 1966, and opened next to Hector's yard.")
 
@@ -77,9 +75,11 @@ def test_documents_without_dates_contradict_nothing_also_where_a_title_is_the_an
     assert best.probability > reader.probable
 
 
-def test_a_document_about_another_number_contradicts_nothing_and_what_two_say_alike_is_shown_in_the_newer_one(
+def test_document_on_another_number_contradicts_nothing(
     reader: ExtractiveReader,
 ):
+    """What two documents say alike is shown in the newer one."""
+
     documents = [
         _decision("The rent of garage 4 is 65 euros a month.", "2023-07-01"),
         _decision("The rent of garage 9 is 80 euros a month.", "2025-07-01"),
@@ -89,7 +89,7 @@ def test_a_document_about_another_number_contradicts_nothing_and_what_two_say_al
     assert reader.read("What does a lost key cost?", alike)[0].document is alike[1]
 
 
-def test_neither_a_contradicted_answer_nor_one_of_a_marked_document_is_stated(reader: ExtractiveReader):
+def test_contradicted_or_marked_answers_are_not_stated(reader: ExtractiveReader):
     question = "Who chairs the gardening committee?"
     texts = [f"{name} chairs the gardening committee for two years." for name in ("Marta Lindholm", "Piet Osterman")]
     alone, marked, both, turned = (
@@ -111,7 +111,7 @@ def test_neither_a_contradicted_answer_nor_one_of_a_marked_document_is_stated(re
     pytest.param((0.9, 0.5), (2, 1), "number", (False, 0), id="who speaks of something else contradicts nothing"),
     pytest.param((0.4, 0.4), (2, 1), "number", (False, 0), id="nothing holds much of the question"),
 )
-def test_a_newer_document_counts_by_what_it_holds_of_the_question(held, scores, kind, found, monkeypatch):
+def test_newer_document_counts_by_what_it_holds_of_the_question(held, scores, kind, found, monkeypatch):
     monkeypatch.setattr(SecondLook, "holds_of", lambda look, one: held[one.passage])
     monkeypatch.setattr(SecondLook, "most_of", lambda look, passage: held[passage])
     documents, texts = [_decision(OLDER, "2025"), _decision(NEWER, "2026")], ["15 euros", "25 euros"]

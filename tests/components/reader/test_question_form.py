@@ -16,7 +16,7 @@ from tests.for_each import for_each
     ("Can you tell me when the hall opened?", False),
     ("Do you know who built it?", False),
 )
-def test_a_question_for_yes_or_no_begins_with_a_verb_and_offers_no_choice(question, is_yes_no):
+def test_yes_no_question_begins_with_a_verb_and_offers_no_choice(question, is_yes_no):
     assert asks_yes_no(question) is is_yes_no
 
 
@@ -71,7 +71,7 @@ Ki alap\u00edtotta a haj\u00f3gy\u00e1rat?
 
 
 @for_each("question", *(ENGLISH.rstrip() + OTHERS).strip().splitlines())
-def test_the_language_of_a_question_is_known_whatever_names_and_titles_it_holds(question):
+def test_language_of_a_question_is_told_whatever_names_it_holds(question):
     assert looks_english(question) is (question in ENGLISH.splitlines())
 
 
@@ -118,5 +118,5 @@ def test_what_a_passage_may_state_is_asked_of_the_reader(question):
     ("Where was the writer of Tide Tales born?", "was the writer of Tide Tales born?"),
     ("rent of flat 3", "rent of flat 3"),
 )
-def test_the_head_of_a_question_ends_before_the_first_clause_that_describes(question, head):
+def test_head_of_a_question_ends_before_the_first_clause(question, head):
     assert question_head(question) == head

@@ -19,7 +19,7 @@ def tokenizer() -> Any:
     return made
 
 
-def test_the_question_comes_first_each_passage_ends_with_a_separator_and_a_token_knows_its_place(tokenizer):
+def test_question_is_first_and_passages_end_with_separators(tokenizer):
     encoded = encode(tokenizer, "who built", [("", "ann did"), ("Mill", "the mill")])
     assert [tokenizer.id_to_token(one) for one in encoded.ids] == (
         ["[CLS]", "who", "built", "[SEP]", "ann", "did", "[SEP]", "[UNK]", ".", "the", "mill", "[SEP]"]
@@ -32,7 +32,7 @@ def test_the_question_comes_first_each_passage_ends_with_a_separator_and_a_token
     assert spans == ["ann", "did", "Mill", ".", "the", "mill"]
 
 
-def test_a_title_comes_before_the_text_but_not_the_number_of_a_record():
+def test_title_comes_before_the_text_but_no_record_number():
     assert passage_text("The Mill", "Ann built it.") == "The Mill. Ann built it."
     assert passage_text("PMID 23649844", "Ann built it.") == "Ann built it."
     assert passage_text("", "Ann built it.") == "Ann built it."
@@ -46,7 +46,7 @@ def test_only_the_longest_passages_are_cut(tokenizer):
 
 
 @given(lengths=st.lists(st.integers(0, 60), max_size=6), longest=st.integers(20, 64))
-def test_the_input_is_never_longer_than_allowed_and_full_where_it_can_be(tokenizer, lengths, longest):
+def test_input_is_never_too_long_and_full_where_it_can_be(tokenizer, lengths, longest):
     encoded = encode(tokenizer, "who", [("", "mill " * length) for length in lengths], longest=longest)
 
     whole = 3 + sum(lengths) + len(lengths)

@@ -126,7 +126,7 @@ def test_of_a_large_table_only_a_whole_first_cell_tells_the_row() -> None:
     assert text_of("How many names are in the yard?", large) is None
 
 
-def test_two_tables_with_other_values_are_no_answer_unless_one_is_outdated() -> None:
+def test_tables_with_other_values_give_no_answer_unless_outdated() -> None:
     old, new = (passage(f"Item | Price\nOak | {price}", file_path=f"/{price}") for price in (48, 61))
 
     assert text_of("price of oak", old, new) is None
@@ -184,7 +184,7 @@ def test_an_older_edition_answers_for_its_own_year() -> None:
     assert text_of("price of oak", *fares) == "61"
 
 
-def test_the_heading_above_a_table_tells_it_from_another_of_its_passage() -> None:
+def test_heading_tells_a_table_from_another_of_its_passage() -> None:
     summer, winter = (
         Table(number, "", ("Zone", "Fee"), [Row("", ("C", fee))]) for number, fee in ((1, "17"), (2, "9"))
     )
@@ -261,7 +261,7 @@ def test_two_tables_that_could_be_counted_are_beyond_it() -> None:
     assert text_of("How many invoices are paid?", first, second) is None
 
 
-def test_metadata_cannot_make_up_a_row_that_the_passage_does_not_hold() -> None:
+def test_metadata_cannot_make_up_a_row_that_the_passage_lacks() -> None:
     made_up = replace(passage(STAFF), content="Another text.")
 
     assert text_of("phone of Bob Bell", made_up) is None

@@ -25,14 +25,14 @@ def look() -> SecondLook:
     return SecondLook(QUESTION, PASSAGES, lambda word: 1.0)
 
 
-def test_a_candidate_is_marked_in_its_sentence_beside_what_another_passage_adds(look):
+def test_candidate_is_marked_in_its_sentence_beside_a_passage(look):
     assert look.marked(candidate(1, "Bea Hart")) == [
         ("Tolmouth School", "It was founded by \u00ab Bea Hart \u00bb in 1899."),
         ("Low Mill", "Its designer Ann Low was trained by Tolmouth School."),
     ]
 
 
-def test_a_title_is_marked_above_the_sentence_that_holds_most_of_the_question(look):
+def test_title_is_marked_above_the_sentence_on_the_question(look):
     assert look.marked(candidate(0, "Low Mill"))[0] == (
         "\u00ab Low Mill \u00bb",
         "Its designer Ann Low was trained by Tolmouth School.",
@@ -47,7 +47,7 @@ def test_one_passage_alone_is_shown_without_another():
     ]
 
 
-def test_the_sentence_of_the_answer_holds_what_is_asked_and_that_of_the_bridge_does_not(look):
+def test_sentence_of_an_answer_holds_what_is_asked_no_bridge(look):
     answer, bridge = look.covers_of(candidate(1, "Bea Hart")), look.covers_of(candidate(0, "Ann Low"))
 
     # The question's words are founded, school, trained, designer, low, mill; the answer's sentence has the first two.
@@ -55,7 +55,7 @@ def test_the_sentence_of_the_answer_holds_what_is_asked_and_that_of_the_bridge_d
     assert bridge == pytest.approx((5 / 6, 1 / 2, 1 / 6))
 
 
-def test_the_odds_are_those_of_a_span_against_none_in_what_is_marked(look):
+def test_odds_are_those_of_a_span_against_none_in_what_is_marked(look):
     seen = []
 
     def score(question, passages):

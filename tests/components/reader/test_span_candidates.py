@@ -21,11 +21,11 @@ TEXT = (
     ("lathe maker", "phrase"),
     ("Tidewright", "title"),
 )
-def test_names_dates_numbers_quotations_phrases_and_the_title_are_candidates(span, kind):
+def test_names_dates_numbers_quotes_phrases_title_are_candidates(span, kind):
     assert (span, kind) in [(one.text, one.kind) for one in span_candidates(0, "Tidewright (firm)", TEXT)]
 
 
-def test_each_candidate_knows_its_place_in_what_the_encoder_sees_and_none_is_named_twice():
+def test_candidate_has_its_place_for_the_encoder_and_no_double():
     whole, found = passage_text("Tidewright", TEXT), span_candidates(3, "Tidewright", TEXT)
 
     assert [(whole[one.begin : one.end], 3) for one in found] == [(one.text, one.passage) for one in found]

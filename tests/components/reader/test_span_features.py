@@ -39,7 +39,7 @@ def test_each_span_has_a_row_and_no_passages_have_no_spans():
     ("1887", "follows_in", 1),
     ("Gustav Low", "read_span", np.nan),  # Without an encoder its features are empty.
 )
-def test_a_name_of_the_question_a_link_and_what_stands_around_a_span_are_known(text: str, name: str, value: float):
+def test_name_of_the_question_link_and_surroundings_are_features(text: str, name: str, value: float):
     assert feature(text, name) == pytest.approx(value, nan_ok=True)
 
 

@@ -21,19 +21,23 @@ def check(answer: str, question: str = QUESTION, judged: float = 0.0, cover: flo
 
 
 class TestOfAnyModel:
-    def test_an_answer_that_a_sentence_on_the_question_holds_word_for_word_is_stated_with_the_sentence(self):
+    def test_answer_in_a_sentence_on_the_question_is_stated(self):
+        """The sentence holds it word for word, and is shown."""
+
         checked = check("1969", cover=0.9)
 
         assert checked.certainty == "stated"
         assert checked.evidence[0].sentence == "The yard won the Halvard Prize in 1969."
 
-    def test_an_answer_from_a_sentence_far_from_the_question_is_only_probable_unless_the_reader_agrees(self):
+    def test_answer_far_from_the_question_is_probable_without_reader(self):
+        """It is stated if the reader agrees."""
+
         question = "Where did the sculptor of the capstan go to school?"
 
         assert check("Brennholm", question, cover=0.1).certainty == "probably"
         assert check("Brennholm", question, judged=0.4).certainty == "stated"
 
-    def test_an_answer_whose_sentence_does_not_state_it_is_only_probable(self):
+    def test_answer_that_no_sentence_states_is_only_probable(self):
         judged = Judgement(0.95, 1.0, is_doubtful=True)
 
         assert check_answer(QUESTION, "1969", [YARD], judged).certainty == "probably"
@@ -46,7 +50,7 @@ class TestOfAnyModel:
 
         assert (checked.certainty, checked.evidence) == ("not_found", ())
 
-    def test_yes_and_no_are_at_most_probable_because_no_sentence_states_them(self):
+    def test_yes_and_no_are_probable_at_most_as_no_sentence_has_them(self):
         assert check("Yes", "Did the yard win the Halvard Prize?").certainty == "probably"
 
     def test_of_a_longer_answer_each_sentence_is_checked(self):
@@ -89,7 +93,7 @@ class TestOfASmallModel:
 
         assert 0 <= estimate("1969", Judgement(judged, cover), signs) <= estimate("1969", Judgement(1, 1), signs) <= 1
 
-    def test_after_not_found_it_is_made_to_answer_only_if_the_reader_is_nearly_sure(self):
+    def test_not_found_is_asked_again_only_if_the_reader_is_sure(self):
         assert is_worth_asking([candidate("1969", 0.8)])
         assert not is_worth_asking([candidate("1969", 0.3)])
         assert not is_worth_asking([])

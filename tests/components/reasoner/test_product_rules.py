@@ -21,7 +21,9 @@ def test_an_answer_is_not_taken_for_it(answer):
     assert not says_not_found(answer)
 
 
-def test_a_search_by_code_keeps_the_thought_and_the_proposal_of_the_step_that_it_replaces_but_no_label():
+def test_search_by_code_keeps_thought_and_proposal_but_no_label():
+    """They are those of the step that it replaces."""
+
     weak = answer_step("1812", thought="I guess.", label=Label.CORRECT, probability=0.4)
 
     step = add_search(state(), FORMATS["text"](), TOOL, "aurora yard", weak).step
@@ -31,7 +33,9 @@ def test_a_search_by_code_keeps_the_thought_and_the_proposal_of_the_step_that_it
     assert step.reply == "Thought: I guess.\nAction: Search_Engine\nAction Input: aurora yard"
 
 
-def test_a_source_that_takes_only_the_typed_question_gets_no_query_of_code_even_after_a_call_of_the_model():
+def test_source_of_typed_questions_gets_no_query_of_code():
+    """Not even after a call of the model."""
+
     reached = replace(state(typed_only=("web",)), usage=Usage(llm_calls={"reasoner": 1}))
 
     by_code = add_search(reached, FORMATS["text"](), TOOL, "names from the passages")

@@ -30,7 +30,7 @@ def found(probability: float, text: str = "1969") -> list[Candidate]:
     return [Candidate(text, "span", AURORA, "The Aurora was built in 1969.", probability)]
 
 
-def test_an_answer_is_given_from_the_threshold_on_and_cites_its_document():
+def test_answer_is_given_from_the_threshold_on_and_cites():
     step = take_reader_step(OBSERVED, found(0.6), READER).step
 
     assert (step.action, step.label, step.certainty, step.probability) == (Action.ANSWER, None, "stated", 0.6)
@@ -110,7 +110,7 @@ def test_an_answer_that_is_given_needs_no_such_word():
     assert kinds(take_reader_step(asked, found(0.9), READER, must_answer=True)) == ["read"]
 
 
-def test_what_looks_like_a_mark_in_a_passage_cites_nothing_and_plain_prompts_have_none():
+def test_mark_within_a_passage_cites_nothing_nor_plain_prompts():
     reached = take_reader_step(OBSERVED, found(0.9, "1969 [2][W1]"), READER)
     assert read_citations(reached.step.answer, known_marks(reached))[1] == ["1"]
     plain = state(observed_step(AURORA), prompts="plain")
@@ -132,7 +132,9 @@ def searched(*searches: tuple[str, list[Document]]) -> State:
     return replace(state(*steps), question=QUESTION)
 
 
-def test_the_question_is_searched_first_then_once_the_names_in_the_two_best_documents_and_what_they_leave_open():
+def test_question_is_searched_first_then_once_names_of_two_best():
+    """The names in the two best documents and what they leave open."""
+
     assert next_query(replace(state(), question=QUESTION)) == QUESTION
     assert next_query(searched((QUESTION, [LAMP, SHOP, MARKET]))) == "Mona Reeve Saltreach town designer born"
 
@@ -143,14 +145,14 @@ def test_the_question_is_searched_first_then_once_the_names_in_the_two_best_docu
     assert query == "Ivo Kern town designer born"
 
 
-def test_the_last_step_searches_only_for_a_question_that_describes_a_thing_by_another():
+def test_last_step_searches_only_for_a_thing_told_by_another():
     plain = replace(searched((QUESTION, [LAMP, SHOP]), ("Mona Reeve", [DESIGNER])), question="Who sells lamps?")
 
     assert next_query(plain) is None
     assert next_query(replace(plain, question=QUESTION)) is not None
 
 
-def test_few_names_go_out_and_where_there_is_none_the_title_of_a_document():
+def test_few_names_go_out_and_without_any_a_documents_title():
     names = Document(content=" ".join(f"Then Person{n} spoke." for n in range(50)))
     assert str(next_query(searched((QUESTION, [names])))).count("Person") <= 10
     plain = Document(content="the lamp was made by a smith.", meta={"title": "lamp"})
@@ -174,12 +176,14 @@ SHIP = document("Aurora", content="The Aurora was built in a yard at Gamma.")
 SHIP = document("ship", content="the ship was built in a yard.")
 
 
-def test_a_query_without_new_names_has_a_title_and_what_no_passage_holds_and_is_made_once():
+def test_query_without_new_names_has_a_title_and_missing_words():
+    """It is made once."""
+
     assert next_query(state(observed_step(SHIP))) == "ship aurora prize"
     assert next_query(state(observed_step(SHIP, query="ship aurora prize"))) is None
 
 
-def test_a_query_where_every_word_stands_in_a_passage_is_the_question_with_a_title():
+def test_query_with_all_words_in_a_passage_is_question_and_title():
     prize = document("prize", content="the prize of the yard that built the aurora. when did it win?")
 
     assert next_query(state(observed_step(prize))) == f"prize {PRIZE_QUESTION}"
@@ -189,7 +193,7 @@ def test_a_query_with_a_long_title_is_cut():
     assert len(str(next_query(state(observed_step(document("long " * 400)))))) <= 1_000
 
 
-def test_a_query_has_nothing_of_the_documents_that_came_with_the_question():
+def test_query_has_nothing_of_documents_given_with_the_question():
     attached = document("jn_board", content="Ada Quill keeps the crane.")
     reached = replace(state(observed_step(SHIP)), attached=(attached,))
 

@@ -53,7 +53,7 @@ def test_its_way_out_is_read():
         "The instrument designed by Jonah Brightwell was brought out earlier.",
     ),
 )
-def test_made_to_answer_it_repeats_the_question_which_is_no_value(question, reply):
+def test_forced_answer_that_repeats_the_question_has_no_value(question, reply):
     passage = Document(content="Tobias Greaves designed the Shearwater Current Meter.", meta={"title": "Shearwater"})
 
     assert is_refusal(question, read(reply).answer, [passage])

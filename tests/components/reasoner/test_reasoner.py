@@ -37,7 +37,7 @@ class TestInit:
 
 
 class TestPrompt:
-    def test_of_the_first_step_holds_the_question_the_tool_and_the_limit(self):
+    def test_of_the_first_step_holds_question_tool_and_limit(self):
         prompt = prompt_for(state(max_steps=2))
 
         assert prompt.endswith(f"Question: {QUESTION}")
@@ -75,12 +75,12 @@ class TestPrompt:
             prompt = prompt_for(state(long, again, **shown_twice), model=window)
             assert prompt.removesuffix(f"\nQuestion again: {QUESTION}").endswith("| About alpha.")
 
-    def test_shows_no_observation_where_there_was_none_and_the_form_that_is_set_for_answers(self):
+    def test_shows_the_form_of_answers_and_no_absent_observation(self):
         assert not prompt_for(state(answer_step("1812"))).endswith("Observation:")
         assert "ANSWER yes OR no" in prompt_for(state(), answer_format="ANSWER yes OR no")
         assert "None" not in prompt_for(state(observed_step(document("", title=None, content=None))))
 
-    def test_holds_the_conversation_unless_the_question_was_rewritten(self):
+    def test_holds_the_conversation_unless_the_question_is_rewritten(self):
         history = (("user", "Who built Aurora?"), ("assistant", "The yard in Beta."))
 
         assert "The yard in Beta." in prompt_for(State("And when?", settings(), history=history))
@@ -100,7 +100,7 @@ class TestPrompt:
 
 
 class TestFormat:
-    def test_of_a_model_server_is_text_with_a_stop_and_of_the_embedded_model_is_constrained(self):
+    def test_of_a_server_is_text_and_of_an_embedded_model_bound(self):
         reasoner(generation_kwargs={"temperature": 0.5}).run(state())
         reasoner('{"thought": "a", "action": "Search_Engine", "query": "x"}', model={"is_embedded": True}).run(state())
 
@@ -147,12 +147,12 @@ class TestStep:
 
 
 class TestFailure:
-    def test_of_the_window_is_reported_rather_than_half_a_question_sent(self):
+    def test_of_the_window_is_reported_and_no_half_question_sent(self):
         with pytest.raises(RunError, match="cannot call its model"):
             reasoner(model={"context_window": 400}).run(state())
 
 
-def test_an_answer_that_cites_by_a_plain_mark_gets_the_code_of_its_passage():
+def test_plain_mark_in_an_answer_becomes_the_code_of_its_passage():
     reached = state(observed_step(document("alpha", content="Alpha was launched in 1974.")))
 
     after = reasoner("Thought: I know.\nFinal Answer: 1974 [1]").run(reached)["state"]

@@ -38,7 +38,7 @@ def test_a_call_after_a_reply_is_forced():
 
 @for_each("reply_format", "text", "json")
 @for_each("evaluates", True, False)
-def test_the_model_is_instructed_to_evaluate_itself_only_where_it_is_wanted(reply_format: str, evaluates: bool):
+def test_self_evaluation_is_asked_for_only_where_it_is_wanted(reply_format: str, evaluates: bool):
     reasoner(reply_format=reply_format, self_evaluation=evaluates).run(state())  # type: ignore[arg-type]
 
     prompt = CALLS["model"][0]["prompt"]
@@ -57,7 +57,7 @@ def test_an_evaluation_that_nobody_wanted_is_dropped(reply_format: str, reply: s
 
 
 class TestTools:
-    def test_of_sources_that_the_run_may_not_search_are_not_offered_nor_allowed_by_a_schema(self):
+    def test_of_closed_sources_are_neither_offered_nor_in_a_schema(self):
         reasoner(tools=TOOLS).run(state(sources=("local",)))
 
         prompt = CALLS["model"][0]["prompt"]
@@ -71,7 +71,7 @@ class TestTools:
         assert "Search_Web" in schema
         assert "Search_Local" not in schema
 
-    def test_are_all_known_so_that_the_router_can_tell_which_may_not_be_used(self):
+    def test_are_all_named_so_the_router_can_tell_closed_ones(self):
         reply = "Thought: The web.\nAction: Search_Web\nAction Input: alpha"
 
         step = reasoner(reply, tools=TOOLS).run(state(sources=("local",)))["state"].step
@@ -79,7 +79,7 @@ class TestTools:
         assert (step.action, step.named_source) == (Action.SEARCH, "web")
 
 
-def test_the_prompt_of_a_single_call_requests_json_of_an_embedded_model():
+def test_prompt_of_a_single_call_asks_embedded_models_for_json():
     reasoner("1974", must_answer=True, prompt="answer_once", model={"is_embedded": True}).run(state(RETRIEVED))
 
     assert '"Final_Answer"' in CALLS["model"][0]["prompt"]

@@ -78,7 +78,7 @@ class TestAnswer:
         assert result["answer"] == "\u0646\u200c\u0645"
         assert result["documents"][0]["content"] == "a\u202eb", "places in a passage are counted"
 
-    def test_that_is_nothing_but_a_citation_leaves_the_one_that_was_doubted(self):
+    def test_that_is_a_citation_alone_leaves_the_doubted_answer(self):
         observed = state(observed_step(LOCAL))
         doubted = answer_step(put_codes("1974 [[1]]", observed), label=Label.INCORRECT)
         forced = answer_step(put_codes("[[1]]", observed), forced=True)
@@ -99,7 +99,7 @@ class TestAnswer:
     def test_says_who_proposed_it(self, step: Step, by: str | None):
         assert compose(state(observed_step(LOCAL), step))["answered_by"] == by
 
-    def test_has_its_place_in_the_sentence_that_carries_it_even_if_it_ends_with_a_full_stop(self):
+    def test_has_its_place_in_its_sentence_even_with_a_full_stop(self):
         carrier = Evidence(LOCAL, "It won in 1974", "alpha")
         step = answer_step("1974.", certainty="stated", evidence=(carrier,))
 
@@ -122,7 +122,7 @@ class TestAnswer:
             ["web could not be searched: rate limit", "No answer could be read from the model's replies."],
         ),
     )
-    def test_that_is_empty_or_nothing_but_a_citation_is_an_error_beside_those_of_sources_and_of_the_run(
+    def test_that_is_empty_or_a_citation_is_an_error_beside_others(
         self, reached: State, broken_off: str | None, errors: list[str]
     ):
         result = compose(reached, error=broken_off)
@@ -136,7 +136,7 @@ class TestAnswer:
 
 
 class TestDocuments:
-    def test_tell_where_they_come_from_and_where_in_their_file_they_are(self):
+    def test_tell_their_source_and_their_place_in_the_file(self):
         meta = {"heading": "Manual > Installation", "split_id": 2, "split_count": 12, "file_path": "a.pdf"}
         shown = document("alpha", source="web", url="https://example.org/a", step=2, page_number=3, **meta)
 
@@ -158,7 +158,7 @@ class TestDocuments:
             "sentence": None,
         }
 
-    def test_name_the_section_of_that_sentence_if_they_lie_in_several(self):
+    def test_name_the_section_of_that_sentence_if_they_have_several(self):
         text = "The chair is Ada Okafor.\nPress\nThe press was sold to Tobias Greaves."
         starts = "0 Board\n24 Board > Press\nx y\n3"
         minutes = document("minutes", text, step=1, heading="Board > Press", section_starts=starts)
@@ -188,7 +188,7 @@ class TestDocuments:
         assert "page" not in _evidence(Evidence(fleet, rows, "seats"), {identity(fleet): "A"}, "120")
         assert _evidence(Evidence(fleet, text, "seats"), {identity(fleet): "A"}, "48")["page"] == 2
 
-    def test_hold_the_sentence_that_speaks_to_the_answer_that_cites_them_or_else_to_their_query(self):
+    def test_hold_the_sentence_on_the_citing_answer_or_the_query(self):
         text = "The prize is old. Alpha won the prize in 1974."
         first, second = document("first", text, step=1), document("second", text, step=1)
         run = state(observed_step(first, second, query="old prize"))
@@ -211,7 +211,7 @@ class TestDocuments:
 
         assert sentence(shown) == "Alpha sank in 1974."
 
-    def test_have_texts_and_numbers_for_whatever_metadata_and_an_address_only_where_a_reader_may_follow_it(self):
+    def test_have_text_numbers_and_safe_addresses_for_any_metadata(self):
         place = {"file_path": {"a": 1}, "page_number": [1], "heading": ["a"], "split_id": True, "split_count": "2"}
         odd = Document(id="a", meta={"title": ["a"], "url": ["x"], "step": True, **place})
         script = Document(id="b", meta={"url": "javascript:alert(1)"})
@@ -248,7 +248,7 @@ class TestSteps:
 
 
 class TestCounts:
-    def test_are_those_of_the_paper_and_of_each_source_beside_documents_calls_queries_sent_out_and_trace_as_json(self):
+    def test_are_those_of_the_paper_and_sources_with_trace_as_json(self):
         result = compose(finished())
         assert json.loads(json.dumps(result)) == result
         assert [shown["id"] for shown in result["documents"]] == ["alpha", "delta"], "those that the model was shown"
@@ -265,9 +265,11 @@ class TestCounts:
             "sources": {"local": {"total": 2, "used": 1}, "web": {"total": 1, "used": 1}},
         }
 
-    def test_do_not_hold_a_source_that_was_skipped_call_local_what_the_pipeline_prefers_and_use_all_of_a_supplement(
+    def test_hold_no_skipped_source_and_call_the_preferred_local(
         self,
     ):
+        """They use all of a supplement."""
+
         reached = state(answer_step(searches=(Search("web", "q", skipped=True),)))
         assert compose(reached)["counts"]["total"] == compose(reached)["usage"]["seconds"] == 0
         assert compose(reached)["steps"][0]["searched"] == []
@@ -283,7 +285,7 @@ class TestCitations:
         observed = state(observed_step(*shown), external=("web",))
         return compose(observed.with_step(answer_step(put_codes(answer, observed))))
 
-    def test_the_result_states_what_was_cited_and_from_where_with_numbers_apart_for_the_web(self):
+    def test_result_states_what_was_cited_with_numbers_for_the_web(self):
         result = self.composed("1974 [[W1]]")
 
         assert [listed["mark"] for listed in result["documents"]] == ["1", "W1"]
@@ -292,13 +294,13 @@ class TestCitations:
         assert not result["uncited"]
 
     @for_each("answer, shown", ("1974",) * 2, ("1974 [7]", "1974"), ("1974 [1]", "1974"), ("1974 [W1]", "1974"))
-    def test_an_answer_that_cites_nothing_that_was_shown_or_without_a_code_is_marked(self, answer: str, shown: str):
+    def test_answer_without_citation_of_what_was_shown_is_marked(self, answer: str, shown: str):
         result = self.composed(answer)
 
         assert result["uncited"]
         assert (result["answer"], result["answer_with_citations"], result["citations"]) == (shown, shown, [])
 
-    def test_thoughts_answers_and_explanations_show_the_marks_that_users_know(self):
+    def test_thoughts_answers_and_explanations_show_plain_marks(self):
         observed = state(observed_step(document("alpha")))
         words = {name: put_codes("It stands in [[1]].", observed) for name in ("thought", "explanation", "suggestions")}
         result = compose(observed.with_step(answer_step(put_codes("1974 [[1]]", observed), **words)))
@@ -307,7 +309,7 @@ class TestCitations:
         assert shown == ["It stands in [1]."] * 3
         assert result["steps"][1]["answer"] == "1974 [1]"
 
-    def test_documents_of_two_sources_with_the_same_id_are_listed_and_cited_apart(self):
+    def test_documents_of_two_sources_with_an_id_are_cited_apart(self):
         local, archive = document("1", source="local"), document("1", content="Another.", source="archive")
 
         observed = state(observed_step(local), observed_step(archive))
@@ -325,9 +327,7 @@ class TestWhenUnsure:
         ({"label": Label.PARTIALLY_CORRECT}, False),
         ({"label": None}, False),
     )
-    def test_say_so_gives_the_sentences_and_the_guess_apart_in_the_place_of_an_answer(
-        self, changes: dict[str, Any], unsure: bool
-    ):
+    def test_say_so_gives_sentences_and_the_guess_apart_as_answer(self, changes: dict[str, Any], unsure: bool):
         reached = state(observed_step(document("alpha")), answer_step("1812", **changes))
 
         result = AnswerComposer(when_unsure="say_so").run(reached)["result"]
@@ -338,7 +338,7 @@ class TestWhenUnsure:
         assert [quotation["id"] for quotation in result["evidence"]] == (["alpha"] if unsure else [])
         assert (result["answer"], result["errors"]) == ("" if unsure else "1812", [])
 
-    def test_by_default_the_user_gets_the_guess_and_another_setting_is_refused(self):
+    def test_by_default_gives_the_guess_and_refuses_other_settings(self):
         reached = state(observed_step(document("alpha")), answer_step("1812", label=Label.INCORRECT))
 
         assert AnswerComposer().run(reached)["result"]["answer"] == "1812"

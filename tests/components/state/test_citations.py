@@ -27,7 +27,7 @@ def observed(*sources: str) -> State:
     return State("Who?", settings, steps=(Step(Action.SEARCH, documents=documents, observed=True),))
 
 
-def test_local_documents_those_of_the_web_and_those_with_the_same_id_have_numbers_of_their_own_and_keep_them():
+def test_numbers_differ_by_source_and_stay_also_for_equal_ids():
     marks = citation_marks(observed("local", "web", "archive", "web"))
     archive = Step(Action.SEARCH, documents=(Document(id="d0", content="y"), Document(id="d0", content="x")))
 
@@ -101,7 +101,7 @@ def test_a_document_whose_codes_are_all_tried_out_is_not_cited():
     *(("[1984]", "(1984)"), ("x[7]", "x(7)"), ("[7]", "(7)"), ("[1, 5]", "(1, 5)"), ("in [1969]", "in (1969)")),
     *((other, other) for other in ("x[i]", "5kw", "(3)", "`a[0:2]`", "[sic]", "-o [file]", "[^a-z]", "[9th]")),
 )
-def test_other_brackets_belong_to_the_answer_but_none_looks_like_the_mark_of_a_passage(answer: str, shown: str):
+def test_other_brackets_stay_but_none_looks_like_a_mark(answer: str, shown: str):
     assert read_citations(f"{answer} [2fb]", KNOWN) == (shown, ["2"])
     assert cite_plainly(answer, KNOWN) == cite_plainly(answer, {}) == shown
 
@@ -110,7 +110,7 @@ FOREIGN = "[9zz] [8qq,9zz] [5kw] [2un][W1na] [7] [W2] \u30109\u3011 [^1] [^7] [1
 
 
 @for_each("mark", *FOREIGN.split())
-def test_a_mark_of_no_passage_never_reaches_a_reader_in_the_middle_or_at_the_end(mark: str):
+def test_mark_of_no_passage_never_reaches_a_reader(mark: str):
     for answer, shown in ((f"1969 {mark}.", "1969."), (f"Won {mark} in 1969 {mark}", "Won in 1969")):
         assert read_citations(answer, KNOWN) == (shown, [])
         assert cite_plainly(answer, KNOWN) == shown
@@ -128,7 +128,7 @@ BENT = "(2fb) [^2fb] [cite:2fb] [2fb_Beatrix_Ollard] **[2fb]** `[2fb]` [**2fb**]
 
 
 @for_each("bent", *BENT.split())
-def test_a_code_that_a_model_bends_cites_its_passage_and_is_not_shown(bent: str):
+def test_bent_code_cites_its_passage_and_is_not_shown(bent: str):
     answer = "1969 " + (bent if bent == "_2FB_" else bent.replace("_", " "))
     plain, cited = read_citations(answer, KNOWN)
 
@@ -140,7 +140,7 @@ AROUND = st.text(" ()[]^*_`:;.-cite1W\u3010\u3011\u2020", max_size=5)
 
 
 @given(st.lists(st.tuples(AROUND, st.sampled_from([*KNOWN, "W2fb", "A1kx", "d3ZR"]), AROUND)))
-def test_no_code_of_a_passage_and_no_mark_of_another_reaches_a_reader(parts: list[tuple[str, str, str]]):
+def test_code_or_mark_of_another_passage_never_reaches_a_reader(parts: list[tuple[str, str, str]]):
     answer = "".join(map("".join, parts))
 
     for shown, marks in ((read_citations(answer, KNOWN)[0], ()), (cite_plainly(answer, KNOWN), KNOWN.values())):
@@ -149,7 +149,9 @@ def test_no_code_of_a_passage_and_no_mark_of_another_reaches_a_reader(parts: lis
         assert set(re.findall(r"\[([AW]?\d+)\]", shown)) <= {*marks}
 
 
-def test_marks_have_codes_that_follow_from_the_question_and_the_document_and_none_with_the_prompts_of_the_papers():
+def test_marks_have_codes_of_question_and_document():
+    """With the prompts of the papers they have none."""
+
     state = observed("local", "web", "archive")
     other = replace(state, question="When?")
 

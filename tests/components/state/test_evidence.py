@@ -23,7 +23,9 @@ def search(query: str, *documents: Document) -> Step:
     return Step(Action.SEARCH, query=query, documents=documents, observed=True)
 
 
-def test_the_three_sentences_nearest_to_the_question_are_first_then_the_answers_and_one_for_each_search():
+def test_sentences_on_the_question_precede_answers_and_searches():
+    """Three are nearest to the question; then come the answers', and one for each search."""
+
     far = Document(content="The Petrel lamp burns oil. The Petrel lamp is tall. A keeper lit it.")
     run = replace(
         state(
@@ -63,7 +65,7 @@ def test_of_versions_of_a_file_the_latest_comes_first():
     assert [evidence.sentence.split()[3] for evidence in find_evidence(run)] == ["940", "920", "900"]
 
 
-def test_the_sentence_after_the_one_with_the_name_comes_before_a_sentence_with_fewer_words():
+def test_sentence_after_the_name_comes_before_fewer_words():
     letter = Document(content="The ferry Alcyon is new. The fare is low for children.")
     other = Document(content="The fare is free.")
     run = replace(state(search("fare", other, letter)), question="What is the fare of the Alcyon?")
@@ -75,7 +77,9 @@ def test_the_sentence_after_the_one_with_the_name_comes_before_a_sentence_with_f
     ]
 
 
-def test_a_sentence_comes_before_a_letterhead_and_one_with_a_number_where_one_is_asked_for():
+def test_sentence_precedes_letterhead_and_a_number_if_asked_for():
+    """A sentence with a number comes first where a number is asked for."""
+
     text = "Alcyon Ferries, Lisbon\n\nSome go free.\n\nThe fare is low for children.\n\nThe fare is 12 crowns."
     run = replace(state(search("fare", Document(content=text))), question="How much is the fare with Alcyon?")
 
@@ -86,7 +90,9 @@ def test_a_sentence_comes_before_a_letterhead_and_one_with_a_number_where_one_is
     ]
 
 
-def test_a_sentence_with_an_answer_comes_before_one_with_as_many_words_a_heading_is_none_and_five_are_most():
+def test_sentence_with_an_answer_goes_first_and_five_are_most():
+    """A heading is no sentence."""
+
     text = "Petrel lamp\nLighting\nThe lamps shone.\nA lamp burnt oil.\nOn lighting a lamp."
     lit = Document(content=text, meta={"title": "Petrel lamp", "heading": "Use > Lighting"})
     run = replace(state(search("lamp", lit), read((lit, "A lamp burnt oil."))), question="lamp")
@@ -102,7 +108,7 @@ def test_a_sentence_with_an_answer_comes_before_one_with_as_many_words_a_heading
     assert len(listed) == len(set(listed)) == 5
 
 
-def test_the_row_of_a_bare_code_comes_before_rows_of_codes_that_begin_alike():
+def test_row_of_a_bare_code_comes_before_codes_that_begin_alike():
     rows = Document(content="\n".join(f"Order: ORD-1071{number}; Town: Ulby" for number in range(20, 30)))
 
     assert find_evidence(replace(state(search("q", rows)), question="ORD-107127"))[0].sentence == (
@@ -110,7 +116,9 @@ def test_the_row_of_a_bare_code_comes_before_rows_of_codes_that_begin_alike():
     )
 
 
-def test_sentences_are_ranked_by_rare_words_of_the_query_and_the_earlier_first_from_the_beginning_of_megabytes():
+def test_sentences_are_ranked_by_rare_words_and_then_by_place():
+    """Only the beginning of megabytes is ranked."""
+
     ranked = [evidence.sentence for evidence in rank_sentences("Mona Reeve born", [LAMP, REEVE])]
     huge = Document(content="Ada built it. " * 100_000 + "Mona built the tower.")
 
@@ -127,9 +135,9 @@ class TestTheSentenceToShow:
         return None if span is None else text[slice(*span)]
 
     @for_each("yes_or_no", "Yes", "no", "")
-    def test_speaks_to_the_answer_that_it_holds_as_a_whole_word_else_to_the_query_and_then_to_the_question(
-        self, yes_or_no: str
-    ):
+    def test_speaks_to_the_answer_else_to_query_and_then_question(self, yes_or_no: str):
+        """It holds the answer as a whole word."""
+
         assert self.shown("Pellhaven") == "Anna Reeve sold it in Pellhaven."
         assert self.shown("Reeve", "Who designed it?") == "Mona Reeve designed the lamp in 1974."
         assert self.shown("Pellhaven", answer="Mona Reeve") == "Mona Reeve designed the lamp in 1974."
@@ -193,7 +201,7 @@ def test_sentences_are_ranked_alike_in_every_process():
     assert [first.stdout == other.stdout for other in others] == [True, True]
 
 
-def test_a_sentence_over_the_end_of_what_is_ranked_is_cut_within_no_number():
+def test_sentence_at_the_end_of_ranking_is_cut_within_no_number():
     # The ranking reads 60,000 characters, the search for one sentence 6,000.
     sentence = "The rebuilding of the Petrel lamp cost the town of Pellhaven 1,250,000 francs"
     for most, place in ((60_000, len(sentence) - 14), (6_000, len(sentence) - 14)):

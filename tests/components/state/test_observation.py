@@ -8,7 +8,7 @@ from tests.for_each import for_each
 ALPHA = document("alpha")
 
 
-def test_each_document_is_shown_once_stamped_with_its_step_and_without_a_title_named_by_its_id():
+def test_document_is_shown_once_with_its_step_and_title_or_id():
     untitled = document("gamma", title=None)
     reached = observe(state(search_step("a"), search_step("b")), [ALPHA, ALPHA, untitled], "local")
 
@@ -22,14 +22,14 @@ def test_each_document_is_shown_once_stamped_with_its_step_and_without_a_title_n
     (search_step("a"), "No passages were found. Try other words."),
     (Step(Action.SEARCH, query="a"), "No passages were found."),
 )
-def test_where_nothing_was_found_only_a_model_that_chose_the_words_is_advised(step: Step, note: str):
+def test_advice_after_no_result_is_for_a_model_that_chose_words(step: Step, note: str):
     assert observe(state(step), [], None).step.note == note
 
 
 class TestTheTrace:
     BETA, GAMMA = document("beta"), document("gamma")
 
-    def test_refers_to_what_was_found_or_just_selected_where_it_is_what_is_shown(self):
+    def test_refers_to_what_was_retrieved_or_selected_if_shown(self):
         searched = state(search_step("a", found(self.BETA), found(ALPHA, source="web")))
         selected = state(search_step("a", found(ALPHA))).with_event("selection", documents=["alpha"])
 
@@ -40,7 +40,7 @@ class TestTheTrace:
         }
         assert observe(selected, [ALPHA], "local").events[-1].data["same_as"] == "selection"
 
-    def test_names_the_few_that_are_left_out_or_else_those_that_are_shown(self):
+    def test_names_the_few_left_out_or_else_those_shown(self):
         first, second = document("a", "One.", heading="X > One"), document("b", "Two.", heading="X > Two")
         first.meta["title"] = second.meta["title"] = "X"
         searched = state(search_step("a", found(first, second, ALPHA, self.BETA)))

@@ -17,7 +17,7 @@ def places(*documents: Document) -> list[str] | None:
     return name_documents("titles", documents).get("places")
 
 
-def test_titles_that_differ_are_names_enough_and_metadata_of_other_kinds_tells_nothing():
+def test_titles_that_differ_suffice_and_odd_metadata_is_ignored():
     untitled = Document(id="bare", content="Text.")
     odd = passage(file_path={"a": 1}, heading=["x"], split_id="1", split_count=None)
 
@@ -31,7 +31,7 @@ def test_titles_of_other_kinds_are_written_as_text(title: Any, text: str):
     assert name_documents("titles", [passage(title), passage(title)])["titles"] == [text, text]
 
 
-def test_passages_of_one_title_are_told_apart_by_the_last_heading_above_them_and_files_by_their_names():
+def test_passages_of_a_title_differ_by_heading_and_files_by_name():
     first, two = passage(heading="Manual > Installation > Linux"), passage(heading="Manual > Use")
     files = [passage(file_path="/home/ada/a.md", heading="Use"), passage(file_path="/home/ada/b.md")]
 
@@ -39,7 +39,7 @@ def test_passages_of_one_title_are_told_apart_by_the_last_heading_above_them_and
     assert places(*files) == ["a.md, Use", "b.md"]
 
 
-def test_passages_of_one_section_and_those_without_another_heading_than_the_title_by_their_number():
+def test_passages_of_a_section_differ_by_their_number():
     first, two = (passage(heading="Manual > Use", split_id=place, split_count=9) for place in (3, 4))
     top, plain = passage(heading="Manual", split_id=0, split_count=9), passage(split_id=8, split_count=9)
 

@@ -51,7 +51,7 @@ def read(answer: str) -> tuple[str, list[str]]:
     ("Lindgate in 1666 [W1]", "Lindgate in 1666 [W1]", ["W1"]),
     ("\u6771\u4eac [w1]", "\u6771\u4eac [W1]", ["W1"]),
 )
-def test_a_plain_mark_cites_its_passage_if_that_holds_what_is_said(answer: str, shown: str, cited: list[str]):
+def test_plain_mark_cites_its_passage_if_that_holds_what_is_said(answer: str, shown: str, cited: list[str]):
     assert read(answer) == (shown, cited)
 
 
@@ -67,12 +67,14 @@ def test_a_plain_mark_cites_its_passage_if_that_holds_what_is_said(answer: str, 
     ("Ostermoor [7]", "Ostermoor"),
     ("[1]", ""),
 )
-def test_otherwise_it_is_removed_and_cites_nothing_so_a_page_cannot_speak_for_another_passage(answer: str, shown: str):
+def test_plain_mark_is_removed_otherwise_and_cites_nothing(answer: str, shown: str):
+    """So a page cannot speak for another passage."""
+
     assert read(answer) == (shown, [])
 
 
 @for_each("coded", f"[{next(iter(KNOWN))}]", next(iter(KNOWN)), "[1zz]", "[9zz]")
-def test_it_cites_nothing_beside_a_mark_with_a_code_even_a_wrong_code(coded: str):
+def test_plain_mark_cites_nothing_beside_any_mark_with_a_code(coded: str):
     assert "2" not in read(f"Ostermoor built Amaranth [2] {coded}")[1]
 
 
@@ -121,7 +123,9 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=12).map(" ".join))
-def test_no_answer_shows_a_mark_of_no_passage_or_cites_what_its_passage_does_not_hold(answer: str):
+def test_answer_never_cites_what_its_passage_does_not_hold(answer: str):
+    """Nor does it show a mark of no passage."""
+
     shown, cited = read(answer)
 
     assert set(re.findall(r"\[(\w+)\]", shown)) <= {"1", "2", "W1", *cited}

@@ -49,7 +49,7 @@ class TestAQuestion:
 
 
 class TestTurns:
-    def test_are_the_newest_without_empty_ones_cut_to_a_number_of_characters_from_the_oldest_on(self):
+    def test_are_the_newest_without_empty_ones_cut_from_the_oldest(self):
         history = [turn(str(number)) for number in range(30)] + [turn("", "assistant")]
         assert [newest["content"] for newest in keep_newest_turns(history)] == [str(number) for number in range(11, 30)]
         turns = keep_newest_turns([turn("a" * 30_000), turn("b" * 30_000), turn("c" * 20_000)])
@@ -60,7 +60,7 @@ class TestTurns:
         assert turns[1] == turn("J\u00f6rg")
         assert (turns[0]["content"][-6:], len(turns[0]["content"])) == ("ffiffi", 40_000 - 4)
 
-    def test_the_oldest_turn_ends_between_words_and_none_before_it_follows(self):
+    def test_oldest_turn_ends_between_words_and_none_precedes_it(self):
         history = [turn("Older."), turn("It cost 1,250,000 francs " * 20), turn("word " * 7_991)]
 
         oldest, newest = keep_newest_turns(history)
@@ -85,7 +85,7 @@ class TestFilters:
         with pytest.raises(BadInput, match="filter"):
             check_filters({**YEAR, "operator": "in", "value": value})
 
-    def test_of_sixteen_levels_are_allowed_and_those_that_hold_themselves_refused(self):
+    def test_of_sixteen_levels_are_allowed_and_circular_ones_refused(self):
         endless: dict[str, Any] = {"operator": "AND", "conditions": []}
         endless["conditions"].append(endless)
         with pytest.raises(BadInput, match="16 deep"):

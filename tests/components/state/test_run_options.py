@@ -22,7 +22,7 @@ def test_a_model_has_the_options_that_were_named_alone():
 
 
 @for_each("given", {"source": ["local"]}, {"top_k": "3"}, {"top_k": True}, {"web": "off"}, {"stream": 1})
-def test_what_is_unknown_or_of_another_kind_is_refused_by_its_name(given: dict[str, object]):
+def test_unknown_or_mistyped_option_is_refused_by_its_name(given: dict[str, object]):
     name = next(iter(given))
     with pytest.raises(BadInput, match=f"There is no option {name} here|An option cannot be used: {name}: "):
         read_options(given, CHAT)

@@ -40,7 +40,9 @@ class TestImmutability:
 
 
 class TestSteps:
-    def test_a_search_searches_for_its_query_and_a_supplement_for_the_question_and_only_the_last_is_changed(self):
+    def test_search_has_its_query_and_a_supplement_the_question(self):
+        """Only the last is changed."""
+
         with pytest.raises(ValueError, match="a Reasoner must come before"):
             _ = state().step
 
@@ -51,13 +53,13 @@ class TestSteps:
 
         assert [step.note for step in reached.steps] == ["", "here"]
 
-    def test_every_reply_counts_and_searches_come_in_the_order_in_which_they_were_made(self):
+    def test_replies_all_count_and_searches_come_in_their_order(self):
         first, second, third = found(query="a"), found(query="b"), found(query="c")
         searched = state(Step(Action.UNREADABLE), search_step("a", first, second), search_step("c", third))
 
         assert (searched.replies, searched.searches) == (3, (first, second, third))
 
-    def test_observed_are_the_documents_that_were_kept_each_once_and_those_of_two_sources_with_one_id_twice(self):
+    def test_observed_are_documents_once_by_source_and_id(self):
         alpha, beta, again = document("alpha"), document("beta"), document("alpha", source="web")
         local, archive = document("1", content="About alpha."), document("1", content="About delta.")
 
@@ -74,7 +76,7 @@ class TestSteps:
 
 class TestCounting:
     @for_each("meta", {}, {"usage": None}, {"usage": {}}, {"usage": {"prompt_tokens": None}})
-    def test_calls_and_tokens_add_up_by_caller_and_a_server_that_counts_none_is_borne(self, meta: dict):
+    def test_calls_and_tokens_add_up_by_caller_also_without_counts(self, meta: dict):
         usage = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}}
 
         counted = state().with_call("reasoner", usage).with_call("judge", usage).with_call("reasoner", meta).usage
@@ -84,7 +86,7 @@ class TestCounting:
 
 
 class TestMerging:
-    def test_two_ways_from_one_step_come_together_and_one_with_itself_stays_as_it_is(self):
+    def test_ways_from_a_step_come_together_and_a_state_with_itself(self):
         start = state(answer_step()).with_event("reflection")
         local = start.with_last(searches=(found(source="local"),)).with_event("found", source="local")
         web = start.with_last(searches=(found(source="web"),)).with_event("found", source="web")

@@ -17,7 +17,7 @@ def builder(**changes: Any) -> StateBuilder:
 
 
 class TestRun:
-    def test_a_question_may_have_another_kind_of_answer_but_not_other_prompts(self):
+    def test_question_may_have_another_answer_kind_but_no_prompts(self):
         at = builder(prompts="plain")
 
         assert at.run("Is it?", answer_type="yes_no")["state"].settings.answer_type == "yes_no"
@@ -26,7 +26,9 @@ class TestRun:
         with pytest.raises(ValueError, match="answer_type: Input should be"):
             at.run("Is it?", answer_type="essay")
 
-    def test_a_plain_question_has_the_settings_of_the_pipeline_whose_own_top_k_may_always_be_requested(self):
+    def test_plain_question_has_the_settings_of_the_pipeline(self):
+        """Its own top_k may always be requested."""
+
         state = builder().run("  Who?  ")["state"]
         assert state.question == "Who?"
         assert state.settings.sources == ("local", "archive", "web")
@@ -73,7 +75,7 @@ class TestFilters:
         {"operator": "AND", "conditions": "all"},
         "year > 2000",
     )
-    def test_a_filter_that_no_source_could_read_is_refused_before_any_query_leaves(self, filters: Any):
+    def test_filter_that_no_source_reads_is_refused_before_any_query(self, filters: Any):
         with pytest.raises(ValueError, match="filters cannot be understood.*meta.year"):
             builder().run("Who?", filters=filters)
 
@@ -94,7 +96,7 @@ class TestTheAdministratorsSwitch:
         start.rules = SourceRules()
         assert start.run("Who left?")["state"].settings.sources == ("local", "archive"), "the rules know no pipeline"
 
-    def test_closes_a_source_for_whoever_prefers_it_and_the_trace_says_why(self, monkeypatch: pytest.MonkeyPatch):
+    def test_closes_a_preferred_source_and_the_trace_says_why(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "off")
 
         (event,) = builder().run("Who?")["state"].events
@@ -109,9 +111,7 @@ class TestTheAdministratorsSwitch:
 
 class TestWithoutASource:
     @for_each("option", {"sources": ["local"]}, {"preferred": "local"})
-    def test_there_is_nothing_to_search_nothing_preferred_and_none_can_be_requested(
-        self, monkeypatch: pytest.MonkeyPatch, option: dict[str, Any]
-    ):
+    def test_nothing_is_searched_preferred_or_requested(self, monkeypatch: pytest.MonkeyPatch, option: dict[str, Any]):
         monkeypatch.setenv("PREFRAG_WEB", "off")
 
         settings = StateBuilder([], None).run("Who?", sources=[], top_k=2)["state"].settings

@@ -30,12 +30,16 @@ class TestALine:
         record = read(title="Karlsplatz", source="both", year=1990, tags=["x"])
         assert record == PassageRecord("a", "A square.", "Karlsplatz", "both", {"year": 1990, "tags": ["x"]})
 
-    def test_needs_no_title_may_have_a_number_as_its_id_or_a_byte_order_mark_and_keeps_its_blanks(self) -> None:
+    def test_needs_no_title_and_may_have_a_numeric_id_or_a_bom(self) -> None:
+        """It keeps its blanks."""
+
         assert read(id=7, title=None) == PassageRecord("7", "A square.")
         assert read_passage_line(b'\xef\xbb\xbf{"id": "a", "text": "T"}', 1).id == "a"
         assert read(text=" A square.\n", title=" T ") == PassageRecord("a", " A square.\n", " T ")
 
-    def test_has_the_keys_of_its_meta_as_its_own_and_an_underscore_at_names_that_belong_to_documents(self) -> None:
+    def test_has_the_keys_of_its_meta_and_marks_reserved_names(self) -> None:
+        """An underscore marks names that belong to documents."""
+
         more = {"content": "x", "score": 3, "file_path": "/y", "title_key": "k", "corpus": "c"}
         assert read(**more).meta == {f"{key}_": value for key, value in more.items()}
         assert read(meta={"lang": "de", "id": "z", "year": 1}, year=2).meta == {"lang": "de", "id_": "z", "year": 2}
@@ -89,9 +93,9 @@ class TestADocument:
 
 
 class TestTheLines:
-    def test_have_numbers_and_positions_without_blank_ones_and_those_that_are_too_long_are_not_held_in_memory(
-        self, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_have_numbers_and_positions_without_blanks_or_long_ones(self, monkeypatch: pytest.MonkeyPatch):
+        """Those that are too long are not read into memory."""
+
         assert list(passage_lines(io.BytesIO(b"one\n\n  \nfour\nend"))) == [
             (1, 4, b"one\n"),
             (4, 13, b"four\n"),
@@ -104,7 +108,7 @@ class TestTheLines:
 
 
 class TestACorpus:
-    def test_is_read_as_documents_and_a_mistake_is_named_with_the_line(self, tmp_path: Path):
+    def test_is_read_as_documents_and_a_mistake_names_its_line(self, tmp_path: Path):
         corpus = tmp_path / "corpus.jsonl"
         corpus.write_text('{"id": 7, "title": "T", "text": "é", "source": "web", "url": "u"}\n\n', encoding="utf-8")
         [document] = read_passages(corpus)

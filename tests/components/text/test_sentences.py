@@ -54,7 +54,7 @@ PIECES = [
     ("", []),
     ("\n\n \n", []),
 )
-def test_they_end_with_a_stop_a_paragraph_or_a_line_that_does_not_go_on(text: str, sentences: list[str]):
+def test_sentences_end_with_stop_paragraph_or_a_line_that_ends(text: str, sentences: list[str]):
     assert shown_sentences(text) == sentences
 
 
@@ -74,7 +74,7 @@ def test_a_long_one_is_several_cut_between_words():
 
 
 @given(st.text() | st.lists(st.sampled_from(PIECES)).map("".join), st.integers(0, 50))
-def test_they_stand_in_the_text_in_order_and_leave_nothing_but_blanks_out(text: str, place: int):
+def test_sentences_stand_in_order_and_leave_out_blanks_alone(text: str, place: int):
     spans = sentence_spans(text)
 
     assert all(text[begin:end].strip() == text[begin:end] != "" for begin, end in spans)
@@ -186,7 +186,7 @@ class TestStrips:
         ("One is. Two is.", 1, ["One is. Two is."]),
         (" \n", 3, []),
     )
-    def test_of_few_sentences_are_about_equally_long_and_one_or_two_are_one(
+    def test_of_few_sentences_are_about_equal_and_one_or_two_are_one(
         self, text: str, sentences: int, strips: list[str]
     ):
         assert split_strips(text, sentences) == strips

@@ -47,7 +47,7 @@ class TestWeights:
     def test_are_the_idf_of_bm25(self, term: str, weight: float):
         assert isclose(term_weights([term], Statistics())[term], weight)
 
-    def test_of_an_empty_index_or_without_one_are_alike_and_above_zero(self):
+    def test_of_an_empty_index_and_of_none_are_alike_and_positive(self):
         class Empty(Statistics):
             def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
                 return 0, dict.fromkeys(words, 0)
@@ -57,7 +57,7 @@ class TestWeights:
         assert term_weights(["a", "b", "a"], None) == {"a": 1.0, "b": 1.0}
 
 
-def test_words_without_an_index_are_those_of_four_letters_and_more():
+def test_words_without_an_index_have_at_least_four_letters():
     assert words("Who built the YARD in 1974?") == ["built", "yard", "1974"]
     assert analyze_texts(iter(["The yards", "win"]), None) == [["yards"], []]
 

@@ -31,7 +31,9 @@ class TestTitleKey:
 
 
 class TestMentionedKeys:
-    def test_are_the_word_n_grams_longest_first_at_each_place_once_and_of_at_most_so_many_words(self):
+    def test_are_word_n_grams_longest_first_once_at_a_place(self):
+        """They have at most so many words."""
+
         assert mentioned_keys("Karl Renner, Vienna's") == [
             *("karl renner vienna", "karl renner", "karl"),
             *("renner vienna", "renner"),

@@ -69,7 +69,9 @@ class TestTheNextSentence:
         assert (step.action, step.query, step.answer) == (Action.NONE, "", "")
         assert step.reply == step.thought == text.strip()
 
-    def test_of_a_reply_that_was_cut_off_counts_where_it_was_finished_and_else_is_unreadable(self):
+    def test_of_a_reply_that_was_cut_off_counts_if_finished(self):
+        """Otherwise, the reply is unreadable."""
+
         assert read_cut_off("Borealis is in Corvo. Its ma").query == "Borealis is in Corvo."
         assert read_cut_off("So the answer is: Dora Stern. For").action is Action.NONE
 

@@ -118,7 +118,7 @@ class TestPlain:
         assert plain(text) == words
 
     @given(words, st.text())
-    def test_leaves_words_as_they_are_and_has_nothing_to_do_the_second_time(self, unmarked: str, text: str):
+    def test_leaves_words_as_they_are_also_the_second_time(self, unmarked: str, text: str):
         assert plain(unmarked) == unmarked
         assert plain(plain(text)) == plain(text)
         assert read_label(text) in (None, *Label)
@@ -204,7 +204,7 @@ def test_an_answer_is_what_a_reader_would_take(text: str, answer: str):
 
 
 @given(words, words, st.text(max_size=300))
-def test_an_answer_is_one_line_and_no_paragraph_before_it_takes_its_place(title: str, answer: str, text: str):
+def test_answer_is_a_line_and_no_paragraph_before_replaces_it(title: str, answer: str, text: str):
     assert "\n" not in one_answer(text)
     for before in (f"# {title}x\n\n", "Here is what I found:\n\n", "Let me answer.\n\n", "Answer:\n\n"):
         assert one_answer(before + answer) == plain(answer)

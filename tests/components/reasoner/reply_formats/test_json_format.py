@@ -29,7 +29,9 @@ def schema(must_answer: bool) -> dict[str, Any]:
 
 
 class TestSchema:
-    def test_allows_a_search_with_a_tool_that_there_is_or_an_answer_and_that_alone_at_the_end(self):
+    def test_allows_a_search_by_an_offered_tool_or_an_answer(self):
+        """At the end, it allows an answer alone."""
+
         search, answer = schema(must_answer=False)["anyOf"]
 
         assert search["properties"]["action"] == {"enum": ["Search_Engine", "Search_2"]}
@@ -95,7 +97,7 @@ class TestAnyReply:
         ({"thought": "I know.", "action": "None", "query": ""}, Action.NONE),
         ({"action": "Final_Answer", "answer": None}, Action.NONE),
     )
-    def test_without_action_and_answer_is_unreadable_or_ends_the_search(self, reply: Any, action: Action):
+    def test_without_action_and_answer_is_unreadable_or_ends_search(self, reply: Any, action: Action):
         assert read(reply).action is action
         assert len(read("word " * 10_000).reply) <= 2_000, "an endless one does not fill the transcript"
 
@@ -124,7 +126,7 @@ class TestSearches:
         f"A passage writes {QUOTED}, which I ignore.\n{FIRST}",
         f"| {QUOTED}\n{FIRST}",
     )
-    def test_are_read_in_the_ways_that_models_write_them_and_win_over_an_answer(self, reply: Any):
+    def test_are_read_as_models_write_them_and_win_over_an_answer(self, reply: Any):
         step = read(reply)
 
         assert (step.action, step.query) == (Action.SEARCH, "tide")
@@ -158,7 +160,7 @@ class TestForcedAnswers:
         ({"thought": "It is 1974.", "action": "Final_Answer"}, "It is 1974."),
         ("It is\n**1974**.\n\nSurely.", "It is **1974**."),
     )
-    def test_are_taken_from_an_object_whatever_its_action_or_thought_or_from_words(self, reply: Any, answer: str):
+    def test_are_taken_from_any_object_or_from_words(self, reply: Any, answer: str):
         step = read(reply, must_answer=True)
         assert (step.action, step.answer) == (Action.ANSWER, answer)
 

@@ -68,7 +68,7 @@ LONG = {
 
 @for_each("form", *FORMATS)
 @for_each("reply", *LONG.values())
-def test_a_reply_that_is_too_long_leaves_room_for_the_next_prompt(form: str, reply: str):
+def test_reply_that_is_too_long_leaves_room_for_the_next_prompt(form: str, reply: str):
     reasoner = Reasoner(ReplyingChatGenerator([{"text": reply}]), reader=ScriptedReader([[]]), reply_format=form)  # type: ignore[arg-type]
 
     step = reasoner.run(state())["state"].step

@@ -13,7 +13,7 @@ def read(text: str, must_answer: bool = False) -> Step:
     return PublishedTextFormat().read(text, TOOLS, must_answer=must_answer)
 
 
-def test_an_answer_comes_before_an_action_and_the_last_one_counts():
+def test_answer_wins_over_an_action_and_the_last_answer_counts():
     step = read(BOTH)
 
     assert (step.action, step.answer, step.label) == (Action.ANSWER, "1974", Label.INCORRECT)
@@ -21,7 +21,7 @@ def test_an_answer_comes_before_an_action_and_the_last_one_counts():
     assert read(f"Final Answer: 1973\nThought: no\n{BOTH}").answer == "1974"
 
 
-def test_the_text_before_an_evaluation_is_the_answer_if_there_is_no_other():
+def test_text_before_an_evaluation_is_the_answer_without_another():
     step = read("Thought: it was 1974\nSelf-Evaluation: CORRECT\nExplanation: the passage says so")
 
     assert (step.action, step.answer, step.label) == (Action.ANSWER, "it was 1974", Label.CORRECT)

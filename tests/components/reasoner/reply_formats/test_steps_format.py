@@ -40,7 +40,7 @@ def test_protocol_text_is_no_answer(text):
     assert read(text).action is Action.UNREADABLE
 
 
-def test_a_reply_that_was_cut_off_is_read_up_to_its_last_finished_line():
+def test_reply_that_was_cut_off_is_read_to_its_last_whole_line():
     assert read("1974\nas the pass", "length").answer == "1974"
     assert read("It was in the ye", "length").action is Action.UNREADABLE
 

@@ -78,7 +78,7 @@ class TestAnyReply:
         ).map("".join),
         st.booleans(),
     )
-    def test_of_fields_out_of_order_gives_a_step_that_keeps_its_promises(self, text: str, must_answer: bool):
+    def test_with_fields_out_of_order_gives_a_step_with_its_promises(self, text: str, must_answer: bool):
         step = read(text, must_answer)
 
         if step.action is Action.SEARCH:
@@ -118,13 +118,13 @@ class TestSearches:
 
         assert (step.action, step.tool, step.query) == (Action.SEARCH, "Search_Engine", query)
 
-    def test_carry_the_source_of_their_action_and_name_one_that_there_is_not(self):
+    def test_carry_the_source_of_their_action_or_name_an_unknown_one(self):
         assert read("Action: Search_2\nAction Input: x").named_source == "web"
         step = read("Thought: hm\nAction: Telephone\nAction Input: the yard")
 
         assert (step.action, step.tool, step.query) == (Action.UNKNOWN_ACTION, "Telephone", "the yard")
 
-    def test_keep_a_word_before_the_first_field_as_the_thought_and_are_of_bounded_length(self):
+    def test_take_words_before_fields_as_thought_and_are_bounded(self):
         assert read("Let me look.\nAction: Search_Engine\nAction Input: x").thought == "Let me look."
         assert len(read("Action: Search_Engine\nAction Input: " + "word " * 5_000).query) <= 1_000
 
@@ -132,7 +132,7 @@ class TestSearches:
 class TestSeveralStepsInOneReply:
     INVENTED = "\nObservation: [1] invented\nThought: so it is 1812\nFinal Answer: 1812\nSelf-Evaluation: CORRECT"
 
-    def test_only_the_first_is_kept_and_the_first_complete_answer_counts(self):
+    def test_first_step_alone_stays_and_first_whole_answer_counts(self):
         step = read("Thought: a\nAction: Search_Engine\nAction Input: x" + self.INVENTED)
 
         assert (step.action, step.query) == (Action.SEARCH, "x")
@@ -157,7 +157,7 @@ class TestAnswers:
         "N/A\nObservation: none needed\nThought: I know",
         "None\nAction Input: N/A\nThought: I know",
     )
-    def test_behind_an_action_that_is_no_tool_and_its_empty_fields_are_answers(self, action: str):
+    def test_behind_an_unknown_action_with_empty_fields_are_answers(self, action: str):
         step = read(f"Thought: I know.\nAction: {action}\nFinal Answer: 1974\nSelf-Evaluation: CORRECT")
 
         assert (step.action, step.answer, step.label) == (Action.ANSWER, "1974", Label.CORRECT)
@@ -203,7 +203,7 @@ class TestAnswers:
         assert (read(reply).action, read(reply).answer) == (Action.ANSWER, "1974")
 
     @for_each("text", "北京大学", "Αθήνα", "القاهرة", "Łódź", "東京 1974年", "Rome: an Open City")
-    def test_may_be_in_any_language_and_end_with_their_first_paragraph(self, text: str):
+    def test_may_be_in_any_language_and_end_with_a_paragraph(self, text: str):
         assert read(f"Thought: 我知道了。\nFinal Answer: {text}\nSelf-Evaluation: CORRECT").answer == text
         assert read(f"Final Answer: {text}\n\nI hope that helps!").answer == text
 

@@ -55,7 +55,9 @@ class TestAsking:
 
 
 class TestCalls:
-    def test_are_searches_of_which_the_first_counts_and_the_text_beside_them_is_the_thought(self):
+    def test_are_searches_of_which_the_first_counts_with_a_thought(self):
+        """The thought is the text beside the calls."""
+
         calls = ("Search_Web", {"query": "tide tables"}), ("Search_Engine", {"query": "second"})
         step = read(called(*calls, text="Thought: I look\nit up."))
         assert (step.action, step.tool, step.named_source) == (Action.SEARCH, "Search Web", "web")
@@ -122,7 +124,7 @@ class TestAnswers:
         assert read(text).action is Action.UNREADABLE
 
     @for_each("text", "The year of the prize is still open to us.", "Need it", "1974")
-    def test_that_are_forced_are_not_the_text_beside_a_call_but_where_it_is_called_the_answer(self, text: str):
+    def test_that_are_forced_are_the_called_answer_not_its_text(self, text: str):
         beside = [called(("Search_Engine", {"query": "x"}), text=f"{start}{text}") for start in ("", "Final Answer: ")]
 
         actions = [read(call, must_answer=True).action for call in beside]
@@ -130,7 +132,7 @@ class TestAnswers:
 
     @for_each("must_answer", False, True)
     @for_each("reply", *("", "  \n", "Final Answer:"), called(text="I look it up.", finish_reason="tool_calls"))
-    def test_without_a_word_or_a_call_that_was_dropped_are_unreadable(self, reply: Any, must_answer: bool):
+    def test_without_a_word_or_with_a_dropped_call_are_unreadable(self, reply: Any, must_answer: bool):
         step = read(reply, must_answer)
         assert (step.action, step.answer) == (Action.UNREADABLE, "")
 
@@ -161,7 +163,7 @@ class TestTranscript:
         assert len(set(ids)) == 2
         assert all(len(name) == 9 and name.isalnum() for name in ids), "what the strictest template takes"
 
-    def test_makes_a_call_of_a_search_that_no_model_wrote_with_letters_that_the_api_takes(self):
+    def test_makes_a_call_of_a_search_by_code_in_letters_of_the_api(self):
         conversation = messages(Turn(Step(Action.SEARCH, query="the question"), "[1] a"))
         assert (conversation[1].tool_call.tool_name, conversation[1].text) == ("Search_Engine", None)
         step = Step(Action.UNKNOWN_ACTION, reply="x", tool="call my mother!", query="x")
@@ -174,7 +176,9 @@ class TestTranscript:
         assert conversation[-1].is_from(ChatRole.TOOL)
         assert "No further search" in conversation[-1].tool_call_result.result
 
-    def test_reports_a_supplement_as_the_user_and_corrects_an_empty_reply_without_speaking_twice(self):
+    def test_reports_a_supplement_and_corrects_empty_replies_in_turn(self):
+        """The user reports it, and nobody speaks twice."""
+
         conversation = messages(Turn(answer_step("1812"), "[1] more"))
         assert [m.role for m in conversation] == [ChatRole.USER, ChatRole.ASSISTANT, ChatRole.USER]
         assert conversation[-1].text == "[1] more"
