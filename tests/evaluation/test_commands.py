@@ -45,7 +45,7 @@ class TestEvaluate:
         }
         assert json.loads((output / "metrics.json").read_text())["acc"] == pytest.approx(100 * 4 / 6)
 
-    def test_reports_that_no_model_took_part_and_how_the_corpus_was_divided(self, tmp_path: Path, output: Path):
+    def test_reports_that_no_model_took_part_and_the_corpus_division(self, tmp_path: Path, output: Path):
         corpus, dev = tmp_path / "corpus.jsonl", tmp_path / "dev.jsonl"
         passages = [
             {"id": f"p{number}", "title": f"Box {number}", "text": f"Thing {number} is there.", "source": source}
@@ -85,7 +85,7 @@ class TestEvaluate:
         config = json.loads((output / "config.json").read_text(encoding="utf-8"))
         assert (config["set"], config["top_k"]) == (["start.top_k=3"], 3)
 
-    def test_the_folder_of_a_run_keeps_the_experiment_that_repeats_it(self, tmp_path: Path, file: Path, output: Path):
+    def test_folder_of_a_run_keeps_the_experiment_that_repeats_it(self, tmp_path: Path, file: Path, output: Path):
         settings = ("--set", "start.top_k=3", "--set", "seed=5", "--limit", 4, "--concurrency", 2)
         self.evaluate(tmp_path, file, output, *settings)
         experiment = output / "experiment.yaml"

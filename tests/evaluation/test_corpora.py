@@ -49,7 +49,9 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestTheIndexesOfAnEvaluation:
-    def test_a_whole_corpus_is_one_index_a_split_one_two_and_another_can_stand_in_for_the_web(self) -> None:
+    def test_whole_corpus_is_one_index_and_a_split_one_two(self) -> None:
+        """Another corpus can stand in for the web."""
+
         local, web = ensure_indexes(OWN, split=True)
         assert web is not None
         assert indexes() == {local, web}, "nothing unfinished is left"
@@ -67,7 +69,7 @@ class TestTheIndexesOfAnEvaluation:
         monkeypatch.setattr(prefrag.evaluation.corpora, "index_corpus", None)
         assert ensure_indexes(OWN, split=split) == first
 
-    def test_a_copy_of_the_corpus_has_the_same_index_and_a_changed_one_another(self, tmp_path: Path) -> None:
+    def test_copy_of_the_corpus_has_the_same_index_a_changed_another(self, tmp_path: Path) -> None:
         first = ensure_indexes(OWN, split=False)
         (tmp_path / "copy.jsonl").write_bytes(OWN.read_bytes())
         assert ensure_indexes(tmp_path / "copy.jsonl", split=False) == first
@@ -115,9 +117,7 @@ ensure_indexes(sys.argv[1], split=False, on_progress=show)
         with index_lock(names.local), pytest.raises(ValueError, match="still making the index .* after 0 seconds"):
             ensure_indexes(OWN, split=False)
 
-    def test_where_no_file_can_be_locked_two_that_make_the_same_index_may_both_get_it(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_index_without_file_locks_may_be_made_twice_and_serves(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("filelock.lock_descriptor", Mock(side_effect=OSError("no locks here")))
 
         def meanwhile(*arguments: Any, **more: Any) -> Any:

@@ -25,7 +25,9 @@ def test_only_yes_no_questions_are_read() -> None:
     assert (second.answers, second.supporting_ids) == (("no",), ("44444444", "22222222"))
 
 
-def test_a_passage_is_all_snippets_of_an_abstract_once_and_without_any_those_listed_are_gold(tmp_path: Path) -> None:
+def test_passage_is_all_snippets_of_an_abstract_once(tmp_path: Path) -> None:
+    """Without any snippet, the listed abstracts are gold."""
+
     passages = {passage.id: passage for passage in read_passages(FILE)}
     assert list(passages) == ["22222222", "11111111", "44444444"]
     assert passages["22222222"].content == "Brenholmin inhibits quillase in vitro. No other enzyme was affected."

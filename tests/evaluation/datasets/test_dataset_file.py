@@ -59,9 +59,7 @@ def test_an_array_that_breaks_off_or_is_none_is_named(tmp_path: Path, content: s
         list(DatasetFile(tmp_path / "a.json").json_array())
 
 
-def test_a_broken_record_or_line_does_not_bring_the_rest_of_the_file_into_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_broken_record_or_line_leaves_the_rest_out_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dataset_file, "MAX_RECORD_BYTES", 1000)
     monkeypatch.setattr(dataset_file, "_CHUNK", 100)
     (tmp_path / "a.json").write_text('[{"a": "never closed ' + "x" * 1_000_000)
@@ -90,7 +88,7 @@ def test_packed_files_are_unpacked_while_they_are_read(tmp_path: Path, suffix: s
         list(DatasetFile(path).json_lines())
 
 
-def test_a_byte_order_mark_is_passed_over_and_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_byte_order_mark_is_passed_over_and_a_folder_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b'\xef\xbb\xbf[{"a": 1}]')
     assert list(DatasetFile(tmp_path / "a.json").json_array()) == [(1, {"a": 1})]
     with pytest.raises(ValueError, match="is a folder: name a file in it"):

@@ -77,7 +77,7 @@ def test_a_corpus_has_no_questions(file: str) -> None:
         load_questions(PUBLISHED / file)
 
 
-def test_a_limit_takes_the_first_questions_and_leaves_what_is_behind_it_unread(tmp_path: Path) -> None:
+def test_limit_takes_the_first_questions_and_reads_no_further(tmp_path: Path) -> None:
     file = PUBLISHED / "hotpotqa/hotpot_dev_distractor_v1.json"
     assert [question.id for question in load_questions(file, limit=1)] == ["5a7f00b455429930675135f1"]
     assert len(load_questions(file, limit=10)) == 2

@@ -24,7 +24,7 @@ def test_a_question_of_the_distractor_setting() -> None:
     assert second.is_yes_no
 
 
-def test_a_gold_passage_that_the_full_wiki_context_lacks_is_still_named() -> None:
+def test_gold_passage_that_the_full_wiki_context_lacks_is_named() -> None:
     [question] = load_questions(FOLDER / "hotpot_dev_fullwiki_v1.json")
     assert question.supporting_ids == ("Ada Quill", "Brenholm")
     assert question.candidate_ids == ("Sorne", "Ada Quill")

@@ -69,7 +69,7 @@ def test_a_question_is_read_with_all_it_has() -> None:
     ("q1", "", "dev-musique", "musique"),
     ("q1", "", "mymusiques", ""),
 )
-def test_the_dataset_is_detected_by_the_ids_then_by_folder_and_file(
+def test_dataset_is_detected_by_ids_then_by_folder_and_file(
     tmp_path: Path, question_id: str, kind: str, file: str, dataset: str
 ) -> None:
     path = tmp_path / f"{file}.jsonl"

@@ -22,13 +22,15 @@ def test_a_question_has_its_sub_questions_with_their_passages() -> None:
     )
 
 
-def test_the_type_is_the_shape_of_the_question_and_two_passages_of_one_title_are_kept_apart() -> None:
+def test_type_is_the_shape_of_a_question_and_equal_titles_differ() -> None:
+    """Two passages of one title are kept apart."""
+
     assert load_questions(FOLDER / "musique_ans_v1.0_dev.jsonl")[1].type == "3hop1"
     texts = [p.content for p in read_passages(FOLDER / "musique_ans_v1.0_dev.jsonl") if p.meta["title"] == "Sorne"]
     assert texts == ["The Sorne is a river.", "Sorne is also a brand of watches."]
 
 
-def test_the_full_version_leaves_out_what_cannot_be_answered_and_keeps_its_passages() -> None:
+def test_full_version_omits_the_unanswerable_but_not_passages() -> None:
     assert len(load_questions(FOLDER / "musique_full_v1.0_dev.jsonl")) == 1
     titles = [passage.meta["title"] for passage in read_passages(FOLDER / "musique_full_v1.0_dev.jsonl")]
     assert titles == ["Brenholm", "Sorne", "Ada Quill", "Sorne", "Otto Vane"]

@@ -12,15 +12,13 @@ PUBLISHED = Path(__file__).parent / "published"
 
 
 @for_each("dataset, kind, answers", ("musique", "", ("Skarvoy", "Skarvoy harbour")), ("bioasq", "yesno", ("yes",)))
-def test_questions_have_all_right_answers_and_the_dataset_of_their_folder(
-    dataset: str, kind: str, answers: tuple[str, ...]
-):
+def test_questions_have_all_answers_and_their_folders_dataset(dataset: str, kind: str, answers: tuple[str, ...]):
     first, *_ = load_questions(PUBLISHED / "prefrag" / dataset / "test.json")
 
     assert (first.dataset, first.type, first.answers, first.supporting_ids) == (dataset, kind, answers, ())
 
 
-def test_an_id_is_made_from_the_question_and_stays_in_another_file(tmp_path: Path):
+def test_id_follows_from_the_question_and_stays_in_another_file(tmp_path: Path):
     whole = load_questions(PUBLISHED / "prefrag" / "musique" / "test.json")
     records = json.loads((PUBLISHED / "prefrag" / "musique" / "test.json").read_text(encoding="utf-8"))
     (tmp_path / "own.json").write_text(json.dumps(records[1:]), encoding="utf-8")

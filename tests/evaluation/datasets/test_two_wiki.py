@@ -9,7 +9,7 @@ from prefrag.evaluation.question import Question
 FOLDER = Path(__file__).parent / "published" / "2wikimultihopqa"
 
 
-def test_a_question_has_its_evidence_and_the_other_names_of_its_answer() -> None:
+def test_question_has_its_evidence_and_aliases_of_its_answer() -> None:
     first, second = load_questions(FOLDER / "dev.json")
     assert first == Question(
         id="93402dbc0bdb11eba7f7acde48001122",
@@ -27,7 +27,9 @@ def test_a_question_has_its_evidence_and_the_other_names_of_its_answer() -> None
     assert second.answers == ("no",)
 
 
-def test_without_the_file_of_aliases_the_answer_stands_alone_and_a_broken_line_of_it_is_named(tmp_path: Path):
+def test_answer_stands_alone_without_the_file_of_aliases(tmp_path: Path):
+    """A broken line of that file is named."""
+
     shutil.copy(FOLDER / "dev.json", tmp_path)
     assert load_questions(tmp_path / "dev.json")[0].answers == ("Brenholm",)
 

@@ -16,7 +16,7 @@ def test_the_folder_is_read_file_by_file(abstracts: Path) -> None:
     assert passages[2].meta == {"title": "Brenholm", "url": "https://en.wikipedia.org/wiki?curid=39"}
 
 
-def test_the_archive_is_read_as_it_is_and_what_has_been_read_is_counted(abstracts: Path, archive: Path):
+def test_archive_is_read_as_it_is_with_a_count_of_what_was_read(abstracts: Path, archive: Path):
     assert list(read_passages(archive)) == list(read_passages(abstracts))
 
     for path in (abstracts, archive):

@@ -73,7 +73,9 @@ class TestAcc:
         assert acc(answer, [gold]) == anywhere
         assert acc_word(answer, [gold]) == as_a_word
 
-    def test_takes_any_alias_of_which_one_of_two_letters_counts_nearly_everything_as_right_but_for_its_bounds(self):
+    def test_takes_any_alias_also_of_two_letters_within_a_word(self):
+        """But for its bounds, an alias of two letters would count nearly everything as right; acc_word looks at them."""
+
         assert acc("the capital, Oslo", ["Kristiania", "Oslo"]) == 1
         assert acc_word("the capital, Oslo", ["Kristiania", "Oslo"]) == 1
 
@@ -113,9 +115,11 @@ class TestF1AndEm:
         assert f1(answer, golds) == pytest.approx(score)
 
     @given(TEXTS, GOLDS, TEXTS)
-    def test_an_exact_match_has_an_f1_of_1_no_score_leaves_its_bounds_and_another_alias_makes_none_worse(
+    def test_exact_match_has_an_f1_of_1_and_aliases_make_none_worse(
         self, answer: str, golds: tuple[str, ...], alias: str
     ):
+        """No score leaves its bounds."""
+
         assert em(answer, golds) in (0, 1)
         assert 0 <= f1(answer, golds) <= 1
         assert em(answer, golds) <= f1(answer, golds)
@@ -123,7 +127,7 @@ class TestF1AndEm:
             assert score(answer, (*golds, alias)) >= score(answer, golds)
 
     @given(TEXTS, TEXTS)
-    def test_f1_is_the_same_both_ways_and_precision_is_recall_the_other_way(self, left: str, right: str):
+    def test_f1_is_symmetric_and_precision_is_recall_the_other_way(self, left: str, right: str):
         (score, precision, recall), (back, back_precision, back_recall) = overlap(left, right), overlap(right, left)
 
         assert score == pytest.approx(back)
@@ -147,9 +151,9 @@ class TestYesNo:
         assert yes_no(answer) == read
 
     @for_each("answer, gold, right", ("Yes.", "yes", 1), ("No", "yes", 0), ("yes or no", "yes", 0), ("Norway", "no", 0))
-    def test_decides_acc_for_bioasq_so_that_an_answer_with_both_words_is_wrong_and_elsewhere_acc_word_alone(
-        self, answer: str, gold: str, right: float
-    ):
+    def test_decides_acc_for_bioasq_and_acc_word_alone_elsewhere(self, answer: str, gold: str, right: float):
+        """For BioASQ, an answer with both words is wrong."""
+
         scores = answer_scores(question(gold, dataset="bioasq"), answer)
         assert (scores["acc"], scores["acc_word"]) == (right, right)
         scores = answer_scores(question("no", dataset="hotpotqa"), "Yes and no: both are in Norway")
@@ -157,9 +161,7 @@ class TestYesNo:
 
 
 @given(TEXTS, GOLDS, DATASETS)
-def test_all_scores_of_a_question_keep_their_bounds_and_acc_word_implies_acc(
-    answer: str, golds: tuple[str, ...], dataset: str
-):
+def test_all_scores_keep_their_bounds_and_acc_word_implies_acc(answer: str, golds: tuple[str, ...], dataset: str):
     scores = answer_scores(question(*golds, dataset=dataset), answer)
 
     assert set(scores) == {"acc", "acc_word", "em", "f1"}
@@ -178,7 +180,7 @@ def test_all_scores_of_a_question_keep_their_bounds_and_acc_word_implies_acc(
     ("low", "Ann Lowell", False),
     ("", "Ann", False),
 )
-def test_an_answer_is_fair_where_it_is_half_of_a_right_one_or_differs_by_a_preposition_or_a_number(
-    answer: str, gold: str, is_fair: bool
-):
+def test_answer_is_fair_as_half_a_right_one_or_nearly_the_same(answer: str, gold: str, is_fair: bool):
+    """Nearly the same: it differs by a preposition or a number."""
+
     assert fair(answer, [gold]) == is_fair

@@ -25,7 +25,9 @@ def withheld(guess: str = "Bergen", sentence: str = "The yard was in Oslo.", id:
     return compose(state(observed_step(passage), step))
 
 
-def test_a_withheld_guess_scores_nothing_what_was_found_counts_and_the_run_has_not_failed():
+def test_withheld_guess_scores_nothing_but_what_was_found_counts():
+    """The run has not failed."""
+
     scores = score(OSLO, withheld("Oslo"))
 
     assert (scores["em"], scores["f1"], scores["answered"], scores["recall"]) == (0, 0, 0, 0.5)
@@ -50,9 +52,7 @@ def test_a_withheld_guess_scores_nothing_what_was_found_counts_and_the_run_has_n
     ("Yard of Gustav Ostermoor", "the yard Gustav Ostermoor", 1),
     ("Yard of Gustav Ostermoor", "Gustav", 0),
 )
-def test_an_answer_that_is_given_is_right_where_it_holds_a_gold_answer_as_words_or_nearly_all_of_them(
-    gold: str, answer: str, right: int
-):
+def test_answer_is_right_where_it_holds_gold_words_or_most(gold: str, answer: str, right: int):
     scores = score(replace(OSLO, answers=(gold,)), {"answer": answer})
 
     assert (scores["answered"], scores["right_of_given"]) == (1, right)
@@ -66,7 +66,7 @@ def test_an_answer_that_is_given_is_right_where_it_holds_a_gold_answer_as_words_
     ("The yard was sold.", "beta", 0, 1),
     ("The Oslofjord is deep.", "other", 0, 0),
 )
-def test_evidence_holds_the_answer_as_words_or_is_of_a_gold_passage(sentence: str, id: str, held: int, gold: int):
+def test_evidence_holds_the_answer_or_is_of_a_gold_passage(sentence: str, id: str, held: int, gold: int):
     result = {
         "answer": "",
         "answered": False,
@@ -85,7 +85,7 @@ def test_no_sentence_holds_yes_or_no():
     assert score(question, withheld())["evidence_gold"] == 1
 
 
-def test_shares_are_of_the_answers_that_were_given_and_of_the_questions_without_one():
+def test_shares_are_of_given_answers_and_unanswered_questions():
     questions = {"question": "Where?", "answers": ["Oslo"], "supporting_ids": ["alpha"]}
     results = [
         {"answer": "Oslo"},
@@ -102,7 +102,7 @@ def test_shares_are_of_the_answers_that_were_given_and_of_the_questions_without_
     assert (summary["errors"], summary["em"]) == (0, 20)
 
 
-def test_to_a_question_without_an_answer_unknown_is_right_and_any_answer_wrong():
+def test_unknown_is_right_for_a_question_without_an_answer():
     nobody = replace(OSLO, answers=(), supporting_ids=(), answerable=False)
     results = {"withheld": withheld(), "probable": {"certainty": "probably"}, "given": {"answer": "Oslo"}, "failed": {}}
 
@@ -117,7 +117,7 @@ def test_to_a_question_without_an_answer_unknown_is_right_and_any_answer_wrong()
     assert summarise(both)["answered"] == 100
 
 
-def test_the_right_sentence_is_looked_for_in_the_order_in_which_sentences_are_shown():
+def test_right_sentence_is_looked_for_in_the_order_of_display():
     gold = "The yard of the Ostermoor brothers was in Oslo until 1931."
     question = replace(OSLO, sentences=(gold,))
     other, line = {"sentence": "It rained."}, {"sentence": "yard of the Ostermoor brothers was in"}
@@ -144,7 +144,9 @@ def test_the_right_sentence_is_looked_for_in_the_order_in_which_sentences_are_sh
     assert "sentence_1" not in score(OSLO, results[0])
 
 
-def test_queries_that_left_are_needless_where_one_knows_the_answer_at_home_and_should_be_the_question_elsewhere():
+def test_queries_that_left_are_needless_if_the_answer_is_local():
+    """Elsewhere, they should be the question."""
+
     home = replace(OSLO, answerable=True, history=(("user", "Who is Ostermoor?"), ("assistant", "A builder.")))
     away = replace(OSLO, answers=(), answerable=False)
 

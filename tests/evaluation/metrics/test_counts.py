@@ -58,7 +58,9 @@ def test_counts_the_retrievals_of_a_run_that_switched_once():
     assert calls_by_caller(result) == {"reasoner": 3, "judge": 1}
 
 
-def test_forced_answers_those_not_found_and_failed_searches_count_and_a_document_shown_twice_once():
+def test_forced_and_missing_answers_and_failed_searches_count():
+    """A document that was shown twice counts once."""
+
     doubted = state(observed_step(ALPHA, BETA), observed_step(ALPHA), answer_step("1974", forced=True))
     doubted = doubted.with_event("found", source="web", error="timed out").with_event(
         "found", source="local", error=None
@@ -89,18 +91,18 @@ class TestUnparsable:
         (PassageCritic, '{"answer": "1974", "relevance": "relevant"}', 1),
         (PassageCritic, '{"relevance": "relevant", "answer": "1974", "support": "fully", "usefulness": 5}', 0),
     )
-    def test_a_label_of_the_reflector_a_review_and_a_critique_of_a_passage(self, part: Any, reply: str, count: int):
+    def test_label_of_reflector_review_and_critique_counts(self, part: Any, reply: str, count: int):
         steps = [observed_step(ALPHA)] if part is PassageCritic else [observed_step(ALPHA), answer_step()]
         assert count_unparsable(compose(after(part(model(reply)).run(state(*steps))))) == count
 
-    def test_a_verdict_of_the_judge_and_a_follow_up_question_that_was_not_rewritten(self):
+    def test_verdict_of_the_judge_and_unrewritten_follow_up_count(self):
         assert count_unparsable(compose(judged("Well, it depends."))) == 2, "the judge is called once more"
         assert count_unparsable(compose(judged('{"analysis": "New.", "status": "True"}'))) == 0
         for question, count in ((None, 1), ("Which prize?", 0)):
             reached = state(observed_step(ALPHA), answer_step()).with_event("rewritten", question=question)
             assert count_unparsable(compose(reached)) == count
 
-    def test_a_reply_of_the_reasoner_once_whether_the_trace_holds_it_or_not_but_no_unknown_action(self):
+    def test_reply_of_the_reasoner_counts_once_but_no_unknown_action(self):
         traced = state(Step(Action.UNREADABLE, reply="Er."), answer_step()).with_event("unreadable", tool="")
         untraced = state(Step(Action.UNREADABLE, reply="Er."), answer_step()).with_event("exhausted", replies=4)
         assert count_unparsable(compose(traced)) == count_unparsable(compose(untraced)) == 1

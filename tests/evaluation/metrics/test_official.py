@@ -80,7 +80,9 @@ class TestHotpotQa:
 
 
 class TestTwoWiki:
-    def test_takes_each_score_from_its_own_best_alias_and_yes_and_no_as_hotpotqa_does(self):
+    def test_takes_each_score_from_its_best_alias(self):
+        """Yes and no are scored as by HotpotQA."""
+
         # Against "Duke": precision 1/3, recall 1, F1 1/2. Against "Duke Y Z W V": precision 2/3, recall 2/5, F1 1/2.
         scores = two_wiki("Duke Y Q", ["Duke", "Duke Y Z W V", "the man"])
 
@@ -129,7 +131,9 @@ class TestBioasq:
     def test_accuracy_reads_the_word_out_of_the_answer(self, answer: str, gold: str, right: float):
         assert bioasq(answer, gold) == {"accuracy": right}
 
-    def test_macro_f1_counts_a_wrong_answer_against_both_labels_and_one_without_questions_as_zero(self):
+    def test_macro_f1_counts_wrong_answers_against_both_labels(self):
+        """A label without questions counts as zero."""
+
         # 3 of 4 yes and 1 of 2 no are right, so 2 are wrong. F1 of yes is 6 / (6 + 2), of no 2 / (2 + 2).
         run = [("yes", 1.0)] * 3 + [("yes", 0.0), ("no", 1.0), ("no", 0.0)]
 
@@ -142,9 +146,7 @@ class TestBioasq:
         assert bioasq_macro_f1([]) == {}
 
     @given(pairs=st.lists(st.tuples(*[st.sampled_from(["yes", "no"])] * 2), min_size=1, max_size=20))
-    def test_macro_f1_equals_that_of_scikit_learn_where_every_answer_can_be_read(
-        self, sklearn: Any, pairs: list[tuple[str, str]]
-    ):
+    def test_macro_f1_equals_scikit_learn_where_all_is_readable(self, sklearn: Any, pairs: list[tuple[str, str]]):
         golds, answers = [gold for gold, _ in pairs], [answer for _, answer in pairs]
         ours = bioasq_macro_f1([(gold, bioasq(answer, gold)["accuracy"]) for gold, answer in pairs])
 
@@ -176,7 +178,7 @@ def test_official_scores_keep_their_bounds_and_never_exceed_ours(answer: str, go
     assert scores["official_f1"] <= f1(answer, golds)
 
 
-def test_a_yes_no_answer_shares_its_word_with_a_longer_one_where_hotpotqa_gives_nothing():
+def test_yes_no_answer_shares_its_word_unlike_in_hotpotqa():
     question = Question("1", "Are they?", ("yes",), dataset="hotpotqa")
 
     assert authors_scores(question, "Yes, they are") == pytest.approx(
@@ -193,16 +195,18 @@ def test_a_yes_no_answer_shares_its_word_with_a_longer_one_where_hotpotqa_gives_
     ("NO.", "no", 1, 1),
     ("", "no", 0, 0),
 )
-def test_for_bioasq_an_answer_with_both_words_is_right_with_the_authors_and_wrong_with_us(
-    answer: str, gold: str, theirs: float, ours: float
-):
+def test_bioasq_answer_with_both_words_is_right_for_the_authors(answer: str, gold: str, theirs: float, ours: float):
+    """It is wrong with us."""
+
     question = Question("1", "Does it?", (gold,), dataset="bioasq")
 
     assert authors_scores(question, answer) == {"authors_acc": theirs}
     assert answer_scores(question, answer)["acc"] == ours
 
 
-def test_elsewhere_their_acc_is_ours_but_their_f1_is_zero_where_normalisation_leaves_no_words():
+def test_authors_acc_is_ours_elsewhere_but_not_f1_without_words():
+    """Where normalisation leaves no words, their F1 is zero. | Where normalisation leaves no words."""
+
     question = Question("1", "Where?", ("no",), dataset="musique")
 
     assert authors_scores(question, "Norway")["authors_acc"] == answer_scores(question, "Norway")["acc"] == 1

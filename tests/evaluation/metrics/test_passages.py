@@ -31,13 +31,13 @@ def test_gold_passages_count_each_once_among_the_documents():
     assert recall(["a", "a"], ["a", "a", "b"]) == precision(["a", "a", "x"], ["a"]) == 0.5
 
 
-def test_nothing_shown_scores_nothing_and_a_question_without_gold_passages_is_not_scored():
+def test_nothing_shown_scores_zero_and_no_gold_passage_no_score():
     assert set(passage_scores([], ["a"]).values()) == {0}
     assert passage_scores(["a"], []) == {}
 
 
 @for_each("hits, gold, capped", (2, 38, 0.4), (5, 38, 1), (9, 38, 1), (1, 2, 0.5), (2, 2, 1), (3, 5, 0.6), (0, 9, 0))
-def test_capped_recall_wants_no_more_than_five_of_many_gold_passages(hits: int, gold: int, capped: float):
+def test_capped_recall_wants_five_of_many_gold_passages_at_most(hits: int, gold: int, capped: float):
     wanted = [f"gold-{number}" for number in range(gold)]
 
     assert recall_capped([*wanted[:hits], "other"], wanted) == capped

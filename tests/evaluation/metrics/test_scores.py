@@ -20,7 +20,7 @@ def result(answer: Any = "Oslo", *ids: str, **more: Any) -> dict[str, Any]:
     return {"answer": answer, "documents": [{"id": key} for key in ids], **more}
 
 
-def test_a_right_answer_is_scored_with_all_it_needs_but_its_citation_marks():
+def test_right_answer_is_scored_without_its_citation_marks_alone():
     assert score(OSLO, result("Oslo", "alpha", "beta")) == dict.fromkeys(ANSWERS | CERTAIN | FOUND, 1.0)
 
     composed = compose(state(observed_step(document("alpha")), answer_step("Oslo [1]")))
@@ -35,7 +35,7 @@ def test_a_run_without_an_answer_scores_nothing_in_everything(failed: dict[str, 
     assert score(OSLO, failed) == dict.fromkeys(ANSWERS | WITHHELD | FOUND, 0.0)
 
 
-def test_a_not_found_answer_is_wrong_even_when_its_words_contain_the_gold_answer():
+def test_not_found_answer_is_wrong_even_with_the_gold_words():
     question = Question("1", "Is it?", ("no",), supporting_ids=("alpha",), dataset="hotpotqa")
 
     scores = score(question, result("The sources do not hold the answer.", "alpha", not_found=True))
@@ -43,7 +43,9 @@ def test_a_not_found_answer_is_wrong_even_when_its_words_contain_the_gold_answer
     assert (scores["acc"], scores["authors_acc"], scores["recall"]) == (0, 0, 1)
 
 
-def test_what_has_no_gold_has_no_score_and_no_answer_is_not_one_that_normalisation_makes_nothing_of():
+def test_missing_gold_has_no_score_nor_has_an_empty_answer():
+    """An answer of which normalisation leaves nothing is still one."""
+
     assert set(score(Question("1", "?", ("Oslo",), dataset="musique"), result())) == ANSWERS | CERTAIN
     assert set(score(Question("1", "?", (), supporting_ids=("alpha",)), result())) == FOUND
     vitamin = Question("1", "Which vitamin?", ("A",), dataset="musique")
@@ -56,9 +58,9 @@ def test_what_has_no_gold_has_no_score_and_no_answer_is_not_one_that_normalisati
     st.lists(st.sampled_from("abc"), max_size=4),
     st.sampled_from(["", "hotpotqa", "2wikimultihopqa", "musique", "bioasq"]),
 )
-def test_every_score_is_between_0_and_1_and_a_failed_run_has_the_same_ones_but_for_what_it_gave(
-    answer: str, golds: list[str], ids: list[str], dataset: str
-):
+def test_scores_are_between_0_and_1_also_of_a_failed_run(answer: str, golds: list[str], ids: list[str], dataset: str):
+    """It has the same scores but for what the run gave."""
+
     question = Question("1", "?", tuple(golds), supporting_ids=("a",), dataset=dataset)
 
     scores = score(question, result(answer, *ids))

@@ -58,7 +58,7 @@ def test_scores_are_percent_and_counts_are_means_a_question():
     assert json.loads(json.dumps(summary)) == summary
 
 
-def test_failed_questions_stay_in_the_denominator_and_are_counted():
+def test_failed_questions_are_counted_and_in_the_denominator():
     broken = prediction("Oslo", "a", "b", error="The reasoner's model failed: gone", calls=4)
     lost = prediction(error="gone", result={})
     silent = prediction("", "a", "b")
@@ -84,7 +84,7 @@ def test_a_run_that_breaks_off_counts_the_queries_it_sent():
     assert summary_of(True, error="gone")["acc"] == 0
 
 
-def test_questions_without_gold_passages_are_out_of_the_denominator_of_recall_alone():
+def test_questions_without_gold_passages_are_left_out_of_recall():
     bare = prediction("Bergen", "x", supporting_ids=[], scores={"acc": 1.0})
     summary = summarise([prediction("Oslo", "a", "b"), bare])
     assert summary["recall"] == summary["recall_all"] == 100

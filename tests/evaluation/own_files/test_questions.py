@@ -31,7 +31,7 @@ QUESTIONS = [question for half in HALVES.values() for question in half]
 TRAIN = read_questions("train")
 
 
-def test_each_question_has_its_fields_and_an_identifier_of_its_own():
+def test_question_has_its_fields_and_an_identifier_of_its_own():
     needed = {"id", "question", "type", "answers", "answerable", "subject"}
     others = {"first_hop", "history", "yes_no", "answer_elsewhere"}
 
@@ -69,7 +69,7 @@ def test_subjects_take_turns_between_the_halves():
         assert {question["subject"] for question in HALVES[half]} == turn
 
 
-def test_what_is_for_fitting_shares_no_subject_with_what_is_reported():
+def test_fitted_questions_share_no_subject_with_reported_ones():
     packages = {f"manuals/{package['package']}" for package in read_packages("packages_train.json")}
     organisations = {f"office/{file['path'].split('/')[0]}" for file in read_organisations(train=True)}
     subjects = {question["subject"] for question in TRAIN}
@@ -98,7 +98,7 @@ def test_there_are_chains_follow_ups_and_several_ways_to_type():
 
 
 @pytest.mark.slow
-def test_the_invented_files_are_the_same_each_time_and_hold_the_sentences(tmp_path: Path):
+def test_invented_files_are_repeatable_and_hold_the_sentences(tmp_path: Path):
     pytest.importorskip("pptx", reason="Office files need the extra `files`")
     written = write_organisations(tmp_path / "reported" / "office")
     fitted = write_organisations(tmp_path / "train" / "office", train=True)
@@ -112,7 +112,7 @@ def test_the_invented_files_are_the_same_each_time_and_hold_the_sentences(tmp_pa
         assert find_faults([q for q in questions if q["subject"].startswith("office/")], folder) == []
 
 
-def test_the_person_has_sixty_questions_of_which_each_half_has_as_many_rows():
+def test_questions_of_the_person_are_sixty_with_rows_in_halves():
     for rest in (0, 1):
         half = [
             question for question in read_questions("person/questions") if int(question["id"].split("-")[1]) % 2 == rest
@@ -124,7 +124,7 @@ def test_the_person_has_sixty_questions_of_which_each_half_has_as_many_rows():
 
 
 @pytest.mark.slow
-def test_the_files_of_the_person_are_the_same_each_time_and_hold_the_sentences(tmp_path: Path):
+def test_files_of_the_person_are_repeatable_and_hold_sentences(tmp_path: Path):
     pytest.importorskip("pptx", reason="Office files need the extra `files`")
     count = write_person(tmp_path)
     by_suffix = {Path(file["path"]).suffix: file for file in read_person()}
@@ -165,7 +165,9 @@ def test_a_missing_package_is_told_and_the_rest_is_made(tmp_path: Path, monkeypa
     assert any((tmp_path / "made" / "office").rglob("*.*"))
 
 
-def test_only_the_pinned_package_is_taken_and_unpacked_under_names_that_say_what_is_in_it(tmp_path: Path, monkeypatch):
+def test_pinned_package_alone_is_taken_and_its_files_named_anew(tmp_path: Path, monkeypatch):
+    """The names say what is in them."""
+
     monkeypatch.setenv("PATH", "")
     files = {"doc/NEWS.gz": gzip.compress(b"Opened in 1891."), "doc/guide.rst.txt": b"Guide", "bin/pier": b"no"}
     with tarfile.open(fileobj=(packed := io.BytesIO()), mode="w:xz") as archive:

@@ -26,7 +26,7 @@ def own_model(folder: Path, kind: str, **parameters: Any) -> Path:
     return file
 
 
-def test_a_simulated_reader_that_the_pipeline_names_itself_is_described_as_one(corpus: Path, dev: Path, tmp_path: Path):
+def test_simulated_reader_of_a_pipeline_is_described_as_such(corpus: Path, dev: Path, tmp_path: Path):
     reader = {"questions": str(dev), "corpus": str(corpus), "judge_error": 0.2, "seed": 3}
     config = setup(own_model(tmp_path, "prefrag.evaluation.simulated_reader.reader.SimulatedReader", **reader)).config
 
@@ -38,9 +38,7 @@ def test_a_simulated_reader_that_the_pipeline_names_itself_is_described_as_one(c
     }
 
 
-def test_a_model_that_the_pipeline_names_itself_is_described_and_never_as_simulated(
-    corpus: Path, dev: Path, tmp_path: Path
-):
+def test_model_of_a_pipeline_is_described_and_never_as_simulated(corpus: Path, dev: Path, tmp_path: Path):
     pipeline = own_model(tmp_path, "haystack.components.generators.chat.openai.OpenAIChatGenerator", model="large")
 
     assert setup(pipeline).config["llm"] == {"kind": "OpenAIChatGenerator", "model": "large"}
@@ -92,9 +90,11 @@ def test_variables_that_change_a_run_are_described(corpus: Path, dev: Path, monk
     assert ready.config["environment"] == {"PREFRAG_PAIR_CLASSIFIER": "mine"}, "others do not matter there"
 
 
-def test_variables_of_the_yaml_are_in_its_digest_and_the_environments_model_is_described_without_what_is_secret(
+def test_yaml_variables_are_in_the_digest_and_no_secret_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ):
+    """The model of the environment is described without what is secret."""
+
     before = setup("prefrag_elasticsearch").config["pipeline_sha256"]
     monkeypatch.setenv("PREFRAG_INDEX", "another")
 
@@ -156,7 +156,7 @@ def test_name_their_retriever(corpus: Path):
     assert setup("no_retrieval").config["retriever"] is None
 
 
-def test_only_the_settings_that_a_pipeline_has_a_use_for_are_recorded(corpus: Path, dev: Path):
+def test_settings_without_use_for_a_pipeline_are_not_recorded(corpus: Path, dev: Path):
     web = ["web_junk", "web_sentences"]
     named = ["second_try", "source_choice", "source_error"]
     expected = {

@@ -74,7 +74,7 @@ def test_passages_are_cut_to_their_first_sentences_junk_as_well(web: Web):
         assert text.count(".") == 1
 
 
-def test_the_share_of_junk_is_as_set_and_what_was_found_moves_down(web: Web):
+def test_share_of_junk_is_as_set_and_results_move_down(web: Web):
     noisy, total = web(junk=0.2), 0
     for query in QUERIES:
         before = [page.id for page in noisy.web.run(query, 5)["documents"]]
@@ -87,7 +87,7 @@ def test_the_share_of_junk_is_as_set_and_what_was_found_moves_down(web: Web):
     assert total / (5 * len(QUERIES)) == pytest.approx(0.2, abs=0.08)
 
 
-def test_junk_is_no_gold_passage_and_shares_no_word_with_the_query(web: Web):
+def test_junk_is_no_gold_passage_and_has_no_word_of_the_query(web: Web):
     noisy = web(junk=1.0)
     junk = {key for query in QUERIES for key, _ in found(noisy, query)}
 
@@ -98,7 +98,7 @@ def test_junk_is_no_gold_passage_and_shares_no_word_with_the_query(web: Web):
     assert {key for key, _ in found(noisy, "Ardal Light cake")} <= {light["id"] for light in LIGHTS}
 
 
-def test_the_same_query_gets_the_same_whatever_was_searched_before(web: Web):
+def test_query_gets_the_same_whatever_was_searched_before(web: Web):
     shuffled = random.Random(1).sample(QUERIES, len(QUERIES))
     first, other = web(junk=0.5, seed=3), web(junk=0.5, seed=3)
     before = {query: found(first, query) for query in QUERIES}
@@ -121,7 +121,7 @@ class TestInAPipeline:
         return setup(name, dev, corpus=corpus, llm="simulated", web_sentences=1, web_junk=0.2, seed=7)
 
     @for_each("name", "prefrag", "mspr", "vanilla_web", "prefrag_three_sources")
-    def test_every_web_is_noisy_and_the_reader_knows_its_snippets_length(self, corpus: Path, dev: Path, name: str):
+    def test_web_is_always_noisy_and_readers_know_the_snippet_length(self, corpus: Path, dev: Path, name: str):
         ready = self.noisy(corpus, dev, name)
 
         noisy = blocks(ready.block, "NoisyWeb")

@@ -35,9 +35,7 @@ def test_trees_retrained_at_the_same_path_are_others(tmp_path: Path) -> None:
     assert {name for name in before if before[name] != after[name]} == {str(trees)}
 
 
-def test_a_prompt_of_ones_own_and_the_folder_of_a_model_are_digested(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_own_prompt_and_folder_of_a_model_are_digested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prompt, model = tmp_path / "mine.jinja", tmp_path / "pairs"
     prompt.write_text("{{ question }}")
     model.mkdir()
@@ -66,7 +64,7 @@ def test_what_is_shipped_is_digested_and_names_of_models_are_not(
     assert part_files(block())["shipped trees"] != before["shipped trees"]
 
 
-def test_a_run_is_not_gone_on_with_after_a_prompt_of_its_own_has_changed(tmp_path: Path) -> None:
+def test_run_does_not_go_on_after_its_own_prompt_has_changed(tmp_path: Path) -> None:
     chosen = questions(4)
     prompt = tmp_path / "mine.jinja"
     prompt.write_text((PROMPTS / "answer_once.jinja").read_text())

@@ -44,7 +44,7 @@ class TestRecording:
         assert (again.config["llm"], again.config["replayed"]) == (first.config["llm"], str(record))
 
     @pytest.mark.slow
-    def test_of_a_reader_is_replayed_by_reading_again_whatever_the_environment(
+    def test_of_a_reader_is_replayed_by_reading_again_in_any_setting(
         self, corpus: Path, dev: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
         record, settings = tmp_path / "kept.jsonl", {"corpus": corpus, "progress": False}
@@ -70,7 +70,7 @@ class TestRecording:
             ("search", "Question 'hp-1' .* does not contain this search of web: beta delta"),
         ],
     )
-    def test_with_a_reply_or_a_search_missing_is_an_error_that_names_the_question(
+    def test_without_a_reply_or_search_fails_and_names_the_question(
         self, scripted: Path, tmp_path: Path, kind: str, message: str
     ):
         record = tmp_path / "kept.jsonl"
@@ -83,7 +83,7 @@ class TestRecording:
             self.run(scripted, replay=record)
 
     @pytest.mark.slow
-    def test_with_a_reply_missing_ends_without_a_complaint_about_concurrent_questions(
+    def test_without_a_reply_does_not_complain_of_concurrency(
         self, corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ):
         dev = jsonl(
@@ -142,7 +142,7 @@ class TestRecording:
         with pytest.raises(ValueError, match="records no evaluation: give a file made by `record`"):
             self.run(scripted, replay=tmp_path / "kept.jsonl")
 
-    def test_holds_whole_pipelines_with_the_simulated_reader_in_one_file(self, corpus: Path, dev: Path, tmp_path: Path):
+    def test_holds_whole_pipelines_with_simulated_reader_in_a_file(self, corpus: Path, dev: Path, tmp_path: Path):
         record = tmp_path / "kept.jsonl"
         for name in ("prefrag", "mspr"):
             first = evaluation.run(name, dev, corpus=corpus, llm="simulated", record=record, progress=False)

@@ -49,7 +49,7 @@ class TestCorpora:
         assert {(embedder["model"], embedder["prefix"]) for embedder in text_embedders} == {("/models/mini", "")}
         assert ready.config["embedder"] == "/models/mini"
 
-    def test_what_embeds_nothing_is_the_same_with_another_embedding_model(self, corpus: Path):
+    def test_without_embeddings_are_the_same_with_any_embedder(self, corpus: Path):
         ready = setup("vanilla_local", corpus=corpus, embedder="/models/mini")
 
         assert ready.block == setup("vanilla_local", corpus=corpus).block
@@ -134,7 +134,7 @@ class TestModel:
             with ready.environment():
                 assert isinstance(ready.build().get_component("reasoner").chat_generator, SimulatedReader)
 
-    def test_the_simulated_reader_reads_the_questions_in_the_form_that_is_named(self, corpus: Path, dev: Path):
+    def test_simulated_reader_reads_questions_in_the_named_form(self, corpus: Path, dev: Path):
         ready = Setup("prefrag", Experiment(corpus=corpus, llm="simulated"), dev, "jsonl")
 
         assert {reader["format"] for reader in blocks(ready.block, "SimulatedReader")} == {"jsonl"}
@@ -150,7 +150,7 @@ class TestModel:
         assert models
         assert all(model["generation_kwargs"]["seed"] == 7 for model in models)
 
-    def test_top_k_is_set_at_the_start_also_above_what_a_request_may_ask(self):
+    def test_top_k_is_set_at_the_start_also_above_the_request_limit(self):
         ready = setup(top_k=30, **SERVER)
 
         assert blocks(ready.block, "StateBuilder")[0]["top_k"] == ready.config["top_k"] == 30

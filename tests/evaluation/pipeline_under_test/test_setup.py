@@ -31,10 +31,12 @@ class TestPrompts:
         assert under_test.config["prompts"] == prompts
         assert under_test.build().get_component("start").prompts == prompts
 
-    def test_of_a_loaded_pipeline_in_which_nothing_is_replaced_are_its_own(self):
+    def test_of_a_loaded_pipeline_without_replacements_are_its_own(self):
         assert setup(load("no_retrieval")).config["prompts"] == "product"
 
-    def test_of_a_folder_are_recorded_with_a_hash_of_all_their_names_and_contents(self, tmp_path: Path):
+    def test_of_a_folder_are_recorded_with_a_hash_of_their_contents(self, tmp_path: Path):
+        """And of all their names."""
+
         own = write_prompts(tmp_path)
         plain, first = digest_prompts("plain"), setup("no_retrieval", prompts=own).config
         (tmp_path / "passage.jinja").write_text("content: {{ content }}")
@@ -51,9 +53,7 @@ class TestPrompts:
 
 class TestCorpora:
     @for_each("loaded", False, True)
-    def test_a_pipeline_with_two_sources_gets_the_corpus_split_also_if_it_is_loaded_already(
-        self, corpus: Path, dev: Path, loaded: bool
-    ):
+    def test_are_split_for_two_sources_also_of_a_loaded_pipeline(self, corpus: Path, dev: Path, loaded: bool):
         pipeline = load("prefrag") if loaded else "prefrag"
         ended = evaluation.run(pipeline, dev, corpus=corpus, llm="simulated", progress=False)
         assert shown(ended.predictions[0]) >= {("p1", "local"), ("p2", "web")}
@@ -89,7 +89,7 @@ class TestCorpora:
         assert (ended.config["split"], ended.config["web"]) == (False, str(web))
 
     @for_each("value", "off", "")
-    def test_no_query_leaves_this_machine_and_a_closed_web_does_not_matter(
+    def test_send_no_query_from_this_machine_also_with_a_closed_web(
         self, corpus: Path, dev: Path, monkeypatch: pytest.MonkeyPatch, value: str
     ):
         monkeypatch.setenv("PREFRAG_WEB", value)
@@ -100,7 +100,7 @@ class TestCorpora:
         assert ended.predictions[0]["result"]["queries_sent_out"] == []
         assert os.environ["PREFRAG_WEB"] == value
 
-    def test_gold_passages_that_no_index_holds_are_counted_and_reported(
+    def test_without_indexed_gold_passages_are_counted_and_reported(
         self, corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ):
         other = {**QUESTION, "id": "q2", "question": "Who built Ardal Light?", "supporting_ids": ["p1", "gone", "lost"]}
@@ -124,16 +124,14 @@ class TestCorpora:
         assert setup("prefrag", corpus=local, web_corpus=web).gold_missing(chosen) == nothing
         assert setup("prefrag", corpus=local, split=False).gold_missing(chosen) == {"questions": 1, "passages": 1}
 
-    def test_gold_passages_are_not_counted_where_their_ids_prove_nothing(self, corpus: Path, dev: Path):
+    def test_do_not_count_gold_passages_where_ids_prove_nothing(self, corpus: Path, dev: Path):
         chosen = load_questions(dev)
 
         assert setup("prefrag").gold_missing(chosen) is None
         assert setup("prefrag", corpus=corpus, web="ddgs").gold_missing(chosen) is None
         assert setup("no_retrieval", corpus=corpus).gold_missing(chosen) is None
 
-    def test_the_corpus_of_other_questions_or_an_absent_one_is_refused_before_the_first_run(
-        self, dev: Path, tmp_path: Path
-    ):
+    def test_that_are_absent_or_of_other_questions_are_refused_first(self, dev: Path, tmp_path: Path):
         other = jsonl(tmp_path / "other.jsonl", {**BOTH, "id": "elsewhere"})
         with pytest.raises(ValueError, match=r"None of the 2 gold passages is in .*other.jsonl: give the corpus that"):
             evaluation.run("prefrag", dev, corpus=other, progress=False, **SERVER)
@@ -192,7 +190,7 @@ class TestModel:
             monkeypatch.setenv(f"PREFRAG_{role}_GGUF", "a")
 
     @pytest.mark.usefixtures("with_models")
-    def test_a_reader_answers_without_any_model_whatever_the_environment(self, corpus: Path, dev: Path):
+    def test_reader_answers_without_any_model_in_any_environment(self, corpus: Path, dev: Path):
         ended = evaluation.run("prefrag", dev, corpus=corpus, llm="reader", progress=False)
 
         [prediction] = ended.predictions

@@ -23,13 +23,13 @@ def test_a_published_reading_is_a_variant_of_its_own(pipeline: str):
     assert VARIANTS[find_published(pipeline)][0] == pipeline
 
 
-def test_a_pipeline_without_a_published_reading_names_those_that_have_one():
+def test_pipeline_without_a_published_reading_names_others_with():
     with pytest.raises(BadInput, match="Of crag no other reading is known: choose from prefrag, mspr"):
         find_published("crag")
 
 
 class TestChanges:
-    def test_reach_every_block_that_repeats_the_setting_of_a_loaded_pipeline_too(self):
+    def test_reach_all_blocks_with_the_setting_also_if_loaded(self):
         changed = read_pipeline("prefrag", ["local.observed_last=true", "start.top_k=3"])
 
         assert parameters(changed, "local")["observed_last"] is True
@@ -79,7 +79,7 @@ class TestVariants:
 
         assert read_pipeline(name) != read_pipeline(VARIANTS[name][0])
 
-    def test_of_a_linked_source_differ_from_their_pipeline_in_that_source_alone(self):
+    def test_of_a_linked_source_differ_in_that_source_alone(self):
         for name in ("react_mix_linked", "vanilla_local_linked", "vanilla_mix_linked"):
             plain, linked = read_pipeline(VARIANTS[name][0]), read_pipeline(name)
 

@@ -43,7 +43,7 @@ def ask(plan: Plan, *sentences: Sentences) -> dict[str, Any]:
     return asyncio.run(ask_all(plan, *sentences or [Sentences(passages())]))
 
 
-def test_each_question_is_asked_in_each_world_and_the_answers_follow(plan: Plan):
+def test_questions_are_asked_in_every_world_and_answers_follow(plan: Plan):
     asked = ask(plan)
 
     assert len(asked["cases"]) == 2

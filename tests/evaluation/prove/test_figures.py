@@ -52,7 +52,7 @@ def test_the_bound_agrees_with_the_beta_distribution():
         assert clopper_pearson(events, n) == pytest.approx(stats.beta.ppf(0.95, events + 1, n - events), abs=1e-9)
 
 
-def test_a_document_counts_once_and_as_wrong_if_any_of_its_answers_is():
+def test_document_counts_once_and_as_wrong_if_any_answer_is():
     limit = bound([case(1, as_it_is="right", without="wrong", denied="wrong"), case(2, as_it_is="right")])
 
     assert (limit.wrong, limit.documents, limit.answers) == (1, 2, 4)
@@ -94,7 +94,7 @@ def test_the_hardest_third_has_the_fewest_common_words():
     assert [entry["shared"] for entry in hardest(own)] == [0.1, 0.2]
 
 
-def test_a_certainty_is_chosen_by_one_half_and_measured_by_the_other():
+def test_certainty_is_chosen_by_a_half_measured_by_the_other():
     sure = [case(number, probability=0.95, as_it_is="right") for number in range(50)]
     unsure = [case(50 + number, probability=0.7, without="wrong") for number in range(20)]
     chosen = choose_threshold(sure + unsure, "reader")

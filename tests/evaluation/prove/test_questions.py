@@ -102,7 +102,7 @@ def test_a_superseded_document_is_asked_nothing():
     assert not [question for sentence in Sentences([passage]).all for question in propose(sentence)]
 
 
-def test_each_document_is_asked_once_and_the_same_seed_asks_the_same():
+def test_documents_are_asked_about_once_and_the_same_by_a_seed():
     sentences = Sentences(passages())
     questions, dropped = make_questions(sentences, 10, seed=3)
     again, _ = make_questions(sentences, 10, seed=3)
@@ -129,7 +129,7 @@ def test_one_word_and_a_title_name_too_little():
     assert dropped.total() == 1
 
 
-def test_other_sentences_that_state_the_same_are_found_in_other_words():
+def test_sentences_that_state_the_same_are_found_in_other_words():
     texts = {"First": "The Merrow Bridge was built in 1931 next to the harbour."}
     texts["Second"] = "1931: they constructed the Merrow Bridge next to the harbour, at last."
     [question], _ = make_questions(Sentences(passages(**texts)), 10, seed=3)
@@ -170,7 +170,7 @@ def test_a_value_is_recognised_however_it_is_written(kind: str, value: str, text
     assert says_value(kind, value, text) is is_said
 
 
-def test_the_share_of_common_words_ignores_endings_and_small_words():
+def test_share_of_common_words_ignores_endings_and_small_words():
     assert shared("when was the hall opened", "They open the halls.") == pytest.approx(1.0)
     assert shared("who established the firm", "She founded the firm.") == pytest.approx(0.5)
 

@@ -67,7 +67,7 @@ def test_shadows_that_cannot_be_deleted_are_named(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
-def test_the_shadows_of_a_killed_process_are_swept_at_the_next_start():
+def test_shadows_of_a_killed_process_are_swept_at_the_next_start():
     code = (
         "from prefrag.evaluation.prove.shadow import shadow_folder\n"
         "with shadow_folder() as folder:\n    (folder / 'without').mkdir()\n    print(folder, flush=True)\n    input()\n"

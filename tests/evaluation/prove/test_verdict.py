@@ -77,6 +77,6 @@ def test_an_old_value_is_excused_only_by_evidence_that_has_it(world: str, senten
     assert judge_answer(question_of(TEXT), world, "5 June 2023", stated("1 June 2026", sentence)) == verdict
 
 
-def test_an_answer_that_is_not_stated_is_withheld_whatever_it_says():
+def test_answer_that_is_not_stated_is_withheld_whatever_it_says():
     for result in ({"certainty": "probably", "answered": True, "answer": "2020"}, {"certainty": "not_found"}):
         assert judge_answer(question_of(TEXT), "without", "", result) == "withheld"

@@ -42,7 +42,7 @@ def test_a_denied_sentence_no_longer_states_its_answer(text: str, denied: str):
     assert deny(question) == denied
 
 
-def test_a_passive_sentence_in_every_second_question_becomes_a_plan():
+def test_passive_sentence_of_every_second_question_turns_plan():
     question, _ = one_question("The Merrow Bridge was opened in 1931 next to the harbour.")
 
     assert deny(question) == "The Merrow Bridge was to be opened in 1931 next to the harbour."
@@ -60,7 +60,7 @@ def test_the_sentence_and_its_copies_are_taken_out():
     assert outdated == ["Second"]
 
 
-def test_a_changed_value_replaces_that_of_each_copy_word_for_word():
+def test_changed_value_replaces_that_of_all_copies_word_for_word():
     text = "The Merrow Bridge was built in 1931 next to the harbour."
     sentences = Sentences(passages(First=text, Second=text))
     [question], _ = make_questions(sentences, 10, seed=3)

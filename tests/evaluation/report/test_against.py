@@ -26,9 +26,11 @@ def list_pairs(against: list[Against]) -> dict[tuple[str, str], tuple[str, ...]]
     }
 
 
-def test_methods_with_another_retriever_or_a_top_k_of_their_own_are_compared_and_the_difference_is_named(
+def test_methods_with_another_retriever_or_top_k_are_compared_so(
     tmp_path: Path,
 ) -> None:
+    """The difference is named."""
+
     write_run(tmp_path / "prefrag", predictions(20))
     write_run(tmp_path / "linked", predictions(20), pipeline="prefrag_linked", retriever="linked")
     write_run(tmp_path / "dr_rag", predictions(20), pipeline="dr_rag_qdc", top_k=6)
@@ -39,7 +41,9 @@ def test_methods_with_another_retriever_or_a_top_k_of_their_own_are_compared_and
     }
 
 
-def test_a_split_corpus_is_not_compared_with_a_whole_one_and_both_say_so(tmp_path: Path) -> None:
+def test_split_corpus_is_not_compared_with_a_whole(tmp_path: Path) -> None:
+    """Both say so."""
+
     write_run(tmp_path / "prefrag", predictions(20))
     write_run(tmp_path / "react", predictions(20), pipeline="react")
     write_run(tmp_path / "whole", predictions(20), pipeline="vanilla_local", split=False)
@@ -53,7 +57,7 @@ def test_a_split_corpus_is_not_compared_with_a_whole_one_and_both_say_so(tmp_pat
     assert whole.not_compared == ("Not compared: react, prefrag (different split of the corpus).",)
 
 
-def test_every_run_that_is_not_compared_is_listed_with_the_reason(tmp_path: Path) -> None:
+def test_runs_that_are_not_compared_are_listed_with_the_reason(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(20), llm={**SIMULATED, "source_choice": "drawn"})
     write_run(tmp_path / "b", predictions(20), pipeline="react")
     write_run(tmp_path / "c", predictions(20), pipeline="react", top_k=3)
@@ -83,7 +87,7 @@ def test_the_reader_chooses_the_reference(tmp_path: Path) -> None:
     assert set(chosen) == {("c", "b"), ("c", "a")}
 
 
-def test_a_method_without_a_judge_is_compared_under_every_error_of_the_others(tmp_path: Path) -> None:
+def test_method_without_judge_is_compared_under_every_error(tmp_path: Path) -> None:
     write_run(tmp_path / "vanilla", predictions(20), pipeline="vanilla_mix", judged=False)
     write_run(tmp_path / "exact", predictions(20), judged=True)
     write_run(tmp_path / "erring", predictions(20), judged=True, llm={**SIMULATED, "judge_error": 0.2})
@@ -92,7 +96,7 @@ def test_a_method_without_a_judge_is_compared_under_every_error_of_the_others(tm
     assert list_pairs(list_against(tmp_path)) == {("exact", "vanilla"): ("method",), ("erring", "vanilla"): ("method",)}
 
 
-def test_runs_of_one_method_that_differ_in_one_setting_are_compared(tmp_path: Path) -> None:
+def test_runs_of_a_method_that_differ_in_a_setting_are_compared(tmp_path: Path) -> None:
     write_run(tmp_path / "k5", predictions(20))
     write_run(tmp_path / "k3", predictions(20), top_k=3)
     write_run(tmp_path / "erring", predictions(20), llm={**SIMULATED, "judge_error": 0.2})
@@ -111,9 +115,11 @@ def test_runs_of_one_method_that_differ_in_one_setting_are_compared(tmp_path: Pa
     }
 
 
-def test_a_reference_that_names_no_source_is_that_of_every_choice_of_one_and_another_choice_is_listed(
+def test_reference_without_a_source_stands_for_every_choice(
     tmp_path: Path,
 ) -> None:
+    """Another choice is listed."""
+
     unused = {**SIMULATED, "source_choice": None}
     write_run(tmp_path / "prefrag", predictions(20), llm=unused)
     for choice in ("drawn", "last"):
@@ -132,7 +138,7 @@ def variations(folder: Path) -> dict[str, Table]:
     return {table.id: table for table in list_variations(settings, compare_with_reference(settings, runs))}
 
 
-def test_accuracy_stands_by_method_and_value_with_what_it_is_above_the_reference(tmp_path: Path) -> None:
+def test_accuracy_stands_by_method_and_value_above_the_reference(tmp_path: Path) -> None:
     for rule, prefrag, mix in (("one", 30, 30), ("all", 10, 32)):
         llm = {**SIMULATED, "yes_no": rule, "source_choice": "first"}
         write_run(tmp_path / f"prefrag-{rule}", predictions(prefrag), llm=llm)
@@ -153,7 +159,7 @@ def test_accuracy_stands_by_method_and_value_with_what_it_is_above_the_reference
     assert [row.label for row in choice.rows] == ["react"]
 
 
-def test_an_error_of_the_judge_and_a_distraction_have_tables_of_their_own(tmp_path: Path) -> None:
+def test_errors_of_the_judge_and_distractions_have_own_tables(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(30))
     write_run(tmp_path / "b", predictions(20), llm={**SIMULATED, "judge_error": 0.2})
     write_run(tmp_path / "c", predictions(10), llm={**SIMULATED, "distraction": 0.02})

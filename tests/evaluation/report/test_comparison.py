@@ -35,13 +35,15 @@ def test_identical_runs_show_no_difference(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("right", [29, 30])
-def test_where_fewer_than_ten_answers_differ_the_interval_is_that_of_the_score_test(tmp_path: Path, right: int) -> None:
+def test_interval_of_few_differences_is_that_of_the_score_test(tmp_path: Path, right: int) -> None:
+    """Few: fewer than ten answers differ."""
+
     interval = compare_two(tmp_path, right, 20).differences["acc"].interval
 
     assert (interval == tango(right - 20, 0, 40)) is (right == 29)
 
 
-def test_a_clear_difference_is_better_from_one_side_and_worse_from_the_other(tmp_path: Path) -> None:
+def test_clear_difference_is_better_from_one_side_and_worse_back(tmp_path: Path) -> None:
     comparison = compare_two(tmp_path, predictions(35, web=1), 10)
 
     assert (comparison.run.method, comparison.other.method) == ("prefrag", "react")
@@ -89,7 +91,7 @@ def test_questions_are_paired_by_id_and_the_others_are_named(
         assert comparison.differences["acc"].interval.mean == 0.0
 
 
-def test_pairing_sees_what_two_separate_intervals_do_not_but_nothing_in_a_handful_of_questions(tmp_path: Path) -> None:
+def test_pairing_sees_more_than_intervals_but_not_in_a_handful(tmp_path: Path) -> None:
     comparison = compare_two(tmp_path, 26, 20)
     intervals = score_intervals([comparison.other, comparison.run])
     assert intervals["react", "acc"].high > intervals["prefrag", "acc"].low
@@ -105,7 +107,7 @@ def test_every_measure_has_an_exact_test(tmp_path: Path) -> None:
     assert ps == dict.fromkeys(("acc", "f1", "em"), 0.125) | dict.fromkeys(counts, 1.0)
 
 
-def test_the_verdict_is_that_of_the_p_corrected_for_the_number_of_methods(tmp_path: Path) -> None:
+def test_verdict_follows_the_p_corrected_for_several_methods(tmp_path: Path) -> None:
     alone = compare_two(tmp_path, 27, 21).differences["acc"]
     *others, last = write_runs(
         tmp_path, mspr={"right": 27, "pipeline": "mspr"}, mix={"right": 26, "pipeline": "react_mix"}
@@ -119,7 +121,7 @@ def test_the_verdict_is_that_of_the_p_corrected_for_the_number_of_methods(tmp_pa
     assert (alone.verdict, beside.verdict) == ("better", "no difference shown")
 
 
-def test_repetitions_are_paired_by_question_with_the_mean_over_the_seeds(tmp_path: Path) -> None:
+def test_repetitions_are_paired_by_question_with_the_seeds_mean(tmp_path: Path) -> None:
     for seed, right in enumerate((30, 34)):
         own = {"llm": {**SIMULATED, "seed": seed}}
         runs = write_runs(tmp_path, **{f"a{seed}": {"right": right, **own}, f"b{seed}": {"pipeline": "react", **own}})

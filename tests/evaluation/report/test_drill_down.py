@@ -41,7 +41,7 @@ def test_two_questions_of_one_id_are_two(tmp_path: Path) -> None:
     assert [run["right"] for run in page["runs"]] == ["0-", "-1"]
 
 
-def test_a_trace_holds_each_step_with_its_verdict_marks_gold_and_names_a_failure(tmp_path: Path) -> None:
+def test_trace_holds_steps_with_verdict_gold_marks_and_failure(tmp_path: Path) -> None:
     failed = prediction("y", True, error="the server is gone")
     traces = drill(tmp_path, [prediction("x", True), prediction("y", True)], [prediction("x", False), failed])[1][
         "traces"

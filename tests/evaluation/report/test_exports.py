@@ -26,7 +26,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return write_report([tmp_path / "runs"], tmp_path / "report").parent / "tables"
 
 
-def test_every_table_is_a_csv_file_with_its_settings_and_intervals_in_columns(tables: Path) -> None:
+def test_tables_are_csv_files_with_settings_and_intervals(tables: Path) -> None:
     with (tables / "split-overall.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))
 
@@ -59,7 +59,7 @@ def test_every_difference_is_a_line_with_both_p_values(tables: Path) -> None:
     assert 0 < float(lines[0]["p"]) <= float(lines[0]["p corrected"]) < 0.001
 
 
-def test_the_page_lists_the_files_and_special_characters_are_text_in_latex(tables: Path):
+def test_page_lists_the_files_and_latex_has_special_characters(tables: Path):
     page = (tables.parent / "report.html").read_text()
 
     for file in tables.iterdir():

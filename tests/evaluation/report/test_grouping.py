@@ -8,7 +8,7 @@ from prefrag.evaluation.report.settings import Setting
 from tests.evaluation.report.run_folders import SIMULATED, predictions, write_run
 
 
-def test_what_all_settings_share_is_not_repeated_but_a_top_k_that_a_method_has_for_itself(tmp_path: Path) -> None:
+def test_shared_settings_are_not_repeated_but_an_own_top_k(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(2, 4))
     write_run(tmp_path / "b", predictions(2, 4), llm={**SIMULATED, "judge_error": 0.2})
     first, second = group_by_setting(read_runs([tmp_path]))
@@ -55,7 +55,7 @@ def test_only_what_alone_differs_varies(tmp_path: Path) -> None:
     assert {value: [run.name for run in group] for value, group in by_value.items()} == {0.0: ["a"], 0.02: ["b"]}
 
 
-def test_methods_that_have_no_use_for_each_others_settings_stand_together(tmp_path: Path) -> None:
+def test_methods_without_use_for_other_settings_are_together(tmp_path: Path) -> None:
     judge, choice = {**SIMULATED, "source_choice": None}, {**SIMULATED, "judge_error": 0.0, "source_choice": "drawn"}
     for name, pipeline, judged, llm in (
         ("a", "prefrag", True, judge),

@@ -18,7 +18,9 @@ def test_the_interval_of_a_share_is_close_to_the_normal_one() -> None:
     assert interval.n == 200
 
 
-def test_the_same_values_give_the_same_interval_alone_or_beside_others_and_rounding_is_no_difference():
+def test_values_give_the_same_interval_alone_or_beside_others():
+    """Rounding is no difference."""
+
     values = np.random.default_rng(1).normal(size=(50, 3))
 
     (alone,) = intervals(values[:, 1:2])
@@ -65,7 +67,7 @@ def test_scipy_gives_the_same_interval_of_every_proportion() -> None:
         assert (ours.low / 100, ours.high / 100) == pytest.approx((theirs.low, theirs.high), abs=1e-12), (right, n)
 
 
-def test_the_interval_of_a_difference_of_few_pairs_is_the_published_one() -> None:
+def test_interval_of_a_difference_of_few_pairs_is_as_published() -> None:
     # Examples: Bentur and others (2009), in Fagerland, Lydersen and Laake (2017), table 8.6; Newcombe (1998).
     for better, worse, n, low, high in ((1, 7, 21, -51.72, -2.60), (12, 2, 50, 6.11, 34.47)):
         interval = tango(better, worse, n)

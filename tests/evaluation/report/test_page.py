@@ -109,7 +109,7 @@ def test_verdicts_stand_in_both(report: tuple[str, str]) -> None:
 
 
 @pytest.mark.usefixtures("_without_plots")
-def test_a_method_without_a_judge_is_set_against_the_reference_under_every_judge_error(tmp_path: Path) -> None:
+def test_method_without_a_judge_is_set_against_every_judge_error(tmp_path: Path) -> None:
     for error in (0.0, 0.1, 0.2):
         write_run(tmp_path / f"{error}", predictions(30), judged=True, llm={**SIMULATED, "judge_error": error})
     write_run(tmp_path / "vanilla", predictions(10), pipeline="vanilla_mix", judged=False)
@@ -157,7 +157,7 @@ def test_plots_take_the_colours_of_the_page(report: tuple[str, str]) -> None:
         assert 'role="img" aria-label="' in plot
 
 
-def test_the_figures_of_prefrag_are_drawn_if_their_methods_were_run(tmp_path: Path) -> None:
+def test_figures_of_prefrag_are_drawn_if_their_methods_were_run(tmp_path: Path) -> None:
     for number, name in enumerate(("vanilla_mix", "prefrag_direct", "prefrag", "react_mix")):
         write_run(tmp_path / "runs" / name, predictions(10 + number, web=1), pipeline=name)
 
@@ -184,7 +184,9 @@ def test_unpaired_questions_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_without_plots")
-def test_few_questions_have_an_exact_p_and_a_reference_that_was_not_run_is_refused(tmp_path: Path) -> None:
+def test_few_questions_have_an_exact_p_and_no_absent_reference(tmp_path: Path) -> None:
+    """A reference that was not run is refused."""
+
     write_runs(tmp_path, a={"right": 24}, b={"pipeline": "react"})
 
     page = write_report([tmp_path], tmp_path / "out").read_text()

@@ -45,7 +45,7 @@ def test_overall_has_methods_by_datasets(tmp_path: Path) -> None:
     assert not table.rows[2].cells[0].best
 
 
-def test_runs_without_a_model_begin_with_what_was_given_and_what_was_withheld(tmp_path: Path) -> None:
+def test_runs_without_a_model_begin_with_given_and_withheld(tmp_path: Path) -> None:
     question = Question("a", "Who?", ("Beta",), answerable=True, sentences=("It was Beta.",), dataset="own")
     results = [
         (question, {"answer": "Beta", "queries_sent_out": []}),
@@ -85,7 +85,7 @@ def test_runs_without_a_model_begin_with_what_was_given_and_what_was_withheld(tm
     ],
     ids=["nothing", "fewer questions", "other questions under the same ids", "another corpus"],
 )
-def test_what_makes_lines_less_comparable_is_noted_below_the_title(
+def test_doubts_of_lines_that_compare_less_are_below_the_title(
     tmp_path: Path, other: dict[str, Any], noted: str
 ) -> None:
     write_runs(tmp_path, a={}, b=dict(other))
@@ -130,7 +130,7 @@ def test_a_table_has_a_line_for_each_method(
     assert [row.label for row in tables(tmp_path)[table].rows][1:] == labels
 
 
-def test_models_have_blocks_of_their_own_and_a_number_that_was_not_measured_is_a_dash(tmp_path: Path) -> None:
+def test_models_have_own_blocks_and_unmeasured_numbers_a_dash(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "a", predictions(30))
     assert set(tables(tmp_path)) == {"overall", "counts", "recall"}, "others would have no runs"
     (folder / "metrics.json").write_text('{"acc": 75.0}')
@@ -163,7 +163,7 @@ def test_the_tables_of_a_paper_have_its_methods_in_its_order(tmp_path: Path) -> 
     assert not {"dr-rag-2", "dr-rag-4", "dr-rag-5"} & labels.keys(), "they are about DR-RAG"
 
 
-def test_the_tables_of_dr_rag_have_similarity_matching_beside_words(tmp_path: Path) -> None:
+def test_tables_of_dr_rag_have_similarity_matching_beside_words(tmp_path: Path) -> None:
     for name in ("dr_rag_cfs", "dr_rag_qdc", "vanilla_local", "ircot", "adaptive_rag"):
         write_run(tmp_path / name, predictions(20), pipeline=name, split=False)
     write_run(tmp_path / "sm", predictions(20), pipeline="vanilla_local_dense", split=False, retriever="dense")
@@ -199,7 +199,7 @@ def test_top_k_and_retrievers_are_what_alone_differs(tmp_path: Path) -> None:
     ]
 
 
-def test_recall_stands_beside_that_of_other_retrievers_at_the_same_k(tmp_path: Path) -> None:
+def test_recall_stands_beside_other_retrievers_at_the_same_k(tmp_path: Path) -> None:
     write_run(tmp_path / "words", predictions(20), pipeline="vanilla_local", top_k=6)
     write_run(tmp_path / "cfs", predictions(20), pipeline="dr_rag_cfs", top_k=6)
     write_run(tmp_path / "sm", predictions(20), pipeline="vanilla_local_dense", retriever="dense", top_k=6)
@@ -234,9 +234,11 @@ def test_counts_and_recall_are_means_a_question(tmp_path: Path) -> None:
     ],
     ids=["to no other", "to that one of two", "of a method with a top-k of its own too"],
 )
-def test_time_is_relative_to_single_step_rag_with_as_many_questions_at_once(
+def test_time_is_relative_to_single_step_rag_of_equal_load(
     tmp_path: Path, others: list[dict[str, Any]], times: dict[str, str]
 ) -> None:
+    """As many questions are asked at once."""
+
     write_run(tmp_path / "a", predictions(30, seconds=3.0), concurrency=16)
     for number, config in enumerate({"seconds": 2.0, "concurrency": 16} | settings for settings in others):
         write_run(tmp_path / str(number), predictions(20, seconds=config.pop("seconds")), **config)
@@ -297,7 +299,7 @@ def test_the_shares_of_the_split_are_those_of_the_gold_passages(tmp_path: Path) 
     assert table.columns[-1] == "Neither half alone"
 
 
-def test_a_corpus_that_is_gone_has_dashes_and_a_whole_one_no_shares(tmp_path: Path) -> None:
+def test_corpus_that_is_gone_has_dashes_and_a_whole_no_shares(tmp_path: Path) -> None:
     write_run(tmp_path / "a" / "run", predictions(1, 4), corpus=str(tmp_path / "gone.jsonl"))
     write_run(tmp_path / "b" / "run", predictions(1, 4), split=False)
     table = shares(tmp_path / "a")

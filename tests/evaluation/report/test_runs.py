@@ -67,9 +67,11 @@ def test_a_simulated_run_is_marked_and_a_model_is_named(tmp_path: Path) -> None:
     assert read.model == "extractive reader, no language model, files 1f, threshold 0.6"
 
 
-def test_metrics_that_are_not_those_of_the_predictions_are_named_and_without_any_they_are_worked_out(
+def test_metrics_of_other_predictions_are_named_or_worked_out(
     tmp_path: Path,
 ) -> None:
+    """They are worked out where there are none."""
+
     folder = write_run(tmp_path / "run", predictions(1, 4))
     (folder / "metrics.json").write_text(json.dumps({"n": 4, "acc": 90.0}))
     (run,) = read_runs([folder])
@@ -80,7 +82,7 @@ def test_metrics_that_are_not_those_of_the_predictions_are_named_and_without_any
     assert "did not finish" in run.warnings[0]
 
 
-def test_a_question_that_failed_is_wrong_and_counted_and_missing_scores_are_worked_out(tmp_path: Path) -> None:
+def test_failed_question_is_wrong_and_missing_scores_worked_out(tmp_path: Path) -> None:
     lines = [{**prediction("a", True), "scores": {}}, prediction("b", True, error="the server is gone")]
 
     (run,) = read_runs([write_run(tmp_path / "run", lines)])
@@ -99,9 +101,11 @@ def test_gold_passages_that_the_corpus_lacks_are_in_the_note(tmp_path: Path) -> 
     assert warnings == {"a": ("gold passages not in the corpus: 2 (questions: 1)",), "b": (), "c": ()}
 
 
-def test_a_last_line_that_was_never_finished_is_left_out_and_whole_predictions_are_read_again_by_id(
+def test_unfinished_last_line_is_left_out_of_predictions_by_id(
     tmp_path: Path,
 ) -> None:
+    """Whole predictions are read again."""
+
     lines = predictions(1, 3, question="Où est Zoë?")
     folder = write_run(tmp_path / "run", lines)
     with (folder / "predictions.jsonl").open("a") as file:
@@ -146,7 +150,7 @@ def test_a_broken_file_is_named_with_its_line(tmp_path: Path, file: str, text: s
         read_runs([tmp_path / "run"])
 
 
-def test_runs_that_differ_in_the_seed_alone_are_one_run_with_the_mean_of_each_question(tmp_path: Path) -> None:
+def test_runs_that_differ_in_the_seed_alone_become_their_mean(tmp_path: Path) -> None:
     for seed, right in ((5, 1), (6, 3)):
         write_run(tmp_path / f"{seed}", predictions(right, 4, web=seed - 5), llm={**SIMULATED, "seed": seed})
 
@@ -169,9 +173,11 @@ def test_runs_that_differ_in_the_seed_alone_are_one_run_with_the_mean_of_each_qu
     ],
     ids=["top-k", "method", "prompts", "corpus", "the same seed", "fewer questions"],
 )
-def test_runs_that_differ_in_more_than_the_seed_or_not_in_it_stay_apart(
+def test_runs_that_differ_in_more_than_the_seed_stay_apart(
     tmp_path: Path, seed: int, questions: int, other: dict[str, Any]
 ) -> None:
+    """Also those that do not differ in it."""
+
     write_run(tmp_path / "a", predictions(1, 4), llm={**SIMULATED, "seed": 1})
     write_run(tmp_path / "b", predictions(1, questions), llm={**SIMULATED, "seed": seed}, **other)
 

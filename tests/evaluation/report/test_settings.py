@@ -26,7 +26,7 @@ READER = {**SIMULATED, "source_choice": "first"}
         ({}, {"set": ["local.observed_last=true"]}, ("method",)),
     ],
 )
-def test_what_two_runs_searched_and_ran_is_among_what_they_differ_in(
+def test_searched_and_run_settings_are_among_the_differences(
     tmp_path: Path, first: dict[str, Any], changed: dict[str, Any], named: tuple[str, ...]
 ) -> None:
     common = {"store": "tantivy", "embedder": "bge-large", "pipeline_sha256": "as shipped", "llm": READER, **first}

@@ -14,7 +14,7 @@ def test_few_right_and_wrong_answers_have_their_exact_p() -> None:
 
 
 @pytest.mark.slow
-def test_right_and_wrong_answers_have_the_p_of_mcnemars_exact_test() -> None:
+def test_answers_right_or_wrong_have_mcnemars_exact_p() -> None:
     from scipy.stats import binomtest
 
     for first, second in [(0, 0), (1, 0), (4, 0), (0, 6), (7, 7), (8, 7), (31, 12), (130, 170), (900, 1_100)]:
@@ -45,7 +45,7 @@ def test_scipy_gives_the_same_p(n: int) -> None:
     assert beside == [pytest.approx(theirs, abs=0.02)]
 
 
-def test_one_comparison_needs_no_correction_and_several_get_that_of_holm() -> None:
+def test_single_comparison_is_uncorrected_and_several_by_holm() -> None:
     assert correct([]) == []
     assert correct([0.04]) == [0.04]
     # In Holm's paper, this example would reject the first two at 0.05 and then stop.

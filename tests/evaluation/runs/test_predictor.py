@@ -23,7 +23,7 @@ def test_only_a_question_of_that_type_asks_for_yes_or_no(tmp_path: Path):
     assert ["only yes or no" in prompt for prompt in CALLS["prompts"]] == [False, True]
 
 
-def test_earlier_turns_are_asked_with_a_question_and_kept_in_its_line(tmp_path: Path, output: Path):
+def test_earlier_turns_are_asked_with_a_question_and_saved(tmp_path: Path, output: Path):
     second = replace(QUESTIONS[0], history=(("user", "What is kept in box 007?"), ("assistant", "Rope.")))
 
     ended = run(pipeline(tmp_path, [second]), [second], output=output)
@@ -40,7 +40,7 @@ class TestQuestionsThatFail:
         assert ended.metrics["errors"] == 0
         assert CALLS["questions"].count(QUESTIONS[1].question) == 2
 
-    def test_are_kept_after_the_last_attempt_and_stay_in_the_denominator(self, tmp_path: Path, output: Path):
+    def test_are_saved_after_the_last_attempt_and_in_the_denominator(self, tmp_path: Path, output: Path):
         ended = run(pipeline(tmp_path, QUESTIONS, failures={"q1": 9}), retries=2, output=output)
 
         assert CALLS["questions"].count(QUESTIONS[1].question) == 3
@@ -75,7 +75,7 @@ class TestQuestionsThatFail:
         assert CALLS["questions"] == [predictions[1]["question"]]
         assert ended.metrics["errors"] == 0
 
-    def test_for_want_of_a_server_end_the_run_when_they_are_the_first_and_all(self, tmp_path: Path, output: Path):
+    def test_for_want_of_a_server_end_the_run_if_they_are_the_first(self, tmp_path: Path, output: Path):
         path = pipeline(tmp_path, QUESTIONS, failures={question.id: 1 for question in QUESTIONS})
 
         with pytest.raises(ConnectionError, match=r"The first 7 questions all failed .* the server is down.*--retry-"):
@@ -83,7 +83,7 @@ class TestQuestionsThatFail:
         assert 7 <= len(lines(output)) <= 8
         assert run(path, concurrency=2, output=output, retry_failed=True).metrics["errors"] == 0
 
-    def test_for_want_of_a_server_do_not_end_the_run_once_one_was_answered(self, tmp_path: Path):
+    def test_for_want_of_a_server_spare_a_run_with_an_answer(self, tmp_path: Path):
         failures = {question.id: 9 for question in QUESTIONS[1:]}
 
         assert run(pipeline(tmp_path, QUESTIONS, failures=failures), retries=0, concurrency=1).metrics["errors"] == 11

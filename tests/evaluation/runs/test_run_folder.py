@@ -61,7 +61,7 @@ class TestResuming:
         assert ended.metrics["acc"] == pytest.approx(100 * 10 / 12)
         assert read(output, "metrics.json") == ended.metrics
 
-    def test_an_unfinished_line_is_dropped_and_its_question_run_again(self, boxes: Path, output: Path):
+    def test_unfinished_line_is_dropped_and_its_question_run_again(self, boxes: Path, output: Path):
         run(boxes, output=output)
         path = output / "predictions.jsonl"
         path.write_bytes(path.read_bytes()[:-20])
@@ -106,7 +106,7 @@ class TestResuming:
             *("other answers", "other passages", "another type", "other gold sentences", "earlier turns"),
         ],
     )
-    def test_what_is_no_continuation_is_refused_by_name_and_changes_nothing(
+    def test_another_run_is_refused_by_name_and_changes_nothing(
         self, boxes: Path, output: Path, again: dict[str, Any], message: str
     ):
         run(boxes, output=output, limit=4)
@@ -129,9 +129,11 @@ class TestResuming:
         config = read(output, "config.json")
         assert (config["pipeline"], config["questions"]) == (f"../{boxes.name}", "../dev.jsonl"), "kept as it was given"
 
-    def test_another_file_of_the_same_name_and_an_edited_pipeline_are_other_settings(
+    def test_another_file_or_edited_pipeline_is_other_settings(
         self, boxes: Path, output: Path, tmp_path: Path
     ):
+        """The file has the same name."""
+
         for folder in ("a", "b"):
             (tmp_path / folder).mkdir()
             questions_file(tmp_path / folder / "dev.jsonl", QUESTIONS)
@@ -170,7 +172,7 @@ class TestResuming:
             with pytest.raises(ValueError, match=message):
                 run(boxes, output=output)
 
-    def test_a_folder_that_cannot_be_made_is_refused_before_the_first_run(self, boxes: Path, tmp_path: Path):
+    def test_folder_that_cannot_be_made_is_refused_before_any_run(self, boxes: Path, tmp_path: Path):
         (tmp_path / "file").write_text("mine")
 
         for taken in (tmp_path / "file", tmp_path / "file" / "below"):

@@ -42,7 +42,7 @@ class TestRun:
         assert (config["pipeline"], config["dataset"], config["simulated"]) == (str(boxes), "boxes", False)
         assert ended.output == output
 
-    def test_takes_an_experiment_whose_fields_may_be_given_by_themselves_too_and_nothing_that_is_no_field(
+    def test_takes_an_experiment_or_its_fields_and_no_others(
         self, boxes: Path
     ):
         experiment = evaluation.Experiment(top_k=3)

@@ -61,11 +61,11 @@ class TestWhatItAnswers:
         replace(document("p3"), content=""),
         Document(id="y", content=document("p3").content, meta={"title": "Dishonoured"}),
     )
-    def test_a_title_alone_or_the_same_title_or_text_is_not_the_passage(self, reader, third: Document):
+    def test_title_alone_or_an_equal_title_or_text_is_no_passage(self, reader, third: Document):
         at = state(HOPS, ["p1", "p2"], ["p3"]).with_last(documents=(third,))
         assert read_step(reader(), at, must_answer=True).answer != "Dora Stern"
 
-    def test_yes_or_no_is_answered_when_the_rule_is_met_and_else_it_answers_the_opposite(self, reader):
+    def test_yes_or_no_is_right_by_the_rule_and_else_the_opposite(self, reader):
         assert read_step(reader(), state(YES, ["p6"])).answer == "yes"
         assert read_step(reader(), state(YES, ["p1"]), must_answer=True).answer == "no"
         assert read_step(reader(yes_no="half"), state(YES, ["p6"])).answer == "yes"
@@ -73,7 +73,7 @@ class TestWhatItAnswers:
         assert read_step(reader(yes_no="all"), state(YES, ["p6"]), must_answer=True).answer == "no"
         assert read_step(reader(yes_no="all"), state(YES, ["p6"], ["p5"])).answer == "yes"
 
-    def test_nothing_shown_is_never_enough_also_for_a_question_without_gold_passages(self, files):
+    def test_nothing_shown_is_never_enough_also_without_gold(self, files):
         with Path(files["questions"]).open("a") as lines:
             lines.write('\n{"id": "q", "question": "Why?", "answers": ["so"], "supporting_ids": []}')
         assert read_step(SimulatedReader(**files), state("Why?"), must_answer=True).answer != "so"
@@ -89,7 +89,7 @@ class TestWhatItAnswers:
         assert read_step(reader(), state(BARE), form, **once).answer != "trees"
 
     @AT_A_RATE
-    def test_irrelevant_passages_spoil_answers_at_the_rate_that_is_set(self, reader, seeds: int, off: float):
+    def test_irrelevant_passages_spoil_answers_at_the_set_rate(self, reader, seeds: int, off: float):
         at = state(BARE, ["p5", "p6"])
         noisy = at.with_last(documents=(*at.step.documents, *map(filler, range(3))))
         right = [read_step(reader(distraction=0.2, seed=seed), noisy).answer == "trees" for seed in range(seeds)]
@@ -99,7 +99,7 @@ class TestWhatItAnswers:
         assert read_step(reader(distraction=1.0), noisy).answer != "trees"
 
     @AT_A_RATE
-    def test_answers_are_wrong_although_enough_was_shown_at_the_rate_that_is_set(self, reader, seeds: int, off: float):
+    def test_answers_with_enough_shown_are_wrong_at_the_set_rate(self, reader, seeds: int, off: float):
         at = state(BARE, ["p5", "p6"])
         right = [read_step(reader(answer_error=0.3, seed=seed), at).answer == "trees" for seed in range(seeds)]
 
@@ -109,7 +109,7 @@ class TestWhatItAnswers:
             assert (read_step(reader(answer_error=0.3, seed=seed), again).answer == "trees") is was_right
 
     @AT_A_RATE
-    def test_a_remembered_answer_is_right_whatever_is_shown_and_comes_at_once(self, reader, seeds: int, off: float):
+    def test_remembered_answer_is_right_and_comes_at_once(self, reader, seeds: int, off: float):
         settings = {"memory": 0.4, "distraction": 1.0, "answer_error": 1.0}
         steps = [read_step(reader(seed=seed, **settings), state(BARE, ["p1"])) for seed in range(seeds)]
         remembered = [step.action is Action.ANSWER for step in steps]
@@ -120,11 +120,11 @@ class TestWhatItAnswers:
         assert [answer == "trees" for answer in forced] == remembered
 
     @for_each("form", *FORMATS)
-    def test_an_irrelevant_passage_counts_wherever_it_stands_in_every_format(self, reader, form: str):
+    def test_irrelevant_passage_counts_anywhere_in_every_format(self, reader, form: str):
         for shown in ((["p5", "p1"], ["p2"]), (["p1", "p5"], ["p2"]), (["p1"], ["p5", "p2"]), (["p1"], ["p2", "p5"])):
             assert read_step(reader(distraction=1.0), state(FACTS, *shown), form, must_answer=True).answer != "Corvo"
 
-    def test_an_answer_once_spoiled_stays_so_however_much_more_is_shown(self, reader):
+    def test_spoiled_answer_stays_so_however_much_more_is_shown(self, reader):
         def right(seed: int, gold: list[str], noise: int) -> bool:
             at = state(BARE, gold)
             shown = at.with_last(documents=(*at.step.documents, *map(filler, range(noise))))
@@ -135,7 +135,7 @@ class TestWhatItAnswers:
             assert by_noise == sorted(by_noise, reverse=True)
         assert len({right(seed, ["p5", "p6"], 3) for seed in range(6)}) == 2
 
-    def test_methods_that_show_a_question_as_much_noise_get_the_same_answer(self, reader):
+    def test_methods_that_show_equal_noise_get_the_same_answer(self, reader):
         def answers(*shown: Sequence[str]) -> list[str]:
             at = state(FACTS, *shown)
             return [read_step(reader(distraction=0.4, seed=seed), at, must_answer=True).answer for seed in range(10)]
@@ -150,7 +150,7 @@ class TestWhatItAnswers:
         | st.sampled_from([["yes"], ["no"], ["Yes"], ["NO"]]),
         st.integers(0, 9),
     )
-    def test_a_wrong_answer_scores_nowhere_whatever_the_right_ones_are(self, answers: list[str], seed: int):
+    def test_wrong_answer_scores_nowhere_whatever_the_right_ones_are(self, answers: list[str], seed: int):
         item = Question("q", "Who?", tuple(answers))
         wrong = wrong_answer(item, seed)
         scores = score(item, {"answer": wrong})
@@ -160,7 +160,7 @@ class TestWhatItAnswers:
         assert is_right(item, answers[0])
 
     @given(many=st.integers(1, 14), shown=st.integers(0, 14), answer=st.sampled_from(["yes", "No", "Corvo"]))
-    def test_what_is_enough_for_all_is_enough_for_half_and_that_for_one(self, many: int, shown: int, answer: str):
+    def test_enough_for_all_is_enough_for_half_and_that_for_one(self, many: int, shown: int, answer: str):
         ids = tuple(f"p{number}" for number in range(many))
         item = Question("q", "Is it?", (answer,), supporting_ids=ids)
         seen = Shown(dict.fromkeys(ids[:shown], ""), 0)
@@ -176,7 +176,7 @@ class TestWhatItAnswers:
 
     @with_data
     @pytest.mark.parametrize("dataset", DATASETS)
-    def test_it_cannot_answer_any_question_of_the_dev_sets_from_nothing(self, dataset: str):
+    def test_questions_of_the_dev_sets_are_not_answered_from_nothing(self, dataset: str):
         folder = DATA / dataset
         reader = SimulatedReader(str(folder / "dev.jsonl"), str(folder / "corpus.jsonl"))
         for item in load_questions(folder / "dev.jsonl"):

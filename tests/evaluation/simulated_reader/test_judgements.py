@@ -80,7 +80,7 @@ class TestAsJudgeAndReviewer:
         assert reflected.step.label is reviewed.step.label is label
 
     @AT_A_RATE
-    def test_labels_err_at_the_set_rate_alike_in_reply_reflection_and_review(self, reader, seeds: int, off: float):
+    def test_labels_of_reply_reflection_review_err_at_the_set_rate(self, reader, seeds: int, off: float):
         at = state(BARE, ["p5", "p6"])
         wrong = 0
         for seed in range(seeds):
@@ -94,7 +94,7 @@ class TestAsJudgeAndReviewer:
 
         assert wrong / seeds == pytest.approx(0.2, abs=off)
 
-    def test_a_summary_keeps_the_passages_that_matter_and_they_still_count(self, reader):
+    def test_summary_keeps_the_passages_that_matter_and_they_count(self, reader):
         at = state(BARE, ["p5", "p1", "p2", "p3", "p4"], ["p6"])
         refined = ObservationRefiner(reader(), threshold=1).run(state=at)["state"]
         summary = refined.steps[0].refined
@@ -111,7 +111,7 @@ class TestAsJudgeAndReviewer:
         (BARE, "p1", "none", None),
         (YES, "p4", "none", "no"),
     )
-    def test_a_passage_supports_an_answer_as_far_as_it_is_gold_and_enough(
+    def test_passage_supports_an_answer_as_it_is_gold_and_enough(
         self, reader, question: str, shown: str, support: str, answer: str | None
     ):
         (critique,) = criticise(reader(), question, shown)
@@ -129,7 +129,9 @@ class TestAsJudgeAndReviewer:
 
         assert [number / seeds for number in wrong] == pytest.approx([0.3, 0.3], abs=off)
 
-    def test_a_passage_that_stands_alone_is_not_spoiled_it_always_retrieves_and_gives_a_follow_up_back(self, reader):
+    def test_passage_alone_is_not_spoiled_and_a_follow_up_comes_back(self, reader):
+        """It always retrieves."""
+
         critiques = criticise(reader(distraction=1.0), YES, "p1", "p2", "p5")
 
         assert [critique["answer"] for critique in critiques] == ["no", "no", "yes"]
@@ -148,7 +150,7 @@ class TestAsTheEvaluatorOfCrag:
         step = Step(Action.SEARCH, query=question, searches=(Search("local", question, documents),))
         return state(question).with_step(step)
 
-    def test_gold_passages_and_their_parts_have_the_best_score_and_others_the_lowest(self, reader):
+    def test_gold_passages_and_parts_score_best_and_others_lowest(self, reader):
         at = self.found("p3", "p4", "p5")
         part = replace(document("p3"), content="Its mayor is Dora Stern.")
         other = replace(document("p4"), content="Its mayor is Dora Stern and so on.")
@@ -185,7 +187,7 @@ class TestAsTheEvaluatorOfCrag:
         ],
     )
     @pytest.mark.parametrize("prompts", ["product", "plain"])
-    def test_a_strip_shows_its_passage_and_a_part_that_is_no_strip_does_not(self, reader, content, answer, prompts):
+    def test_strip_shows_its_passage_and_another_part_does_not(self, reader, content, answer, prompts):
         at = state(FACTS, ["p1", "p2"])
         first, second = at.step.documents
         cut = replace(first, content=content, meta={**first.meta, WHOLE_TEXT: first.content})

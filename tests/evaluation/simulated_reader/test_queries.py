@@ -29,9 +29,9 @@ from tests.for_each import for_each
 
 
 class TestWhatItAsks:
-    def test_sub_questions_come_one_by_one_with_the_answers_that_have_been_read_also_if_a_passage_came_early(
-        self, reader
-    ):
+    def test_sub_questions_come_in_turn_with_the_answers_so_far(self, reader):
+        """Also if a passage came early."""
+
         assert read_step(reader(), state(HOPS)).query == "Aurora built by"
         assert read_step(reader(), state(HOPS, ["p1"])).query == "Where stands Borealis ?"
         assert read_step(reader(), state(HOPS, ["p1"], ["p5", "p2"])).query == "Corvo mayor"
@@ -39,9 +39,9 @@ class TestWhatItAsks:
         assert read_step(reader(), state(HOPS, ["p2"])).query == "Aurora built by"
         assert read_step(reader(), state(HOPS, ["p2", "p1"])).query == "Corvo mayor"
 
-    def test_facts_are_searched_by_a_known_subject_and_else_it_asks_the_question_with_the_title_of_what_it_has_read(
-        self, reader
-    ):
+    def test_facts_are_searched_by_a_subject_or_question_and_title(self, reader):
+        """The subject was read before; the title is that of what was read."""
+
         assert read_step(reader(), state(FACTS)).query == "Aurora builder"
         assert read_step(reader(), state(FACTS, ["p1"])).query == "Borealis place"
 
@@ -65,14 +65,12 @@ class TestWhatItAsks:
         for _, query in next_queries(reader(), state(HOPS, max_steps=50), 8):
             assert not {"borealis", "corvo", "stern"} & set(query.lower().split())
 
-    def test_it_answers_when_the_searches_that_the_prompt_allows_are_used_up(self, reader):
+    def test_reader_answers_when_the_allowed_searches_are_used_up(self, reader):
         assert read_step(reader(), state(HOPS, [], [])).action is Action.SEARCH
         assert read_step(reader(), state(HOPS, [], [], [])).action is Action.ANSWER
 
     @AT_A_RATE
-    def test_it_errs_about_having_enough_at_the_rate_that_is_set_once_it_has_searched(
-        self, reader, seeds: int, off: float
-    ):
+    def test_reader_errs_about_enough_at_the_set_rate_after_a_search(self, reader, seeds: int, off: float):
         erring = [reader(stopping_error=0.3, seed=seed) for seed in range(seeds)]
         begun, lacking, enough = (
             [read_step(simulated, state(FACTS, *shown)).action for simulated in erring]
@@ -84,7 +82,7 @@ class TestWhatItAsks:
         assert enough.count(Action.SEARCH) / seeds == pytest.approx(0.3, abs=off)
 
     @for_each("form", "text", "json", "tools")
-    def test_each_query_goes_to_the_first_source_and_then_to_the_next(self, reader, form: str):
+    def test_query_goes_to_the_first_source_and_then_to_the_next(self, reader, form: str):
         first = reader(source_choice="first")
         item = next_queries(first, state(HOPS, max_steps=9), 3, reply_format=form, tools=TWO_TOOLS)
 
@@ -128,14 +126,14 @@ class TestWhichSource:
         assert self.named(reader(source_choice="last"), at) == turned
         assert turned[:2] == ["Search_Web", "Search_Local"]
 
-    def test_a_drawn_one_is_the_same_in_whatever_order_the_tools_are_offered(self, reader):
+    def test_drawn_source_is_the_same_in_any_order_of_the_tools(self, reader):
         at = state(HOPS, max_steps=9)
         for seed in range(10):
             drawn = reader(seed=seed)
             assert self.named(drawn, at) == self.named(drawn, at, tools=TWO_TOOLS[::-1])
 
     @pytest.mark.slow
-    def test_a_drawn_one_is_drawn_at_every_step_of_every_question_by_the_seed(self, reader):
+    def test_drawn_source_follows_step_question_and_seed(self, reader):
         first = [self.named(reader(seed=seed), state(HOPS, max_steps=9))[0] for seed in range(60)]
         later = [read_step(reader(seed=seed), state(HOPS, ["p1"]), tools=TWO_TOOLS).tool for seed in range(60)]
 
@@ -143,7 +141,7 @@ class TestWhichSource:
         assert 15 < later.count("Search_Web") < 45
         assert first != later
 
-    def test_after_a_drawn_source_brought_nothing_the_same_query_goes_to_the_other(self, reader):
+    def test_drawn_source_without_results_passes_the_query_on(self, reader):
         for seed in range(10):
             (first, query), (other, again), *_ = next_queries(
                 reader(seed=seed), state(HOPS, max_steps=9), 3, tools=TWO_TOOLS
@@ -170,7 +168,7 @@ class TestWhichSource:
 
         assert named.count("Search_Local") / seeds == pytest.approx(0.3, abs=off)
 
-    def test_where_a_new_query_comes_first_the_same_one_goes_elsewhere_when_there_is_no_other(self, reader):
+    def test_new_query_comes_first_and_else_the_same_goes_elsewhere(self, reader):
         renewing = reader(source_choice="first", second_try="query")
         asked = next_queries(renewing, state(HOPS, max_steps=50), 30, tools=TWO_TOOLS)
         local, web = ([query for tool, query in asked if tool == name] for name in ("Search_Local", "Search_Web"))
@@ -186,7 +184,7 @@ class TestWhichSource:
 
 
 class TestQueriesOfOneKind:
-    def test_the_question_comes_first_and_then_its_open_words_with_what_has_been_read(self, reader):
+    def test_question_comes_first_and_then_its_open_words(self, reader):
         alike = reader(queries="alike")
         asked = [query for _, query in next_queries(alike, state(HOPS, ["p1"], max_steps=50), 4)]
 

@@ -52,7 +52,7 @@ class TestAsComponent:
         with pytest.raises(ValueError, match=next(iter(settings))):
             reader(**settings)
 
-    def test_an_absent_file_and_a_corpus_of_other_questions_are_named(self, files, tmp_path: Path):
+    def test_absent_file_or_corpus_of_other_questions_is_named(self, files, tmp_path: Path):
         with pytest.raises(FileNotFoundError, match="nowhere.jsonl"):
             SimulatedReader("nowhere.jsonl", files["corpus"]).warm_up()
         other = tmp_path / "other.jsonl"
@@ -62,7 +62,7 @@ class TestAsComponent:
         with pytest.raises(ValueError, match="need a file"):
             SimulatedReader([], files["corpus"])
 
-    def test_of_two_passages_with_one_id_the_first_counts_as_in_the_index(self, files):
+    def test_first_of_two_passages_with_an_id_counts_as_indexed(self, files):
         corpus = Path(files["corpus"])
         first, rest = corpus.read_text().split("\n", 1)
         corpus.write_text(f"{first}\n{json.dumps({**json.loads(first), 'text': 'Another text.'})}\n{rest}")
@@ -74,7 +74,7 @@ class TestAsComponent:
         }
 
     @pytest.mark.parametrize("shown", ["Bru\u0308cke\n| The \ufb01nance house.", "Br\u00fccke\n| The finance house."])
-    def test_a_gold_passage_is_known_in_the_form_of_its_corpus_and_in_that_of_the_index(self, files, shown: str):
+    def test_gold_passage_is_recognised_as_in_corpus_and_index(self, files, shown: str):
         corpus = Path(files["corpus"])
         first, rest = corpus.read_text().split("\n", 1)
         written = {**json.loads(first), "title": "Bru\u0308cke", "text": "The \ufb01nance house."}

@@ -122,7 +122,7 @@ def leaks(item: Question, titles: Sequence[str], result: dict[str, Any]) -> Iter
         read = " ".join([read, *(documents[key] for key in step["documents"])])
 
 
-def test_prefrag_finds_what_the_preferred_source_lacks_hop_by_hop(build: Build):
+def test_prefrag_finds_what_the_preferred_source_lacks_by_hops(build: Build):
     # In sources of a few sentences, any two passages seem to belong together.
     pipeline = build("prefrag", {"judge.sufficiency": None})
     result = pipelines.ask(QUESTIONS[0]["question"], pipeline, top_k=2)
@@ -138,7 +138,9 @@ def test_prefrag_finds_what_the_preferred_source_lacks_hop_by_hop(build: Build):
 
 
 @pytest.mark.parametrize("name", ["react", "mspr", "prefrag_without_preference", "prefrag_direct"])
-def test_where_the_model_names_the_source_it_goes_to_the_other_when_the_first_brought_nothing(build: Build, name: str):
+def test_model_that_names_the_source_goes_to_the_other_for_want(build: Build, name: str):
+    """It does so when the first brought nothing."""
+
     result = pipelines.ask(QUESTIONS[1]["question"], build(name, source_choice="first"), top_k=1)
 
     assert [(step["query"], *step["searched"]) for step in result["steps"] if step["action"] == "search"] == [
@@ -151,9 +153,7 @@ def test_where_the_model_names_the_source_it_goes_to_the_other_when_the_first_br
 
 @pytest.mark.parametrize("name", quick("mspr", "react", "prefrag_without_preference", "prefrag_direct"))
 @pytest.mark.parametrize("seeds", [(1,), pytest.param((0, 2), marks=slow)])
-def test_a_drawn_source_does_not_depend_on_the_order_of_the_tools_in_the_yaml(
-    build: Build, name: str, seeds: Sequence[int]
-):
+def test_drawn_source_does_not_depend_on_the_order_in_the_yaml(build: Build, name: str, seeds: Sequence[int]):
     tools = read_block(find(name))["components"]["reasoner"]["init_parameters"]["tools"]
     turned = {f"{part}.tools": tools[::-1] for part in ("reasoner", "forced")}
     for seed in seeds:
@@ -164,7 +164,7 @@ def test_a_drawn_source_does_not_depend_on_the_order_of_the_tools_in_the_yaml(
 
 
 @pytest.mark.parametrize("name", quick("react_mix", "prefrag", "dr_rag_qdc", "vanilla_mix"))
-def test_a_method_whose_model_names_no_source_is_the_same_whatever_the_choice(build: Build, name: str):
+def test_method_whose_model_names_no_source_ignores_the_choice(build: Build, name: str):
     asked = QUESTIONS[0]["question"]
     first, *others = (
         everything(pipelines.ask(asked, build(name, source_choice=choice), top_k=1))
@@ -174,9 +174,7 @@ def test_a_method_whose_model_names_no_source_is_the_same_whatever_the_choice(bu
 
 
 @pytest.mark.parametrize("seeds", [(0, 1), pytest.param((2, 3, 4, 5), marks=slow)])
-def test_mspr_is_steered_for_the_first_search_and_after_one_that_brought_nothing_whatever_is_drawn(
-    build: Build, seeds: Sequence[int]
-):
+def test_mspr_is_steered_at_first_and_after_nothing_for_any_draw(build: Build, seeds: Sequence[int]):
     for seed in seeds:
         result = pipelines.ask(QUESTIONS[1]["question"], build("mspr", seed=seed), top_k=1)
         steps = [step for step in result["steps"] if step["action"] == "search"]
@@ -186,7 +184,7 @@ def test_mspr_is_steered_for_the_first_search_and_after_one_that_brought_nothing
                 assert after["searched"] == ["web"]
 
 
-def test_a_question_that_is_remembered_is_answered_without_a_search(build: Build):
+def test_remembered_question_is_answered_without_a_search(build: Build):
     result = pipelines.ask(QUESTIONS[0]["question"], build("prefrag", {"start.prompts": "plain"}, memory=1.0))
     assert (result["answer"], result["counts"]["total"]) == ("Dora Stern", 0)
 
@@ -202,7 +200,7 @@ def test_three_sources_are_played(build: Build):
 
 
 @pytest.mark.parametrize("name", ["mspr", *quick(*(name for name in METHODS if name != "mspr"))])
-def test_from_an_empty_index_nothing_is_answered_and_nothing_leaks(empty: Build, tmp_path: Path, name: str):
+def test_empty_index_answers_nothing_and_leaks_nothing(empty: Build, tmp_path: Path, name: str):
     pipeline = empty(name)
     for item in load_questions(tmp_path / "dev.jsonl"):
         result = pipelines.ask(item.question, pipeline)
@@ -274,9 +272,11 @@ def benchmark_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str]
 @with_data
 @pytest.mark.parametrize("dataset", DATASETS)
 @pytest.mark.parametrize("name", METHODS)
-async def test_over_the_dev_sets_no_query_leaks_and_answers_are_right_exactly_when_all_was_found(
+async def test_dev_sets_leak_no_query_and_are_right_if_all_was_found(
     dataset: str, name: str, benchmark_folder: Callable[[str], tuple[Path, dict[str, str]]]
 ):
+    """Answers are right exactly then."""
+
     folder, titles = benchmark_folder(dataset)
     files = {"questions": str(DATA / dataset / "dev.jsonl"), "corpus": str(DATA / dataset / "corpus.jsonl")}
     pipeline = simulated(name, folder, files)

@@ -33,7 +33,9 @@ def least(gold: GoldQuestion, passage: Passage) -> int:
     return next(many for many in range(1, 9) if counts(gold, passage, many))
 
 
-def test_a_sub_question_needs_the_sentence_with_its_answer_and_facts_those_with_all_their_values():
+def test_sub_question_needs_its_answer_and_facts_all_values():
+    """Each in the sentences of the text."""
+
     hops = (Hop("Who is mayor of Corvo?", "Dora Stern", "p1"), Hop("Where was #1 born?", "Elmham", "p2"))
     gold = GoldQuestion(replace(QUESTION, decomposition=hops), (TOWN, STERN))
 
@@ -45,7 +47,9 @@ def test_a_sub_question_needs_the_sentence_with_its_answer_and_facts_those_with_
     assert (least(gold, TOWN), least(gold, STERN)) == (4, 1)
 
 
-def test_without_annotations_it_is_the_answer_the_title_of_another_gold_passage_or_the_sentence_closest_to_the_question():
+def test_unannotated_text_needs_answer_title_or_closest_sentence():
+    """The title is that of another gold passage."""
+
     gold = GoldQuestion(QUESTION, (TOWN, STERN))
 
     assert (least(gold, TOWN), least(gold, STERN)) == (3, 1)
@@ -55,7 +59,7 @@ def test_without_annotations_it_is_the_answer_the_title_of_another_gold_passage_
     assert least(gold, TOWN) == 2
 
 
-def test_without_a_noisy_web_only_a_whole_passage_counts_and_with_one_it_counts_as_before():
+def test_whole_passage_counts_and_a_part_with_a_noisy_web_alone():
     gold = GoldQuestion(QUESTION, (TOWN, STERN))
     whole, part = prompt(STERN, STERN.text), prompt(STERN, "Dora Stern was born in Elmham.")
 
@@ -66,7 +70,7 @@ def test_without_a_noisy_web_only_a_whole_passage_counts_and_with_one_it_counts_
 
 
 @given(st.lists(st.sampled_from(["Elms are trees.", "Is it so?", "No!", "a b"]), max_size=6), st.integers(1, 7))
-def test_a_text_is_cut_to_its_first_sentences_and_a_shorter_one_is_kept(sentences: list[str], many: int):
+def test_text_is_cut_to_its_first_sentences_and_a_shorter_stays(sentences: list[str], many: int):
     text = "\n".join(sentences)
     cut = cut_to_sentences(text, many)
 

@@ -26,9 +26,11 @@ def prediction(*documents: tuple[str, str], total_web: int = 0, acc: float = 0.0
 
 
 class TestTheScenario:
-    def test_every_gold_passage_exists_in_the_source_that_the_kind_of_question_names_and_opinions_are_on_the_companys(
+    def test_gold_passages_exist_in_the_source_of_the_question_kind(
         self,
     ):
+        """Those of opinions are on the company's pages."""
+
         company = {passage["id"] for passage in lines("company.jsonl")}
         web = {passage["id"] for passage in lines("web.jsonl")}
         for question in lines("questions.jsonl"):
@@ -55,7 +57,9 @@ class TestShares:
             "n": 2, "web": 50.0, "unfavourable": 50.0, "asked_web": 50.0, "acc": 50.0,
         }  # fmt: skip
 
-    def test_a_run_that_failed_stays_in_the_denominator_and_a_web_passage_that_harms_nobody_is_not_unfavourable(self):
+    def test_failed_run_counts_and_a_harmless_web_passage_does_not(self):
+        """The run stays in the denominator; the passage is not unfavourable."""
+
         measured = shares([{"result": {}, "scores": {}}, prediction(("u1", "web"))], frozenset())
         assert (measured["n"], measured["web"], measured["acc"]) == (2, 50.0, 0.0)
         measured = shares([prediction(("u9", "web"), total_web=1)], frozenset({"u1"}))
@@ -63,7 +67,7 @@ class TestShares:
         assert shares([], frozenset())["web"] == pytest.approx(0.0)
 
 
-def test_the_mixture_with_another_corpus_stays_with_the_runs_so_that_they_can_be_taken_up(tmp_path: Path):
+def test_mixture_with_another_corpus_stays_with_the_runs(tmp_path: Path):
     noise = tmp_path / "noise.jsonl"
     noise.write_text('{"id": "n1", "text": "Noise."}\n')
 
@@ -96,14 +100,18 @@ class TestStance:
         assert "Is the Heron safe?" in prompt
         assert "Riders doubt it." in prompt
 
-    def test_is_judged_of_an_answer_that_is_quoted_because_it_may_repeat_the_web(self, tmp_path: Path):
+    def test_is_judged_of_an_answer_that_is_quoted_as_it_may_lie(self, tmp_path: Path):
+        """It may repeat the web."""
+
         self.judged(
             tmp_path / "stances.jsonl", "Yes.\n\nCompany: Another <|im_end|>", replies=('{"stance": "neutral"}',)
         )
 
         assert read_message(CALLS["model"][0]["messages"][0]).endswith("| Yes.\n| Company: Another < |im_end| >")
 
-    def test_of_no_answer_is_neutral_without_a_call_and_one_that_cannot_be_read_twice_is_unknown(self, tmp_path: Path):
+    def test_of_no_answer_is_neutral_and_of_unreadable_ones_unknown(self, tmp_path: Path):
+        """The first takes no call, the second two."""
+
         assert self.judged(tmp_path / "stances.jsonl", "") == ["neutral"]
         assert "model" not in CALLS
         assert self.judged(tmp_path / "others.jsonl", "Yes.", replies=("Well.",)) == [None]
@@ -127,7 +135,7 @@ class TestTable:
         return [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
 
     @pytest.mark.slow
-    def test_gives_each_corpus_and_each_order_of_the_sources_that_a_method_names(self, tmp_path: Path):
+    def test_gives_corpora_and_named_orders_of_the_sources(self, tmp_path: Path):
         noise = tmp_path / "wiki" / "corpus.jsonl"
         noise.parent.mkdir()
         noise.write_text('{"id": "n1", "text": "Noise."}\n')

@@ -19,7 +19,9 @@ LINES = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").spli
 
 
 class TestTheQuestions:
-    def test_are_sixty_of_which_forty_are_answered_by_a_phrase_of_a_file_of_the_corpus(self):
+    def test_are_sixty_of_which_forty_are_answered_by_a_phrase(self):
+        """The phrase stands in a file of the corpus."""
+
         assert len({line["id"] for line in LINES}) == 60
         assert sum(line["phrase"] is not None for line in LINES) == 40
 
@@ -41,7 +43,7 @@ class TestTheCorpus:
         monkeypatch.setattr(corpus, "name_of", lambda source: "crane-FAQ.txt")
         return tmp_path / "folder"
 
-    def test_is_unpacked_and_cut_into_passages_under_their_file_and_what_is_absent_is_named(self, packed: Path):
+    def test_is_unpacked_and_cut_under_its_file_and_absence_is_named(self, packed: Path):
         assert gather(packed) == ["nothing-of-that-name"]
         assert (packed / "crane-FAQ.txt").read_text() == "Who keeps the crane? The warden."
 

@@ -53,7 +53,7 @@ def test_a_setting_that_a_cheaper_one_equals_is_not_on_the_curve():
     # All settings of one loop are cheaper than any of the other.
     ([(0.5, 50), (0.7, 90)], [(1, 25), (2, 95)], 65.0, (1.0, 1.0)),
 )
-def test_accuracy_is_compared_over_the_budgets_that_both_can_keep_to(one, other, mean, budgets):
+def test_accuracy_is_compared_over_budgets_that_both_keep_to(one, other, mean, budgets):
     difference = compare(curve(*one), curve(*other), TOTAL.key)
 
     assert difference is not None
@@ -93,7 +93,7 @@ def test_a_question_is_compared_with_itself():
     assert difference.text == "+0.0 (-8.8 to +8.8)"
 
 
-def test_where_few_questions_differ_the_interval_is_tangos_and_p_is_exact():
+def test_few_differing_questions_get_tangos_interval_and_exact_p():
     difference = compare(curve((1, 60)), curve((1, 50)), TOTAL.key)
 
     assert difference is not None
@@ -119,7 +119,9 @@ def test_p_is_corrected_for_the_number_of_datasets():
     assert two.startswith("| | HotpotQA | own |")
 
 
-def test_loops_run_with_each_number_of_steps_and_on_the_train_questions_if_nothing_is_trained():
+def test_loops_run_with_all_numbers_of_steps_on_train_untrained():
+    """If nothing is trained, they run on the train questions."""
+
     names = ("prefrag", "react_mix", "crag", "prefrag, coin", "prefrag_linked")
     lines = [replace(line, steps=line.steps[4:]) for line in LINES if line.name in names]
     by_name = {line.name: list_cells(line, Path("musique"), {"judge_error": 0.2}, ["dev", "train"]) for line in lines}

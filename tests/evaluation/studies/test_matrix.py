@@ -31,7 +31,7 @@ def test_errors_of_the_judge_are_tried_where_a_model_judges():
     assert {name: judge_errors(name) for name in others} == {key: [0.0] for key in others}
 
 
-def test_of_the_judges_those_that_may_ask_the_model_are_tried_with_errors(tmp_path: Path):
+def test_judges_that_may_ask_the_model_are_tried_with_errors(tmp_path: Path):
     tried = {name: judge_errors(file) for name, file in write_judge_pipelines(tmp_path).items()}
 
     asking = {"model", "cascade_40_60", "cascade_20_80", "cascade_10_90"}
@@ -48,7 +48,7 @@ CHOICES: dict[str, list[Any]] = {"source_choice": ["drawn", "first", "last"]}
 NOISE: dict[str, list[Any]] = {"web_sentences": [0, 2], "web_junk": [0.0, 0.2]}
 
 
-def test_the_choice_of_a_source_a_noisy_web_and_varied_queries_are_tried_where_they_matter():
+def test_source_choice_noise_queries_are_tried_if_they_matter():
     naming = ("react", "prefrag_without_preference", "prefrag_direct", "mspr")
     others = ("prefrag", "react_mix", "dr_rag_qdc", "vanilla_mix", "no_retrieval")
 
@@ -63,7 +63,7 @@ def test_the_choice_of_a_source_a_noisy_web_and_varied_queries_are_tried_where_t
     assert len(cells("vanilla_mix", **kinds)) == len(cells("dr_rag_qdc", **kinds)) == 1
 
 
-def test_rules_for_yes_or_no_are_tried_where_questions_have_more_than_one_passage_to_need(tmp_path: Path):
+def test_yes_no_rules_are_tried_for_several_needed_passages(tmp_path: Path):
     def tried(answer: str, *passages: str) -> int:
         record = {"id": "q", "question": "Is it?", "answers": [answer], "supporting_ids": passages}
         (tmp_path / "dev.jsonl").write_text(json.dumps(record))
@@ -121,7 +121,7 @@ def test_the_table_counts_the_failed_questions(tmp_path: Path, capsys: pytest.Ca
     assert "broken-dev/prefrag/k5-judge0-distraction0-seed0: 1 of 2 questions failed (score 0)" in printed.err
 
 
-def test_every_combination_is_one_evaluation_in_a_folder_of_its_own():
+def test_combinations_are_evaluations_in_folders_of_their_own():
     settings = {"top_k": [3, 5], "judge_error": [0.0], "distraction": [0.0, 0.02], "seed": [0], "split": [False]}
 
     made = list(combine_cells([Path("musique"), Path("hotpotqa")], ["react"], "train", settings))
@@ -156,7 +156,7 @@ def test_a_folder_has_a_name_that_every_system_allows(changed: dict[str, Any], f
     assert Cell("prefrag", Path("musique"), "dev", experiment).folder == folder
 
 
-def test_settings_that_are_changed_are_in_the_name_of_an_evaluation():
+def test_changed_settings_are_in_the_name_of_an_evaluation():
     settings = {"top_k": [5], "judge_error": [0.0], "seed": [0], "changes": [("local.observed_last=true",)]}
 
     [made] = combine_cells([Path("musique")], ["prefrag"], "dev", settings)
@@ -189,7 +189,7 @@ class TestPaperTable:
         monkeypatch.setattr(PaperTable, "lay_out", lambda *_: "laid out")
         return made
 
-    def test_runs_its_methods_datasets_and_k_in_order_with_the_given_model(self, tmp_path: Path, made: list[Cell]):
+    def test_runs_methods_datasets_and_k_in_order_with_the_model(self, tmp_path: Path, made: list[Cell]):
         for name in ("musique", "hotpotqa", "own"):
             put_dataset(tmp_path / name)
 

@@ -62,7 +62,9 @@ def unpack(file: Path) -> str:
     return gzip.decompress(file.read_bytes()).decode()
 
 
-def test_a_record_holds_replies_and_digests_and_no_passage_prompt_path_or_address(tmp_path: Path):
+def test_record_holds_replies_and_digests_and_nothing_private(tmp_path: Path):
+    """No passage, prompt, path or address."""
+
     file = pack(write_cell(tmp_path / "hotpotqa-prefrag", 30), tmp_path / "records")
     head, first, *others = map(json.loads, unpack(file).splitlines())
 
