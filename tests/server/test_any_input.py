@@ -170,7 +170,9 @@ class TestAValueOfTheWrongType:
             assert post(client, RUN, run_body(**{option: value})).status_code == 422, (option, value)
             assert post(client, CHAT, chat_body(**{option: value})).status_code == 422, (option, value)
 
-    def test_is_named_without_a_copy_of_what_was_sent_and_the_last_of_two_equal_keys_counts(self, served: Served):
+    def test_is_named_without_a_copy_of_what_was_sent(self, served: Served):
+        """The last of two equal keys counts."""
+
         client = served()
         response = post(client, RUN, run_body(sources=[["secret" * 5]] * 5_000, **{"x" * 5_000: 1}))
         assert response.status_code == 422
@@ -228,7 +230,7 @@ class TestAQuestion:
         assert "shorten it to 4500 bytes" in response.json()["detail"]
 
     @for_each("text", "x" * 4_000, "\u8c01" * 1_500, "\0", "\u202e\ufeff\U000e0041", "\uffff" * 1_000)
-    def test_of_any_other_text_is_answered_within_the_smallest_window_that_is_shipped(self, served: Served, text: str):
+    def test_of_any_text_is_answered_in_the_smallest_shipped_window(self, served: Served, text: str):
         response = served("Final Answer: 1974", model_settings={"context_window": 4_096}).post(
             RUN, json={"question": text}
         )

@@ -38,16 +38,18 @@ class TestRun:
         assert CALLS["web"][0]["filters"] == filters
         assert result["steps"][0]["source"] == "web"
 
-    def test_documents_of_the_request_are_read_with_the_question_and_other_origins_are_closed_by_default(
-        self, served: Served
-    ):
+    def test_documents_of_the_request_are_read_with_the_question(self, served: Served):
+        """Other origins are closed by default."""
+
         documents, origin = [{"title": "plan.txt", "content": "The yard is Beta."}], {"Origin": "https://chat.example"}
         response = served().post("/prefrag/run", json={**QUESTION, "documents": documents}, headers=origin)
         assert "The yard is Beta." in CALLS["model"][0]["prompt"]
         assert response.json()["result"]["documents"][0]["source"] == "attached"
         assert "access-control-allow-origin" not in response.headers
 
-    def test_a_run_whose_sources_all_failed_is_a_bad_gateway_with_its_result(self, served: Served):
+    def test_run_whose_sources_all_failed_is_a_bad_gateway(self, served: Served):
+        """It has its result."""
+
         client = served(search("alpha"), answer("1974"), errors={"local": "down", "web": "down"})
 
         response = client.post("/prefrag/run", json={**QUESTION, "sources": ["local"]})
@@ -71,7 +73,7 @@ class TestRun:
         ({"source": ["local"]}, "source"),
         ({"prompts": "/etc"}, "prompts"),
     )
-    def test_an_option_that_cannot_be_used_is_refused_with_the_reason(self, served: Served, option: dict, message: str):
+    def test_option_that_cannot_be_used_is_refused_with_the_reason(self, served: Served, option: dict, message: str):
         response = served().post("/prefrag/run", json={**QUESTION, **option})
 
         assert response.status_code == 422

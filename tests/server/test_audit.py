@@ -72,7 +72,7 @@ def test_what_a_front_end_has_a_remote_model_do_is_written_too(serve: Callable[.
     assert line["pipeline"] == "prefrag"
 
 
-def test_a_client_learns_that_nothing_was_sent_but_not_where_the_log_is(
+def test_client_learns_that_nothing_was_sent_but_no_log_path(
     served: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     client = served()

@@ -15,7 +15,7 @@ Served = Callable[..., TestClient]
 
 
 class TestWhole:
-    def test_holds_the_answer_its_sources_the_result_and_counts_tokens(self, served: Served):
+    def test_holds_answer_sources_and_result_and_counts_tokens(self, served: Served):
         completion = served().post("/v1/chat/completions", json=chat()).json()
 
         (choice,) = completion["choices"]
@@ -30,7 +30,7 @@ class TestWhole:
 
 
 class TestStream:
-    def test_sends_each_step_and_then_the_answer_which_is_marked_as_complete(self, served: Served):
+    def test_sends_the_steps_and_then_the_answer_marked_complete(self, served: Served):
         chunks = streamed(served())
 
         steps = "".join(deltas(chunks, "reasoning_content")).splitlines()
@@ -81,7 +81,9 @@ class TestRequest:
         assert completion["prefrag"]["counts"]["total_web"] == 0
         assert "web" not in CALLS
 
-    def test_parameters_of_other_models_change_nothing_and_usage_comes_when_it_is_requested(self, served: Served):
+    def test_parameters_of_other_models_change_nothing(self, served: Served):
+        """Usage comes when it is requested."""
+
         client = served()
         body = chat(temperature=2, max_tokens=1, user="u1")
         assert client.post("/v1/chat/completions", json=body).json()["prefrag"]["answer"] == "1974"
@@ -91,7 +93,7 @@ class TestRequest:
         response = client.post("/v1/chat/completions", json=chat(stream=True, stream_options="include_usage"))
         assert (response.status_code, "stream_options must be a JSON object" in response.text) == (422, True)
 
-    def test_a_question_may_come_in_parts_and_no_field_chooses_the_prompts(self, served: Served):
+    def test_question_may_come_in_parts_and_no_field_sets_prompts(self, served: Served):
         parts = [{"type": "text", "text": "Who built"}, {"type": "image_url"}, {"type": "text", "text": "alpha?"}]
         response = served().post("/v1/chat/completions", json=chat(("user", parts), prompts="/nowhere"))
         assert response.json()["prefrag"]["question"] == "Who built\nalpha?"

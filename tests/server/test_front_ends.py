@@ -27,7 +27,9 @@ class TestTasks:
         assert CALLS["model"][0]["prompt"] == TASKS[task][0]
         assert CALLS.keys() == {"model"}, "no source may see a task"
 
-    def test_a_stream_has_the_reply_too_and_a_failing_model_is_a_bad_gateway(self, served: Served):
+    def test_stream_has_the_reply_too(self, served: Served):
+        """A failing model is a bad gateway."""
+
         message = {"role": "user", "content": TASKS["title"][0]}
         chunks = streamed(served('{"title": "Plans"}'), messages=[message], stream_options={"include_usage": True})
         assert deltas(chunks, "content") == ['{"title": "Plans"}']
@@ -75,7 +77,7 @@ class TestAttachedFiles:
             "Sources:\n[1] jn_board.txt (attached)\n[2] plan.md (attached)\n[D1] alpha (local): “Alpha was built by Beta.”"
         )
 
-    def test_a_supplement_sends_the_question_out_and_nothing_of_the_files(self, served: Served):
+    def test_supplement_sends_out_the_question_and_nothing_of_files(self, served: Served):
         client = served(answer("Nobody", "INCORRECT"), answer("Ada Quill [[A1]]"))
 
         result = reply(client, ("user", ATTACHED["before the question"]))["prefrag"]
@@ -100,7 +102,7 @@ class TestAttachedFiles:
             {"role": "assistant", "content": "Ada Quill."},
         ]
 
-    def test_stay_with_the_conversation_when_only_an_earlier_question_has_them(self, served: Served):
+    def test_stay_with_the_conversation_after_an_earlier_question(self, served: Served):
         client = served('{"question": "Since when does Ada Quill keep the crane?"}', answer("1974 [[A1]]"))
 
         completion = reply(
@@ -114,7 +116,7 @@ class TestAttachedFiles:
         ]
         assert completion["choices"][0]["message"]["content"].startswith("1974 [A1]\n"), "the front end numbers none"
 
-    def test_of_earlier_questions_are_there_once_and_as_far_as_there_is_room(self):
+    def test_of_earlier_questions_are_there_once_if_there_is_room(self):
         large = ATTACHED["before the question"].replace("Ada Quill", "Ada Quill " * 5_000)
         messages = [{"role": "user", "content": text} for text in (large, ATTACHED["behind the question"], "And then?")]
 
@@ -157,7 +159,7 @@ class TestInstructions:
 
 
 class TestEarlierAnswers:
-    def test_are_remembered_without_what_the_service_wrote_under_them(self, served: Served):
+    def test_are_remembered_without_what_the_service_wrote_under(self, served: Served):
         first = content(served())
 
         conversation = split_conversation(
@@ -200,7 +202,7 @@ class TestNotes:
     def test_say_what_an_answer_is_worth(self, served: Served, script: Any, settings: dict[str, Any], written: str):
         assert content(served(*script, replace=settings), sources=["local"]) == written
 
-    def test_what_is_not_found_a_forced_answer_and_a_source_that_could_not_be_searched_say_so(self, served: Served):
+    def test_say_not_found_forced_and_source_that_was_not_searched(self, served: Served):
         client = served(search("alpha"), answer("1912 [[1]]", "INCORRECT"), replace={"answer.when_unsure": "say_so"})
         text = content(client, sources=["local"])
         assert text.startswith(
@@ -317,7 +319,7 @@ class TestInstallation:
         monkeypatch.setenv("PREFRAG_LLM_API_KEY", "sk-live-1")
 
     @for_each("stream", False, True)
-    def test_stays_out_of_failures_and_the_log_has_the_address_without_the_password(
+    def test_stays_out_of_failures_and_the_log_shows_no_password(
         self, served: Served, stream: bool, caplog: pytest.LogCaptureFixture
     ):
         client = served(search("alpha"), f"!{self.REASON}", errors={"local": self.REASON})
@@ -330,9 +332,7 @@ class TestInstallation:
         assert "elastic:SECRETPW" not in caplog.text.partition("Traceback")[0]
 
     @for_each("stream", False, True)
-    def test_reaches_whoever_sits_at_this_machine_but_for_passwords_keys_and_folders(
-        self, served: Served, stream: bool
-    ):
+    def test_reaches_local_users_but_for_passwords_keys_and_folders(self, served: Served, stream: bool):
         client = served(search("alpha"), f"!{self.REASON}", errors={"local": self.REASON})
 
         response = client.post("/prefrag/run", json={"question": "Who built alpha?", "stream": stream})
@@ -341,9 +341,11 @@ class TestInstallation:
         for part in ("SECRETPW", "elastic:", "sk-live-1", "/srv", "/index/"):
             assert part not in response.text
 
-    def test_of_a_failed_web_search_is_logged_without_its_query_on_request(
+    def test_of_a_failed_web_search_is_logged_without_its_query(
         self, served: Served, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ):
+        """On request."""
+
         monkeypatch.setenv("PREFRAG_AUDIT_QUERIES", "off")
         address = "https://web.example/html?q=Quandt%20earns&kl=de"
         reason = f"Not reached: {address} and https://web.example/#Quandt (Quandt yard)"

@@ -58,7 +58,9 @@ async def test_a_request_stops_it_and_it_goes_on_afterwards():
     assert await tried(model, requests, lambda: read_trial(model)[1] == 30) == (15, 30)
 
 
-async def test_nothing_is_tried_without_a_place_for_the_result_or_for_a_judge_that_is_named():
+async def test_nothing_is_tried_without_a_place_or_for_a_named_judge():
+    """A place for the result."""
+
     named, looks = Kept(['{"status": "True"}']), iter(range(1_000))
     named.is_named_for_judging = True  # type: ignore[attr-defined]
 

@@ -69,7 +69,9 @@ class TestFiles:
 
 
 class TestContent:
-    def test_nothing_is_loaded_from_elsewhere_and_no_script_and_no_style_stand_in_the_page(self):
+    def test_page_loads_nothing_from_elsewhere_nor_inline_code(self):
+        """No script and no style stand in it."""
+
         addresses = [
             address for file in FILES for address in re.findall(r"https?://[^\s\"')>]+", file.read_text("utf-8"))
         ]

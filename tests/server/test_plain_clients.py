@@ -44,7 +44,7 @@ class TestLangChain:
         langchain = pytest.importorskip("langchain_openai", reason="needs the package langchain-openai")
         return langchain.ChatOpenAI(base_url=address + request.param, api_key="none", model="prefrag")
 
-    def test_gets_the_answer_in_one_piece_and_its_system_prompt_counts(self, model: Any):
+    def test_gets_the_answer_whole_and_its_system_prompt_counts(self, model: Any):
         reply = model.invoke([("system", "Answer in Dutch."), ("human", QUESTION)])
 
         assert (reply.content, reply.usage_metadata["total_tokens"]) == (CONTENT, 48)

@@ -89,7 +89,7 @@ def test_what_cannot_be_used_is_refused_before_the_stream_begins(served: Served,
     assert (response.status_code, response.headers["content-type"]) == (422, "application/json")
 
 
-def test_a_run_that_breaks_off_ends_with_the_reason_and_what_was_found(served: Served):
+def test_run_that_breaks_off_ends_with_reason_and_evidence(served: Served):
     *_, last = streamed(served(search("alpha"), "!the model server is down"))
 
     assert last["error"]["status"] == 502

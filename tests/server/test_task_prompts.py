@@ -106,7 +106,9 @@ class TestTheModelBesideAPipeline:
         assert completion["choices"][0]["message"]["content"].startswith(reply)
         assert not CALLS
 
-    def test_is_neither_a_route_nor_a_pipeline_of_the_page_and_knows_collections(self, served: Served):
+    def test_is_no_route_nor_pipeline_of_the_page(self, served: Served):
+        """It knows collections."""
+
         client = served()
 
         assert client.post("/prefrag-tasks/run", json={"question": QUESTION}).status_code == 404
@@ -114,7 +116,7 @@ class TestTheModelBesideAPipeline:
         assert ask(client, ("user", QUESTION), model="prefrag-tasks", index="nowhere")["error"]["message"]
 
 
-def test_a_follow_up_with_earlier_turns_is_no_task_and_reaches_the_web(served: Served):
+def test_follow_up_with_earlier_turns_is_no_task_and_goes_out(served: Served):
     client = served('{"question": "Who built alpha?"}', answer("Beta", "INCORRECT"), answer("Beta"))
     turns = [("user", "What is alpha?"), ("assistant", "A boat that Quill designed."), ("user", "Who built it?")]
 

@@ -91,7 +91,7 @@ def test_spans_metrics_and_the_log_hold_no_word_of_a_run(
     assert found_in(sent() + metrics + log) == []
 
 
-def test_of_an_error_a_span_and_the_line_of_the_run_have_the_type_alone(
+def test_error_in_a_span_or_the_line_of_a_run_is_its_type_alone(
     served: Callable[..., TestClient], sent: Callable[[], str], spans: Callable[[], Any], logged: Callable[[], str]
 ):
     client = served(search("privquery"), "!privanswer", **FOUND)
@@ -106,7 +106,7 @@ def test_of_an_error_a_span_and_the_line_of_the_run_have_the_type_alone(
     assert found_in(sent() + run + metrics) == []
 
 
-def test_a_run_has_its_steps_their_calls_and_searches_and_the_trace_of_its_request(
+def test_run_has_steps_calls_searches_and_its_requests_trace(
     served: Callable[..., TestClient], spans: Callable[[], Any]
 ):
     trace, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -148,7 +148,7 @@ def check_header(run: Any) -> None:
         assert re.fullmatch("00-[0-9a-f]{32}-[0-9a-f]{16}-0[13]", outgoing_trace()["traceparent"])
 
 
-def test_words_go_only_where_that_is_wanted_too_and_are_written_down(
+def test_words_go_only_where_wanted_and_are_written_down(
     sent: Callable[[], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     def ask() -> dict[str, Any]:

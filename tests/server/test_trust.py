@@ -125,9 +125,9 @@ def test_a_key_can_be_required_before_there_is_one(
 
 
 class TestToken:
-    def test_is_exchanged_once_and_only_by_the_page_for_a_cookie_that_others_cannot_use(
-        self, serve: Serve, terminal: Callable[[], str]
-    ):
+    def test_is_exchanged_once_by_the_page_alone_for_a_cookie(self, serve: Serve, terminal: Callable[[], str]):
+        """Others cannot use it."""
+
         client, first = serve(), terminal()
         for headers in ({"Origin": "http://a.example"}, {"Sec-Fetch-Site": "same-site"}, {"Via": "1.1 proxy"}):
             assert exchange(client, first, **headers) == ""
@@ -140,7 +140,7 @@ class TestToken:
         assert "the terminal shows now" in client.post("/access", headers={**OWN, **bearer(first)}).json()["detail"]
         assert exchange(client, second).startswith(value)
 
-    def test_is_shared_by_all_workers_and_counts_no_more_once_its_folder_is_cleared(self, terminal: Callable[[], str]):
+    def test_is_shared_by_all_workers_until_its_folder_is_cleared(self, terminal: Callable[[], str]):
         offered = os.environ["_SERVE_PAGE_TOKEN"]
         first = PageToken()
         assert "_SERVE_PAGE_TOKEN" not in os.environ

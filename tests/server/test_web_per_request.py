@@ -99,7 +99,7 @@ class TestAMessageThatIsSentAsAWhole:
         )
         assert note in beside.json()["choices"][0]["message"]["content"]
 
-    def test_is_not_sent_for_a_key_without_the_web_or_a_page_of_another_origin(self, serve: Callable[..., TestClient]):
+    def test_is_not_sent_without_the_web_or_from_another_origin(self, serve: Callable[..., TestClient]):
         client = serve("41", pipeline="vanilla_mix")
         foreign = {"Origin": "http://evil.example", "Content-Type": "text/plain"}
         client.post("/prefrag/run", content=json.dumps(self.RUN), headers=foreign)

@@ -64,7 +64,7 @@ class TestChat:
             (PROBABLE, "Probably: Alpha was built by Beta. [1] (alpha, local)", "Found, not answered."),
         ],
     )
-    def test_an_answer_is_a_sentence_behind_the_word_that_says_how_sure_it_is(
+    def test_answer_is_a_sentence_behind_the_word_of_its_certainty(
         self, reading: Served, readings: Any, given: str, remembered: str
     ):
         text = content(reading(readings), sources=["local"])
@@ -73,9 +73,9 @@ class TestChat:
         assert text == given + end
         assert strip_notes(text) == remembered
 
-    def test_without_an_answer_the_sentences_come_first_and_are_not_remembered_as_words_of_the_assistant(
-        self, reading: Served
-    ):
+    def test_sentences_come_first_without_an_answer(self, reading: Served):
+        """They are not remembered as words of the assistant."""
+
         first = content(reading(UNSURE), sources=["local"])
         turns = [{"role": "assistant", "content": first}, {"role": "user", "content": "And then?"}]
 
@@ -113,7 +113,7 @@ class TestChat:
         assert "> [1] jn_board.txt: Ada Quill keeps the crane." in text
 
     @for_each("task", *TASKS)
-    def test_the_tasks_of_a_front_end_get_an_empty_reply_that_it_can_read(self, reading: Served, task: str):
+    def test_tasks_of_a_front_end_get_an_empty_readable_reply(self, reading: Served, task: str):
         prompt, empty = TASKS[task]
 
         completion = reply(reading(SURE), ("user", prompt))

@@ -17,9 +17,11 @@ def listening() -> Any:
 
 
 @for_each("screen, opens, shown, said", (1, 1, 0, 0), (1, 0, 0, 1), (0, 1, 0, 1), (0, 1, 1, 0))
-def test_the_token_goes_to_the_browser_and_without_one_the_address_is_printed_if_no_terminal_shows_the_token(
+def test_token_goes_to_the_browser_or_the_address_is_printed(
     listening: str, capsys: pytest.CaptureFixture[str], screen: int, opens: int, shown: int, said: int
 ):
+    """The address is printed without a browser, and if no terminal shows the token."""
+
     with (
         mock.patch.object(browser, "_has_screen", return_value=screen),
         mock.patch.object(browser.sys.stdout, "isatty", return_value=bool(shown)),

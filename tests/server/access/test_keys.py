@@ -41,7 +41,7 @@ def bearer(key: str) -> dict[str, str]:
 
 
 class TestAKey:
-    def test_is_random_and_found_by_scanners_and_kept_as_a_hash_alone(self):
+    def test_is_random_and_found_by_scanners_and_stored_as_a_hash(self):
         first, second = add_key("ada"), add_key("ben")
 
         assert first.startswith("prefrag_")
@@ -53,9 +53,7 @@ class TestAKey:
         assert f'"ending": "{first[-4:]}"' in kept
         assert Keyring().find(read_keys()[0].hash) is None
 
-    def test_lies_in_a_file_that_only_its_owner_reads_where_the_administrator_says(
-        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-    ):
+    def test_lies_in_a_private_file_where_the_administrator_says(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         assert keys_file().name == "keys.json"
         monkeypatch.setenv("PREFRAG_KEYS_FILE", str(tmp_path / "secret" / "mine.json"))
         add_key("ada")
@@ -65,16 +63,14 @@ class TestAKey:
         # Writing leaves only the lock.
         assert {file.name for file in (tmp_path / "secret").iterdir()} == {"mine.json", "mine.json.lock"}
 
-    def test_allows_what_it_was_made_for_and_by_default_reads_everything_and_writes_nothing(
-        self, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_allows_what_it_was_made_for_and_by_default_reading_all(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_API_KEYS", "first, second")
         secret = add_key("ada", ["papers", "board"], web=False, writes=True)
         assert Keyring().find(secret) == Access("ada", frozenset({"papers", "board"}), writes=True, web=False)
         assert Keyring().find(add_key("ben")) == Access("ben", None, writes=False, web=True)
         assert Keyring().find("second") == Access("environment:2", deploys=True)
 
-    def test_works_on_its_last_day_and_not_after_it_and_is_not_made_for_a_day_that_is_past(self):
+    def test_works_on_its_last_day_and_is_not_made_for_a_past_one(self):
         with pytest.raises(BadInput, match="is past"):
             add_key("ada", expires=date(2020, 1, 1))
         assert not keys_file().exists()
@@ -93,7 +89,7 @@ class TestAKey:
         with pytest.raises(BadInput, match="have names of"):
             add_key(name, collections)
 
-    def test_keeps_its_name_to_itself_and_cannot_be_revoked_where_it_is_unknown(self):
+    def test_keeps_its_name_to_itself_and_an_unknown_is_not_revoked(self):
         add_key("ada")
 
         with pytest.raises(BadInput, match="There is a key 'ada' already"):
@@ -170,9 +166,9 @@ class TestTheFile:
 
         assert Keyring().find(secret) is None
 
-    def test_that_is_damaged_is_never_written_over_leaves_other_keys_alone_and_works_again_once_it_is_restored(
-        self, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_that_is_damaged_is_not_written_over_and_can_return(self, monkeypatch: pytest.MonkeyPatch):
+        """Other keys are left alone; it works again once it is restored."""
+
         monkeypatch.setenv("PREFRAG_API_KEYS", "first")
         secret = add_key("ada")
         keyring = Keyring()
@@ -245,7 +241,7 @@ class TestKeysThatServersShare:
         monkeypatch.setattr(keys, "_INDEX_SECONDS", 0.0)
         return kept
 
-    def test_close_a_server_that_has_seen_none_and_end_with_their_revocation(self, document: list[Any], serve: Serve):
+    def test_close_an_unaware_server_and_end_with_their_revocation(self, document: list[Any], serve: Serve):
         client, local = serve(), {"Host": "localhost"}
         assert client.get("/access", headers=local).status_code == 200
 
@@ -260,7 +256,7 @@ class TestKeysThatServersShare:
         document[0] = None
         assert client.get("/access", headers=local).status_code == 401
 
-    def test_that_cannot_be_read_let_nobody_in_but_with_a_key_of_the_environment(
+    def test_that_are_unreadable_admit_only_keys_of_the_environment(
         self, document: list[Any], serve: Serve, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setenv("PREFRAG_API_KEYS", "first")
@@ -327,9 +323,11 @@ class TestARunningServer:
         assert client.get("/access", headers={"Host": "localhost"}).status_code == 401
         assert (Keyring().is_required, Keyring().has_keys) == (True, False)
 
-    def test_says_that_a_key_may_not_use_the_web_and_stays_closed_when_its_file_is_damaged_or_vanishes(
+    def test_says_a_key_has_no_web_and_is_closed_on_a_damaged_file(
         self, client: TestClient, monkeypatch: pytest.MonkeyPatch
     ):
+        """Also if the file vanishes."""
+
         closed, opened = add_key("ada", web=False), add_key("ben")
         assert client.get("/access", headers=bearer(closed)).json()["web"] is False
         assert client.get("/access", headers=bearer(opened)).json()["web"] is True

@@ -71,7 +71,7 @@ class TestCancelWhenGone:
 
         assert ends == ["stopped" if stops else "went on"]
 
-    async def test_a_client_that_goes_stops_the_work_which_learns_of_it_as_well(self):
+    async def test_client_that_goes_stops_the_work_which_learns_of_it(self):
         client, received, stopped = Client(), [], asyncio.Event()
 
         async def work(scope: Any, receive: Any, send: Any) -> None:
@@ -88,7 +88,7 @@ class TestCancelWhenGone:
         assert stopped.is_set()
         assert received == [{"type": "http.disconnect"}]
 
-    async def test_a_client_that_waits_gets_its_answer_and_an_error_of_the_work_is_not_hidden(self):
+    async def test_client_that_waits_gets_its_answer_or_the_works_error(self):
         client = Client()
 
         async def work(scope: Any, receive: Any, send: Any) -> None:
@@ -302,7 +302,7 @@ class TestRunLimit:
                     answer = httpx.post(served.address + path, json={**body, "deadline": 0.1}, headers=other)
                     assert answer.status_code not in (401, 429, 503)
 
-    def test_holds_up_no_other_request_and_lets_the_next_run_begin_when_one_ends(
+    def test_holds_up_no_other_request_and_begins_when_another_ends(
         self, one_at_a_time: Served, model: FakeModelServer
     ):
         with Leavers(one_at_a_time) as clients:

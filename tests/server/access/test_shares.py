@@ -70,12 +70,12 @@ class TestPlaces:
         if share != "100" and shared:
             await asyncio.wait_for(free.take("newcomer", 1), 1)
 
-    async def test_are_left_for_the_sixth_that_comes_after_five_greedy_ones(self):
+    async def test_are_left_for_the_sixth_after_five_greedy_ones(self):
         free = places(64)
 
         assert [(await fill(free, holder))[holder] for holder in "abcdef"] == [32, 16, 8, 4, 2, 1]
 
-    async def test_go_to_those_who_wait_by_turns_and_to_none_over_its_share(self):
+    async def test_go_by_turns_to_those_who_wait_within_their_share(self):
         free, order = places(2, waiting=8, shared=False), []
 
         async def work(holder: str) -> None:
@@ -104,7 +104,7 @@ class TestPlaces:
 
         assert await fill(free, "d") == {"d": 1}
 
-    async def test_are_refused_with_the_share_where_there_are_more_and_for_all_where_there_are_none(self):
+    async def test_are_refused_over_the_share_and_for_all_without_any(self):
         free = places(2, waiting=2)
         await free.take("a", 1)
         waits = [asyncio.create_task(free.take(holder, 5)) for holder in "aa"]
@@ -134,7 +134,7 @@ def test_places_are_shared_where_more_than_one_key_works(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("most", "path", "statuses"), [("2", "/collections", [0, 0, 429]), ("2", "/live", [0] * 3), ("0", "/mcp", [0] * 3)]
 )
-async def test_requests_of_a_key_in_a_minute_are_counted_before_their_bodies_are_read(
+async def test_requests_in_a_minute_are_counted_before_their_bodies(
     monkeypatch: pytest.MonkeyPatch, most: str, path: str, statuses: list[int]
 ):
     monkeypatch.setenv("PREFRAG_REQUESTS_A_MINUTE", most)

@@ -60,9 +60,7 @@ def written(**changes: Any) -> str:
         "Found, not answered.",
     ),
 )
-def test_an_answer_stands_behind_the_word_for_how_sure_it_is_with_the_sentence_that_carries_it(
-    changes: dict[str, Any], text: str, remembered: str
-):
+def test_answer_follows_its_certainty_and_precedes_its_sentence(changes: dict[str, Any], text: str, remembered: str):
     assert written(**changes) == text
     assert strip_notes(text) == remembered
 
@@ -106,7 +104,7 @@ def test_nothing_is_doubted_that_a_passage_states(changes: dict[str, Any]):
     ({"certainty": None, "documents": []}, "Not checked"),
     ({**MISSED, "not_found": True}, "Not found in your documents"),
 )
-def test_the_last_line_in_open_webui_says_how_the_answer_was_checked(changes: dict[str, Any], words: str):
+def test_last_line_in_open_webui_says_how_the_answer_was_checked(changes: dict[str, Any], words: str):
     summary = write_summary({**STATED, **changes})["data"]["description"]
 
     assert summary == f"{words} · 0 searches · nothing sent out"

@@ -14,7 +14,7 @@ def user(text: str) -> list[dict[str, str]]:
 
 
 class TestTasks:
-    def test_are_recognised_by_form_or_named_by_the_metadata_or_the_system_message(self):
+    def test_are_recognised_by_form_metadata_or_system_message(self):
         system = {"role": "system", "content": "You name conversations."}
 
         assert [name for name, (prompt, _) in TASKS.items() if not find_task(user(prompt))] == []
@@ -47,7 +47,9 @@ class TestAttachedFiles:
             ],
         )
 
-    def test_may_have_their_number_inside_and_are_not_named_in_the_question_where_their_texts_are_missing(self):
+    def test_may_have_inner_numbers_and_are_not_named_without_texts(self):
+        """The question does not name them where their texts are missing."""
+
         assert separate_attachments(NUMBERED_INSIDE) == (
             ASKED,
             [Attachment("1", "", "Ada Quill keeps the crane."), Attachment("plan.md", "plan.md", "In Ostermoor.")],

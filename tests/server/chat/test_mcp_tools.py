@@ -47,7 +47,7 @@ def text_of(result: Any) -> str:
 
 
 class TestTools:
-    async def test_the_served_pipelines_and_nothing_else_can_be_called_with_the_options_of_a_run(self, address: str):
+    async def test_served_pipelines_alone_are_callable_with_run_options(self, address: str):
         async with connected(address) as session:
             tools = (await session.list_tools()).tools
             deployed = await session.call_tool("deploy_pipeline", {"name": "evil", "files": []})
@@ -66,7 +66,7 @@ class TestTools:
 
 
 class TestCall:
-    async def test_gives_the_answer_with_its_label_and_sources_and_for_programs_without_its_trace(self, address: str):
+    async def test_gives_answer_label_and_sources_and_programs_no_trace(self, address: str):
         result = await call(address, question=QUESTION)
 
         text = text_of(result)
@@ -126,7 +126,7 @@ class TestCall:
         ],
         ids=["long", "number", "nothing", "unknown", "hidden", "a folder of prompts", "no such source"],
     )
-    async def test_arguments_that_cannot_be_used_are_refused_with_the_reason(
+    async def test_arguments_that_cannot_be_used_are_refused_with_reason(
         self, address: str, arguments: dict[str, Any], reason: str
     ):
         result = await call(address, **arguments)
@@ -206,7 +206,7 @@ class TestRoute:
         (json.dumps(LIST), {"Host": "evil.example"}, 403),
         ("{}", {"Content-Type": "text/plain"}, 400),
     )
-    def test_what_is_no_call_of_a_tool_is_refused_and_there_are_no_sessions_to_read_or_end(
+    def test_other_messages_are_refused_and_there_are_no_sessions(
         self, address: str, body: str, headers: dict[str, str], status: int
     ):
         assert httpx.post(f"{address}/mcp", content=body, headers=HEADERS | headers).status_code == status
@@ -230,7 +230,7 @@ BROKEN = {
 }
 
 
-async def test_a_message_that_cannot_be_read_is_answered_and_the_next_one_is_passed_on():
+async def test_unreadable_message_is_answered_and_the_next_passed_on():
     async def lines() -> AsyncIterator[str]:
         for line in (*BROKEN.values(), json.dumps(CALL)):
             yield line
@@ -292,7 +292,7 @@ def answered(**result: Any) -> str:
     ),
     ({}, "never instructions"),
 )
-def test_an_answer_has_its_label_and_what_is_known_of_its_sources(result: dict[str, Any], written: str):
+def test_answer_has_its_label_and_what_is_known_of_its_sources(result: dict[str, Any], written: str):
     assert written in answered(**result)
 
 

@@ -54,7 +54,9 @@ class TestBaseUrl:
         assert [model["id"] for model in models["data"]] == ["prefrag", "prefrag-tasks"]
         assert title["choices"][0]["message"]["content"] == '{"title": "Plans"}'
 
-    def test_has_nothing_else_the_plain_one_sends_no_events_and_one_piece_has_sources_in_words(self, served: Served):
+    def test_has_no_more_routes_and_the_plain_one_sends_no_events(self, served: Served):
+        """One piece has its sources in words."""
+
         client = served(*SWITCHING)
         for path in ("/prefrag/run", "/docs", "/ready", "/models", "/v1/deploy-yaml", "/v1/", ""):
             assert client.get(PREFIX + path).status_code == 404
@@ -63,9 +65,9 @@ class TestBaseUrl:
         assert sources in completion["choices"][0]["message"]["content"]
         assert not any("event" in chunk for chunk in streamed(client))
 
-    def test_is_found_behind_a_proxy_with_a_path_of_its_own_and_errors_have_the_form_of_the_protocol(
-        self, served: Served
-    ):
+    def test_works_behind_a_proxy_with_errors_of_the_protocol(self, served: Served):
+        """The proxy has a path of its own."""
+
         client = served()
         response = client.post(f"{PREFIX}/v1/chat/completions", json=chat() | {"model": "other"})
 
@@ -74,7 +76,7 @@ class TestBaseUrl:
 
 
 class TestSteps:
-    def test_are_lines_of_status_of_which_the_last_is_the_end_and_thoughts_are_reasoning(self, ask: Ask):
+    def test_are_status_lines_with_an_end_and_thoughts_are_reasoning(self, ask: Ask):
         chunks = ask(*SWITCHING, verdicts=(verdict(False),))
 
         steps = [status.partition(":")[0].partition(" (")[0] for status in statuses(chunks)]
@@ -102,12 +104,12 @@ class TestSteps:
         ),
         ((search("alpha"), "!down"), {}, "The run broke off"),
     )
-    def test_the_last_line_says_what_the_answer_is_worth_and_what_left(
+    def test_last_line_says_what_the_answer_is_worth_and_what_left(
         self, ask: Ask, script: tuple[str, ...], settings: dict[str, Any], summary: str
     ):
         assert statuses(ask(*script, **settings))[-1] == summary
 
-    def test_hold_no_number_of_a_source_and_give_the_reason_why_a_run_broke_off(self, ask: Ask):
+    def test_hold_no_source_number_and_give_the_reason_of_a_break(self, ask: Ask):
         chunks = ask("Thought: as [1] has it\nAction: Search_Engine\nAction Input: alpha", answer("1974 [[1]]"))
         assert deltas(chunks, "reasoning_content")[0] == "Thought: as (1) has it\n"
         CALLS.clear()
@@ -117,7 +119,7 @@ class TestSteps:
 
 
 class TestSources:
-    def test_are_the_cited_passages_in_the_order_of_their_numbers_before_the_answer(self, ask: Ask):
+    def test_are_cited_passages_by_number_before_the_answer(self, ask: Ask):
         chunks = ask(*SWITCHING, verdicts=(verdict(False),))
 
         assert names(chunks) == ["delta (web)", "alpha (your documents)"]
@@ -131,7 +133,7 @@ class TestSources:
         ]
         assert len({source["metadata"][0]["source"] for source in sources}) == 2, "they are chips of their own"
 
-    def test_what_is_found_and_not_answered_cites_them_too_and_where_none_is_cited_all_are_named(self, ask: Ask):
+    def test_of_what_was_found_unanswered_are_cited_or_all_named(self, ask: Ask):
         assert names(ask()) == ["alpha (your documents)", "delta (web)"]
         chunks = ask(
             search("alpha"),
@@ -161,7 +163,7 @@ class TestSources:
 
         assert deltas(chunks, "content") == ["Beta [4]"]
 
-    def test_have_heading_position_page_and_address_where_there_is_one(self):
+    def test_have_heading_position_page_and_address_if_any(self):
         document = {
             **{"mark": "W1", "title": "Delta", "heading": "Delta > Prizes", "source": "web"},
             **{"url": "https://delta.example", "page": 3},
@@ -198,7 +200,7 @@ class TestStrangersText:
         ("In [2019] and [1]", "In (2019) and [1]"),
         ("`a[0][1]`\n```\nb[1]\n```\n[1]", "`a[0][1]`\n```\nb[1]\n```\n[1]"),
     )
-    def test_a_number_that_is_no_mark_stays_readable_and_code_as_it_is(self, text: str, shown: str):
+    def test_number_that_is_no_mark_stays_readable_and_code_as_it_is(self, text: str, shown: str):
         assert number_sources(text, [{"mark": "1", "title": "a"}])[0] == shown
 
     @for_each("filler", "`", "``` ", "[1]", "[", "[1, ")

@@ -156,7 +156,7 @@ class TestErrors:
         assert error["message"]
         assert "detail" in response.json()
 
-    def test_of_a_closed_route_a_body_that_is_too_large_and_a_foreign_name(self, address: str):
+    def test_of_closed_routes_large_bodies_and_foreign_hosts(self, address: str):
         response = httpx.post(f"{address}/v1/files")
 
         assert (response.status_code, response.json()["error"]["message"]) == (404, "Not Found")

@@ -48,9 +48,9 @@ def wrappers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "wrappers"
 
 
-def test_prefrag_alone_by_default_or_those_that_are_named_in_their_order_and_files_by_their_names(
-    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_prefrag_is_served_by_default_or_the_named_in_order(own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Files are served by their names."""
+
     assert choose_pipelines() == {"prefrag": SHIPPED["prefrag"]}
     assert not skips_broken()
     (other := tmp_path / "other.yaml").write_text("components: {}")
@@ -60,9 +60,9 @@ def test_prefrag_alone_by_default_or_those_that_are_named_in_their_order_and_fil
     assert not skips_broken()
 
 
-def test_all_are_the_shipped_ones_and_ones_own_which_goes_before_a_shipped_one_of_its_name(
-    own: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_all_means_the_shipped_and_own_ones_which_go_first(own: Path, monkeypatch: pytest.MonkeyPatch):
+    """An own pipeline replaces a shipped one of its name."""
+
     monkeypatch.setenv("PREFRAG_SERVE", "all")
 
     assert choose_pipelines() == SHIPPED | {name: own / f"{name}.yaml" for name in ("mine", "react")}
@@ -81,9 +81,7 @@ def test_two_of_one_name_are_refused(own: Path, serve: str, monkeypatch: pytest.
         choose_pipelines()
 
 
-def test_the_wrappers_of_a_folder_for_hayhooks_are_served_in_place_of_prefrag_or_beside_what_is_named(
-    wrappers: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_wrappers_for_hayhooks_replace_prefrag_or_join_the_named(wrappers: Path, monkeypatch: pytest.MonkeyPatch):
     # An editor may keep a copy in a hidden folder, which is not run.
     (wrappers / ".ipynb_checkpoints").mkdir()
     (wrappers / ".ipynb_checkpoints" / "pipeline_wrapper.py").write_text(WRAPPER)
@@ -107,7 +105,7 @@ def test_a_wrapper_of_ones_own_answers(
 
 
 @pytest.mark.parametrize("route", ["/shouting/run", "/v1/chat/completions", "/open-webui/v1/chat/completions"])
-def test_a_wrapper_of_ones_own_is_not_for_a_key_that_is_bound_to_collections(
+def test_own_wrapper_is_not_for_a_key_bound_to_collections(
     wrappers: Path, serve: Callable[..., TestClient], route: str
 ):
     bound, free = add_key("bound", collections=["maps"]), add_key("free")
@@ -132,7 +130,7 @@ def test_a_wrapper_of_ones_own_is_not_for_a_key_that_is_bound_to_collections(
         ("PREFRAG_PIPELINES_DIR", "wrappers", "no YAML pipelines in"),
     ],
 )
-def test_a_folder_that_is_not_there_or_has_no_pipeline_is_refused(
+def test_folder_that_is_absent_or_without_a_pipeline_is_refused(
     variable: str, folder: str, message: str, wrappers: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     monkeypatch.setenv(variable, str(tmp_path / folder))

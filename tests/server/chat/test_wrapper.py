@@ -57,7 +57,7 @@ async def test_a_stream_that_nobody_reads_on_takes_no_further_step(wrapper: Wrap
 REMOTE = {"model_settings": {"model_host": "api.example.org"}}
 
 
-async def test_a_result_counts_the_calls_of_remote_models_and_leaves_their_hosts_out(wrapper: Wrapper):
+async def test_result_counts_calls_of_remote_models_and_hides_hosts(wrapper: Wrapper):
     served = wrapper(search("alpha"), answer("1974"), **REMOTE)
 
     completion = await served.run_chat_completion_async("prefrag", MESSAGES, {})

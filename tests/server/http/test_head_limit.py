@@ -48,7 +48,7 @@ async def test_half_heads_and_connections_that_say_nothing_are_closed(connect: C
         assert [await reader.read() for reader, _ in opened] == [b""] * 150
 
 
-async def test_a_body_and_the_pause_between_two_requests_have_times_of_their_own(connect: Callable):
+async def test_body_and_pause_between_requests_have_times_of_their_own(connect: Callable):
     reader, writer = await connect(HEAD)
     async with asyncio.timeout(20):
         for more in (b"{}", HEAD + b"{}"):

@@ -96,7 +96,7 @@ class TestElasticsearch:
         assert started.count("Not ready") == 1
         assert answered.json()["result"]["answer"] == "1974"
 
-    def test_that_comes_and_goes_is_reported_each_time_with_what_to_do(
+    def test_that_comes_and_goes_is_reported_with_what_to_do(
         self, named: Callable[[str], None], capfd: pytest.CaptureFixture[str]
     ):
         advice = {404: "prefrag index", 401: "PREFRAG_ELASTICSEARCH_API_KEY", 503: "PREFRAG_ELASTICSEARCH"}
@@ -134,9 +134,7 @@ class TestElasticsearch:
 
         assert (await find_outages({"mine": Pipeline.from_dict(data)})).keys() == {"mine"}
 
-    async def test_with_an_address_that_is_none_is_reported_too_and_only_where_it_is_searched(
-        self, named: Callable[[str], None]
-    ):
+    async def test_with_a_bad_address_is_reported_only_if_it_is_searched(self, named: Callable[[str], None]):
         named("localhost:9200")
 
         assert "scheme" in (await find_outages({"mine": loaded("prefrag_elasticsearch")}))["mine"].details
@@ -155,9 +153,11 @@ class TestModel:
         yield model
         model.close()
 
-    def test_that_answers_is_ready_and_one_that_refuses_is_reported_unless_the_indexes_alone_are_asked_for(
+    def test_that_answers_is_ready_and_that_refuses_is_reported(
         self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
     ):
+        """Unless the indexes alone are asked for."""
+
         with listening() as (_, address):
             for status, advice in ((200, ""), (503, "PREFRAG_LLM_BASE_URL"), (401, "PREFRAG_LLM_API_KEY"), (404, "")):
                 readiness._models.clear()
@@ -173,7 +173,7 @@ class TestModel:
         assert set(model.looked_up) == {"/v1/models", "/api/version"}
         assert model.requests == [], "it costs no tokens"
 
-    def test_that_was_never_tried_is_tried_while_questions_can_be_asked(
+    def test_that_was_never_tried_is_tried_while_questions_can_come(
         self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.delenv("PREFRAG_LLM_FORMAT")
@@ -186,7 +186,7 @@ class TestModel:
         assert "Marlow Lift" in model.requests[0]["messages"][0]["content"]
         assert len(model.requests) == 1
 
-    def test_that_is_down_is_named_neither_by_its_address_nor_its_key(
+    def test_that_is_down_is_named_neither_by_address_nor_by_key(
         self, model: FakeModelServer, capfd: pytest.CaptureFixture[str]
     ):
         model.close()
@@ -242,9 +242,7 @@ class TestIndex:
     @pytest.mark.parametrize(
         "remove", [shutil.rmtree, lambda path: LocalCollection(path.name).drop()], ids=["removed", "dropped"]
     )
-    def test_that_vanishes_under_the_server_is_reported_and_nothing_takes_its_place(
-        self, index: Path, remove: Callable[[Path], None]
-    ):
+    def test_that_vanishes_is_reported_and_nothing_takes_its_place(self, index: Path, remove: Callable[[Path], None]):
         with listening() as (_, address):
             before = httpx.get(f"{address}/ready", timeout=30)
             remove(index)

@@ -25,7 +25,7 @@ class TestOpenPaths:
     def test_other_paths_are_closed(self, path: str):
         assert not is_open(path)
 
-    def test_drawing_stays_closed_because_it_sends_the_graph_to_a_server_outside(self):
+    def test_drawing_stays_closed_as_it_sends_the_graph_outside(self):
         assert not is_open("/draw/prefrag", open_deploy=True)
         assert is_open("/undeploy/prefrag", open_deploy=True)
 
@@ -48,7 +48,7 @@ ELSEWHERE = [
 
 
 @for_each("change, local", *((one, True) for one in LOCAL), *((one, False) for one in ELSEWHERE))
-def test_only_what_no_proxy_has_shown_to_forward_is_of_this_machine(change: dict[str, Any], local: bool):
+def test_request_is_local_only_if_no_proxy_has_forwarded_it(change: dict[str, Any], local: bool):
     scope = {"client": ("127.0.0.1", 1), "server": ("127.0.0.1", 1416), "headers": [(b"host", b"localhost:1416")]}
 
     assert comes_from_this_machine({"type": "http", "http_version": "1.1", **scope, **change}) is local

@@ -160,7 +160,7 @@ class TestWeb:
 
 
 class TestList:
-    def test_names_the_collections_that_can_be_read_and_whether_the_key_may_write(self, client: Client):
+    def test_names_readable_collections_and_if_the_key_may_write(self, client: Client):
         make_index("maps", "One.", "Two.")
         make_index("broken", "One.")
         damage(index_path("broken"), "store")
@@ -188,7 +188,7 @@ class TestList:
 
         assert [each["web"] for each in client.get("/collections").json()["collections"]] == [web]
 
-    def test_names_the_followed_folder_only_to_whoever_sits_at_the_machine(self, client: Client, tmp_path: Path):
+    def test_names_the_followed_folder_to_a_local_user_alone(self, client: Client, tmp_path: Path):
         LocalCollection.of_folder(tmp_path)
 
         told = {}
@@ -233,7 +233,7 @@ class TestList:
         assert os.environ["PREFRAG_DATA_DIR"] not in response.text
         assert client.get("/collections/absent/documents").status_code == 404
 
-    def test_names_folders_relative_to_the_collection_and_what_could_not_be_read(self, client: Client, tmp_path: Path):
+    def test_names_relative_folders_and_what_could_not_be_read(self, client: Client, tmp_path: Path):
         for name, text in {"a.txt": "One.", "letters/2024/b.txt": "Two.", "letters/empty.txt": ""}.items():
             (tmp_path / "own" / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / "own" / name).write_text(text, encoding="utf-8")
@@ -280,9 +280,9 @@ class TestList:
         found = client.ask(filters=only).json()["result"]["documents"]
         assert {each["file"] for each in found} == {"tower.md"}
 
-    def test_of_elasticsearch_fails_while_it_is_down_and_uploads_need_a_place_there(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_of_elasticsearch_fails_while_it_is_down(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        """Uploads need a place there."""
+
         monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", "http://127.0.0.1:1")
         file = write_pipeline(tmp_path / "yaml", local="prefrag_elasticsearch")
         with in_shared_application(pipelines.load(file), file) as client:
@@ -296,7 +296,7 @@ class TestList:
         assert "No Elasticsearch answers at (withheld)" in failed.json()["detail"]
         assert kept("default") == {}
 
-    def test_questions_are_made_beside_the_requests_once_for_each_state(self, client: Client):
+    def test_questions_are_made_beside_requests_once_for_a_state(self, client: Client):
         client.upload("halls", hall_md="# North Hall\n\nThe North Hall was built in 1966 by the harbour.\n")
         route = "/collections/halls/questions"
 
@@ -309,7 +309,7 @@ class TestList:
             assert client.get(route).json() == made
         assert client.get("/collections/absent/questions").status_code == 404
 
-    def test_what_was_measured_of_a_collection_is_shown_with_its_date(self, client: Client):
+    def test_measurement_of_a_collection_is_shown_with_its_date(self, client: Client):
         client.upload("halls", hall_md="# North Hall\n\nThe North Hall was built in 1966 by the harbour.\n")
         assert client.get("/collections/halls/proof").json() == {"sentence": ""}
         marks = file_marks(LocalCollection("halls"))
@@ -332,9 +332,11 @@ class TestList:
 class TestOpen:
     LONG = "# Towers\n\n" + "".join(f"## Tower {n}\n\n{'Ada built this tower of stone. ' * 25}\n\n" for n in range(4))
 
-    def test_gives_the_text_of_a_document_in_its_order_or_of_a_long_one_what_is_around_the_passage(
+    def test_gives_a_document_in_order_or_what_surrounds_the_passage(
         self, client: Client, monkeypatch: pytest.MonkeyPatch
     ):
+        """The latter of a long one."""
+
         client.upload("default", tower_md=self.LONG)
         opened = client.get(client.document("default", "tower.md")).json()
         passages = opened.pop("passages")
@@ -429,7 +431,9 @@ class TestOpen:
         assert (refused.status_code, "it has 1 page" in refused.json()["detail"]) == (422, True)
         assert client.get(f"{client.document('default', 'tower.md')}/pages/1").status_code == 422
 
-    def test_opens_nothing_that_is_not_there_or_of_a_collection_that_the_key_may_not_read(self, client: Client):
+    def test_opens_nothing_absent_or_closed_to_the_key(self, client: Client):
+        """A collection that the key may not read is closed."""
+
         client.upload("default", tower_md=TOWER)
         for absent in ("documents/none", "documents/none/original", "passages/none", "passages/a/../b"):
             response = client.get(f"/collections/default/{absent}")
@@ -444,7 +448,7 @@ class TestOpen:
 
 
 class TestUpload:
-    def test_makes_a_collection_that_is_found_at_once_and_stays_away_from_the_web(self, client: Client):
+    def test_makes_a_collection_found_at_once_and_kept_from_the_web(self, client: Client):
         response = client.upload("fresh", tower_md=TOWER, notes_txt="Nothing of note.")
 
         report = response.json()
@@ -454,7 +458,7 @@ class TestUpload:
         assert kept("fresh") == {"tower.md": TOWER, "notes.txt": "Nothing of note."}
         assert TantivyDocumentStore(index="fresh").read_web_consent() is False
 
-    def test_is_found_by_a_pipeline_that_has_searched_before_and_keeps_the_answer_about_the_web(self, client: Client):
+    def test_reaches_a_pipeline_in_use_and_keeps_the_web_answer(self, client: Client):
         TantivyDocumentStore(index="default").keep_web_consent(True)
         assert client.found() == []
 
@@ -463,9 +467,9 @@ class TestUpload:
         assert client.found() == ["Towers\nAda built the tower."]
         assert TantivyDocumentStore(index="default").read_web_consent() is True
 
-    def test_of_an_unchanged_file_writes_nothing_and_of_a_changed_one_replaces_or_deletes_its_passages(
-        self, client: Client
-    ):
+    def test_of_an_unchanged_file_writes_nothing(self, client: Client):
+        """Of a changed one it replaces or deletes its passages."""
+
         lines = [json.dumps({"id": str(n), "text": f"The tower of number {n}."}) for n in range(3)]
         client.upload("fresh", tower_md=TOWER, towers_jsonl="\n".join(lines))
         assert client.upload("fresh", tower_md=TOWER).json()["unchanged"] == 1
@@ -474,7 +478,7 @@ class TestUpload:
         assert sorted(client.found("fresh")) == ["The tower of number 0.", "Towers\nBea built the tower."]
         assert "Bea" in kept("fresh")["tower.md"]
 
-    def test_that_cannot_be_read_is_named_and_not_kept_and_leaves_the_earlier_file(self, client: Client):
+    def test_that_is_unreadable_is_named_and_leaves_the_earlier_file(self, client: Client):
         client.upload("fresh", photo_raw=b"\x00\x01")
         assert client.get("/collections/fresh/documents").status_code == 404
         assert os.listdir(data_directory() / "uploads") == []
@@ -503,9 +507,11 @@ class TestUpload:
 
 class TestLeaveToWrite:
     @for_each("access", ANYONE, Access("ada"), Access("ada", frozenset({"default"})))
-    def test_is_needed_to_upload_and_to_delete_and_checked_before_the_body_is_read(
+    def test_is_needed_to_upload_and_delete_and_checked_early(
         self, client: Client, access: Access, monkeypatch: pytest.MonkeyPatch
     ):
+        """Before the body is read."""
+
         monkeypatch.setattr(uploads, "receive_files", lambda *args: pytest.fail("The body was read."))
         document = client.document("default", "board.md")
         client.access = access
@@ -520,7 +526,7 @@ class TestLeaveToWrite:
         assert all("API key that may write" in reply.json()["detail"] for reply in replies)
         assert client.names("default") == ["board.md"]
 
-    def test_reaches_only_the_collections_of_the_key_and_is_not_for_a_page_of_another_site(self, client: Client):
+    def test_reaches_only_collections_of_the_key_and_no_other_site(self, client: Client):
         client.upload("fresh", tower_md=TOWER)
         client.access = Access("ada", frozenset({"default"}), writes=True)
         assert client.upload("fresh", notes_txt="x").status_code == 404
@@ -550,7 +556,7 @@ class TestLeaveToWrite:
 
 
 class TestDeletion:
-    def test_of_an_uploaded_document_takes_passages_and_file_and_nothing_of_what_is_not_there(self, client: Client):
+    def test_of_an_uploaded_document_takes_passages_and_file_alone(self, client: Client):
         corpus = '{"id": "1", "text": "A."}\n{"id": "2", "text": "B."}'
         client.upload("fresh", tower_md=TOWER, notes_txt="Nothing.", towers_jsonl=corpus)
         for absent in ("0" * 24, "board.md", "..", "a/b"):
@@ -578,7 +584,7 @@ class TestDeletion:
         assert "indexed again when it changes or the server starts again. To keep it out" in followed["note"]
         assert client.get("/collections").json()["collections"][0]["follows"]
 
-    def test_of_a_collection_takes_all_of_it_and_lets_it_be_made_again(self, client: Client):
+    def test_of_a_collection_takes_all_and_lets_it_be_made_again(self, client: Client):
         client.upload("fresh", tower_md=TOWER, notes_txt="Nothing.")
         client.found("fresh")
 
@@ -622,7 +628,7 @@ class TestAtTheSameTime:
         assert (during, listed) == (["Towers\nAda built the tower."], ["tower.md"])
         assert len(client.found("fresh")) == 2
 
-    def test_uploads_of_one_collection_all_arrive_and_questions_during_its_deletion_end(self, client: Client):
+    def test_uploads_all_arrive_and_questions_end_during_a_deletion(self, client: Client):
         with ThreadPoolExecutor(4) as pool:
             replies = list(pool.map(lambda n: client.upload("fresh", **{f"n{n}_txt": f"Tower {n}."}), range(4)))
             names = client.names("fresh")
@@ -695,7 +701,7 @@ class TestRoom:
 
         assert statuses == (429, 200)
 
-    def test_of_a_key_are_its_bytes_a_day_and_its_share_of_the_places(
+    def test_of_a_key_is_its_bytes_a_day_and_its_share_of_places(
         self, tower: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch, held: tuple[threading.Event, threading.Event]
     ):
         keys = {name: add_key(name, writes=True) for name in ("ada", "bob")}

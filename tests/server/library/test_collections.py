@@ -52,9 +52,9 @@ def client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Client]:
 
 
 class TestWhichMayBeNamed:
-    def test_by_default_only_the_one_that_is_served_and_those_that_the_administrator_lists_or_every_index(
-        self, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_by_default_the_served_one_and_listed_ones_or_all(self, monkeypatch: pytest.MonkeyPatch):
+        """The administrator lists them."""
+
         check_collection("default")
         assert [collection.name for collection in searchable_collections(LocalCollection)] == ["default"]
         with pytest.raises(NoSuchCollection):
@@ -96,7 +96,7 @@ class TestWhichMayBeNamed:
             monkeypatch.setenv("PREFRAG_COLLECTIONS", "maps")
             assert is_listed("maps")
 
-    def test_a_key_sees_only_its_own_and_opens_nothing_that_is_not_listed(self, monkeypatch: pytest.MonkeyPatch):
+    def test_key_sees_only_its_own_and_opens_nothing_unlisted(self, monkeypatch: pytest.MonkeyPatch):
         current_access.set(Access("ada", frozenset({"secret"})))
         with pytest.raises(NoSuchCollection):
             check_collection("secret")
@@ -131,7 +131,7 @@ class TestQuestion:
         assert client.ask("later").status_code == 404, "it has not been made"
         assert client.ask(index=["maps"]).status_code == 422  # type: ignore[arg-type]
 
-    def test_with_a_key_searches_its_only_collection_or_names_one_of_several(
+    def test_with_a_key_searches_its_only_collection_or_a_named_one(
         self, client: Client, monkeypatch: pytest.MonkeyPatch
     ):
         client.access = Access("ada", frozenset({"maps"}))
@@ -176,7 +176,7 @@ class TestWeb:
         TantivyDocumentStore(index="default").keep_web_consent(True)
         TantivyDocumentStore(index="maps").keep_web_consent(False)
 
-    def test_opens_for_each_collection_by_its_own_answer_also_when_that_changes(self, client: Client):
+    def test_opens_by_the_answer_of_a_collection_also_if_it_changes(self, client: Client):
         assert client.ask().json()["result"]["queries_sent_out"]
         result = client.ask("maps").json()["result"]
         assert result["queries_sent_out"] == []
@@ -253,9 +253,7 @@ class TestLoading:
         assert sources["web"].retriever.local_index == "maps"
         assert pipeline.get_component("judge").judge.tree_judge.term_statistics.index == "maps"
 
-    async def test_does_not_take_the_demo_web_for_another_collection_than_the_demo(
-        self, monkeypatch: pytest.MonkeyPatch
-    ):
+    async def test_does_not_take_the_demo_web_for_another_collection(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_COLLECTIONS", "all")
         monkeypatch.setenv("PREFRAG_INDEX", "demo")
         monkeypatch.delenv("PREFRAG_PIPELINES_DIR")
@@ -264,9 +262,7 @@ class TestLoading:
         assert over.pipeline.get_component("web").retriever.stays_local
         assert not (await over.find("maps")).get_component("web").retriever.stays_local
 
-    async def test_over_elasticsearch_gives_it_an_index_that_is_listed_by_its_name(
-        self, monkeypatch: pytest.MonkeyPatch
-    ):
+    async def test_over_elasticsearch_gives_an_index_listed_by_its_name(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_COLLECTIONS", "all,articles")
         monkeypatch.delenv("PREFRAG_PIPELINES_DIR")
         over = CollectionPipelines("prefrag_elasticsearch", pipelines.load("prefrag_elasticsearch"))

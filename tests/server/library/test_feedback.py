@@ -51,7 +51,7 @@ def kept() -> list[dict[str, Any]]:
 
 
 class TestGiving:
-    def test_keeps_the_rating_the_comment_and_what_is_known_of_a_result(self, served: Client):
+    def test_keeps_rating_comment_and_what_is_known_of_a_result(self, served: Client):
         response = give(served(), comment="Nice.", answer="Beta & Co.")
 
         assert response.status_code == 200
@@ -82,7 +82,7 @@ class TestGiving:
         }
         assert stat.S_IMODE(feedback_file().stat().st_mode) == 0o600
 
-    def test_takes_the_result_of_a_run_as_it_is_of_which_nothing_is_kept_without_it(self, served: Client):
+    def test_takes_the_result_of_a_run_and_keeps_nothing_without_it(self, served: Client):
         client = served()
         result = client.post("/prefrag/run", json=QUESTION).json()["result"]
         assert not feedback_file().exists()
@@ -90,9 +90,7 @@ class TestGiving:
         assert give(client, result=result).status_code == 200
         assert kept()[0]["result"]["question"] == QUESTION["question"]
 
-    def test_names_the_key_and_the_collection_and_needs_a_key_that_may_search_it(
-        self, serve: Client, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_names_key_and_collection_and_needs_leave_to_search(self, serve: Client, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_COLLECTIONS", "papers,board")
         client = serve()
         ada, ben = ({"Authorization": f"Bearer {add_key(*key)}"} for key in (("ada", ["papers"]), ("ben", [])))
@@ -137,7 +135,7 @@ class TestGiving:
         assert give(served(), **body).status_code == 422
         assert kept() == []
 
-    def test_is_not_taken_from_a_form_of_a_web_page_and_kept_with_the_beginning_of_a_long_title(self, served: Client):
+    def test_is_not_taken_from_a_foreign_form_and_cuts_long_titles(self, served: Client):
         body = json.dumps({"rating": "up", "result": RESULT})
         for headers in ({"Content-Type": "text/plain"}, {}):
             response = served().post("/feedback", content=body, headers=headers)
@@ -212,7 +210,7 @@ class TestExporting:
         read = load_questions(tmp_path / "questions.jsonl")
         return [(question.question, question.answers, question.supporting_ids) for question in read]
 
-    def test_takes_the_liked_answer_or_the_corrected_one_and_can_be_narrowed(self, served: Client, tmp_path: Path):
+    def test_takes_the_liked_or_corrected_answer_and_can_be_narrowed(self, served: Client, tmp_path: Path):
         client = served()
         marks = [{"mark": mark, "id": mark} for mark in ("1", "W1", "A1", "2", "1", "\u0661", "")]
         give(client)
@@ -268,7 +266,7 @@ class TestExporting:
         assert "1 without a right answer" in result.stderr
         assert not (tmp_path / "questions.jsonl").exists()
 
-    def test_for_training_holds_only_questions_whose_passages_the_index_holds(self, served: Client, tmp_path: Path):
+    def test_for_training_holds_only_questions_with_indexed_passages(self, served: Client, tmp_path: Path):
         index_of(
             [Document(id="p1", content="Alpha was built by Beta.", meta={"title": "Alpha"})], index_path("default")
         )

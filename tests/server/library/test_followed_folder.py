@@ -49,7 +49,7 @@ def orders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Script:
     return run
 
 
-def test_the_whole_folder_comes_first_and_then_each_batch_of_changes(orders: Script):
+def test_whole_folder_comes_first_and_then_batches_of_changes(orders: Script):
     assert orders([], [], ["a.txt", "b.txt"], [], ["a.txt"]) == [["."], ["a.txt", "b.txt"], ["a.txt"]]
     assert orders.followed.describe() == {"state": "following"}  # type: ignore[attr-defined]
 
@@ -62,9 +62,7 @@ def test_kinds_not_read_are_told_after_a_look_at_the_folder(orders: Script):
     assert told == ["2 files of other kinds left out", "2 .zip: archives are not opened: unpack them"]
 
 
-def test_after_very_many_changes_at_once_the_whole_folder_is_looked_through(
-    orders: Script, monkeypatch: pytest.MonkeyPatch
-):
+def test_very_many_changes_at_once_cause_a_look_through_it_all(orders: Script, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(followed_folder, "_MOST_CHANGES", 2)
 
     assert orders([], ["a.txt", "b.txt", "c.txt"], ["a.txt"])[1:] == [[".", "a.txt", "b.txt", "c.txt"], ["a.txt"]]
@@ -81,7 +79,7 @@ def test_what_failed_is_done_with_what_comes_next_after_a_pause(orders: Script, 
     assert orders.followed.describe() == {"state": "failed"}  # type: ignore[attr-defined]
 
 
-def test_what_ends_the_watching_begins_it_anew_with_the_whole_folder(orders: Script):
+def test_watching_that_ended_begins_anew_with_the_whole_folder(orders: Script):
     problems = [RuntimeError("Unable to decode path")]
 
     def stumble() -> None:

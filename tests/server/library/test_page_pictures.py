@@ -87,7 +87,7 @@ async def leave(task: asyncio.Task[dict[str, Any]]) -> None:
         await task
 
 
-async def test_a_drawing_that_is_given_up_while_its_process_starts_gives_its_place_back(path: Path):
+async def test_drawing_given_up_at_its_start_gives_its_place_back(path: Path):
     drawing = pictures()
     process: Any = drawing._idle[-1]
     kill, kills = process.kill, []
@@ -138,7 +138,7 @@ async def test_only_a_bounded__is_remembered(paths: list[Path], monkeypatch: pyt
     assert len(drawing._too_slow) == 2
 
 
-async def test_a_drawing_that_nobody_waits_for_ends_and_is_held_against_no_page(path: Path, drawn: list[int]):
+async def test_drawing_nobody_waits_for_ends_and_blames_no_page(path: Path, drawn: list[int]):
     drawing = pictures()
 
     await leave(await begin(drawing, path))
@@ -148,7 +148,7 @@ async def test_a_drawing_that_nobody_waits_for_ends_and_is_held_against_no_page(
     assert drawn == [7, 7]
 
 
-async def test_no_key_takes_all_places_and_a_refused_page_gives_its_place_back(path: Path):
+async def test_places_are_not_all_for_a_key_and_a_refusal_returns_its(path: Path):
     drawing = pictures()
     with pytest.raises(BadInput, match="it has no page 9"):
         await drawing.draw("ada", path, 9, "")

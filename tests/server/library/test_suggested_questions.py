@@ -36,7 +36,7 @@ from tests.indexes import index_of
     ("Ada Quill is the keeper of evil.example.", "Keeper of evil", ""),
     (f"The {'very ' * 40}long offer is 27 euros.", "offer", ""),
 )
-def test_a_sentence_that_says_what_it_is_about_becomes_a_question(sentence: str, title: str, question: str):
+def test_sentence_that_says_what_it_is_about_becomes_a_question(sentence: str, title: str, question: str):
     assert list(make_questions(Document(content=sentence, meta={"title": title}))) == [question] * bool(question)
 
 
@@ -54,7 +54,7 @@ def test_an_amount_is_asked_for_by_its_row_and_column():
     assert list(make_questions(passage)) == ["What is the fee of Cat vaccination?"]
 
 
-def test_a_persons_spreadsheet_gets_questions_that_its_rows_answer(tmp_path: Path):
+def test_spreadsheet_of_a_person_gets_questions_for_its_rows(tmp_path: Path):
     (tmp_path / "files").mkdir()
     rows = "item,price,stock\nOak board,18.40,12\nAsh board,21.10,4\nLime slat,3.20,90\n"
     (tmp_path / "files" / "timber.csv").write_text(rows, encoding="utf-8")
@@ -68,7 +68,7 @@ def test_a_persons_spreadsheet_gets_questions_that_its_rows_answer(tmp_path: Pat
     assert found[0]["question"] in {f"What is the price of {name}?" for name in ("Oak board", "Ash board", "Lime slat")}
 
 
-def test_what_another_document_answers_or_is_not_current_is_not_suggested(tmp_path: Path):
+def test_questions_of_other_or_outdated_documents_are_left_out(tmp_path: Path):
     standings = {"Hall B": None, "Hall C": None, "Hall D": "draft"}
     hall, _, draft = passages = [
         Document(id=title, content=f"{title} was built in 1950.", meta={"title": title, "standing": standing})
@@ -83,7 +83,7 @@ def test_what_another_document_answers_or_is_not_current_is_not_suggested(tmp_pa
     assert find_questions(store, Reading()) == [{"question": "When was Hall B built?", "name": "Hall B"}]
 
 
-def test_a_collection_waits_for_its_turn_once_however_often_it_is_asked(monkeypatch: pytest.MonkeyPatch):
+def test_collection_waits_for_its_turn_once_however_often_asked(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(LocalCollection, "version", 1)
     monkeypatch.setattr(suggested_questions, "_PAUSE", 0.0)
     with patch.object(suggested_questions, "Thread") as thread:
@@ -92,7 +92,7 @@ def test_a_collection_waits_for_its_turn_once_however_often_it_is_asked(monkeypa
     assert thread.call_count == 1
 
 
-def test_only_what_the_reader_answers_from_the_same_document_is_suggested(tmp_path: Path):
+def test_suggestion_is_what_the_reader_answers_from_the_document(tmp_path: Path):
     texts = {
         f"Hall {name}": f"Hall {name} was built in 19{number} by the harbour."
         for number, name in enumerate("ABCDEF", 50)

@@ -155,9 +155,7 @@ class TestForm:
         assert (tmp_path / "a.txt").stat().st_size == 300 * len(chunk)
         assert peak < 2_000_000
 
-    async def test_that_does_not_arrive_in_time_or_for_which_the_disk_has_no_room_is_given_up(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ):
+    async def test_that_is_late_or_finds_a_full_disk_is_given_up(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(uploads, "RECEIVE_SECONDS", 0.05)
         late, whole = upload([PART % b"a.txt"], ends=False), upload([PART % b"a.txt" + b"x" + END])
 
@@ -190,7 +188,7 @@ def test_names_every_file_and_corpus_with_its_passages(more: list[tuple[str, str
     }
 
 
-def test_reads_no_passage_where_the_terms_suffice_and_forgets_what_was_deleted(monkeypatch: pytest.MonkeyPatch):
+def test_terms_that_suffice_spare_passages_and_deletions_count(monkeypatch: pytest.MonkeyPatch):
     make_index(("file_path", "/srv/a.md"), ("file_path", "/srv/a.md"), ("corpus", "/srv/b.jsonl"))
     monkeypatch.setattr(TantivyDocumentStore, "iterate_documents", lambda self: pytest.fail("All passages were read."))
     assert names() == {"/srv/a.md": 2, "/srv/b.jsonl": 1}
@@ -244,7 +242,7 @@ def test_gives_ids_that_stay_and_tell_no_path():
     assert all("srv" not in each for each in before)
 
 
-def test_a_passage_whose_id_is_a_path_is_not_deleted_for_the_file(tmp_path: Path):
+def test_passage_whose_id_is_a_path_is_not_deleted_for_the_file(tmp_path: Path):
     (tmp_path / "a.md").write_text("The tower.", encoding="utf-8")
     indexing.index([tmp_path / "a.md"], LocalCollection("maps"))
     path = str((tmp_path / "a.md").resolve())
