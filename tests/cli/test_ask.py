@@ -41,7 +41,7 @@ def ask(script_pipeline: Callable[..., None]) -> Ask:
 
 
 class TestAsk:
-    def test_prints_each_step_then_the_answer_its_label_and_the_documents(self, ask: Ask):
+    def test_prints_steps_then_answer_label_and_documents(self, ask: Ask):
         result = ask()
 
         assert result.exit_code == 0
@@ -81,7 +81,7 @@ class TestAsk:
             assert line.startswith(beginning)
         assert "PREFRAG_LLM" not in result.stdout, "there is a model"
 
-    def test_json_is_the_result_and_nothing_else_and_trace_adds_the_whole_trace(self, ask: Ask):
+    def test_json_is_the_result_alone_and_trace_adds_the_trace(self, ask: Ask):
         result = ask("--json")
         assert result.exit_code == 0
         shown = json.loads(result.stdout)
@@ -103,7 +103,7 @@ class TestAsk:
             "Found, not answered.\n  [1] alpha: Alpha was built by Beta.\n  [2] beta: Beta is a yard in Gamma.\n",
         ),
     )
-    def test_quiet_is_the_answer_and_its_label_or_what_was_found_alone(
+    def test_quiet_prints_answer_and_label_or_the_evidence_alone(
         self, script_pipeline: Callable[..., None], settings: dict[str, Any], printed: str
     ):
         script_pipeline(**settings, **({"verdicts": ()} if settings else {}))
@@ -115,7 +115,7 @@ class TestAsk:
 
         assert "Label: no label (forced: the model ran out of steps and had to answer)" in result.stdout
 
-    def test_that_a_model_finds_no_answer_in_the_passages_is_no_failure(self):
+    def test_answer_of_a_model_that_finds_none_is_no_failure(self):
         check_result({"answered": False, "certainty": "not_found"}, None)
 
         with pytest.raises(PrefragError, match="The model gave no answer"):
@@ -155,7 +155,7 @@ class TestAsk:
 
 
 class TestAskThatFails:
-    def test_a_failing_model_ends_with_1_after_the_steps_so_far_and_json_still_gives_the_result(self, ask: Ask):
+    def test_failing_model_ends_with_1_and_json_still_has_the_result(self, ask: Ask):
         script = (search("alpha"), "!the model server is down")
         result = ask(script=script)
         CALLS.clear()
@@ -182,7 +182,7 @@ class TestAskThatFails:
 
         return run
 
-    def test_an_answer_without_any_search_that_worked_is_printed_and_ends_with_1(self, broken: Callable[..., Result]):
+    def test_answer_without_a_working_search_ends_with_1(self, broken: Callable[..., Result]):
         result = broken("local", pipeline="vanilla_local", name="prefrag")
 
         assert result.exit_code == 1
@@ -191,7 +191,7 @@ class TestAskThatFails:
         assert line.startswith("Error: No source could be searched")
         assert "the local is gone" in line
 
-    def test_a_failed_source_ends_the_run_with_1_and_the_web_gets_nothing(self, broken: Callable[..., Result]):
+    def test_failed_source_ends_with_1_and_the_web_gets_nothing(self, broken: Callable[..., Result]):
         result = broken("local")
 
         assert result.exit_code == 1
@@ -199,9 +199,9 @@ class TestAskThatFails:
         assert "No query was sent to the web." in result.stdout
         assert "Held back from web: alpha delta ('local' failed)" in result.stdout
 
-    def test_one_source_that_could_be_searched_is_enough_and_so_is_a_method_that_searches_nothing_but_an_answer_is_needed(
-        self, broken: Callable[..., Result], ask: Ask
-    ):
+    def test_one_working_source_suffices_if_there_is_an_answer(self, broken: Callable[..., Result], ask: Ask):
+        """A method that searches nothing needs an answer alone."""
+
         assert broken("web").exit_code == 0
         assert broken("web", documents={"local": {}, "web": {}}).exit_code == 0, "finding nothing is no failure"
         assert broken("local", "web", pipeline="no_retrieval").exit_code == 0
@@ -230,7 +230,7 @@ class TestAskThatFails:
         assert result.exit_code == code
         assert message in result.stderr
 
-    def test_a_question_that_is_too_long_or_that_is_none_outside_the_demo_ends_with_2(self, ask: Ask):
+    def test_question_too_long_or_none_outside_the_demo_ends_with_2(self, ask: Ask):
         result = prefrag("ask", "--index", "mine")
 
         assert ask(question="x" * 4001).exit_code == result.exit_code == 2
@@ -293,7 +293,7 @@ class TestTrial:
         yield model
         model.close()
 
-    def test_of_a_model_follows_its_first_answer_and_scripts_do_not_wait_for_it(self, model: FakeModelServer):
+    def test_follows_the_first_answer_and_scripts_do_not_wait(self, model: FakeModelServer):
         for words, said in (("-q", False), ("--json", False), ("--no-web", True), ("--no-web", False)):
             result = prefrag("ask", QUESTION, words)
             assert result.exit_code == 0

@@ -44,7 +44,7 @@ def test_each_line_is_a_question(chat: Callable[..., Any]):
 
 
 @for_each("options, looks", ((), 1), (("--quiet",), 0))
-def test_a_model_that_runs_here_is_looked_for_unless_it_is_to_be_quiet(
+def test_local_model_is_looked_for_unless_quiet(
     chat: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], looks: int
 ):
     offer = mock.Mock()
@@ -55,7 +55,7 @@ def test_a_model_that_runs_here_is_looked_for_unless_it_is_to_be_quiet(
     assert offer.call_count == looks
 
 
-def test_a_question_is_understood_in_the_light_of_those_before_until_a_new_conversation(chat: Callable[..., Any]):
+def test_follow_up_is_understood_until_a_new_conversation(chat: Callable[..., Any]):
     chat("Who built alpha?", "And beta?", script=(answer("Gamma"),))
     assert "user: Who built alpha?\nassistant: Gamma" in prompts()[1]
 
@@ -85,7 +85,7 @@ class TestCommands:
             "web (external): searched, if it is allowed",
         ]
 
-    def test_the_web_is_closed_and_opened_again_unless_the_administrator_closed_it(
+    def test_web_is_closed_and_opened_unless_administrator_closed_it(
         self, chat: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
     ):
         result = chat("/web off", "/web on", options=("--quiet",))
@@ -101,7 +101,7 @@ class TestCommands:
             assert chat(line, "Who built alpha?").stdout == ""
 
     @for_each("line", "/nonsense", "/web maybe", "/sources nowhere")
-    def test_an_unknown_command_is_named_and_the_conversation_goes_on(self, chat: Callable[..., Any], line: str):
+    def test_unknown_command_is_named_and_the_conversation_goes_on(self, chat: Callable[..., Any], line: str):
         result = chat(line, "Who built alpha?")
 
         assert "There is no" in result.stderr
@@ -110,7 +110,7 @@ class TestCommands:
 
 
 class TestFailures:
-    def test_a_question_that_fails_is_told_and_no_part_of_the_conversation(self, chat: Callable[..., Any]):
+    def test_failed_question_is_told_and_not_remembered(self, chat: Callable[..., Any]):
         result = chat("long " * 1_000, "Who built alpha?")
 
         assert result.exit_code == 2

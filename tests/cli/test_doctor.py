@@ -67,7 +67,7 @@ class TestTheDataFolder:
 
 
 class TestIndex:
-    def test_the_demo_is_there_and_says_what_it_is_and_without_a_model_the_reader_answers(self, demo: None):
+    def test_demo_is_named_and_the_reader_answers_without_a_model(self, demo: None):
         code, found = examined()
 
         assert code == 0
@@ -109,9 +109,11 @@ class TestModel:
 
         assert "Ollama at http://127.0.0.1:11434/v1 (qwen3)" in found["model"][0]["advice"]
 
-    def test_one_that_replies_is_fine_and_judges_and_gets_one_token_first_whatever_the_limit_is(
+    def test_replying_model_is_fine_and_is_asked_for_one_token_first(
         self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
     ):
+        """Whatever the limit is. The model judges."""
+
         monkeypatch.setenv("PREFRAG_LLM_MAX_TOKENS", "4000")
 
         code, found = examined()
@@ -124,7 +126,7 @@ class TestModel:
         assert [request["max_tokens"] for request in model.requests] == [1, 64]
         assert "Tidewright" not in json.dumps(model.requests), "nothing of the documents goes there"
 
-    def test_one_that_was_never_tried_is_tried_once_and_what_it_did_is_named(
+    def test_untried_model_is_tried_once_and_its_abilities_are_named(
         self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.delenv("PREFRAG_LLM_FORMAT")
@@ -144,7 +146,7 @@ class TestModel:
         assert found["model"][1]["text"] == "The server lists other, but not served"
 
     @for_each("setting, stated", ("", "may use 2,048 of the 2,048 tokens"), ("900", "may use 900 of the 2,048 tokens"))
-    def test_the_window_that_the_server_states_is_used_where_no_smaller_one_is_set(
+    def test_window_of_the_server_is_used_if_no_smaller_one_is_set(
         self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch, setting: str, stated: str
     ):
         monkeypatch.setenv("PREFRAG_LLM_CONTEXT", setting)
@@ -177,7 +179,7 @@ class TestModel:
         ],
         ids=["thinks", "silent", "null", "files its words as reasoning", "has no schemas"],
     )
-    def test_one_that_thinks_needs_room_and_what_else_its_reply_shows_is_named(
+    def test_thinking_model_needs_room_and_other_signs_are_named(
         self, model: FakeModelServer, reply: dict[str, Any], finish_reason: str, code: int, text: str, advice: str
     ):
         reply["choices"][0]["finish_reason"] = finish_reason
@@ -188,7 +190,7 @@ class TestModel:
         assert advice in found["model"][1].get("advice", "")
 
     @for_each("role, name, code", ("LLM", "", 2), ("JUDGE", "judging", 1))
-    def test_a_server_without_a_name_or_one_of_the_judge_that_is_down_is_a_problem(
+    def test_server_without_name_or_judge_that_is_down_is_a_problem(
         self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch, role: str, name: str, code: int
     ):
         with monkeypatch.context() as patched:
@@ -201,7 +203,7 @@ class TestModel:
         else:
             assert any("PREFRAG_LLM_MODEL is not set" in one["text"] for part in found.values() for one in part)
 
-    def test_one_that_was_chosen_at_a_first_question_is_used_and_says_so(
+    def test_choice_of_a_first_question_is_used_and_says_so(
         self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
     ):
         store_choice(Choice(model.url, "served"))
@@ -269,7 +271,7 @@ class TestServing:
 
         assert text in found["serve"][0]["text"]
 
-    def test_keys_that_miss_or_cannot_work_and_settings_that_only_the_server_reads_are_named(
+    def test_bad_keys_and_settings_for_the_server_alone_are_named(
         self, demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setenv("PREFRAG_REQUIRE_KEY", "on")
@@ -327,7 +329,7 @@ def test_keys_that_servers_share_are_checked_for_other_readers(monkeypatch: pyte
     assert "does not answer" in lost.text
 
 
-def test_a_pipeline_that_is_not_there_or_whose_elasticsearch_is_down_is_a_problem(monkeypatch: pytest.MonkeyPatch):
+def test_absent_pipeline_or_elasticsearch_is_a_problem(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", "http://127.0.0.1:1")
 
     code, found = examined("--pipeline", "prefrag_elasticsearch")
@@ -340,7 +342,7 @@ def test_a_pipeline_that_is_not_there_or_whose_elasticsearch_is_down_is_a_proble
     assert other != 0
 
 
-def test_for_people_each_part_is_a_line_with_its_status_in_words_and_scripts_learn_whether_it_works(demo: None):
+def test_report_is_lines_for_people_and_a_status_for_scripts(demo: None):
     result = prefrag("doctor", "--port", 1)
 
     lines = result.stdout.splitlines()

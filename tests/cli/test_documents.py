@@ -129,7 +129,7 @@ class TestIndex:
 
 
 class TestDocuments:
-    def test_lists_files_with_their_passages_and_deletes_a_passage_or_a_file(self, corpus: Path):
+    def test_lists_files_with_passages_and_deletes_either(self, corpus: Path):
         prefrag("index", corpus)
 
         assert "corpus.jsonl" in prefrag("documents", "list").stdout
@@ -155,7 +155,7 @@ class TestDocuments:
         assert "1 file could not be read, or only in part:" in listed.stderr
         assert "empty.md: it is empty" in " ".join(listed.stderr.split())
 
-    def test_a_file_that_stays_in_a_followed_folder_is_said_to_come_back(self, tmp_path: Path):
+    def test_file_that_stays_in_a_followed_folder_is_said_to_return(self, tmp_path: Path):
         (folder := tmp_path / "Notes").mkdir()
         (folder / "crane.md").write_text("The crane.", encoding="utf-8")
         prefrag("index", folder, "--index", find_collection(folder), "--no-web")
@@ -164,7 +164,7 @@ class TestDocuments:
 
         assert f"Files that are still in {folder.resolve()} are indexed again when they change" in said
 
-    def test_prunes_what_lost_its_file_but_nothing_of_a_folder_that_came_up_empty(self, corpus: Path):
+    def test_prunes_lost_files_but_nothing_of_an_empty_folder(self, corpus: Path):
         prefrag("index", corpus)
         corpus.unlink()
         empty = prefrag("documents", "prune")
@@ -234,7 +234,7 @@ class TestList:
         assert entry["changed"].endswith("+00:00")
         assert f"  {entry['changed'][:16].replace('T', ' ')} UTC  " in default
 
-    def test_says_how_to_make_the_first_and_names_what_is_wrong_with_a_damaged_one(self, corpus: Path):
+    def test_names_a_damaged_collection_and_how_to_make_the_first(self, corpus: Path):
         first = prefrag("collections", "list")
         prefrag("index", corpus)
         (index_path("default") / "prefrag-index.json").write_text("{broken")

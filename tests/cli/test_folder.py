@@ -34,9 +34,9 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> mock.Mock:
     return asked
 
 
-def test_is_served_on_this_machine_alone_as_its_collection_and_told_from_a_command_by_its_path(
-    docs: Path, started: dict[str, Any]
-):
+def test_folder_is_served_locally_and_told_from_a_command(docs: Path, started: dict[str, Any]):
+    """A folder is told from a command by its path."""
+
     result = prefrag("docs", "--port", 1500)
     assert result.exit_code == 0, result.stderr
     assert (started["host"], started["port"], started["workers"]) == ("127.0.0.1", 1500, 1)
@@ -85,7 +85,7 @@ def test_a_port_that_is_taken_is_refused(docs: Path, words: tuple[str, ...]):
 
 
 class TestTheWeb:
-    def test_stays_closed_where_nobody_can_be_asked_and_is_asked_about_once_later(
+    def test_stays_closed_without_terminal_and_is_asked_about_later(
         self, docs: Path, started: dict[str, Any], request: pytest.FixtureRequest
     ):
         assert "The web is closed" in prefrag("docs").stderr

@@ -76,7 +76,7 @@ def test_an_answer_that_is_none_is_not_kept(probes: list[str], terminal: Callabl
     assert read_choice() is None
 
 
-def test_without_a_terminal_nothing_is_searched_and_where_there_is_no_server_nobody_is_asked(
+def test_search_for_a_model_needs_a_terminal_and_a_server(
     probes: list[str], terminal: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ):
     offer_model()
@@ -98,7 +98,7 @@ def test_where_a_model_is_set_nothing_is_searched(probes: list[str], terminal: C
 
 
 @pytest.mark.parametrize("text", ["", "no", "[]", '{"base_url": 5}', '{"base_url": "http://x/v1"}', None])
-def test_a_damaged_choice_sets_nothing_nor_one_where_the_environment_names_a_model(text: str | None):
+def test_choice_is_ignored_if_damaged_or_the_environment_chooses(text: str | None):
     store_choice(Choice(OLLAMA.base_url, "qwen3"))
     if text is None:
         os.environ["PREFRAG_LLM_GGUF"] = "model.gguf"

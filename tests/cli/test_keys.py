@@ -16,7 +16,7 @@ def no_env_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_a_key_is_printed_once_and_alone_and_the_env_file_says_where_it_is_kept(tmp_path: Path):
+def test_key_is_printed_once_alone_and_env_file_tells_its_place(tmp_path: Path):
     result = prefrag("keys", "add", "ada")
     (secret,) = result.stdout.splitlines()
     assert secret.startswith("prefrag_")
@@ -67,7 +67,7 @@ def test_unreadable_keys_do_not_keep_an_index_from_being_dropped(tmp_path: Path,
     assert "is deleted" in result.stdout
 
 
-def test_the_list_shows_what_each_key_allows_and_holds_no_hash_as_json():
+def test_list_shows_permissions_and_no_hash_as_json():
     prefrag("keys", "add", "ada", "--collection", "papers", "--collection", "board", "--no-web", "--write")
     secret = prefrag("keys", "add", "ben", "--expires", "2999-12-31").stdout.strip()
 

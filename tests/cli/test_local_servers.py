@@ -33,7 +33,7 @@ def found(server: FakeModelServer, program: str = "Ollama") -> list[LocalServer]
     return find_local_servers({port_of(server): program})
 
 
-def test_a_server_is_found_with_its_models_but_those_that_only_embed_and_the_name_that_it_gives_itself(
+def test_server_has_a_name_and_models_but_no_embedding_ones(
     server: FakeModelServer,
 ):
     server.listed = models("llama3.2", "qwen3:8b")

@@ -179,7 +179,7 @@ class TestUse:
         assert f"uv pip install --python {sys.executable} xllamacpp - then: prefrag model use" in result.stderr
         assert read_choice() is None
 
-    def test_the_command_for_llama_quotes_as_the_shell_of_the_system_does(self, monkeypatch: pytest.MonkeyPatch):
+    def test_command_for_llama_quotes_as_the_shell_of_the_system(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
         monkeypatch.setattr(sys, "executable", r"C:\Program Files\py\python.exe")
 
@@ -241,9 +241,7 @@ class TestChoice:
         apply_chosen_model("none")
         assert os.environ["PREFRAG_LLM_GGUF"] == ""
 
-    def test_the_model_of_one_run_gets_no_key_and_no_adapter_of_another(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_model_of_one_run_gets_no_key_or_adapter_of_another(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         (tmp_path / "key").write_text("sk-remote")
         monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "https://remote.example/v1")
         monkeypatch.setenv("PREFRAG_LLM_API_KEY_FILE", str(tmp_path / "key"))

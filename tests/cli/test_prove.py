@@ -282,13 +282,13 @@ class TestWhatWasMeasuredBefore:
     def test_nothing_measured_says_nothing(self, papers: LocalCollection):
         assert say_kept(papers) == ""
 
-    def test_another_reader_or_other_files_ask_for_another_measurement(self, papers: LocalCollection):
+    def test_another_reader_or_other_files_need_a_new_measurement(self, papers: LocalCollection):
         self.keep(papers, reader="other")
         assert "before the reader changed; again: prefrag prove --collection papers" in say_kept(papers)
         self.keep(papers, files=["00000000", *file_marks(papers)[2:]])
         assert "before more than a tenth of the files changed" in say_kept(papers)
 
-    def test_passages_without_files_ask_for_another_measurement_when_they_change(
+    def test_changed_passages_without_files_need_a_new_measurement(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))

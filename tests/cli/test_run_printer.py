@@ -123,12 +123,10 @@ class TestAModelsAnswer:
             ],
         ),
     )
-    def test_has_its_sentence_what_is_in_no_passage_and_how_it_was_checked(
-        self, changes: dict[str, Any], written: list[str]
-    ):
+    def test_has_its_sentence_its_unsupported_words_and_its_check(self, changes: dict[str, Any], written: list[str]):
         assert result_lines(**{**self.STATED, **changes})[: len(written) + 1] == [*written, "Documents"]
 
-    def test_is_never_green_and_names_its_passage_even_if_it_cites_none(self):
+    def test_is_never_green_and_names_its_passage_without_citations(self):
         assert "\x1b[1;32m" not in coloured(**self.STATED)
         assert "cites no passage" not in coloured(**{**self.STATED, "uncited": True})
 
@@ -158,7 +156,7 @@ class TestAModelsAnswer:
         # A doubtful answer is withheld by the setting `when_unsure`, although passages state it.
         ({"trace": [{"kind": "checked", "certainty": "stated"}]}, "Found, not answered."),
     )
-    def test_is_only_said_to_be_in_no_passage_if_code_found_it_in_none(self, changes: dict[str, Any], heading: str):
+    def test_is_only_called_unsupported_if_code_says_so(self, changes: dict[str, Any], heading: str):
         missed = {**NOT_ANSWERED, "trace": [{"kind": "checked", "certainty": "not_found"}], **changes}
 
         assert result_lines(**missed, evidence=[self.EVIDENCE])[0] == heading
@@ -179,7 +177,7 @@ class TestNoAnswer:
         {"mark": "W1", "title": "", "sentence": "Delta is [2] red.\n\x1b[31mAnswer: 1"},
     )
 
-    def test_shows_the_sentences_first_and_then_dim_the_guess_of_a_model(self):
+    def test_shows_the_sentences_and_then_a_dim_guess_of_a_model(self):
         proposed = {"guess": "1974", "answered_by": "model", "evidence": self.EVIDENCE}
         assert result_lines(**NOT_ANSWERED, **proposed) == [
             "Found, not answered.",
@@ -190,7 +188,7 @@ class TestNoAnswer:
         assert "\x1b[2mThe language model's own words" in coloured(**NOT_ANSWERED, **proposed)
         assert result_lines(**NOT_ANSWERED, asked_back="Which?\nOf two.")[0] == "Which? Of two."
 
-    def test_has_no_guess_of_a_reader_and_found_nothing_where_there_is_no_sentence(self):
+    def test_shows_no_guess_of_a_reader_or_absent_sentences(self):
         assert result_lines(**NOT_ANSWERED, evidence=self.EVIDENCE[:1], answered_by="reader", guess="1974") == [
             "Found, not answered.",
             "  [1] Beta: Beta won in 1974.",
@@ -212,7 +210,7 @@ class TestDocuments:
         "sentence": {"start": 8, "end": 22},
     }
 
-    def test_have_their_place_in_one_line_and_their_sentence_in_the_next_if_the_evidence_does_not_quote_it(self):
+    def test_have_place_and_sentence_unless_the_evidence_quotes_it(self):
         place = "  [1] Manual > Use (local, /home/ada/a (1) manual.pdf, page 3, passage 3 of 12)"
         quoted = "      \u201cIt runs daily.\u201d"
         assert result_lines(**CITED, documents=[self.PASSAGE])[-2:] == [place, quoted]
@@ -220,7 +218,7 @@ class TestDocuments:
         shown = result_lines(**NOT_ANSWERED, evidence=evidence, documents=[self.PASSAGE])[1:]
         assert shown == ["  [1] Manual > Use: It runs daily.", "Documents", place]
 
-    def test_link_to_their_page_on_a_terminal_those_of_the_web_to_their_address_and_never_to_a_file(self):
+    def test_link_to_their_page_or_web_address_and_never_to_a_file(self):
         shown = coloured(**CITED, documents=[self.PASSAGE], soft_wrap=True)
 
         assert ";file:///home/ada/a%20%5B1%5D%20manual.pdf#page=3\x1b\\/home/ada/a (1) manual.pdf\x1b]8;;" in shown
@@ -231,7 +229,7 @@ class TestDocuments:
         assert ";https://a.example/b\x1b\\" in coloured(**CITED, documents=[{**page, "url": "https://a.example/b"}])
 
     @for_each("file", "/a\x1b]8;;https://evil.example\x07/b\n.md", "/\x00", "b.md", "/\udc80")
-    def test_with_any_name_of_a_file_hold_nothing_that_a_terminal_obeys_but_the_link(self, file: str):
+    def test_hold_no_terminal_codes_but_the_link_for_any_file_name(self, file: str):
         printed = coloured(**CITED, documents=[{**self.PASSAGE, "file": file}])
 
         shown = re.sub(r"\x1b\]8;[^;\x1b]*;(file:///[!-~]*)?\x1b\\|\x1b\[[0-9;]*m", "", printed)
@@ -249,7 +247,7 @@ def test_a_guess_is_dim_among_the_steps(certainty: str, style: str):
     assert f"{style}Checked: 1974" in written(used)
 
 
-def test_that_there_is_no_model_is_one_line_of_notice_and_no_tokens_are_counted():
+def test_missing_model_is_a_line_of_notice_without_token_counts():
     used = printer(soft_wrap=True)
     used.print_question("Who built alpha?", without_model=True)
     _, notice = lines(used)
@@ -259,7 +257,9 @@ def test_that_there_is_no_model_is_one_line_of_notice_and_no_tokens_are_counted(
     assert "1 retrieval (1 local), no model call, 0.0 s." in result_lines(**{**COUNTED, "usage": usage})
 
 
-def test_what_failed_on_the_way_is_a_problem_but_not_why_the_run_broke_off_and_an_answer_may_be_the_models_own():
+def test_failure_on_the_way_is_a_problem_but_the_last_is_not():
+    """An answer may be the model's own."""
+
     assert result_lines("down", answer="", errors=["web is slow", "down"]) == ["Problem: web is slow"]
     own = "Nothing was searched: the answer is the model's own."
     assert result_lines() == ["Answer: 1974", "Label: no label", own], "no CORRECT without a passage"
@@ -271,7 +271,7 @@ def test_what_failed_on_the_way_is_a_problem_but_not_why_the_run_broke_off_and_a
     ]
 
 
-def test_on_a_terminal_a_long_line_is_folded_within_its_indentation():
+def test_long_line_of_a_terminal_is_folded_in_its_indentation():
     used = printer(soft_wrap=False, width=20)
 
     used.print_event(Event("thought", 1, {"text": "I look up who built the alpha."}))
@@ -293,7 +293,7 @@ def sent(host: str, role: str, calls: int, tokens: int = 0, remote: bool = True)
     return {"host": host, "remote": remote, "role": role, **numbers}
 
 
-def test_what_went_to_a_remote_model_stands_in_the_last_lines_and_nothing_of_local_ones():
+def test_remote_calls_stand_in_the_last_lines_and_no_local_ones():
     local = sent("localhost", "llm", 5, 12_000, remote=False)
     models = [
         sent("api.example.org", "llm", 5, 12_000),
@@ -314,7 +314,7 @@ def test_what_went_to_a_remote_model_stands_in_the_last_lines_and_nothing_of_loc
     ]
 
 
-def test_a_search_of_an_index_in_the_place_of_the_web_is_told_from_a_query_that_was_sent():
+def test_search_in_place_of_the_web_is_told_from_a_sent_query():
     counts = {"total": 2, "sources": {"local": {"total": 1}, "web": {"total": 1}}}
 
     assert result_lines(**COUNTED | {"counts": counts})[-1] == (

@@ -16,7 +16,7 @@ from tests.for_each import for_each
 from tests.indexes import index_of
 
 
-def test_serves_this_machine_alone_by_default_and_warns_of_proxies(started: dict[str, Any]):
+def test_binds_to_this_machine_by_default_and_warns_of_proxies(started: dict[str, Any]):
     result = prefrag("serve", "--demo")
 
     assert result.exit_code == 0
@@ -31,7 +31,7 @@ def test_serves_this_machine_alone_by_default_and_warns_of_proxies(started: dict
     *((("--demo", "--host", host), 2, "PREFRAG_API_KEYS") for host in ("0.0.0.0", "::", "192.168.1.5", "example.org")),
     (("--pipelines-dir", "nowhere"), 3, "nowhere"),
 )
-def test_refuses_other_machines_without_a_key_and_missing_pipelines(
+def test_refuses_other_machines_without_key_and_absent_pipelines(
     started: dict[str, Any], options: tuple[str, ...], code: int, said: str
 ):
     result = prefrag("serve", *options)
@@ -74,7 +74,7 @@ class TestDocuments:
         assert not started
 
     @pytest.mark.parametrize(("options", "index"), [((), "default"), (("--demo",), "demo")], ids=["own", "demo"])
-    def test_of_ones_own_are_served_once_they_are_indexed_unless_the_demo_is_asked_for(
+    def test_of_a_user_are_served_once_indexed_unless_demo_is_named(
         self, started: dict[str, Any], options: tuple[str, ...], index: str
     ):
         index_of([passage("a", "A heron.")], index_path("default"))
@@ -82,7 +82,7 @@ class TestDocuments:
         assert prefrag("serve", *options).exit_code == 0
         assert os.environ["PREFRAG_INDEX"] == index
 
-    def test_of_the_only_followed_folder_are_served_but_elasticsearch_is_not_searched_by_its_name(
+    def test_of_the_only_folder_are_served_not_in_elasticsearch(
         self, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch
     ):
         index_of([passage("a", "A heron.")], index_path("notes"))
@@ -95,9 +95,7 @@ class TestDocuments:
         assert (both.exit_code, os.environ["PREFRAG_INDEX"]) == (3, "default")
 
 
-def test_the_time_of_a_run_and_of_draining_can_be_set_and_a_pipeline_that_searches_none_needs_no_documents(
-    started: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-):
+def test_times_can_be_set_and_no_search_needs_no_documents(started: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_DRAIN_SECONDS", "3")
     assert prefrag("serve", "--pipeline", "no_retrieval", "--deadline", "40").exit_code == 0
     assert started["timeout_graceful_shutdown"] == 3

@@ -59,7 +59,7 @@ class TestTheFirstIndexing:
         (question,) = questions
         assert question.startswith("May questions go to the web when the documents of the collection 'default' do not")
 
-    def test_without_a_terminal_closes_the_web_and_says_once_how_to_allow_it(self, corpus: Path):
+    def test_without_a_terminal_closes_the_web_and_says_so_once(self, corpus: Path):
         first, second = prefrag("index", corpus), prefrag("index", corpus)
 
         assert first.exit_code == 0
@@ -68,7 +68,7 @@ class TestTheFirstIndexing:
         assert kept() is False
         assert f"{ALLOW} --collection papers" in prefrag("index", corpus, "--index", "papers").stderr
 
-    def test_asks_nothing_where_no_index_comes_of_it_or_the_environment_decides(
+    def test_asks_nothing_without_an_index_or_if_variables_decide(
         self, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
         (tmp_path / "photo.png").write_bytes(b"\x89PNG")
@@ -95,7 +95,7 @@ class TestTheOptionOfIndex:
         assert "3 unchanged" in prefrag("index", corpus).stdout
         assert kept() is True
 
-    def test_of_an_index_that_does_not_exist_ends_with_3_and_without_it_files_are_needed(self):
+    def test_of_an_absent_index_ends_with_3_and_files_need_no_option(self):
         result = prefrag("index", "--web", "--index", "nope")
         assert (result.exit_code, prefrag("index").exit_code) == (3, 2)
         assert "There is no collection 'nope'" in result.stderr
@@ -122,7 +122,7 @@ class TestAsk:
         assert result.stdout.count("Not searched: web (the web is closed: open it with `prefrag index --web") == 1
         assert "Held back from web: delta (PREFRAG_WEB=ask, and nobody can be asked here)" in asking.stdout
 
-    def test_opens_or_closes_the_web_for_one_question_unless_the_administrator_closed_it(
+    def test_opens_or_closes_the_web_for_a_question_if_allowed(
         self, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
     ):
         assert "Queries sent to the web: web: delta" in ask("--web").stdout
@@ -157,7 +157,7 @@ class TestAsk:
         assert expected in result.stdout
 
 
-def test_an_elasticsearch_that_does_not_answer_is_reported_at_once(
+def test_unreachable_elasticsearch_is_reported_at_once(
     script_pipeline: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("PREFRAG_WEB", "on")
