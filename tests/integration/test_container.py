@@ -86,7 +86,7 @@ def run(line: str, folder: Path, environment: dict[str, str]) -> None:
     assert done.returncode == 0, f"{line}\n{done.stderr}"
 
 
-def test_the_lines_of_the_dockerfile_build_what_indexes_and_serves_a_folder(root: Path, documents: Path):
+def test_dockerfile_lines_build_what_indexes_and_serves_a_folder(root: Path, documents: Path):
     home, data = root / "opt" / "prefrag" / "bin", root / "data"
     data.mkdir()
     assert not (home / "pip").exists()

@@ -46,9 +46,7 @@ def write(corpus: Path, **texts: str) -> Path:
     return corpus
 
 
-async def test_new_and_changed_passages_are_embedded_and_the_nearest_found(
-    elasticsearch_url: str, name: str, tmp_path: Path
-):
+async def test_changed_passages_are_embedded_and_the_nearest_found(elasticsearch_url: str, name: str, tmp_path: Path):
     corpus = write(tmp_path / "c.jsonl", a="aaa", b="bbb", c="ccc")
     index([corpus], ElasticCollection(name))
     first, second = DocumentEmbedder(), DocumentEmbedder()

@@ -68,7 +68,7 @@ def test_two_corpora_with_the_same_ids_keep_the_first(tmp_path: Path, name: str)
         assert str(tmp_path / "a.jsonl") in report.skipped[0].reason
 
 
-def test_a_corpus_with_a_title_key_of_its_own_is_not_written_twice(tmp_path: Path, name: str) -> None:
+def test_corpus_with_its_own_title_key_is_not_written_twice(tmp_path: Path, name: str) -> None:
     (tmp_path / "c.jsonl").write_text(line("x", "A title", "Alpha.", title_key="mine"))
 
     assert [index([tmp_path], ElasticCollection(name)).written for _ in range(2)] == [1, 0]
@@ -94,7 +94,7 @@ def test_a_second_call_writes_nothing(folder: Path, name: str, client: Elasticse
     assert contents(client, name) == before
 
 
-def test_changed_and_removed_files_and_lines_take_their_passages_with_them(
+def test_changed_and_removed_files_and_lines_lose_their_passages(
     folder: Path, name: str, client: Elasticsearch
 ) -> None:
     index([folder], ElasticCollection(name))
@@ -124,7 +124,7 @@ def test_listing_and_deleting(folder: Path, name: str, client: Elasticsearch) ->
     assert len(contents(client, name)) == 2
 
 
-def test_a_passage_that_does_not_fit_the_mapping_is_named_and_the_others_written(
+def test_passage_against_the_mapping_is_named_and_others_written(
     tmp_path: Path, name: str, client: Elasticsearch
 ) -> None:
     corpus = tmp_path / "c.jsonl"
@@ -245,7 +245,7 @@ def test_the_metadata_of_files_filters_as_in_the_embedded_index(folder: Path, na
         KnownFields(store).check({"field": "meta.date", "operator": "==", "value": "x"})
 
 
-def test_a_question_is_narrowed_and_the_list_says_what_a_file_says_of_itself(tmp_path: Path, name: str) -> None:
+def test_question_is_narrowed_and_the_list_has_a_files_metadata(tmp_path: Path, name: str) -> None:
     for written in ("plans/2024-05-06 quay (draft).txt", "plans/quay.md", "mail/quay.txt"):
         (tmp_path / written).parent.mkdir(exist_ok=True)
         (tmp_path / written).write_text(f"The quay is mended. {written}")

@@ -137,7 +137,7 @@ def test_many_texts_are_analysed_as_each_alone(towns):
     assert (alone[0], len(alone[10])) == (["work", "river"], 3_000)
 
 
-def test_a_server_that_analyses_little_at_once_gets_more_requests(towns):
+def test_server_that_analyses_little_at_once_gets_more_requests(towns):
     retriever = ElasticsearchMultiMatchRetriever(towns)
     alone = [retriever.analyze(text) for text in TEXTS[:6]]
     settings = {"index.analyze.max_token_count": 5}

@@ -58,9 +58,7 @@ def state(client: httpx.Client) -> dict[str, object]:
     return {**collection["folder"], "web": collection["web"]}
 
 
-def test_its_changes_are_followed_and_a_folder_that_vanishes_keeps_its_answers(
-    service: httpx.Client, folder: Path, tmp_path: Path
-):
+def test_changes_are_followed_and_a_lost_folder_still_answers(service: httpx.Client, folder: Path, tmp_path: Path):
     until(lambda: "Pellhaven" in evidence(service, "Where does the harbour board meet?"))
     until((tmp_path / "address").exists)
     address, _, token = (tmp_path / "address").read_text().strip().partition("#token=")
@@ -94,9 +92,7 @@ def test_its_changes_are_followed_and_a_folder_that_vanishes_keeps_its_answers(
     until(lambda: state(service)["state"] == "away")
 
 
-def test_the_page_tells_how_far_the_folder_is_read_and_that_it_is_gone(
-    service: httpx.Client, folder: Path, tmp_path: Path
-):
+def test_page_tells_how_far_the_folder_is_read_or_if_it_is_gone(service: httpx.Client, folder: Path, tmp_path: Path):
     with open_browser() as browser:
         page = browser.new_page()
         page.goto(str(service.base_url))
@@ -108,9 +104,7 @@ def test_the_page_tells_how_far_the_folder_is_read_and_that_it_is_gone(
         page.get_by_text("Documents is not there, or cannot be read.").wait_for(timeout=60_000)
 
 
-def test_the_page_says_what_it_knows_and_whoever_started_it_opens_the_web(
-    service: httpx.Client, folder: Path, tmp_path: Path
-):
+def test_page_says_what_it_knows_and_its_starter_opens_the_web(service: httpx.Client, folder: Path, tmp_path: Path):
     (folder / "empty.md").touch()
     until(lambda: service.get("/collections").json()["collections"][0]["unread"] == 1)
     until((tmp_path / "address").exists)
@@ -145,7 +139,7 @@ def test_the_page_says_what_it_knows_and_whoever_started_it_opens_the_web(
         assert page.get_by_placeholder("New collection").count() == 0
 
 
-def test_without_the_token_the_page_offers_no_decision_on_the_web(service: httpx.Client, folder: Path):
+def test_page_without_the_token_offers_no_decision_on_the_web(service: httpx.Client, folder: Path):
     until(lambda: names(service) == ["board.txt"])
     with open_browser() as browser:
         page = browser.new_page()

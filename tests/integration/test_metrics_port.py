@@ -19,7 +19,9 @@ pytestmark = [
 SERVE = ("-m", "prefrag.cli.main", "serve", "--demo")
 
 
-def test_answers_without_a_key_on_this_machine_alone_and_removes_what_a_killed_server_left(tmp_path: Path):
+def test_port_answers_on_this_machine_alone_without_a_key(tmp_path: Path):
+    """It removes what a killed server left."""
+
     left, living = (tmp_path / f"prefrag-metrics-{name}" for name in ("left", "living"))
     for folder in (left, living):
         folder.mkdir()

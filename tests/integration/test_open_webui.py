@@ -224,7 +224,7 @@ def test_title_and_next_questions_are_written_by_the_model_alone(open_chat: Call
     assert not any("chat_history" in prompt for prompt in others), "a task was taken for a question"
 
 
-def test_an_attached_file_is_read_with_its_question_and_the_next_one(
+def test_attached_file_is_read_with_its_question_and_the_next(
     open_chat: Callable[..., Any], model: Model, tmp_path: Path
 ):
     file = tmp_path / "board.txt"

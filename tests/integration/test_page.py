@@ -26,7 +26,7 @@ def focused(page: Any) -> str:
 
 
 class TestDemo:
-    def test_a_question_is_answered_with_its_steps_its_sources_and_what_left_the_machine(self, open_page: Open):
+    def test_question_is_answered_with_steps_sources_and_what_left(self, open_page: Open):
         page = open_page()
 
         card = ask(page, ANSWERED)
@@ -56,7 +56,7 @@ class TestDemo:
         page.wait_for_selector(".card", timeout=20_000)
         assert "Tobias Greaves" in page.locator(".evidence").inner_text()
 
-    def test_a_chip_opens_the_passage_and_the_kind_stands_there_as_a_word(self, open_page: Open):
+    def test_chip_opens_the_passage_and_the_kind_is_a_word_there(self, open_page: Open):
         page = open_page()
 
         ask(page, ANSWERED).locator(".evidence .chip").click()
@@ -153,7 +153,7 @@ class TestDemo:
         assert page.evaluate("localStorage.getItem('prefrag.conversations')") is None
         assert "this browser only" in page.locator("#sidebar").inner_text()
 
-    def test_conversations_are_named_pinned_searched_saved_and_opened_again(self, open_page: Open, tmp_path: Path):
+    def test_conversations_are_named_pinned_searched_saved_reopened(self, open_page: Open, tmp_path: Path):
         page = open_page()
         ask(page, ANSWERED)
         page.get_by_role("button", name="New conversation").click()

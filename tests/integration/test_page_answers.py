@@ -61,7 +61,7 @@ class TestStream:
 
         page.get_by_text("The connection broke off before the answer came.").wait_for()
 
-    def test_a_run_that_breaks_off_is_explained_and_shows_what_it_had_found(self, open_page: Open):
+    def test_run_that_breaks_off_is_explained_and_shows_its_evidence(self, open_page: Open):
         page = open_page(scripted=True)
         page.runs.begin()
 
@@ -100,7 +100,7 @@ class TestAnswer:
         page.wait_for_selector(".turn:last-child .card")
         return page.locator(".turn:last-child .card")
 
-    def test_the_sentence_of_a_passage_is_marked_where_python_counted_it(self, open_page: Open):
+    def test_sentence_of_a_passage_is_marked_where_python_counted_it(self, open_page: Open):
         page = open_page(scripted=True)
         content = "\U0001f6a2\U0001f6a2 A ship. The yard won in 1974. More."
         start = content.index("The yard")
@@ -123,7 +123,7 @@ class TestAnswer:
         assert len(set(icons)) == 3
         assert card.locator(".source .kind").all_inner_texts() == ["Your documents", "Web", "Attached"]
 
-    def test_a_source_that_counts_no_more_is_marked_beside_its_place_and_date(self, open_page: Open):
+    def test_source_that_counts_no_more_is_marked_beside_its_place(self, open_page: Open):
         page = open_page(scripted=True)
         # The first heading equals the title, so it is not repeated.
         place = {"title": "Crane", "file": "Crane.md", "heading": "Crane > Care", "date": "2024-05-03"}
@@ -138,7 +138,7 @@ class TestAnswer:
 
         assert card.locator(".source .hint").inner_text() == "changed 2024-05-03 (UTC)"
 
-    def test_of_a_sentence_that_stands_twice_the_best_place_is_marked(self, open_page: Open):
+    def test_sentence_that_stands_twice_is_marked_at_the_best_place(self, open_page: Open):
         page = open_page(scripted=True)
         twice = document("1", "Alpha. It won. Beta. It won.", sentence={"start": 21, "end": 28})
         evidence = [{"mark": "1", "title": "A title", "sentence": "It won."}]
@@ -194,9 +194,7 @@ class TestAnswer:
     CARRIER = {"mark": "1", "title": "A title", "sentence": "It won in 1974."}
     CHECKED = {"answered_by": "model", "certainty": "stated", "documents": [FOUND]}
 
-    def test_a_models_answer_that_a_sentence_states_is_bold_in_it_and_the_models_label_is_only_added(
-        self, open_page: Open
-    ):
+    def test_models_answer_in_a_sentence_is_bold_and_its_label_added(self, open_page: Open):
         page = open_page(scripted=True)
         span = {**self.CARRIER, "answer": {"start": 10, "end": 14}}
         card = self.show(page, result("1974 [1]", evidence=[span], forced=True, uncited=True, **self.CHECKED))
@@ -207,7 +205,9 @@ class TestAnswer:
         assert card.locator(".label-good, .notes").count() == 0
         assert page.locator("#announcer").inner_text() == "Stated: 1974"
 
-    def test_a_longer_answer_is_in_the_models_words_and_what_stands_in_no_passage_is_marked(self, open_page: Open):
+    def test_longer_answer_is_in_the_models_words_with_marked_doubts(self, open_page: Open):
+        """What stands in no passage is marked."""
+
         page = open_page(scripted=True)
         text = "It won in 1974 [1]. It sank (twice) [1] in 1980."
         checked = {**self.CHECKED, "certainty": "probably", "label": None, "unsupported": ["It sank (twice) in 1980."]}
@@ -234,7 +234,7 @@ class TestAnswer:
         assert card.locator(".guess").inner_text() == "The language model's own words, not confirmed: 1812"
         assert page.locator("#announcer").inner_text() == f"{heading}. 1 sentence found."
 
-    def test_an_answer_without_a_search_is_neither_correct_nor_said_to_have_been_looked_for(self, open_page: Open):
+    def test_answer_without_a_search_is_not_correct_or_looked_for(self, open_page: Open):
         page = open_page(scripted=True)
         card = self.show(page, result("1974", counts={"total": 0}))
 
@@ -246,9 +246,9 @@ HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>
 
 
 class TestHostileText:
-    def test_a_passage_runs_no_script_loads_nothing_and_links_nowhere_but_to_the_web(
-        self, open_page: Open, demo_server: httpx.Client
-    ):
+    def test_passage_runs_no_script_and_loads_nothing(self, open_page: Open, demo_server: httpx.Client):
+        """It links nowhere but to the web."""
+
         page = open_page(scripted=True)
         requested: list[str] = []
         page.on("request", lambda request: requested.append(request.url))

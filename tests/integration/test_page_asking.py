@@ -312,7 +312,7 @@ class TestFollowUp:
         assert ask(page, "And since when?") == NOTHING_BUT_OWN
 
 
-def test_a_file_from_somebody_else_opens_no_web_and_sets_no_other_option(page: Any):
+def test_file_from_somebody_else_opens_no_web_and_sets_no_option(page: Any):
     options = {"web": True, "question": "Another question", "history": [], "folders": ["letters"]}
     turn = {"question": "Who?", "pipeline": "first", "options": options, "events": [], "result": None}
     saved = {"kind": "prefrag conversation", "turns": [{**turn, "failure": {"status": 503, "message": ""}}]}
@@ -359,7 +359,7 @@ class TestAMessageOfWhichAPartStayedHere:
         assert len(offered.runs.requests) == 1
 
 
-def test_a_question_is_not_asked_again_in_a_collection_that_is_gone(page: Any):
+def test_question_is_not_asked_again_in_a_lost_collection(page: Any):
     choose_other(page)
     page.runs.begin()
     page.runs.end(BUSY)

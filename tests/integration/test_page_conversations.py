@@ -106,7 +106,7 @@ class TestDuringARun:
             (conversation["name"], conversation["pinned"], len(conversation["turns"])) for conversation in stored(page)
         ] == [("My name", True, 2)]
 
-    def test_a_click_on_the_conversation_that_is_shown_changes_nothing(self, page: Any):
+    def test_click_on_the_shown_conversation_changes_nothing(self, page: Any):
         ask(page, "One?")
         page.runs.begin("Two?")
 
@@ -201,7 +201,7 @@ class TestTwoTabs:
 
 
 class TestStorage:
-    def test_of_pinned_conversations_alone_has_no_room_and_this_is_said(self, page: Any):
+    def test_of_pinned_conversations_alone_has_no_room_and_says_so(self, page: Any):
         turn = {"question": "?", "pipeline": "x", "options": {}, "events": [], "result": None, "failure": None}
         pinned = [{"id": f"m{number}-a", "pinned": True, "turns": [turn]} for number in range(50)]
         page.evaluate("(text) => localStorage.setItem('prefrag.conversations', text)", json.dumps(pinned))
@@ -302,7 +302,9 @@ class TestAFileFromSomebodyElse:
         assert set(page.locator(".answer .chip").all_inner_texts()) == {"1"}
         assert "[7] [W1]" in page.locator(".answer").inner_text()
 
-    def test_that_is_too_large_or_broken_or_of_another_shape_is_refused_and_the_page_goes_on(self, page: Any):
+    def test_that_is_too_large_broken_or_misshapen_is_refused(self, page: Any):
+        """The page goes on."""
+
         ask(page, "One?")
         half = self.saved()[:-40]
         deep = b'{"kind": "prefrag conversation", "turns": ' + b"[" * 100_000

@@ -100,7 +100,7 @@ class TestDocuments(OnOwnDocuments):
         page.get_by_role("button", name="notes.md", exact=True).wait_for()
         assert page.locator(".file-name").count() == 1
 
-    def test_a_source_opens_its_document_at_the_sentence_and_gives_its_file(self, page: Any):
+    def test_source_opens_its_document_at_the_sentence_with_its_file(self, page: Any):
         page.get_by_role("button", name="Documents", exact=True).click()
         lines = "".join(f"## Quay {n}\n\n{f'Ship {n} lies at this quay. ' * 30}\n\n" for n in range(60))
         text = f"# Quays\n\n{lines}## The last\n\nThe pilot of Saltholm is called Ines Hale.\n"
@@ -141,7 +141,7 @@ class TestDocuments(OnOwnDocuments):
         assert page.locator(".skipped").inner_text() == "odd.xyz: of a kind that is not read"
         assert "dropped.txt" in page.locator(".files").inner_text()
 
-    def test_the_field_is_empty_after_an_upload_that_failed_so_that_the_same_file_can_be_chosen(self, page: Any):
+    def test_field_is_empty_after_a_failed_upload_for_the_same_file(self, page: Any):
         page.get_by_role("button", name="Documents", exact=True).click()
         page.get_by_text("notes.md").wait_for()
         page.route("**/collections/*/documents*", lambda route: route.fulfill(status=503, json={"detail": "Busy."}))
@@ -151,7 +151,7 @@ class TestDocuments(OnOwnDocuments):
         page.locator(".upload-status .problem").wait_for()
         assert page.input_value("#files") == ""
 
-    def test_a_long_name_is_no_wider_than_a_phone_and_every_control_has_a_name(self, page: Any):
+    def test_long_name_fits_a_phone_and_every_control_has_a_name(self, page: Any):
         page.set_viewport_size({"width": 390, "height": 844})
         page.get_by_role("button", name="Documents", exact=True).click()
         page.get_by_text("notes.md").wait_for()
@@ -162,7 +162,9 @@ class TestDocuments(OnOwnDocuments):
         assert not overflows(page)
         assert nameless_controls(page) == []
 
-    def test_another_collection_is_made_by_its_first_file_and_searched_when_it_is_chosen(self, page: Any):
+    def test_collection_is_made_by_its_first_file_and_searchable(self, page: Any):
+        """It is searched when it is chosen."""
+
         page.get_by_role("button", name="Documents", exact=True).click()
         page.get_by_text("notes.md").wait_for()
         page.get_by_label("Name of the new collection").fill("minutes")
@@ -180,7 +182,7 @@ class TestDocuments(OnOwnDocuments):
         assert json.loads(sent.value.post_data)["index"] == "minutes"
         assert "may" in page.locator(".card").inner_text()
 
-    def test_thumbs_and_a_comment_are_kept_by_the_server_without_the_passages(self, page: Any):
+    def test_thumbs_and_comment_are_stored_without_the_passages(self, page: Any):
         ask(page, "Who keeps the crane?")
         page.get_by_role("button", name="No, it was not").click()
         page.get_by_label("Comment (optional)").fill("It was another one.")
@@ -202,7 +204,7 @@ class TestDocuments(OnOwnDocuments):
         assert page.get_by_label("Web").is_disabled()
         assert page.locator("#closed").inner_text() == "The web is closed by PREFRAG_WEB=off."
 
-    def test_the_command_that_opens_the_web_is_shown_as_one_and_names_the_collection(self, page: Any):
+    def test_command_that_opens_the_web_is_shown_with_the_collection(self, page: Any):
         web = {
             "name": "web",
             "external": True,
@@ -226,7 +228,9 @@ class TestDocuments(OnOwnDocuments):
         drop(page, "body", ("a.txt", "A."))
         assert page.get_by_text("a.txt").count() == 0
 
-    def test_folders_are_a_tree_for_mouse_and_keyboard_and_what_was_not_read_is_named(self, page: Any):
+    def test_folders_are_a_tree_for_mouse_and_keyboard(self, page: Any):
+        """What was not read is named."""
+
         page.get_by_role("button", name="Documents", exact=True).click()
         page.locator("#collection").select_option("files")
         rows = page.get_by_role("row").filter(has_not=page.get_by_role("columnheader"))
@@ -255,7 +259,7 @@ class TestDocuments(OnOwnDocuments):
         page.locator("#document .passages li").wait_for()
         assert "Heron" in page.locator("#document").inner_text()
 
-    def test_twenty_thousand_are_narrowed_and_only_those_on_the_screen_are_drawn(self, page: Any):
+    def test_twenty_thousand_are_narrowed_and_drawn_only_on_screen(self, page: Any):
         kinds = ["pdf", "markdown"]
         listed = [
             {"id": str(n), "name": f"{n} note", "folder": f"f{n % 50}", "kind": kinds[n % 2], "passages": 1, "size": n}
@@ -280,7 +284,7 @@ class TestDocuments(OnOwnDocuments):
 
 
 class TestAsking(OnOwnDocuments):
-    def test_a_dropped_file_is_indexed_and_asked_about_alone_until_it_is_removed(self, page: Any):
+    def test_dropped_file_is_indexed_and_asked_about_until_removed(self, page: Any):
         drop(page, "h1", ("bell.txt", "The bell of Saltholm was cast by Edda Brook."), ("odd.xyz", "0"))
         page.locator(".attached", has_text="Not added: of a kind that is not read.").wait_for()
         page.fill("#question", "Who cast the bell?")
@@ -343,7 +347,7 @@ class TestAsking(OnOwnDocuments):
         page.get_by_role("button", name="Choose other documents").click()
         assert page.locator("#narrow").get_by_label("Folder").is_visible()
 
-    def test_questions_that_documents_answer_are_text_and_leave_the_web_closed(self, page: Any):
+    def test_suggested_questions_are_text_and_leave_the_web_closed(self, page: Any):
         suggested = {"questions": [{"question": "Who keeps the <b>crane</b>?", "name": "notes.md"}], "pending": False}
         page.route("**/questions", lambda route: route.fulfill(json=suggested))
         page.route("**/prefrag/run", lambda route: route.fulfill(status=502, json={"detail": "Try again."}), times=1)

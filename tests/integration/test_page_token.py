@@ -46,7 +46,9 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Termin
     os.close(writes)
 
 
-def test_a_token_works_once_its_cookie_in_all_workers_and_both_are_in_no_log(terminal: Terminal, tmp_path: Path):
+def test_token_works_once_and_its_cookie_in_all_workers(terminal: Terminal, tmp_path: Path):
+    """No log has either of them."""
+
     client, shown = terminal
     own = {"Origin": str(client.base_url)}
     tokens = [shown().partition("#token=")[2]]
@@ -68,7 +70,7 @@ def test_a_token_works_once_its_cookie_in_all_workers_and_both_are_in_no_log(ter
     assert not [secret for secret in [*tokens, *cookies.values()] if secret in log]
 
 
-def test_the_page_asks_uploads_and_deletes_with_it_and_goes_on_when_a_key_is_made(terminal: Terminal):
+def test_page_works_with_it_and_goes_on_when_a_key_is_made(terminal: Terminal):
     client, shown = terminal
     with open_browser() as browser:
         address, page = shown(), browser.new_page()

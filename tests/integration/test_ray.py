@@ -79,7 +79,9 @@ def test_what_a_worker_raises_is_raised_here(build: Any, items: list[str], messa
         list(on_ray.OnRay(cluster.address, 1).map(partial(build, tmp_path), items))
 
 
-def test_an_item_runs_again_after_the_death_of_its_worker_but_not_what_is_done(cluster: Any, tmp_path: Path):
+def test_item_runs_again_after_the_death_of_its_worker_alone(cluster: Any, tmp_path: Path):
+    """What is done does not run again."""
+
     done = dict(on_ray.OnRay(cluster.address, 2).map(partial(open_work, tmp_path), ["a", "dies-once", "b"]))
 
     assert {item: text for item, (text, _) in done.items()} == {name: name.upper() for name in ("a", "dies-once", "b")}
@@ -93,7 +95,7 @@ def test_a_cluster_that_does_not_answer_is_one_sentence():
     assert "No Ray cluster was reached at 127.0.0.2:9 (no answer in 1 s)" in run_python(code).stderr
 
 
-def test_killed_workers_machines_and_drivers_change_no_prediction(cluster: Any, tmp_path: Path):
+def test_predictions_survive_killed_workers_machines_and_drivers(cluster: Any, tmp_path: Path):
     lines = [json.loads(line) for line in (CHECKOUT / "demo/questions.jsonl").read_text().splitlines()]
     questions = tmp_path / "questions.jsonl"
     thrice = [{**line, "id": f"{number}{line['id']}"} for number in range(3) for line in lines]

@@ -118,9 +118,7 @@ def machines(servers: list[httpx.Client], cluster: Elasticsearch) -> Machines:
     return Machines(*servers)
 
 
-def test_a_key_made_on_one_machine_closes_all_and_opens_them_until_it_is_revoked(
-    servers: list[httpx.Client], cluster: Elasticsearch
-):
+def test_key_of_a_machine_closes_all_and_opens_until_revoked(servers: list[httpx.Client], cluster: Elasticsearch):
     for server in servers:
         wait_for_status(server, 200)
 
@@ -138,9 +136,11 @@ def test_a_key_made_on_one_machine_closes_all_and_opens_them_until_it_is_revoked
     cluster.indices.delete(index=KEY_INDEX)
 
 
-def test_what_one_server_has_taken_the_other_finds_lists_replaces_and_deletes(
+def test_upload_of_a_server_is_found_and_replaced_by_another(
     machines: Machines, cluster: Elasticsearch, tmp_path: Path
 ):
+    """It is also listed and deleted."""
+
     first, second = machines.both
     long = "The board of the harbour met in May and spoke of buoys. " * 15_000
 
@@ -181,7 +181,7 @@ def test_a_collection_is_made_stays_from_the_web_and_is_deleted(machines: Machin
     assert machines.upload(machines.first, "prefrag-test-other", tower_md=TOWER).status_code == 404
 
 
-def test_what_elasticsearch_refuses_is_named_and_an_earlier_file_stays(machines: Machines, cluster: Elasticsearch):
+def test_refusal_of_elasticsearch_is_named_and_an_old_file_stays(machines: Machines, cluster: Elasticsearch):
     earlier = "---\nyear: 1971\n---\n# Towers\n\nAda built the tower."
     lines = '{"id": "1", "text": "A.", "year": 1970}\n{"id": "2", "text": "B.", "year": "long ago"}'
     assert machines.upload(machines.first, tower_md=earlier).json()["skipped"] == []
@@ -196,7 +196,7 @@ def test_what_elasticsearch_refuses_is_named_and_an_earlier_file_stays(machines:
     assert records(cluster) == {"tower.md": len(earlier), "towers.jsonl": len(lines)}
 
 
-def test_feedback_of_both_servers_is_one_list_in_the_order_in_which_it_came(machines: Machines):
+def test_feedback_of_both_servers_is_a_list_in_order_of_arrival(machines: Machines):
     assert [*read_feedback()] == []
     for number in range(6):
         feedback = {"rating": "up", "index": PRESS, "result": {"question": f"Question {number}", "answer": "Ada"}}
@@ -231,7 +231,7 @@ def test_of_two_uploads_of_a_name_at_once_one_wins(machines: Machines, cluster: 
 
 
 @pytest.mark.parametrize("decided", [True, False])
-def test_a_change_whose_server_died_is_finished_or_undone_by_the_next(
+def test_change_of_a_dead_server_is_ended_or_undone_by_the_next(
     machines: Machines, cluster: Elasticsearch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decided: bool
 ):
     machines.upload(machines.first, tower_md=TOWER)
@@ -257,7 +257,7 @@ def test_a_change_whose_server_died_is_finished_or_undone_by_the_next(
     assert records(cluster) == {}
 
 
-def test_the_files_that_an_earlier_version_stored_are_deleted_by_a_change(machines: Machines, cluster: Elasticsearch):
+def test_files_of_an_earlier_version_are_deleted_by_a_change(machines: Machines, cluster: Elasticsearch):
     machines.upload(machines.first, tower_md=TOWER, board_txt="The board.")
     for collection in (PRESS, FRESH):
         part = {"kind": "part", "collection": collection, "change": "a", "data": "QWRh"}

@@ -61,7 +61,9 @@ def test_answers_its_clients_and_leaves_the_model_alone(
     assert "Traceback" not in log, log
 
 
-def test_answers_for_a_while_after_it_was_told_to_stop_in_every_process(tmp_path: Path):
+def test_requests_are_answered_for_a_while_after_the_stop_signal(tmp_path: Path):
+    """In every process."""
+
     if os.name == "nt":
         pytest.skip("One process serves there, without such a while.")
     command = ("-m", "prefrag.cli.main", "serve", "--demo", "--workers", "2")
@@ -93,7 +95,7 @@ class TestKilled:
     def says(self, folder: Path, words: str) -> bool:
         return words in log_in(folder)
 
-    def test_serves_on_and_names_the_signal_but_ends_if_it_keeps_dying(self, served: httpx.Client, tmp_path: Path):
+    def test_names_the_signal_and_serves_on_unless_it_keeps_dying(self, served: httpx.Client, tmp_path: Path):
         for number, killer in enumerate(("SIGBUS", "SIGSEGV", "SIGKILL", "SIGABRT", "SIGBUS"), start=1):
             os.kill(worker_in(tmp_path, number), signal.Signals[killer])
             wait_until(partial(self.says, tmp_path, f"was killed by {killer}"))

@@ -117,7 +117,7 @@ def test_a_release_states_the_hashes_of_its_files(release: Path) -> None:
     assert {Path(name).suffix for name in built} == {".whl", ".gz"}
 
 
-def test_a_build_that_would_leave_a_package_out_says_so_and_fails(tmp_path: Path) -> None:
+def test_build_that_would_leave_a_package_out_says_so_and_fails(tmp_path: Path) -> None:
     sources = copy_checkout(tmp_path / "project")
     shutil.rmtree(sources / "components")
     # Without symbolic links, a link becomes a file with its target.
@@ -134,7 +134,7 @@ def test_a_build_that_would_leave_a_package_out_says_so_and_fails(tmp_path: Path
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists() or shutil.which("git") is None, reason="this is not a git checkout")
-def test_a_clone_without_links_is_imported_tested_and_installed_for_editing(tmp_path: Path) -> None:
+def test_clone_without_links_is_imported_tested_and_installed(tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     subprocess.run(
         ["git", "-c", "core.symlinks=false", "clone", "--quiet", "--depth", "1", f"file://{ROOT}", str(clone)],
