@@ -68,7 +68,7 @@ class TestACorpus:
         assert set(stored()) == {"a", "b"}
         assert [skipped.line for skipped in report.skipped] == [2]
 
-    def test_that_is_none_gets_one_word_and_of_many_bad_lines_the_first_are_named(self, make: Make) -> None:
+    def test_that_is_none_gets_a_word_and_first_bad_lines_are_named(self, make: Make) -> None:
         report = index([make("dev.jsonl", '{"id": "q", "question": "Why?"}\n' * 50), make("empty.jsonl", "\n")])
         reasons = [skipped.reason.split(";")[0] for skipped in report.skipped]
         assert reasons == ["none of its lines is a passage", "it is empty"]
@@ -76,7 +76,7 @@ class TestACorpus:
         report = index([make("c.jsonl", line("a") + "bad\n" * 500)])
         assert (len(report.skipped), report.skipped_lines) == (MOST_NAMED_LINES, 500)
 
-    def test_larger_than_a_batch_is_written_in_parts_and_each_part_is_reported(
+    def test_larger_than_a_batch_is_written_and_reported_in_parts(
         self, make: Make, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(PassageStore, "batch", 3)
@@ -110,7 +110,7 @@ class TestACorpus:
         assert (stored()["a"].content, stored()["a"].meta["title"]) == ("The finance Br\u00fccke.", "flow")
         assert index([corpus]).unchanged == 1
 
-    def test_with_ligatures_is_found_in_an_index_that_was_made_when_they_were_kept(
+    def test_with_ligatures_is_searchable_in_an_index_from_before(
         self, make: Make, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         text, title = "The \ufb01nance house.", "O\u00b4Hara"
@@ -179,9 +179,11 @@ class TestAListOfPassages:
         prune()
         assert texts() == ["Another."]
 
-    def test_that_is_broken_at_its_end_is_reported_once_and_one_too_large_is_to_become_lines(
+    def test_broken_at_its_end_is_reported_once_and_a_large_refused(
         self, make: Make, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        """One that is too large is to become lines."""
+
         [skipped] = index([make("c.json", _list()[:-1])]).skipped
         assert "it is not JSON" in skipped.reason
         monkeypatch.setattr(corpora, "MOST_LIST_BYTES", 50)
@@ -291,7 +293,7 @@ def test_those_of_a_corpus_are_known_again(make: Make) -> None:
     assert not contains_id(none, "a")
 
 
-def test_a_corpus_that_cannot_be_read_has_unknown_ids_and_is_reported_once(make: Make, tmp_path: Path) -> None:
+def test_unreadable_corpus_has_unknown_ids_and_is_reported_once(make: Make, tmp_path: Path) -> None:
     report = IndexReport()
     broken, missing = str(make("c.jsonl", line("a") + "[]")), str(tmp_path / "nowhere")
     assert [read_ids(each, report) for each in (broken, broken, missing)] == [None, None, None]

@@ -61,7 +61,9 @@ def test_every_passage_is_embedded_once(store: TantivyDocumentStore):
     assert (sorted(first.embedded), second.embedded) == (["a", "b", "c"], [])
 
 
-def test_only_new_or_changed_texts_and_titles_are_embedded_and_what_is_gone_is_deleted(store: TantivyDocumentStore):
+def test_changed_texts_and_titles_alone_are_embedded(store: TantivyDocumentStore):
+    """What is gone is deleted."""
+
     store.write_documents([Document(id=key, content=key, meta={"title": key}) for key in "ef"])
     embed_index(store, model=MODEL, embedder=Embedder())
     changed = [
@@ -125,9 +127,7 @@ def test_an_index_is_embedded_by_one_at_a_time(tmp_path: Path, monkeypatch: pyte
     assert len(embedded) == 2, "a process that fails gives the lock back"
 
 
-def test_an_index_that_does_not_exist_is_named_and_without_the_extra_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_absent_index_is_named_and_a_missing_extra_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path))
 
     with pytest.raises(FileNotFoundError, match="nowhere"):
@@ -141,7 +141,9 @@ def test_an_index_that_does_not_exist_is_named_and_without_the_extra_what_to_ins
         document_embedder()
 
 
-def test_the_default_embedder_reads_the_title_and_gives_vectors_of_length_one_without_loading_its_model():
+def test_default_embedder_reads_titles_and_gives_unit_vectors():
+    """Its model is not loaded for that."""
+
     pytest.importorskip("sentence_transformers", reason="the extra `dense` is not installed")
     parameters = document_embedder().to_dict()["init_parameters"]
 

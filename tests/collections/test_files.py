@@ -41,9 +41,7 @@ class TestFiles:
         assert (report.written, report.unchanged, report.unchanged_files) == (0, 1, 1)
         assert stored() == before
 
-    def test_that_changed_replace_their_passages_and_keep_them_where_they_cannot_be_read_any_more(
-        self, make: Make
-    ) -> None:
+    def test_that_changed_replace_passages_unless_now_unreadable(self, make: Make) -> None:
         make("other.txt", "Another file.")
         index([make("a.txt", "A sentence of six words is. " * 100).parent])
         report = index([make("a.txt", "Now short.").parent])
@@ -64,9 +62,7 @@ class TestFiles:
         assert texts() == ["Fine.", "Good."]
         assert [Path(skipped.path).name for skipped in report.skipped] == ["1.txt", "2.txt", "4.txt"]
 
-    def test_without_permission_and_those_that_are_too_large_are_named(
-        self, make: Make, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_without_permission_and_too_large_ones_are_named(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(file_forms.FORMS, "text", file_forms.FORMS["text"]._replace(most_bytes=5_000_000))
         [large] = index([make("large.txt", b"x" * 6_000_000)]).skipped
         assert large.reason == "it has 6 MB, but .txt files may have at most 5 MB: split it"
@@ -84,9 +80,11 @@ class TestFiles:
 
 
 class TestCrashes:
-    def test_between_writing_and_deleting_leave_both_versions_and_the_next_call_clears_up(
+    def test_between_writing_and_deleting_leave_both_versions(
         self, make: Make, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        """The next call clears up."""
+
         index([make("a.txt", "Old.")])
         path = make("a.txt", "New.")
         with monkeypatch.context() as patch:
@@ -121,9 +119,7 @@ def _crash(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-def test_an_index_from_before_headings_is_searched_as_it_is_and_refreshed_by_indexing_again(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_index_without_headings_is_searched_and_refreshed(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("markdown_it")
     path = make("a.md", "# Manual\n\nRead it.")
     with monkeypatch.context() as before:

@@ -12,7 +12,7 @@ def folder_of(place: Path, name: str) -> Path:
     return made
 
 
-def test_is_empty_at_first_and_found_again_however_the_folder_is_named(tmp_path: Path):
+def test_starts_empty_and_is_found_again_by_any_folder_name(tmp_path: Path):
     folder = folder_of(tmp_path, "Documents")
     (tmp_path / "link").symlink_to(folder)
 

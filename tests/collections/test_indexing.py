@@ -104,7 +104,7 @@ _CONTENTS = st.sampled_from(["", "One.", "Two.", "A sentence of six words is. " 
 
 @settings(max_examples=settings.default.max_examples // 4)
 @given(st.lists(st.dictionaries(_NAMES, _CONTENTS), min_size=1, max_size=4))
-def test_whatever_happened_before_the_index_ends_up_as_if_made_anew(history: list[dict[str, str | None]]) -> None:
+def test_index_ends_as_if_made_anew_whatever_happened_before(history: list[dict[str, str | None]]) -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place).resolve()
         grown = InMemoryDocumentStore()

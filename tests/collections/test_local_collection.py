@@ -30,7 +30,7 @@ def test_each_index_is_listed_with_what_it_holds(make: Make) -> None:
     assert papers.problem is None
 
 
-def test_files_with_long_names_and_passages_of_other_origin_are_counted_but_not_what_was_deleted(make: Make) -> None:
+def test_long_names_and_other_origins_are_counted_deletions_not(make: Make) -> None:
     assert [collection.summary() for collection in LocalCollection.all()] == []
     index([make("/".join(["a" * 90] * 3) + ".txt"), make("a.txt", "A sentence of six words is. " * 100)])
     index([make("a.txt", "Short.")])
@@ -39,7 +39,7 @@ def test_files_with_long_names_and_passages_of_other_origin_are_counted_but_not_
     assert (entry.passages, entry.files) == (3, 2)
 
 
-def test_a_damaged_index_and_a_copy_with_a_wrong_name_are_listed_with_their_problem(make: Make) -> None:
+def test_damaged_index_and_misnamed_copy_are_listed_as_such(make: Make) -> None:
     index([make("a.txt")])
     shutil.copytree(index_path("default"), index_path("default").with_name("default copy"))
     (index_path("default") / "prefrag-index.json").write_text("{broken")
@@ -80,7 +80,7 @@ def test_an_index_that_is_not_there_is_named() -> None:
         LocalCollection("../papers").summary()
 
 
-def test_a_dropped_index_is_gone_and_the_files_stay_and_a_search_says_that_there_is_no_index(make: Make) -> None:
+def test_dropped_index_is_gone_files_stay_and_a_search_says_so(make: Make) -> None:
     path = make("a.txt", "A buoy.")
     for name in ("papers", "books"):
         index([path], LocalCollection(name))

@@ -21,7 +21,7 @@ class TestStores:
         with pytest.raises(ValueError, match="german"):
             index([make("a.txt")], language="french")
 
-    def test_a_server_that_is_not_there_is_named_with_the_variable_that_moves_it(
+    def test_absent_server_is_named_with_the_variable_that_moves_it(
         self, make: Make, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", "http://127.0.0.1:9")

@@ -132,7 +132,7 @@ class TestPrune:
             patch.setattr(os, "stat", denied)
             assert prune().deleted == 0
 
-    def test_spares_everything_while_the_folder_of_all_files_is_not_there(self, make: Make, tmp_path: Path) -> None:
+    def test_spares_everything_while_the_folder_of_all_is_absent(self, make: Make, tmp_path: Path) -> None:
         folder = make("sub/a.txt", "A file.").parent.parent
         make("c.jsonl", line("x"))
         index([folder])
@@ -151,7 +151,7 @@ class TestPrune:
         folder.rename(drive)
         assert delete_documents([str(folder)]).passages == 2
 
-    def test_leaves_what_was_uploaded_to_several_servers_or_written_by_hand_which_is_no_file(self, make: Make) -> None:
+    def test_leaves_shared_uploads_and_handwritten_passages(self, make: Make) -> None:
         index([make("a.txt", "A file.")])
         uploaded = {"file_path": "upload:default/b.txt", "file_hash": "1", "split_count": 1}
         LocalCollection().passages().write(
@@ -169,9 +169,7 @@ class TestPrune:
         assert prune().pruned == [str(gone)]
 
     @pytest.mark.parametrize("left", ["nothing", "an empty folder", "a hidden file", "empty folders"])
-    def test_spares_one_of_several_folders_whose_drive_is_not_mounted(
-        self, make: Make, tmp_path: Path, left: str
-    ) -> None:
+    def test_spares_a_folder_among_others_whose_drive_is_absent(self, make: Make, tmp_path: Path, left: str) -> None:
         folders = [make(f"{name}/deep/text.txt", f"In {name}.").parent.parent for name in ("a", "b", "c")]
         index(folders)
         folders[1].rename(tmp_path / "drive")
@@ -192,9 +190,9 @@ class TestPrune:
         assert delete_documents([skipped.path + os.sep]).passages == 1
 
     @for_each("beside", "b.txt", "own/b.txt")
-    def test_spares_the_single_file_of_a_folder_which_may_be_a_drive_within_one_with_files_of_its_own(
-        self, make: Make, beside: str
-    ) -> None:
+    def test_spares_the_single_file_of_a_folder_that_may_be_a_drive(self, make: Make, beside: str) -> None:
+        """The drive lies within a folder that has files of its own."""
+
         on_drive = make("drive/a.txt", "On the drive.")
         index([on_drive, make(beside, "Beside it.").parent])
         on_drive.unlink()
@@ -212,9 +210,7 @@ class TestPrune:
         assert texts() == ["Away.", "Stays."]
         assert [Path(skipped.path).name for skipped in report.skipped] == ["b"]
 
-    def test_reports_what_it_will_delete_before_it_does_and_deletes_nothing_when_it_is_only_tried(
-        self, make: Make
-    ) -> None:
+    def test_reports_before_it_deletes_and_deletes_nothing_on_trial(self, make: Make) -> None:
         gone = make("a.txt", "Gone.")
         corpus = make("c.jsonl", line("x") + line("y"))
         index([gone, corpus])

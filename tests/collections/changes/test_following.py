@@ -33,7 +33,7 @@ def held(folder: Path, collection: str = "docs") -> list[str]:
     return sorted(os.path.relpath(str(each.path), folder) for each in list_documents(LocalCollection(collection)))
 
 
-def test_the_whole_folder_is_read_first_and_what_has_gone_meanwhile_is_deleted(docs: Path):
+def test_whole_folder_is_read_first_and_lost_files_deleted(docs: Path):
     assert held(docs) == ["a.txt", "sub/b.md", "sub/c.txt"]
     (docs / "a.txt").unlink()
 
@@ -65,7 +65,7 @@ def test_what_is_moved_has_its_new_place_alone(docs: Path):
     assert marks == {"old": 2}, "also where a file below the folder is what has changed"
 
 
-def test_the_last_file_of_a_folder_goes_too_and_lines_leave_a_corpus_one_by_one(docs: Path):
+def test_last_file_of_a_folder_goes_too_and_lines_of_a_corpus(docs: Path):
     (docs / "c.jsonl").write_text(line("x") + line("y"))
     follow(docs, "c.jsonl")
     (docs / "c.jsonl").write_text(line("y"))
@@ -89,7 +89,9 @@ def test_a_drive_that_is_gone_deletes_nothing(docs: Path, drive: str):
     assert held(docs) == ["a.txt", "sub/b.md", "sub/c.txt"]
 
 
-def test_a_folder_with_other_files_alone_may_be_another_drive_and_one_that_is_not_there_has_none(docs: Path):
+def test_folder_with_other_files_alone_may_be_another_drive(docs: Path):
+    """A folder that is not there has none."""
+
     shutil.rmtree(docs)
     with pytest.raises(FileNotFoundError):
         find_drives(docs)
@@ -129,7 +131,7 @@ def test_what_a_link_leads_to_is_read_on_request_and_stays(
     assert held(docs) == ["../outside/far.txt", "a.txt", "sub/b.md", "sub/c.txt"]
 
 
-def test_what_an_earlier_version_read_through_a_link_is_deleted_and_nothing_beside_it(
+def test_file_once_read_through_a_link_is_deleted_alone(
     docs: Path, outside: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (tmp_path / "own.txt").write_text("A bell rings.")

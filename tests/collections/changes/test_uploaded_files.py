@@ -43,7 +43,7 @@ def delete() -> None:
     LocalCollection("maps").delete_document(document)
 
 
-def test_where_case_does_not_tell_files_apart_a_file_replaces_the_one_of_its_name(monkeypatch: pytest.MonkeyPatch):
+def test_file_replaces_its_namesake_where_case_does_not_count(monkeypatch: pytest.MonkeyPatch):
     def name_on_disk(path: Path) -> str | None:
         names = os.listdir(path.parent) if os.path.isdir(path.parent) else []
         return next((name for name in names if name.casefold() == path.name.casefold()), None)
@@ -99,7 +99,7 @@ def dying(step: int) -> Iterator[list[str]]:
     ],
     ids=["new", "replaced", "unchanged", "deleted", "dropped"],
 )
-def test_a_change_that_is_killed_at_any_step_is_finished_or_undone(
+def test_change_that_is_killed_at_any_step_is_finished_or_undone(
     before: dict[str, str], change: Callable[[], object], after: dict[str, str], tmp_path: Path
 ) -> None:
     seen = []
@@ -133,11 +133,11 @@ def test_a_change_that_is_killed_at_any_step_is_finished_or_undone(
 
 @pytest.mark.slow
 @pytest.mark.skipif("not Path('/proc').exists()")
-def test_a_server_that_is_killed_with_all_its_processes_starts_with_whole_changes(tmp_path: Path) -> None:
+def test_killed_server_and_processes_start_with_whole_changes(tmp_path: Path) -> None:
     assert kill_series(6, tmp_path) == []
 
 
-def test_a_change_ends_with_the_next_change_of_its_collection_or_with_a_pruning() -> None:
+def test_change_is_ended_by_the_next_change_or_by_a_pruning() -> None:
     for end in (lambda: upload({"more.txt": "More."}), lambda: prune(LocalCollection("maps"))):
         upload(BEFORE)
         with mock.patch.object(uploaded_files, "_sweep", side_effect=Killed), pytest.raises(Killed):
@@ -155,7 +155,7 @@ def fill_disk(*arguments: Any, **options: Any) -> Any:
 
 @pytest.mark.skipif("sys.platform == 'win32'")
 @pytest.mark.parametrize("before", [{}, BEFORE], ids=["new", "replaced"])
-def test_a_full_disk_at_any_step_leaves_what_was_there_and_says_so(
+def test_full_disk_at_any_step_leaves_what_was_there_and_says_so(
     before: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if before:
@@ -176,7 +176,7 @@ def test_a_full_disk_at_any_step_leaves_what_was_there_and_says_so(
         assert held() == before
 
 
-def test_files_that_arrive_are_left_alone_while_their_server_lives() -> None:
+def test_arriving_files_are_left_alone_while_their_server_lives() -> None:
     with make_incoming("maps") as incoming:
         (incoming / "board.txt").write_text("The board.")
         left = incoming.with_name("upload-left")
@@ -227,7 +227,7 @@ def test_uploads_stay_while_their_index_is_missing() -> None:
     assert held() == BEFORE
 
 
-def test_uploads_stay_beside_an_index_that_was_made_anew_or_restored(tmp_path: Path) -> None:
+def test_uploads_stay_beside_a_rebuilt_or_restored_index(tmp_path: Path) -> None:
     upload({"keep.txt": "The old board."})
     shutil.copytree(index_path("maps"), tmp_path / "backup")
     upload({"fresh.txt": "A tower."})
@@ -287,7 +287,7 @@ class TestUpload:
         [file] = uploads_folder("maps").glob("*/rows.jsonl")
         assert "{broken" in file.read_text()
 
-    def test_of_two_corpora_with_the_same_passages_gives_them_to_the_first(self) -> None:
+    def test_of_two_corpora_gives_equal_passages_to_the_first(self) -> None:
         report = upload({"a.jsonl": BEFORE["rows.jsonl"], "b.jsonl": BEFORE["rows.jsonl"].replace("One", "Uno")})
 
         assert {Path(each.path).name for each in report.skipped} == {"b.jsonl"}
@@ -322,7 +322,7 @@ class TestUpload:
         assert (after.id, after.uploaded) == (before.id, True)
         assert (report.written, report.replaced, report.deleted) == (1, 1, 0)
 
-    def test_of_a_corpus_with_one_changed_line_counts_the_others_as_unchanged(self) -> None:
+    def test_of_a_corpus_with_one_changed_line_leaves_the_others(self) -> None:
         upload({"rows.jsonl": BEFORE["rows.jsonl"]})
 
         report = upload({"rows.jsonl": BEFORE["rows.jsonl"].replace("Two", "Second")})
