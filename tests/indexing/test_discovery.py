@@ -77,7 +77,7 @@ class TestABadEntry:
             f"{refused / 'cwd'}: it cannot be read (Permission denied)"
         ]
 
-    def test_is_one_too_if_it_is_a_link_to_itself_or_a_file_that_may_not_be_read(
+    def test_may_be_a_link_to_itself_or_a_file_without_permission(
         self, make: Make, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         folder = make("a.txt", "Read.").parent
@@ -175,7 +175,7 @@ class TestOneFileHasOneIdentity:
 
 
 class TestAName:
-    def test_with_a_number_behind_the_last_dot_is_one_without_a_suffix(self, make: Make) -> None:
+    def test_with_a_number_behind_the_last_dot_has_no_suffix(self, make: Make) -> None:
         make("LGPL-2.1", "You may link it.")
         make("node_modules/a/index.js", "var a")
         folder = make("data.7", b"\x7fELF\x02\0\0").parent

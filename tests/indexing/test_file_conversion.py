@@ -31,7 +31,7 @@ def converter() -> FileConverter:
     return FileConverter()
 
 
-def test_a_text_is_titled_by_its_file_and_known_by_path_and_content(converter: FileConverter) -> None:
+def test_text_is_titled_by_its_file_and_its_id_by_path_and_text(converter: FileConverter) -> None:
     [passage] = converter.passages(Path("/notes/Vienna.txt"), b"A  square\tin Vienna.\n")
 
     assert (passage.content, passage.meta["title"]) == ("A square in Vienna.", "Vienna")
@@ -50,7 +50,7 @@ def test_the_passages_of_a_file_are_numbered(converter: FileConverter) -> None:
     assert len({passage.id for passage in passages}) == len(passages) > 3
 
 
-def test_name_and_text_come_with_whole_letters_and_the_path_as_it_is(converter: FileConverter) -> None:
+def test_name_and_text_have_whole_letters_and_the_path_is_as_is(converter: FileConverter) -> None:
     path = Path("/notes/Ko\u0308penick.txt")
 
     [passage] = converter.passages(path, "A Bru\u0308cke and an o\ufb03ce.".encode())
@@ -84,7 +84,7 @@ def test_a_markdown_file_is_titled_by_its_first_heading(converter: FileConverter
 
 
 @needs_markdown
-def test_passages_of_markdown_know_the_headings_above_them_and_plain_text_has_none(converter: FileConverter) -> None:
+def test_passages_of_markdown_know_their_headings_unlike_text(converter: FileConverter) -> None:
     text = f"---\nheading: forged\n---\n# Manual\n\n## Use\n\n{'Oil it. ' * 60}\n\n## Care\n\n{'Dry it. ' * 60}"
 
     passages = converter.passages(Path("/a.md"), text.encode())
@@ -110,7 +110,7 @@ def test_passages_of_a_page_know_the_headings_above_them(converter: FileConverte
 
 
 @needs_markdown
-def test_front_matter_becomes_text_and_metadata_but_never_the_identity_of_a_passage(converter: FileConverter) -> None:
+def test_front_matter_becomes_text_and_metadata_but_no_identity(converter: FileConverter) -> None:
     front = "author: Ada\nyear: 1843\nfile_path: /etc\nid: x\ncontent: y\nsource: web"
     [passage] = converter.passages(
         Path("/notes.md"), f"---\ntitle: T\n{front}\nnested: {{a: 1}}\ntags: [b, c]\n---\nText.".encode()
@@ -194,7 +194,7 @@ def test_a_page_full_of_openings_has_its_title_found_soon(page: str) -> None:
     assert time.process_time() - before < 2
 
 
-def test_a_page_without_text_leaves_no_message_without_a_file_name(
+def test_page_without_text_leaves_no_message_without_file_name(
     converter: FileConverter, caplog: pytest.LogCaptureFixture
 ) -> None:
     with pytest.raises(CannotRead, match="no text in it"):
@@ -240,7 +240,7 @@ def test_a_table_gives_passages_of_whole_rows(converter: FileConverter) -> None:
 
 
 @needs_pdf
-def test_a_pdf_gives_its_title_and_the_page_where_each_passage_begins(converter: FileConverter) -> None:
+def test_pdf_gives_its_title_and_the_page_of_its_passages(converter: FileConverter) -> None:
     pages = [f"Page {name} begins. " + "This page says a thing. " * 25 for name in ("one", "two", "three")]
     passages = converter.passages(Path("/paper.pdf"), make_pdf(pages, title="On Pages"))
 
@@ -286,7 +286,7 @@ def test_what_cannot_be_read_is_refused_with_the_reason(
         converter.passages(Path("/") / name, data)
 
 
-def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_is_named_with_the_command_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FORMS, PDF, FORMS[PDF]._replace(package="a_package_that_nobody_has"))
     converter = FileConverter()
 

@@ -34,13 +34,15 @@ def test_sentences_stay_whole(sentences: list[str]) -> None:
         assert passage.rstrip().endswith(".")
 
 
-def test_a_passage_closes_at_the_end_of_a_paragraph_once_it_has_enough_words() -> None:
+def test_passage_of_enough_words_closes_with_a_paragraph() -> None:
     text = "\n\n".join(_sentence(word, 60) for word in ("one", "two", "three", "four"))
 
     assert [passage.split()[0] for passage in split_into_passages(text)] == ["One", "Three"]
 
 
-def test_a_heading_goes_with_the_text_below_it_and_a_last_sentence_of_few_words_with_the_passage_before():
+def test_heading_goes_with_its_text_a_short_end_with_the_last():
+    """The last sentence of few words goes with the passage before it."""
+
     text = f"{_sentence('above', 110)}\n\nThe heading\n\n{_sentence('below', 50)}"
 
     assert split_into_passages(text)[1].startswith("The heading")
@@ -77,7 +79,7 @@ def test_a_text_in_one_line_takes_little_more_memory_than_it_has() -> None:
     assert most < 4 * len(text)
 
 
-def test_a_text_without_blanks_is_not_cut_between_a_letter_and_its_vowel_sign() -> None:
+def test_text_without_blanks_is_not_cut_before_a_vowel_sign() -> None:
     passages = split_into_passages("x" + "\u0e19\u0e49\u0e33" * 1_000)
 
     assert all(passage.endswith("\u0e33") for passage in passages)

@@ -5,7 +5,7 @@ from rich.console import Console
 from prefrag.indexing.report import Progress, Skipped, indexing_bar
 
 
-def test_the_name_of_a_skipped_file_or_of_one_in_the_progress_bar_cannot_write_to_the_terminal():
+def test_file_name_in_report_or_progress_writes_no_terminal_code():
     assert str(Skipped("a\x1b[2J\nb.txt", "it is empty", 3)) == "a [2J b.txt, line 3: it is empty"
 
     terminal = Console(file=StringIO(), force_terminal=True, width=200)

@@ -15,7 +15,7 @@ BODY = "".join(f"    step_{n} = measure(step_{n - 1}, width, height)\n" for n in
 MODULE = f"import os\n\n\nclass Yard:\n    def launch(self):\n{BODY}\n    def refit(self):\n{BODY}\n\ndef close():\n    pass\n"
 
 
-def test_a_long_class_is_split_by_its_functions_with_line_and_name() -> None:
+def test_long_class_is_split_by_its_functions_with_line_and_name() -> None:
     passages = FileConverter().passages(Path("/yard.py"), MODULE.encode())
 
     places = [(passage.meta["line"], passage.meta.get("heading")) for passage in passages]

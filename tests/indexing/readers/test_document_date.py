@@ -43,7 +43,7 @@ def test_is_the_one_that_it_states_or_that_in_its_name(
     *("Stand: 6. November 2023", "Stand 06.11.2023", "Datum: 6.11.2023", "Kiel, den 6. November 2023"),
     *("Zuletzt ge\u00e4ndert am 6.11.2023", "Protokoll vom 6. November 2023", "Erstellt am: 06.11.2023"),
 )
-def test_a_line_dates_the_document_by_what_stands_before_the_date(line: str):
+def test_line_dates_the_document_by_what_precedes_the_date(line: str):
     assert find_date({}, f"The yard\n{line}\nText.", "a.txt") == {"date": "2023-11-06", "date_in": "document"}
 
 

@@ -32,7 +32,7 @@ from tests.for_each import for_each
     ({}, "Status: approved\nDrafts are kept in Old.", "draft-horses (Old Town Press).pdf", "", None),
     ({}, "Text.\n" * 10 + "Status: draft", "overdraft.md", "", None),
 )
-def test_is_decided_by_form_since_in_a_sentence_the_words_mean_something_else(
+def test_standing_goes_by_form_as_words_in_a_sentence_mislead(
     meta: dict[str, Any], text: str, name: str, folder: str, standing: str | None
 ):
     assert find_standing(meta, text, "Old masters", name, ["board", folder]) == standing

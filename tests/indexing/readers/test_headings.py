@@ -52,7 +52,9 @@ def test_those_of_markdown_are_what_its_parser_takes_for_one():
     assert headings == [(1, "Manual", "Manua"), (2, "Use", "Use\n-"), (3, "Daily pump care", "Daily")]
 
 
-def test_the_lines_of_a_paragraph_of_markdown_are_joined_not_those_that_are_kept_or_code():
+def test_paragraph_lines_of_markdown_are_joined_but_no_code():
+    """Nor lines whose breaks the file keeps."""
+
     line = "A long line of a paragraph which was wrapped at a"
     text = f"{line}\nwidth.\n\n> - {line}\n>   width.\n\n{line}  \nwidth.\n\n```\n{line}\nwidth.\n```"
 
@@ -73,7 +75,9 @@ def _rendered(text: str) -> str:
     return MarkdownIt().render(text)
 
 
-def test_those_of_a_page_have_their_words_without_tags_and_begin_a_section_even_if_the_extraction_drops_them():
+def test_page_headings_lose_tags_and_begin_a_section_if_dropped():
+    """The extraction of the text may drop them."""
+
     page = '<h1 class="a">Pumps &amp;<br/>care</h1><p>Read.</p><H2><a href="#u">Use</a> <a>\u00b6</a></H2><div><p>Daily.</p></div>'
 
     plain, headings = marked_headings(mark_html, page)
@@ -93,7 +97,9 @@ def test_a_page_without_words_in_its_headings_has_none(text: str):
     assert marked_headings(mark_html, text) == (text, [])
 
 
-def test_a_sign_that_stands_in_the_file_is_no_heading_and_long_ones_and_deep_paths_are_cut():
+def test_sign_in_the_file_is_no_heading_and_long_ones_are_cut():
+    """So are deep paths."""
+
     outline = Outline()
 
     assert outline.read(f"\u205c7\u205cText {outline.mark(1, 'A')}A") == ("Text A", [Heading(5, 1, "A")])
@@ -115,7 +121,7 @@ def test_a_sign_that_stands_in_the_file_is_no_heading_and_long_ones_and_deep_pat
 class TestSections:
     HEADINGS = (Heading(5, 1, "A"), Heading(20, 3, "B"), Heading(30, 2, "C"), Heading(31, 1, "D"))
 
-    def test_are_named_by_the_headings_above_the_one_with_most_of_it_if_there_is_one(self):
+    def test_are_named_by_the_headings_above_most_of_the_part(self):
         parts = ["." * length for length in (5, 15, 10, 1, 9)]
 
         assert find_sections(parts, self.HEADINGS) == [(name, ()) for name in (None, "A", "A > B", "A > C", "D")]
@@ -123,7 +129,7 @@ class TestSections:
         assert find_sections(["a", "b"], []) == [(None, ())] * 2
         assert find_sections([], []) == []
 
-    def test_of_a_part_that_lies_in_several_are_listed_with_their_beginnings(self):
+    def test_of_a_part_in_several_are_listed_with_their_beginnings(self):
         assert find_sections(["." * 22, "." * 18], self.HEADINGS) == [
             ("A", [(0, ""), (5, "A"), (20, "A > B")]),
             ("D", [(0, "A > B"), (8, "A > C"), (9, "D")]),

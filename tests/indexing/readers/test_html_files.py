@@ -20,7 +20,7 @@ def read(page: str) -> str:
     return outline.read(mark_page(page, outline))[0].strip()
 
 
-def test_each_row_of_a_table_is_a_paragraph_with_the_names_of_its_columns() -> None:
+def test_row_of_a_table_is_a_paragraph_with_column_names() -> None:
     assert read(f"<table border=1>{CELLS}</table>") == "<p>Boat: Tern; Seats: 48</p>\n<p>Boat: Skua; Seats: 72</p>"
 
 
@@ -28,7 +28,7 @@ def test_a_caption_is_the_title_of_the_table() -> None:
     assert read(f"<table><caption>The <i>fleet</i></caption>{CELLS}</table>").startswith("<p>The fleet; Boat: Tern;")
 
 
-def test_cells_over_several_rows_and_columns_give_their_text_to_each() -> None:
+def test_cells_over_several_rows_and_columns_repeat_their_text() -> None:
     rows = (
         "<tr><th rowspan=2>Boat<th colspan=2>Summer</tr><tr><th>First<th>Last</tr>"
         "<tr><td rowspan=2>Tern<td>6:10<td>22:40</tr><tr><td>6:50<td>23:15</tr>"

@@ -78,7 +78,7 @@ def test_html_alone_is_read_as_a_page(converter: FileConverter) -> None:
     assert passage.content.endswith("The launch is on Friday.")
 
 
-def test_the_mails_of_a_mailbox_are_documents_and_one_that_cannot_be_read_leaves_the_others(
+def test_mails_of_a_mailbox_are_documents_beside_unreadable_ones(
     converter: FileConverter,
 ) -> None:
     begin = b"From ada@example.org Mon Nov  6 10:00:00 2023\n"

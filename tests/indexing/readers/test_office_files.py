@@ -361,7 +361,7 @@ class TestHostile:
         with pytest.raises(CannotRead, match="DOCTYPE"):
             converter.passages(Path("/a.docx"), with_part(data, "word/picture.png", b" <!DOCTYPE a []><a/>"))
 
-    def test_what_unpacks_to_gigabytes_or_has_many_parts_is_not_unpacked(
+    def test_file_of_gigabytes_or_many_parts_is_not_unpacked(
         self, converter: FileConverter, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         empty = make_docx(lambda document: None)

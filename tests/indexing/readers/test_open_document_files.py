@@ -36,7 +36,9 @@ TABLE = (
 )
 
 
-def test_a_text_gives_headings_paragraphs_lists_and_tables_without_what_was_deleted() -> None:
+def test_text_gives_headings_paragraphs_lists_and_tables() -> None:
+    """What was deleted is left out."""
+
     body = (
         "<t:tracked-changes><t:p>Deleted.</t:p></t:tracked-changes>"
         '<t:h t:outline-level="1">The yard</t:h><t:p>Built<t:s/>in <t:span>1842</t:span>.'
@@ -58,7 +60,9 @@ def test_a_sheet_gives_its_rows() -> None:
     assert passage.content == "People\nName: Ada; Since: 1842-05-04"
 
 
-def test_merged_cells_fill_their_rows_and_a_hidden_sheet_is_named() -> None:
+def test_cells_that_are_merged_fill_their_rows() -> None:
+    """A hidden sheet is named."""
+
     rows = (
         f"<tb:table-row>{cell('Harbour')}{cell('Boat')}</tb:table-row>"
         f"<tb:table-row>{cell('Norwick', 'tb:number-rows-spanned=' + chr(34) + '2' + chr(34))}{cell('Tern')}"
@@ -100,7 +104,7 @@ def test_a_file_that_cannot_be_read_is_refused(data: bytes, reason: str) -> None
 
 
 class TestRtf:
-    def test_gives_its_words_and_is_refused_where_it_is_something_else(self):
+    def test_gives_its_words_and_is_refused_if_it_is_something_else(self):
         pytest.importorskip("striprtf", reason="the extra 'files' is not installed")
 
         [passage] = FileConverter().passages(Path("/a.rtf"), rb"{\rtf1\ansi Gr\'fc\'dfe aus {\b Wien}.\par}")

@@ -19,7 +19,7 @@ pytest.importorskip("pypdfium2", reason="the extra 'files' is not installed")
 PDF = make_pdf(["The first page.", "The keel is laid on Monday."])
 
 
-def test_a_page_is_a_picture_with_its_words_and_the_places_of_a_sentence():
+def test_page_is_a_picture_with_words_and_places_of_a_sentence():
     drawn = HERE.draw(PDF, 2, "the KEEL is\nlaid on Monday")
 
     assert base64.b64decode(drawn["png"]).startswith(b"\x89PNG")

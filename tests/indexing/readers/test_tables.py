@@ -35,7 +35,7 @@ def test_a_title_above_a_table_stands_in_each_row() -> None:
     assert rows_of(f"Fleet of 2026 |\n{BOATS}", Span(0, 0, 1, 2)) == [f"Fleet of 2026; {row}" for row in READ]
 
 
-def test_a_long_preamble_is_written_once_and_its_last_line_is_the_title() -> None:
+def test_preamble_is_written_once_and_its_last_line_is_the_title() -> None:
     preamble = "A note on how the seats were counted, " * 4
 
     assert rows_of(f"{preamble.strip()} |\nFleet |\n{BOATS}") == [preamble.strip(), *(f"Fleet; {row}" for row in READ)]
@@ -96,7 +96,7 @@ def test_tables_beside_and_below_each_other_have_their_own_names() -> None:
     assert below == [*READ, "Returns; Month: April; Pieces: 14"]
 
 
-def test_rows_below_a_blank_row_without_names_go_on_with_the_table() -> None:
+def test_rows_below_a_blank_row_without_names_continue_the_table() -> None:
     lines, [table] = read(Grid([["Boat", "Seats"], ["Tern", "48"], [], ["Skua", "72"], ["Knot", "12"]]))
 
     assert lines == [*READ, "Boat: Knot; Seats: 12"]
@@ -139,7 +139,7 @@ def test_rows_that_the_file_marks_name_the_columns() -> None:
     ]
 
 
-def test_of_a_table_that_is_marked_all_over_the_first_row_names_the_columns() -> None:
+def test_table_marked_all_over_has_its_first_row_as_columns() -> None:
     assert rows_of(BOATS, headers=frozenset(range(3))) == READ
 
 

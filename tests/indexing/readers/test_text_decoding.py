@@ -49,9 +49,7 @@ def test_a_text_shows_its_encoding(text: str, encoding: str) -> None:
     (QUOTED, "cp1252", "iso-8859-1"),  # Every browser reads this encoding as cp1252.
     (GERMAN, "cp1252", "utf-8"),
 )
-def test_what_a_page_declares_counts_more_than_what_it_looks_like_unless_it_is_wrong(
-    text: str, encoding: str, declared: str | None
-) -> None:
+def test_declared_encoding_wins_over_the_guess_unless_wrong(text: str, encoding: str, declared: str | None) -> None:
     assert decode_text(text.encode(encoding), declared) == text
 
 
@@ -82,7 +80,7 @@ def test_a_text_with_a_zero_byte_is_not_taken_for_utf16(text: str, data: st.Data
 
 
 @given(st.text(), st.sampled_from(["utf-8-sig", "utf-16", "utf-32"]))
-def test_utf8_always_comes_back_and_a_byte_order_mark_is_believed(text: str, encoding: str) -> None:
+def test_text_in_utf8_comes_back_and_a_byte_order_mark_decides(text: str, encoding: str) -> None:
     if "\0" in text:
         return
     if text:
@@ -93,7 +91,7 @@ def test_utf8_always_comes_back_and_a_byte_order_mark_is_believed(text: str, enc
 
 @given(st.binary(min_size=1))
 @example(b"\xef\xbb\xbf")
-def test_arbitrary_bytes_give_a_text_that_can_be_stored_or_are_refused(data: bytes) -> None:
+def test_arbitrary_bytes_become_a_storable_text_or_are_refused(data: bytes) -> None:
     with suppress(CannotRead):
         text = decode_text(data)
         assert "\0" not in text
@@ -120,7 +118,7 @@ def test_arbitrary_bytes_give_a_text_that_can_be_stored_or_are_refused(data: byt
     (b"Install it.\nThen set a password:\npassword = changeme\nand start it.\n", True),
     (b"name = Ada\ncity = Kiel\n", True),
 )
-def test_a_file_without_a_suffix_is_read_where_it_is_text_and_no_program_picture_or_private_key(
-    beginning: bytes, is_text: bool
-) -> None:
+def test_file_without_a_suffix_is_read_if_it_is_harmless_text(beginning: bytes, is_text: bool) -> None:
+    """It is no program, picture or private key."""
+
     assert looks_like_text(beginning) is is_text

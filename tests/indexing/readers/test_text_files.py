@@ -72,7 +72,7 @@ def grid_rows(rows: list[list[str]]) -> list[str]:
     ("\n\n , \n", []),
     ("", []),
 )
-def test_each_row_has_the_names_of_its_columns_and_values_as_meant(text: str, rows: list[str]) -> None:
+def test_row_has_the_names_of_its_columns_and_values_as_meant(text: str, rows: list[str]) -> None:
     assert csv_rows(text) == rows
 
 
@@ -91,7 +91,7 @@ def test_each_row_has_the_names_of_its_columns_and_values_as_meant(text: str, ro
     ("+---+---+\n| 5 | 7 |\n+---+---+\n| 6 | 8 |\n+---+---+\n| 1 | 2 |\n+---+---+", "5; 7\n6; 8\n1; 2"),
     ("| | |\n|--|--|", ""),
 )
-def test_the_rows_of_a_table_drawn_with_bars_have_the_names_of_its_columns(text: str, written: str) -> None:
+def test_rows_of_a_table_drawn_with_bars_have_column_names(text: str, written: str) -> None:
     outline = Outline()
     assert outline.read(write_bar_tables(text, outline))[0] == written
 
@@ -133,7 +133,7 @@ def test_any_text_is_rows_whose_passages_join_to_the_whole(text: str) -> None:
     assert all("\n" not in row for row in read_csv(text.replace("\0", ""), Outline()))
 
 
-def test_rows_that_all_repeat_one_long_value_are_read_only_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_repeat_a_long_value_are_read_only_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("prefrag.indexing.readers.tables._MOST_TEXT", 10_000)
     long = "x" * 1_000
 
@@ -153,7 +153,7 @@ def test_rows_that_all_repeat_one_long_value_are_read_only_so_far(monkeypatch: p
     ),
     (f"[1.10, 1e999, {'1' * 5_000}]", [f"1.10, 1e999, {'1' * 5_000}"]),
 )
-def test_each_object_is_a_line_of_names_and_values_with_numbers_as_written(text: str, written: list[str]) -> None:
+def test_object_is_a_line_of_names_and_values_as_written(text: str, written: list[str]) -> None:
     assert read_json(text) == written
 
 
