@@ -43,9 +43,11 @@ def seconds(duration: str) -> int:
 
 
 class TestTheImage:
-    def test_the_image_runs_as_a_numbered_user_writes_only_to_its_data_and_stops_with_the_signal_that_lets_runs_end(
+    def test_image_has_a_numbered_user_writes_to_data_and_can_stop(
         self,
     ):
+        """It stops with the signal that lets runs end."""
+
         assert values("USER") == ["10001:10001"], "another than root"
         assert "--uid 10001 --gid 10001" in " ".join(values("RUN"))
         assert "PREFRAG_DATA_DIR=/data" in values("ENV")[0]
@@ -86,7 +88,7 @@ class TestTheImage:
     def test_neither_secrets_nor_documents_reach_the_builder(self, path: str):
         assert not reaches_the_builder(path)
 
-    def test_no_layer_keeps_a_secret_or_the_settings_of_the_builders_machine(self):
+    def test_layers_keep_no_secret_and_no_settings_of_the_builder(self):
         settings = [
             instruction.value for stage in stages() for instruction in stage if instruction.name in ("ARG", "ENV")
         ]
@@ -127,7 +129,9 @@ def test_the_ports_agree():
 
 class TestCompose:
     @for_each("name", *SERVICES)
-    def test_a_service_can_write_only_where_it_must_has_no_privileges_and_a_health_check_that_ends(self, name: str):
+    def test_service_writes_where_it_must_without_privileges(self, name: str):
+        """Its health check ends."""
+
         service = SERVICES[name]
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
@@ -169,14 +173,16 @@ class TestCompose:
         assert compose()["networks"]["inside"] == {"internal": True}
         assert SERVICES["elasticsearch"]["networks"] == ["inside"], "it asks for no password"
 
-    def test_data_outlives_the_containers_and_documents_are_read_only(self):
+    def test_data_outlives_containers_and_documents_are_read_only(self):
         mounts = [mount for service in SERVICES.values() for mount in service.get("volumes", [])]
         (documents,) = [mount for mount in mounts if isinstance(mount, dict)]
 
         assert {mount.partition(":")[0] for mount in mounts if isinstance(mount, str)} == set(compose()["volumes"])
         assert (documents["target"], documents["read_only"]) == ("/documents", True)
 
-    def test_every_variable_of_ours_is_documented_and_the_answer_kept_with_the_documents_decides_about_the_web(self):
+    def test_variables_are_documented_and_none_opens_the_web(self):
+        """The answer that lies with the documents decides about the web."""
+
         text = "".join((CHECKOUT / file).read_text(encoding="utf-8") for file in FILES)
         assert set(re.findall(r"PREFRAG_[A-Z_]+", text)) <= settings()
         assert "PREFRAG_WEB" not in text
@@ -256,7 +262,7 @@ class TestTheHealthCheck:
 
         assert self.exit_code(command, served.address) == 1
 
-    def test_the_health_check_fails_when_the_service_is_not_ready_and_uses_no_proxy(self, command: list[str]):
+    def test_health_check_fails_if_not_ready_and_uses_no_proxy(self, command: list[str]):
         for status, code in ((503, 1), (200, 0)):
             with answering(status) as address:
                 assert self.exit_code(command, address, http_proxy="http://127.0.0.1:9", no_proxy="") == code

@@ -5,7 +5,7 @@ import pytest
 from tests.for_each import for_each
 
 
-def test_a_table_shows_every_wrong_row_and_is_no_shield_for_a_missing_error():
+def test_table_shows_every_wrong_row_and_hides_no_missing_error():
     @for_each("number, root", (4, 2), (9, 4), pytest.param(1, 2, id="one"))
     def check(number: int, root: int) -> None:
         assert root**2 == number

@@ -275,7 +275,7 @@ def test_a_folder_keeps_within_its_budget(folder: str):
     assert lines <= BUDGET[folder], "see docs/decisions/0010-a-budget-of-lines.md"
 
 
-def test_comments_docstrings_blank_lines_and_brackets_alone_are_no_code():
+def test_comments_docstrings_blanks_and_brackets_are_no_code():
     code = '''"""A module.
 
 Its docstring has two paragraphs.
@@ -307,7 +307,9 @@ def test_each_folder_of_the_package_has_a_budget():
     assert {*PACKAGES, "prefrag", "tests"} - {*PLACES} == set(BUDGET)
 
 
-def test_an_import_of_an_upper_room_is_found_inside_a_function_too_and_a_room_that_is_not_in_the_order():
+def test_import_of_an_upper_room_is_seen_inside_a_function_too():
+    """So is a room that is not in the order."""
+
     code = "def late():\n    from prefrag.components.web.web_retriever import WebRetriever\n"
 
     assert upward(code, "dr_rag", ROOMS, "prefrag.components") == []

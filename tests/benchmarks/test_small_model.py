@@ -45,7 +45,7 @@ def test_a_right_answer_has_a_gold_answer_as_whole_words(answer: str, golds: lis
     assert is_right(prediction(answer, *golds)) is right
 
 
-def test_an_answer_is_counted_by_whether_the_documents_answer_the_question():
+def test_answer_is_counted_by_whether_documents_answer():
     right = count_question(prediction("Bo Li", "Bo Li"))
     wrong = count_question(prediction("Al", "Bo Li"))
     silent = count_question(prediction("", "Bo Li"))
@@ -57,7 +57,7 @@ def test_an_answer_is_counted_by_whether_the_documents_answer_the_question():
     assert (bluff["unanswerable answered"], "given" in bluff) == (1, False)
 
 
-def test_tokens_out_of_the_cache_are_not_new_and_a_reply_out_of_the_recording_tells_no_time():
+def test_cached_tokens_are_not_new_nor_a_recorded_reply_timed():
     asked = count_question(prediction("Al", "Al", calls=[call("Al")]))
     played = count_question(prediction("Al", "Al", calls=[call("Al"), call("Al", seconds=0.001)]))
 
@@ -93,7 +93,7 @@ def test_a_field_filled_with_words_of_the_prompt_is_a_copy(reply: str, copied: i
     assert count_copied(prediction("Al", "Al", calls=[call(reply)])) == copied
 
 
-def test_a_line_that_an_earlier_reply_wrote_by_itself_is_no_copy_and_a_copied_one_is_each_time():
+def test_copied_line_of_a_prompt_counts_and_an_own_one_does_not():
     own, placeholder = "Thought: I need the keeper of it", "Thought: what is known and what is missing"
     again = call(own, f"{PROMPT}\n{own}")
 
@@ -101,14 +101,14 @@ def test_a_line_that_an_earlier_reply_wrote_by_itself_is_no_copy_and_a_copied_on
     assert count_copied(prediction("Al", "Al", calls=[call(placeholder), call(placeholder)])) == 2
 
 
-def test_descriptions_of_tools_and_schemas_are_lines_of_the_prompt_and_arguments_are_replies():
+def test_tool_descriptions_are_prompt_and_arguments_are_replies():
     asked = call("", tool_calls=[{"name": "look", "arguments": {"query": "a few words to search for"}}])
     asked["tools"] = [{"parameters": {"query": {"description": "A few words to search for"}}}]
 
     assert count_copied(prediction("Al", "Al", calls=[asked])) == 1
 
 
-def test_shares_of_questions_and_of_calls_are_summarised_with_their_n():
+def test_shares_of_questions_and_calls_are_summarised_with_n():
     unread = prediction("", "Al", calls=[call("x"), call("y")], steps=[{"action": "unreadable"}])
     figures = summarise([prediction("Al", "Al", calls=[call("z")]), unread, prediction("Al")])
 
@@ -124,7 +124,7 @@ def asked_of(right: int, wrong: int, silent: int = 0) -> list[dict[str, Any]]:
     return [prediction(answer, gold, calls=[call("a reply")]) for answer, gold in kinds]
 
 
-def test_what_is_asked_of_the_demo_is_checked_against_the_rivals_too():
+def test_demo_prompt_is_checked_against_the_rivals_too():
     rivals = dict.fromkeys(("reader", "vanilla_mix", "dr_rag_linked"), asked_of(15, 2, 23))
 
     assert list_shortfalls("demo", {"prefrag": asked_of(16, 2, 22), **rivals}) == []
@@ -137,7 +137,7 @@ def test_what_is_asked_of_the_demo_is_checked_against_the_rivals_too():
     ]
 
 
-def test_what_is_asked_of_own_files_counts_answers_that_the_files_do_not_have():
+def test_own_files_prompt_counts_answers_absent_from_the_files():
     enough = asked_of(20, 2, 18)
 
     assert list_shortfalls("own", {"prefrag": [*enough, prediction("Al"), prediction("")]}) == []
@@ -145,7 +145,7 @@ def test_what_is_asked_of_own_files_counts_answers_that_the_files_do_not_have():
     assert "unanswerable answered: 2 of 2" in short
 
 
-def test_what_a_run_costs_and_how_it_fails_is_checked_in_every_set():
+def test_cost_and_failures_of_a_run_are_checked_in_every_set():
     costly = prediction("Al", "Al", calls=[call("what to search for")] * 4, trace=[])
     short = list_shortfalls("hotpotqa", {"prefrag": [costly], "vanilla_mix": asked_of(1, 0)})
 
@@ -154,7 +154,7 @@ def test_what_a_run_costs_and_how_it_fails_is_checked_in_every_set():
 
 
 @pytest.mark.parametrize(("name", "answerable", "unanswerable"), [("demo", 40, 0), ("demo-train", 20, 0)])
-def test_the_demo_is_tuned_on_its_first_questions_and_reported_on_the_others(
+def test_demo_is_tuned_on_the_first_questions_reported_on_others(
     name: str, answerable: int, unanswerable: int, tmp_path: Path
 ):
     asked, settings, _ = read_set(name, tmp_path)
@@ -163,9 +163,11 @@ def test_the_demo_is_tuned_on_its_first_questions_and_reported_on_the_others(
     assert asked[0].id == {"demo": "q-021", "demo-train": "q-001"}[name]
 
 
-def test_own_files_are_indexed_by_themselves_with_the_web_closed_and_two_questions_of_three_are_answerable(
+def test_own_files_are_indexed_alone_with_the_web_closed(
     tmp_path: Path,
 ):
+    """Two questions of three are answerable."""
+
     asked, settings, environment = read_set("own", tmp_path)
 
     assert [sum(bool(one.answerable) is kind for one in asked) for kind in (True, False)] == [40, 20]
@@ -173,7 +175,7 @@ def test_own_files_are_indexed_by_themselves_with_the_web_closed_and_two_questio
     assert (settings, environment) == ({}, {"PREFRAG_INDEX": "own", "PREFRAG_WEB": "off"})
 
 
-def test_short_replies_of_all_cells_are_written_as_cases_each_once(tmp_path: Path):
+def test_short_replies_of_all_cells_are_written_once_as_cases(tmp_path: Path):
     for name in ("demo-prefrag", "own-prefrag"):
         (tmp_path / name).mkdir()
         lines = [

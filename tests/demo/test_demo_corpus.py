@@ -25,7 +25,7 @@ def holds(passage: dict[str, Any], answer: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", content, re.IGNORECASE) is not None
 
 
-def test_it_is_large_enough_for_a_demo_and_ids_titles_and_questions_are_unique():
+def test_corpus_is_large_enough_with_unique_ids_titles_questions():
     assert len(LOCAL) >= 190
     assert len(WEB) >= 70
     assert len(QUESTIONS) >= 40
@@ -43,13 +43,13 @@ def test_passages_are_short_and_name_their_source(passages: list[dict[str, Any]]
         assert 40 <= len(passage["text"].split()) <= 90, passage["id"]
 
 
-def test_about_half_of_the_questions_stay_local_and_the_defaults_show_both_ways():
+def test_half_of_the_questions_stay_local_and_both_ways_show():
     where = Counter(question["where"] for question in QUESTIONS)
     assert 0.4 <= where["local"] / len(QUESTIONS) <= 0.6
     assert [question["where"] for question in QUESTIONS[:2]] == ["both", "local"]
 
 
-def test_gold_passages_exist_in_the_source_that_the_question_names():
+def test_gold_passages_exist_in_the_source_that_is_named():
     for question in QUESTIONS:
         gold = question["supporting_ids"]
         assert 2 <= len(gold) == len(set(gold)) <= 4, question["id"]
@@ -58,7 +58,7 @@ def test_gold_passages_exist_in_the_source_that_the_question_names():
         assert question["where"] == ("both" if len(sources) == 2 else sources.pop()), question["id"]
 
 
-def test_an_answer_stands_in_a_gold_passage_and_the_web_ones_in_no_local_passage():
+def test_answer_is_in_a_gold_passage_and_of_the_web_in_no_local():
     for question in QUESTIONS:
         if question["type"] == "yesno":
             assert question["answers"] in (["yes"], ["no"]), question["id"]

@@ -36,7 +36,7 @@ def test_make_serve_serves_the_demo_only_where_there_is_no_index(
     assert done.stdout.strip() == served, done.stderr
 
 
-def test_make_audit_says_that_it_checked_nothing_where_there_is_no_network():
+def test_make_audit_without_a_network_says_it_checked_nothing():
     command = ["make", "--no-print-directory", "audit", "PYTHON=false"]
 
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=60)

@@ -172,7 +172,7 @@ def test_the_picture_is_that_of_the_pipeline():
     assert drawn.strip() == mermaid(pipelines.load("prefrag")).strip()
 
 
-def test_contributing_lists_the_rooms_of_components_in_their_order():
+def test_contributing_lists_rooms_of_components_in_their_order():
     blocks = fenced((CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
     (order,) = [block for block in blocks if block.startswith("agent_hooks")]
     components = CHECKOUT / "components"

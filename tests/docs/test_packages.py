@@ -16,7 +16,7 @@ def test_no_lock_file_brings_the_command_of_fastapi(name: str):
     assert not LEFT_OUT & locked(name)
 
 
-def test_each_package_that_stays_without_being_used_is_in_the_lock_file():
+def test_unused_package_that_stays_is_in_the_lock_file():
     text = (CHECKOUT / "SECURITY.md").read_text(encoding="utf-8")
     table = text.partition("| Package | Brought by |")[2].partition("\n\n")[0]
     named = {name.strip() for row in table.splitlines()[2:] for name in row.split("|")[1].split(",")}

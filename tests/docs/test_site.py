@@ -33,7 +33,7 @@ def test_each_document_has_its_place():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("hooks")
-def test_it_is_built_with_its_pictures_commands_interface_and_search(tmp_path: Path):
+def test_site_has_its_pictures_commands_interface_and_search(tmp_path: Path):
     command = ["make", "--no-print-directory", "docs", f"SITE={tmp_path}"]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr

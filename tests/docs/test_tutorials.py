@@ -165,7 +165,7 @@ def test_the_commands_print_what_stands_below_them(tutorial: Path, terminal: Ter
 @pytest.mark.slow
 @needs_a_shell
 @pytest.mark.skipif(not OPEN_WEBUI, reason="needs a real Open WebUI: set PREFRAG_TEST_OPEN_WEBUI to its command")
-def test_open_webui_offers_and_answers_what_the_tutorial_has_indexed(terminal: Terminal):
+def test_open_webui_offers_and_answers_what_the_tutorial_indexed(terminal: Terminal):
     # Open WebUI calls only our server, and writes only into this folder.
     own = (
         f"DATA_DIR={terminal.folder}/open_webui STATIC_DIR={terminal.folder}/static OFFLINE_MODE=true HF_HUB_OFFLINE=1"

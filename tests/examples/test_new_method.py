@@ -35,7 +35,7 @@ class TestStepBackQuery:
             assert [(event.kind, event.data["source"]) for event in state.events] == [("search", "local")]
 
     @pytest.mark.parametrize("reply", ["I cannot.", '{"question": 3}', '{"question": " "}', ""])
-    def test_searches_for_the_question_where_the_reply_cannot_be_read(self, step_back: Callable[..., Any], reply: str):
+    def test_searches_for_the_question_if_the_reply_is_unreadable(self, step_back: Callable[..., Any], reply: str):
         assert step_back(reply).run(STATE)["state"].query == "Who built alpha?"
 
     def test_shows_the_model_the_question(self, step_back: Callable[..., Any]):

@@ -39,7 +39,9 @@ def ids(output: dict[str, Any]) -> list[str]:
 
 
 class TestRetriever:
-    def test_finds_as_many_tickets_as_wanted_that_hold_words_of_the_query_in_any_form_best_first(self, retriever: Any):
+    def test_finds_tickets_with_words_of_the_query_best_first(self, retriever: Any):
+        """As many as wanted, the words in any form."""
+
         documents = retriever.run("oil under the winch")["documents"]
 
         assert [document.id for document in documents][:2] == ["t-101", "t-104"]

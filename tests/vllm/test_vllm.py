@@ -100,9 +100,11 @@ class TestOneServer:
         assert [event["context_window"] for event in result["trace"] if event["kind"] == "cut"] == [2048]
 
     @pytest.mark.parametrize("adapter", [True, False])
-    def test_a_tool_is_called_the_model_or_an_adapter_judges_and_prompts_are_found_in_the_cache(
+    def test_tool_is_called_adapter_judges_and_prompts_are_cached(
         self, adapter: bool, server: str, monkeypatch: pytest.MonkeyPatch
     ):
+        """The model or an adapter judges."""
+
         if adapter:
             monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", f"{server}/v1")
             monkeypatch.setenv("PREFRAG_JUDGE_MODEL", "judge")
@@ -166,9 +168,7 @@ class TestOneServer:
         assert run.cancelled()
 
 
-async def test_a_parser_of_reasoning_over_a_model_that_does_not_think_is_named(
-    models: Path, monkeypatch: pytest.MonkeyPatch
-):
+async def test_parser_of_reasoning_over_a_plain_model_is_named(models: Path, monkeypatch: pytest.MonkeyPatch):
     for address in serve(models, "--reasoning-parser", "qwen3"):
         name(monkeypatch, address)
         findings = [finding for finding in await examine("prefrag", 1, False) if finding.part == "model"]
