@@ -46,8 +46,8 @@ def answer_both_ways(folder: Path, split: str, llm: str, memory: float) -> list[
             prediction["id"]: (prediction["question"], bool(prediction["scores"]["acc"]))
             for prediction in ended.predictions
         }
-    index = ensure_indexes(corpus, split=False).local
-    router = PopularityRouter(TantivyBM25Retriever(TantivyDocumentStore(index=index)))
+    collection = ensure_indexes(corpus, split=False).local
+    router = PopularityRouter(TantivyBM25Retriever(TantivyDocumentStore(index=collection)))
 
     def count(question: str) -> float:
         ((_, state),) = router.run(State(question, RunSettings(sources=("local",), preferred="local"))).items()

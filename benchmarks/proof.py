@@ -32,11 +32,11 @@ from prefrag.evaluation.prove.figures import Bound, bound, hardest, say_percent
 def main() -> None:
     """Print both bounds, and whether the shares differ beyond chance."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("index")
-    parser.add_argument("proof", type=Path, help="the proof.json of the same index")
+    parser.add_argument("collection")
+    parser.add_argument("proof", type=Path, help="the proof.json of the same collection")
     parser.add_argument("--read", action="store_true", help="print the wrong answers")
     options = parser.parse_args()
-    os.environ |= {"PREFRAG_INDEX": options.index, "PREFRAG_WEB": "off"}
+    os.environ |= {"PREFRAG_INDEX": options.collection, "PREFRAG_WEB": "off"}
     questions = read_questions("dev")
     results = asyncio.run(_ask(questions))
     stated = [pair for pair in zip(questions, results, strict=True) if pair[1]["certainty"] == "stated"]

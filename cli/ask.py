@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from prefrag.cli.console import console, print_json
-from prefrag.cli.documents import IndexOption
+from prefrag.cli.documents import CollectionOption
 from prefrag.cli.env_file import report_unknown_settings
 from prefrag.cli.errors import INTERRUPTED
 from prefrag.cli.kept_model import ModelOption, apply_chosen_model, offer_model
@@ -63,7 +63,7 @@ def ask(
     web_corpus: Annotated[
         Path | None, typer.Option(metavar="FILE.jsonl", help="Search this corpus instead of the web.")
     ] = None,
-    index: IndexOption = None,
+    collection: CollectionOption = None,
     source: SourceOption = None,
     prefer: PreferOption = None,
     top_k: TopKOption = None,
@@ -85,9 +85,9 @@ def ask(
     """Answer a question, and show each step as it happens."""
     options = read_options(source, prefer, top_k, max_steps, filters)
     options |= {"folders": folder, "kinds": kind, "since": since, "until": until}
-    if corpus is not None and index is not None:
+    if corpus is not None and collection is not None:
         raise BadInput("Give --corpus or --collection, not both.")
-    set_up(pipeline, index, deadline, web, model)
+    set_up(pipeline, collection, deadline, web, model)
     if corpus is not None:
         os.environ["PREFRAG_INDEX"] = _index_corpus(corpus)
     if web_corpus is not None:
@@ -141,15 +141,15 @@ def read_options(
 
 
 def set_up(
-    pipeline: str, index: str | None, deadline: float | None, web: bool | None, model: str | None = None
+    pipeline: str, collection: str | None, deadline: float | None, web: bool | None, model: str | None = None
 ) -> None:
     """Apply the options that affect the whole process."""
     report_unknown_settings(pipeline)
     if deadline is not None:
         os.environ["PREFRAG_RUN_SECONDS"] = str(deadline)
     set_web(web)
-    if index is not None:
-        os.environ["PREFRAG_INDEX"] = index
+    if collection is not None:
+        os.environ["PREFRAG_INDEX"] = collection
     apply_chosen_model(model)
 
 

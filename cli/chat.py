@@ -11,7 +11,7 @@ import typer
 
 from prefrag.cli import ask
 from prefrag.cli.console import console
-from prefrag.cli.documents import IndexOption
+from prefrag.cli.documents import CollectionOption
 from prefrag.cli.errors import ANSWERED, find_exit_code, print_error
 from prefrag.cli.kept_model import ModelOption, offer_model
 from prefrag.cli.web_consent import can_ask_user, confirm_web_query, set_web
@@ -26,7 +26,7 @@ _HELP = """\
 
 def chat(
     pipeline: ask.PipelineOption = "prefrag",
-    index: IndexOption = None,
+    collection: CollectionOption = None,
     source: ask.SourceOption = None,
     prefer: ask.PreferOption = None,
     top_k: ask.TopKOption = None,
@@ -48,7 +48,7 @@ def chat(
     options = ask.read_options(source, prefer, top_k, max_steps, filters)
     options |= {"folders": folder, "kinds": kind, "since": since, "until": until}
     switch = os.environ.get("PREFRAG_WEB")
-    ask.set_up(pipeline, index, deadline, web, model)
+    ask.set_up(pipeline, collection, deadline, web, model)
     if not quiet and model is None:
         offer_model()
     conversation = Conversation(ask.load(pipeline), options, switch, quiet)

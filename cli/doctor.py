@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefrag.cli.console import console, print_json
-from prefrag.cli.documents import IndexOption
+from prefrag.cli.documents import CollectionOption
 from prefrag.cli.kept_model import apply_chosen_model
 from prefrag.components.text.one_line import one_line
 
@@ -24,7 +24,7 @@ def examine_installation(
     pipeline: Annotated[
         str, typer.Option(metavar="NAME|FILE.yaml", help="The pipeline to check: a name or a YAML file.")
     ] = "prefrag",
-    index: IndexOption = None,
+    collection: CollectionOption = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port of `prefrag serve`.")] = 1416,
     online: Annotated[
         bool, typer.Option("--online", help="Search the web once for 'weather', if web search is allowed.")
@@ -42,8 +42,8 @@ def examine_installation(
     from prefrag.cli.checks import examine
 
     apply_chosen_model()
-    if index is not None:
-        os.environ["PREFRAG_INDEX"] = index
+    if collection is not None:
+        os.environ["PREFRAG_INDEX"] = collection
     findings = asyncio.run(examine(pipeline, port, online))
     code = next((finding.exit_code for finding in findings if finding.status == "problem"), 0)
     if as_json:

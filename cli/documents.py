@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MOST_NAMED = 5
 
-IndexOption = Annotated[
+CollectionOption = Annotated[
     str | None,
     typer.Option(
         "--collection",
@@ -51,7 +51,7 @@ def index_documents(
         ),
     ] = None,
     store: StoreOption = "tantivy",
-    index: Annotated[
+    name: Annotated[
         str | None,
         typer.Option(
             "--collection", "--index", metavar="NAME", help="The collection, by default `default`; made if missing."
@@ -91,13 +91,12 @@ def index_documents(
     from prefrag.pipelines.runners import make_runner
 
     report_unknown_settings()
-    collection = open_collection(_index_name(index, "" if paths else store), store)
-    name = collection.name
+    collection = open_collection(_choose_name(name, "" if paths else store), store)
     if not paths:
         if web is None:
             raise BadInput("Give the files or folders to index.")
         collection.keep_consent(web)
-        typer.echo(f"Index {name}: questions about it {'may' if web else 'may not'} go to the web.")
+        typer.echo(f"Index {collection.name}: questions about it {'may' if web else 'may not'} go to the web.")
         return
     answer = ask_web_consent(web, collection)
     if rebuild and (store != "elasticsearch" or split_sources):
@@ -124,7 +123,7 @@ def index_documents(
             # If every file was skipped, there is no index in which the choice about the web could be stored.
             with suppress(FileNotFoundError):
                 filled.keep_consent(answer)
-        _print_report(report, name)
+        _print_report(report, collection.name)
         if dense:
             _embed(filled, model, runner)
         return report
@@ -134,20 +133,20 @@ def index_documents(
 
         reports: list[IndexReport] = []
 
-        def fill_new(index: str) -> int:
-            reports.append(fill(open_collection(index, store)))
+        def fill_new(replacement: str) -> int:
+            reports.append(fill(open_collection(replacement, store)))
             return reports[0].written - reports[0].replaced
 
-        rebuild_index(name, fill_new, language=language, dense=dense)
+        rebuild_index(collection.name, fill_new, language=language, dense=dense)
         report = reports[0]
-        typer.echo(f"Collection {name}: the new one has replaced the old one.")
+        typer.echo(f"Collection {collection.name}: the new one has replaced the old one.")
     else:
         report = fill(collection)
     raise typer.Exit(_exit_code(report))
 
 
 def list_documents(
-    index: IndexOption = None,
+    name: CollectionOption = None,
     store: StoreOption = "tantivy",
     as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Print at most so many files; by default all.")] = None,
@@ -158,7 +157,7 @@ def list_documents(
 
     from prefrag.indexing.report import Skipped, group_by_reason
 
-    collection = _find(index, store)
+    collection = _find(name, store)
     listed = collection.entries()
     shown = listed[offset:][:limit]
     if as_json:
@@ -181,13 +180,13 @@ def delete_documents(
     targets: Annotated[
         list[str], typer.Argument(help="Ids of passages, or files, corpora or folders with everything below them.")
     ],
-    index: IndexOption = None,
+    name: CollectionOption = None,
     store: StoreOption = "tantivy",
 ) -> None:
     """Delete passages from a collection; the files themselves stay."""
     from prefrag.collections import indexing
 
-    collection = _find(index, store)
+    collection = _find(name, store)
     deletion = indexing.delete_documents(targets, collection)
     typer.echo(f"{counted(deletion.passages, 'passage')} deleted.")
     if deletion.passages and (folder := collection.follows):
@@ -204,14 +203,14 @@ def delete_documents(
 
 
 def prune_documents(
-    index: IndexOption = None,
+    name: CollectionOption = None,
     store: StoreOption = "tantivy",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be deleted.")] = False,
 ) -> None:
     """Delete the passages of files that are gone and of lines that are no longer in their corpus."""
     from prefrag.collections import indexing
 
-    collection = _find(index, store)
+    collection = _find(name, store)
     report = indexing.prune(collection, on_plan=_print_plan, dry_run=dry_run)
     _print_report(report, collection.name)
     raise typer.Exit(_exit_code(report))
@@ -308,7 +307,7 @@ def _print_plan(plan: PrunePlan) -> None:
         typer.echo(f"{passages:>9,}  no longer in {one_line(path)}")
 
 
-def _print_report(report: IndexReport, index: str) -> None:
+def _print_report(report: IndexReport, collection: str) -> None:
     from prefrag.indexing.report import group_by_reason
 
     terminal = console(stderr=True)
@@ -320,9 +319,9 @@ def _print_report(report: IndexReport, index: str) -> None:
     if hidden:
         terminal.print(f"Skipped {counted(hidden, 'more line')}", style="yellow")
     typer.echo(
-        f"Collection {index}: {counted(report.written, 'passage')} written ({report.replaced:,} in place of earlier "
-        f"ones), {report.unchanged:,} unchanged, {report.deleted:,} deleted; {counted(report.files, 'file')} read, "
-        f"{len(report.skipped) - named:,} skipped, {report.seconds:.1f} s."
+        f"Collection {collection}: {counted(report.written, 'passage')} written ({report.replaced:,} in place of "
+        f"earlier ones), {report.unchanged:,} unchanged, {report.deleted:,} deleted; {counted(report.files, 'file')} "
+        f"read, {len(report.skipped) - named:,} skipped, {report.seconds:.1f} s."
     )
     if report.other_kinds:
         from prefrag.indexing.discovery import describe_kinds
@@ -362,15 +361,15 @@ def _embed(collection: Collection, model: str | None, runner: Runner) -> None:
     )
 
 
-def _find(index: str | None, store: str) -> Collection:
+def _find(name: str | None, store: str) -> Collection:
     from prefrag.collections.opening import open_collection
 
-    return open_collection(_index_name(index, store), store)
+    return open_collection(_choose_name(name, store), store)
 
 
-def _index_name(index: str | None, reads: str = "") -> str:
-    """Return the name of the index to fill. For a command on an existing index, ``reads`` is its store."""
+def _choose_name(name: str | None, reads: str = "") -> str:
+    """Return the name of the collection to fill. For a command on an existing one, ``reads`` is its store."""
     from prefrag.components.document_stores.tantivy.index_location import own_index
     from prefrag.settings import settings
 
-    return index or settings.index or (own_index() if reads == "tantivy" else "default")
+    return name or settings.index or (own_index() if reads == "tantivy" else "default")

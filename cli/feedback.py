@@ -26,7 +26,7 @@ _SIDES = {"reader": "without the model", "model": "with the model"}
 RatingOption = Annotated[
     Literal["up", "down"] | None, typer.Option(help="Only answers that users liked (up) or disliked (down).")
 ]
-IndexOption = Annotated[
+CollectionOption = Annotated[
     str | None,
     typer.Option(
         "--collection", "--index", metavar="NAME", help="Only feedback on this collection; by default on all."
@@ -34,11 +34,11 @@ IndexOption = Annotated[
 ]
 
 
-def list_feedback(rating: RatingOption = None, index: IndexOption = None) -> None:
+def list_feedback(rating: RatingOption = None, collection: CollectionOption = None) -> None:
     """List the feedback of users on answers, the newest last."""
     load_env_file()
     left_out: Counter[str] = Counter()
-    entries = list(_read(index, left_out))
+    entries = list(_read(collection, left_out))
     listed = [entry for entry in entries if rating in (None, entry.rating)]
     for entry in listed:
         answer = f" -> {entry.result.answer}" if entry.result.answer else " -> (no answer)"
@@ -65,7 +65,7 @@ def export_feedback(
         Literal["evaluation", "training"],
         typer.Option(help="What the file is for. With `training`, it has only questions with gold passages."),
     ] = "evaluation",
-    index: IndexOption = None,
+    collection: CollectionOption = None,
 ) -> None:
     """Write the questions that have a known right answer into a file for `prefrag evaluate` or `prefrag train`."""
     from prefrag.evaluation.datasets import write_jsonl
@@ -74,7 +74,7 @@ def export_feedback(
     left_out: Counter[str] = Counter()
     last: dict[tuple[str, str], KeptFeedback] = {}
     # If a question was rated several times, the last rating counts, whatever it says and whichever are exported.
-    for feedback in _read(index, left_out):
+    for feedback in _read(collection, left_out):
         place = (feedback.collection, _make_question(feedback).question)
         left_out["replaced by later feedback"] += place in last
         last[place] = feedback
@@ -102,13 +102,13 @@ def export_feedback(
         )
 
 
-def _read(index: str | None, left_out: Counter[str]) -> Iterator[KeptFeedback]:
+def _read(collection: str | None, left_out: Counter[str]) -> Iterator[KeptFeedback]:
     from prefrag.server.library.feedback import read_feedback
 
     for entry in read_feedback():
         if entry is None:
             left_out[_UNREADABLE] += 1
-        elif index in (None, entry.collection):
+        elif collection in (None, entry.collection):
             yield entry
 
 
@@ -124,7 +124,7 @@ def _make_question(feedback: KeptFeedback) -> Question:
 
 
 def _why_not_trainable(feedback: KeptFeedback) -> str:
-    """Return why training cannot use the feedback; empty if the index contains all passages that the answer cites."""
+    """Return why training cannot use the feedback; empty if the collection has all passages that the answer cites."""
     wanted = feedback.supporting_ids
     if not wanted:
         return "with an answer that was not liked or cites no passage of a collection"
@@ -132,11 +132,11 @@ def _why_not_trainable(feedback: KeptFeedback) -> str:
     return "" if has_all else "with citations that are not in the collection"
 
 
-def _known_ids(index: str, wanted: Collection[str]) -> set[str]:
+def _known_ids(name: str, wanted: Collection[str]) -> set[str]:
     from prefrag.collections.opening import open_collection
     from prefrag.settings import settings
 
     for store in ("elasticsearch", "tantivy") if settings.state == "elasticsearch" else ("tantivy",):
-        with suppress(FileNotFoundError, ValueError), closing(open_collection(index, store).passages()) as passages:
+        with suppress(FileNotFoundError, ValueError), closing(open_collection(name, store).passages()) as passages:
             return set(passages.by_id(list(wanted)))
     return set()

@@ -9,7 +9,7 @@ from typing import TextIO
 
 import typer
 
-from prefrag.cli.documents import IndexOption
+from prefrag.cli.documents import CollectionOption
 from prefrag.cli.errors import INTERRUPTED
 from prefrag.cli.serve import DemoOption, PipelineOption, PipelinesDirOption, choose_what_to_serve
 from prefrag.errors import Missing
@@ -18,7 +18,7 @@ from prefrag.errors import Missing
 def serve_tools(
     pipeline: PipelineOption = None,
     pipelines_dir: PipelinesDirOption = None,
-    index: IndexOption = None,
+    collection: CollectionOption = None,
     demo: DemoOption = False,
 ) -> None:
     """Offer the pipelines as tools to a desktop MCP client, which starts this command by itself."""
@@ -34,7 +34,7 @@ def serve_tools(
             if (error.name or "").partition(".")[0] != "mcp":
                 raise
             raise Missing('This needs the extra mcp: pip install "prefrag[mcp]".') from error
-        files = choose_what_to_serve(pipeline, pipelines_dir, demo, index)
+        files = choose_what_to_serve(pipeline, pipelines_dir, demo, collection)
         if sys.stdin.isatty():
             typer.echo("Waiting for an MCP client on standard input; Ctrl-C quits.", err=True)
         # At Ctrl-C, end the process at once, because the thread that reads standard input cannot be interrupted.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def prove_folder(
     folder: Annotated[Path | None, typer.Argument(metavar="FOLDER", help="The folder, which is indexed first.")] = None,
-    index: Annotated[
+    name: Annotated[
         str | None,
         typer.Option(
             "--collection", "--index", metavar="NAME", help="A collection that exists already, instead of a folder."
@@ -49,7 +49,7 @@ def prove_folder(
     Takes sentences out of a copy of the index, changes their values, denies them, and asks for them. Your files stay
     as they are, and no question goes to the web. The same command continues where it was stopped.
     """
-    if (folder is None) == (index is None):
+    if (folder is None) == (name is None):
         raise BadInput("Give a folder, or --collection NAME.")
     report_unknown_settings(pipeline)
     apply_chosen_model()
@@ -59,7 +59,7 @@ def prove_folder(
     from prefrag.evaluation.prove.report_page import say_beside
 
     terminal = console(stderr=True)
-    collection = _index(folder) if folder is not None else LocalCollection(index or "")
+    collection = _index(folder) if folder is not None else LocalCollection(name or "")
     os.environ["PREFRAG_INDEX"] = collection.name
     place = output or data_directory() / "proofs" / collection.name
     with terminal.status("reading the sentences") as status:
@@ -130,10 +130,10 @@ def _index(folder: Path) -> LocalCollection:
     return collection
 
 
-def _say_feedback(index: str) -> str:
+def _say_feedback(collection: str) -> str:
     from prefrag.server.library.feedback import read_feedback
 
-    ratings = [entry.rating for entry in read_feedback() if entry is not None and entry.collection == index]
+    ratings = [entry.rating for entry in read_feedback() if entry is not None and entry.collection == collection]
     if not ratings:
         return ""
     wrong = ratings.count("down")

@@ -114,10 +114,10 @@ def choose_what_to_serve(
     pipeline: list[str] | None,
     pipelines_dir: Path | None,
     demo: bool,
-    index: str | None = None,
+    collection: str | None = None,
     model: str | None = None,
 ) -> dict[str, Path]:
-    """Choose the pipelines and the index to serve. The options of a command override the environment."""
+    """Choose the pipelines and the collection to serve. The options of a command override the environment."""
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, INDEX_VARIABLE
     from prefrag.server.chat.served_pipelines import check_index, choose_pipelines, skips_broken
 
@@ -127,8 +127,8 @@ def choose_what_to_serve(
         os.environ["PREFRAG_PIPELINES_DIR"] = str(pipelines_dir.resolve())
     if pipeline:
         os.environ["PREFRAG_SERVE"] = ",".join(pipeline)
-    if demo or index is not None:
-        os.environ[INDEX_VARIABLE] = DEMO_INDEX if demo else str(index)
+    if demo or collection is not None:
+        os.environ[INDEX_VARIABLE] = DEMO_INDEX if demo else str(collection)
     files = choose_pipelines()
     unknown = find_unknown_settings(*files.values())
     if unknown:

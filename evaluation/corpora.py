@@ -154,8 +154,8 @@ def _make_indexes(
     web = name + WEB_SUFFIX if split else None
     names = [name] if web is None else [name, web]
 
-    def index_into(index: str) -> None:
-        report = index_corpus(file.path, kind(index), format=format, split=split, on_progress=on_progress)
+    def index_into(collection: str) -> None:
+        report = index_corpus(file.path, kind(collection), format=format, split=split, on_progress=on_progress)
         for skipped in report.skipped:
             if skipped.line is None:
                 raise ValueError(f"Part of the corpus could not be read: {skipped}.")

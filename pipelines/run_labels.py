@@ -16,5 +16,5 @@ def label_run(pipeline: Any) -> dict[str, str]:
     if not hasattr(pipeline, "searched_stores"):
         # Remember the stores, because finding them takes milliseconds, and they do not change.
         pipeline.searched_stores = find_stores(pipeline)
-    indexes = dict.fromkeys(map(name_index, pipeline.searched_stores))
-    return {**labels, "collection": ",".join(indexes)}
+    collections = dict.fromkeys(map(name_index, pipeline.searched_stores))
+    return {**labels, "collection": ",".join(collections)}

@@ -25,13 +25,13 @@ class Dataset:
     """Questions with gold passages, and the corpus that holds these passages."""
 
     questions: Path
-    corpus: Path | None  # the file of the passages; None if an index holds them
-    index: str | None = None  # the name of the index
+    corpus: Path | None  # the file of the passages; None if a collection holds them
+    collection: str | None = None  # its name
 
     @classmethod
     def parse(cls, text: str) -> Dataset:
         """Parse the argument ``QUESTIONS:CORPUS`` or ``QUESTIONS:INDEX``."""
-        # Paths may contain colons. So try each colon, until a file is to its left, and a file or an index to its right.
+        # Paths may contain colons. Try each, until a file is to its left, and a file or a collection to its right.
         places = [place for place, sign in enumerate(text) if sign == ":" and 0 < place < len(text) - 1]
         if not places:
             raise ValueError(
@@ -55,18 +55,18 @@ class Dataset:
         return f"{self.questions.resolve().parent.name}/{self.questions.stem}"
 
     def digest(self) -> str:
-        """Return a digest of the questions and the passages: files of one name may change, and so may an index."""
+        """Return a digest of the questions and the passages: files of one name may change, and so may a collection."""
         if self.corpus is not None:
             return fingerprint([digest(self.questions), digest(self.corpus)])
-        passages = TantivyDocumentStore(index=self.index).iterate_documents()
-        # The order of the passages in an index depends on how it was written.
+        passages = TantivyDocumentStore(index=self.collection).iterate_documents()
+        # The order of the passages in a collection depends on how it was written.
         return fingerprint([digest(self.questions), sorted(fingerprint(passage.to_dict()) for passage in passages)])
 
     def read(self, at_least: int = 1) -> tuple[list[Question], list[Document]]:
         """Read questions and passages. Raise ValueError for too few questions, or if the corpus lacks gold passages."""
         questions = self._questions(at_least)
         if self.corpus is None:
-            passages = list(TantivyDocumentStore(index=self.index).iterate_documents())
+            passages = list(TantivyDocumentStore(index=self.collection).iterate_documents())
         else:
             passages = list(read_passages(self.corpus))
             twice = next((key for key, count in Counter(passage.id for passage in passages).items() if count > 1), None)
@@ -77,9 +77,9 @@ class Dataset:
 
     @contextmanager
     def open_index(self, at_least: int = 1) -> Iterator[tuple[list[Question], TantivyDocumentStore]]:
-        """Read the questions and open the index. A dataset without an index gets one in a temporary folder."""
+        """Read the questions and open the index. A dataset without a collection gets an index in a temporary folder."""
         if self.corpus is None:
-            questions, store = self._questions(at_least), TantivyDocumentStore(index=self.index)
+            questions, store = self._questions(at_least), TantivyDocumentStore(index=self.collection)
             gold = {passage for question in questions for passage in question.supporting_ids}
             self._check(questions, {passage.id for passage in store.documents_by_id(sorted(gold))})
             yield questions, store
@@ -108,7 +108,7 @@ class Dataset:
         ]
         if absent:
             question, passage = absent[0]
-            place = f"The collection '{self.index}'" if self.corpus is None else str(self.corpus)
+            place = f"The collection '{self.collection}'" if self.corpus is None else str(self.corpus)
             raise ValueError(
                 f"{place} lacks {len(absent)} gold passages of {self.questions}. The first of them is '{passage}' "
                 f"of question '{question}': give the corpus of these questions."

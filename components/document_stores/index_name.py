@@ -1,4 +1,4 @@
-"""The name of the index that a document store searches."""
+"""The name of the collection that a document store searches."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from prefrag.components.parts import is_tantivy_store
 
 
 def name_index(store: Any) -> str:
-    """Return the name of a store's index. If the store has a path instead, return the name of its folder."""
+    """Return the name of a store's collection. If the store has a path instead, return the name of its folder."""
     if not is_tantivy_store(store):
         return str(store._index)
     if store.path is not None:

@@ -1,4 +1,4 @@
-"""Read and store the user's answer to whether questions about the documents of an index may go to the web."""
+"""Read and store the user's answer to whether questions about the documents of a collection may go to the web."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from prefrag.components.parts import is_elasticsearch_store, is_tantivy_store
 
 
 def read_web_consent(store: Any) -> bool | None:
-    """Read the answer from an index. None if the user has not answered, or this kind of index cannot store answers."""
+    """Read the answer from a collection. None if the user has not answered, or this kind cannot store answers."""
     if is_tantivy_store(store):
         answer: bool | None = store.read_web_consent()
         return answer
@@ -19,7 +19,7 @@ def read_web_consent(store: Any) -> bool | None:
 
 
 def keep_web_consent(store: Any, answer: bool) -> None:
-    """Store the answer in an index, replacing an earlier one; raises ValueError if the index cannot store answers."""
+    """Store the answer in a collection, replacing an earlier one; raises ValueError if it cannot store answers."""
     if is_tantivy_store(store):
         store.keep_web_consent(answer)
     elif is_elasticsearch_store(store):
@@ -31,9 +31,9 @@ def keep_web_consent(store: Any, answer: bool) -> None:
 
 
 def all_consent(stores: Sequence[Any]) -> bool:
-    """Return True if the answer in every index is yes. Return False without indexes, or if an index is unreadable."""
+    """Return True if the answer in every collection is yes. Return False without any, or if one is unreadable."""
     try:
         return bool(stores) and all(read_web_consent(store) is True for store in stores)
     except Exception:
-        # The error is not reported here, because a search of the index will report it.
+        # The error is not reported here, because a search of the collection will report it.
         return False

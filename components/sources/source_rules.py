@@ -1,4 +1,4 @@
-"""The rules that the indexes and the sources of a pipeline set for each run."""
+"""The rules that the collections and the sources of a pipeline set for each run."""
 
 import json
 import os
@@ -34,14 +34,14 @@ class _Known:
     sources: Sequence[RetrievalSource] = ()
     local: frozenset[str] = frozenset()
     own: Sequence[Any] = ()
-    indexes: Sequence[Any] = ()
+    stores: Sequence[Any] = ()
 
 
 class SourceRules(Block):
     """Say which external sources are closed, which leave this machine, and how a run is narrowed to some files.
 
-    The rules know the sources and the indexes of the pipeline that their StateBuilder belongs to. All its indexes must
-    allow web search. If it has no index, the local index that its web retriever names must allow it.
+    The rules know the sources and the collections of the pipeline that their StateBuilder belongs to. All of them must
+    allow web search. If there is none, the local collection that the web retriever names must allow it.
 
     ```python
     from prefrag.components.sources.source_rules import SourceRules
@@ -62,7 +62,7 @@ class SourceRules(Block):
         return [source.name for source in self._known.sources]
 
     def bind(self, pipeline: Any) -> None:
-        """Learn the sources and the indexes of a pipeline, and tell the gates of its sources which indexes must agree.
+        """Learn the sources and the collections of a pipeline, and tell the gates of its sources which must agree.
 
         :param pipeline: The Haystack pipeline. Nothing is done if its components are known already.
         :raises ValueError: When a component would search the web outside an external source.
@@ -86,22 +86,22 @@ class SourceRules(Block):
             if isinstance(part, WebRetriever) and part.demo_stand_in
         ]
         for source in sources:
-            # A gate in a pipeline within another one must ask the indexes of both.
+            # A gate in a pipeline within another one must ask the collections of both.
             source.gate.stores = _without_repeats([*source.gate.stores, *stores])
         local = frozenset(part.name for _, part in outside if isinstance(part, RetrievalSource) and not part.external)
         self._known = _Known(components, sources, local, _without_repeats(own), _without_repeats(stores))
 
     def find_closed(self, external: Iterable[str]) -> tuple[set[str], str]:
-        """Find the external sources that the users of the indexes have not allowed, and the reason.
+        """Find the external sources that the users of the collections have not allowed, and the reason.
 
         :param external: The names of all external sources. One that is no source of the pipeline is closed as well.
         :returns: The names of the closed sources, and the reason; without closed sources, an empty reason.
         """
         closed = {source.name for source in self._known.sources if source.leaves_machine}
         closed |= set(external) - {source.name for source in self._known.sources} - self._known.local
-        if not closed or all_consent(self._known.indexes):
+        if not closed or all_consent(self._known.stores):
             return set(), ""
-        match self._known.indexes:
+        match self._known.stores:
             case [store] if getattr(store, "path", None) is None:
                 option = " --store elasticsearch" * is_elasticsearch_store(store)
                 return closed, explain_closed(name_index(store) + option)
@@ -117,7 +117,7 @@ class SourceRules(Block):
         return set(external) - staying - self._known.local
 
     def find_stated_from(self) -> dict[str, float]:
-        """Find the least probability of a stated answer that `prefrag prove` has chosen for the own indexes."""
+        """Find the least probability of a stated answer that `prefrag prove` has chosen for the own collections."""
         return find_stated_from(self._known.own)
 
     def narrow(self, wanted: Mapping[str, Any], filters: Any = None) -> dict[str, Any]:
@@ -126,16 +126,16 @@ class SourceRules(Block):
         :param wanted: Any of `folders`, `kinds`, `since` and `until`.
         :param filters: Haystack metadata filters that documents must match, too.
         :returns: Haystack metadata filters.
-        :raises BadInput: When the pipeline has no index of one's own documents, or none of these matches.
+        :raises BadInput: When the pipeline has no collection of one's own documents, or none of these matches.
         """
         if not self._known.own:
             raise BadInput(f"This pipeline cannot select files by {', '.join(wanted)}: leave these options out.")
         return narrow_filters(self._known.own, wanted, filters)
 
     def describe_documents(self) -> str:
-        """Say how many files the local indexes have, of which kinds, in which folders, and from when.
+        """Say how many files the local collections have, of which kinds, in which folders, and from when.
 
-        :returns: A sentence; empty where there are no files, or where the index is not on this machine.
+        :returns: A sentence; empty where there are no files, or where the collection is not on this machine.
         """
         stores = [store for store in self._known.own if is_tantivy_store(store)]
         paths = {path for store in stores for path in store.count_values("file_path")}
@@ -166,7 +166,7 @@ def _find_folders(files: Iterable[PurePath]) -> list[str]:
 
 
 def _without_repeats(stores: Iterable[Any]) -> list[Any]:
-    # A pipeline may name the same index in several places.
+    # A pipeline may name the same collection in several places.
     return list({json.dumps(store.to_dict(), sort_keys=True, default=str): store for store in stores}.values())
 
 

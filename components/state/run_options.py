@@ -99,10 +99,10 @@ STATE = (
 def pop_collection(options: dict[str, Any]) -> str | None:
     """Take the name of the collection out of the options; raises BadInput if its two names name two collections."""
     collection: str | None = options.pop("collection", None)
-    index: str | None = options.pop("index", None)
-    if None not in (collection, index) and collection != index:
+    by_older_name: str | None = options.pop("index", None)
+    if None not in (collection, by_older_name) and collection != by_older_name:
         raise BadInput("`index` is the older name of `collection`: give only one of the two.")
-    return index if collection is None else collection
+    return by_older_name if collection is None else collection
 
 
 @cache

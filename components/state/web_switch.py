@@ -17,7 +17,7 @@ web_closed_by: ContextVar[str] = ContextVar("web_closed_by", default="")
 def web_setting() -> Literal["on", "off", "ask"] | None:
     """Read whether web search is ``on``, ``off``, or allowed only after the user has agreed (``ask``).
 
-    Returns None if nothing is set: the choice that is stored with the index then decides. Returns ``off`` if the
+    Returns None if nothing is set: the choice that is stored with the collection then decides. Returns ``off`` if the
     request itself forbids the web, and also for an unknown value, because a typing error must not let queries out.
     """
     if web_closed_by.get():
@@ -30,11 +30,11 @@ def web_is_off() -> bool:
     return web_setting() == "off"
 
 
-def explain_closed(index: str = "NAME") -> str:
-    """Explain why web search is not allowed. The text may name the command that allows it for ``index``."""
+def explain_closed(collection: str = "NAME") -> str:
+    """Explain why web search is not allowed. The text may name the command that allows it for ``collection``."""
     reason = web_closed_by.get()
     if reason:
         return reason
     if web_is_off():
         return f"the web is closed by {WEB_SWITCH}={os.environ.get(WEB_SWITCH, '').strip()[:20]}"
-    return f"the web is closed: open it with `prefrag index --web --collection {index}` or {WEB_SWITCH}=on"
+    return f"the web is closed: open it with `prefrag index --web --collection {collection}` or {WEB_SWITCH}=on"

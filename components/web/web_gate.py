@@ -25,10 +25,10 @@ class HeldBack(Exception):
 class WebGate(Block):
     """Decide whether a query may be sent to the web or another external source.
 
-    First, web search must be allowed, by ``PREFRAG_WEB``. If that variable is not set, the user must have allowed web
-    search for every index in ``stores``, which `SourceRules` fills in. A single request can also forbid web search.
+    First, web search must be allowed, by ``PREFRAG_WEB``. If that variable is not set, the user must have allowed it
+    for every collection in ``stores``, which `SourceRules` fills in. A single request can also forbid web search.
     Second, the last search of every local source must have succeeded. Otherwise, all questions would go to the web
-    while an index is broken. Third, the query must be short, and its words must come from a person's question.
+    while a collection is broken. Third, the query must be short, and its words must come from a person's question.
 
     ```python
     from prefrag.components.web.web_gate import WebGate

@@ -50,4 +50,4 @@ def searched_collections(pipeline: Block) -> list[Collection]:
     """List the collections that a pipeline's YAML names."""
     kinds = {STORE: LocalCollection, WEB: LocalCollection, ELASTICSEARCH_STORE: ElasticCollection}
     named = ((kinds.get(block["type"]), parameters_of(block).get("index")) for block in blocks(pipeline))
-    return list(dict.fromkeys(kind(index) for kind, index in named if kind and index))
+    return list(dict.fromkeys(kind(collection) for kind, collection in named if kind and collection))

@@ -218,9 +218,9 @@ class Run:
     @property
     def passages(self) -> tuple[str, str]:
         """The searched corpus, and the search engine or corpus of the web; empty texts if config.json does not say."""
-        # Without the name of a corpus, the names of the indexes identify what was searched.
-        indexes = ", ".join(str(index) for index in self.config.get("indexes") or () if index)
-        corpus = str(self.config.get("corpus") or indexes)
+        # Without the name of a corpus, the names of the collections identify what was searched.
+        collections = ", ".join(str(name) for name in self.config.get("indexes") or () if name)
+        corpus = str(self.config.get("corpus") or collections)
         return corpus, "" if self.config.get("split") else str(self.config.get("web") or "")
 
     @property

@@ -56,31 +56,31 @@ def test_a_server_that_cannot_start_ends_with_1(monkeypatch: pytest.MonkeyPatch)
 
 
 class TestDocuments:
-    @for_each("index, advice", (None, "PREFRAG_INDEX=demo"), ("absent", "--collection absent"))
+    @for_each("collection, advice", (None, "PREFRAG_INDEX=demo"), ("absent", "--collection absent"))
     def test_of_ones_own_have_to_be_there(
-        self, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch, index: str | None, advice: str
+        self, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch, collection: str | None, advice: str
     ):
-        if index:
-            monkeypatch.setenv("PREFRAG_INDEX", index)
-        index_of([passage("a", "A heron.")], index_path(f"papers-{index}"))
+        if collection:
+            monkeypatch.setenv("PREFRAG_INDEX", collection)
+        index_of([passage("a", "A heron.")], index_path(f"papers-{collection}"))
         result = prefrag("serve")
 
         assert result.exit_code == 3
         assert (
-            f". Did you mean 'papers-{index}'?" if index else ". There are these collections: papers"
+            f". Did you mean 'papers-{collection}'?" if collection else ". There are these collections: papers"
         ) in result.stderr
         assert "prefrag index YOUR_FILES" in result.stderr
         assert advice in result.stderr
         assert not started
 
-    @pytest.mark.parametrize(("options", "index"), [((), "default"), (("--demo",), "demo")], ids=["own", "demo"])
+    @pytest.mark.parametrize(("options", "collection"), [((), "default"), (("--demo",), "demo")], ids=["own", "demo"])
     def test_of_a_user_are_served_once_indexed_unless_demo_is_named(
-        self, started: dict[str, Any], options: tuple[str, ...], index: str
+        self, started: dict[str, Any], options: tuple[str, ...], collection: str
     ):
         index_of([passage("a", "A heron.")], index_path("default"))
 
         assert prefrag("serve", *options).exit_code == 0
-        assert os.environ["PREFRAG_INDEX"] == index
+        assert os.environ["PREFRAG_INDEX"] == collection
 
     def test_of_the_only_folder_are_served_not_in_elasticsearch(
         self, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch

@@ -41,8 +41,8 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], list[str]]:
     return sit_down
 
 
-def kept(index: str = "default") -> bool | None:
-    return read_web_consent(index_path(index))
+def kept(collection: str = "default") -> bool | None:
+    return read_web_consent(index_path(collection))
 
 
 class TestTheFirstIndexing:

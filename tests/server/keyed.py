@@ -32,15 +32,15 @@ class Client(TestClient):
 
     access = ANYONE
 
-    def ask(self, index: str | None = None, **options: Any) -> Any:
+    def ask(self, collection: str | None = None, **options: Any) -> Any:
         """Ask the scripted pipeline, which searches once for `tower`."""
         CALLS.clear()
-        named = {} if index is None else {"index": index}
+        named = {} if collection is None else {"collection": collection}
         return self.post("/prefrag/run", json={"question": "Who built the tower?", **named, **options})
 
-    def found(self, index: str | None = None) -> list[str]:
+    def found(self, collection: str | None = None) -> list[str]:
         """Ask, and list the texts that were found."""
-        return [each["content"] for each in self.ask(index).json()["result"]["documents"]]
+        return [each["content"] for each in self.ask(collection).json()["result"]["documents"]]
 
     def upload(self, collection: str, **files: str | bytes) -> Any:
         """Upload files; in the names of the arguments, underscores stand for dots."""

@@ -129,7 +129,7 @@ class TestQuestion:
         assert there.json() == absent.json() == {"detail": REFUSAL}
         monkeypatch.setenv("PREFRAG_COLLECTIONS", "maps,later")
         assert client.ask("later").status_code == 404, "it has not been made"
-        assert client.ask(index=["maps"]).status_code == 422  # type: ignore[arg-type]
+        assert client.ask(collection=["maps"]).status_code == 422  # type: ignore[arg-type]
 
     def test_with_a_key_searches_its_only_collection_or_a_named_one(
         self, client: Client, monkeypatch: pytest.MonkeyPatch

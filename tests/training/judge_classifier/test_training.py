@@ -174,7 +174,7 @@ def test_an_index_that_changed_is_run_again(tmp_path: Path, monkeypatch: pytest.
     runs: list[str | None] = []
 
     def run(dataset: Dataset, seed: int) -> list[TrainingStep]:
-        runs.append(dataset.index)
+        runs.append(dataset.collection)
         return []
 
     def stop(*_: Any) -> None:
