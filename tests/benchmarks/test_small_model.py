@@ -124,7 +124,7 @@ def asked_of(right: int, wrong: int, silent: int = 0) -> list[dict[str, Any]]:
     return [prediction(answer, gold, calls=[call("a reply")]) for answer, gold in kinds]
 
 
-def test_demo_prompt_is_checked_against_the_rivals_too():
+def test_demo_bounds_are_checked_against_the_rivals_too():
     rivals = dict.fromkeys(("reader", "vanilla_mix", "dr_rag_linked"), asked_of(15, 2, 23))
 
     assert list_shortfalls("demo", {"prefrag": asked_of(16, 2, 22), **rivals}) == []
@@ -137,7 +137,7 @@ def test_demo_prompt_is_checked_against_the_rivals_too():
     ]
 
 
-def test_own_files_prompt_counts_answers_absent_from_the_files():
+def test_own_files_bounds_count_answers_absent_from_the_files():
     enough = asked_of(20, 2, 18)
 
     assert list_shortfalls("own", {"prefrag": [*enough, prediction("Al"), prediction("")]}) == []

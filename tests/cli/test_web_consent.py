@@ -95,7 +95,7 @@ class TestTheOptionOfIndex:
         assert "3 unchanged" in prefrag("index", corpus).stdout
         assert kept() is True
 
-    def test_of_an_absent_index_ends_with_3_and_files_need_no_option(self):
+    def test_of_an_absent_index_ends_with_3_and_without_it_with_2(self):
         result = prefrag("index", "--web", "--index", "nope")
         assert (result.exit_code, prefrag("index").exit_code) == (3, 2)
         assert "There is no collection 'nope'" in result.stderr

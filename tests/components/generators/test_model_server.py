@@ -275,7 +275,7 @@ class TestFailure:
         assert call(connection(server, max_retries=1), how).text == "Paris"
 
     @both_ways
-    def test_unknown_parameter_is_the_callers_and_no_server_is_named(self, server: FakeModelServer, how: str):
+    def test_unknown_parameter_is_the_callers_and_dead_server_named(self, server: FakeModelServer, how: str):
         with pytest.raises(ValueError, match=r"top_q.*extra_body"):
             call(connection(server), how, top_q=1)
         server.close()

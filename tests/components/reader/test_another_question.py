@@ -42,7 +42,7 @@ def test_the_clause_names_another_time_of_the_same_kind(question: str, sentence:
     ("What is the last name of who was present at the sale?", "The former owner Ada Voss came to it.", "Voss"),
     ("May it be kept in July?", "It may be kept by Ada Voss in July.", "Ada Voss"),
 )
-def test_answer_must_not_be_the_time_asked_about_or_of_no_time(question: str, sentence: str, answer: str):
+def test_answer_of_the_asked_time_or_of_none_fits_the_question(question: str, sentence: str, answer: str):
     assert not said(question, sentence, answer)
 
 
@@ -63,7 +63,7 @@ def test_a_sentence_affirms_what_the_question_denies(question: str, said: str):
     ("The pump does not start, what now?", "If it won't start, press the green button."),
     ("What helps if the pump does not start?", "Pump trouble: Press the green button."),
 )
-def test_sentence_with_a_denial_answers_another_question(question: str, said: str):
+def test_negation_is_not_ignored_by_denials_or_plain_questions(question: str, said: str):
     assert not ignores_negation(question, said)
 
 

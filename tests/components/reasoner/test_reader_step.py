@@ -145,7 +145,7 @@ def test_question_is_searched_first_then_once_names_of_two_best():
     assert query == "Ivo Kern town designer born"
 
 
-def test_last_step_searches_only_for_a_thing_told_by_another():
+def test_last_step_searches_only_what_is_described_by_another():
     plain = replace(searched((QUESTION, [LAMP, SHOP]), ("Mona Reeve", [DESIGNER])), question="Who sells lamps?")
 
     assert next_query(plain) is None

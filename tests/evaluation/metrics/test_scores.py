@@ -20,7 +20,7 @@ def result(answer: Any = "Oslo", *ids: str, **more: Any) -> dict[str, Any]:
     return {"answer": answer, "documents": [{"id": key} for key in ids], **more}
 
 
-def test_right_answer_is_scored_without_its_citation_marks_alone():
+def test_right_answer_is_scored_without_its_citation_marks():
     assert score(OSLO, result("Oslo", "alpha", "beta")) == dict.fromkeys(ANSWERS | CERTAIN | FOUND, 1.0)
 
     composed = compose(state(observed_step(document("alpha")), answer_step("Oslo [1]")))
@@ -43,7 +43,7 @@ def test_not_found_answer_is_wrong_even_with_the_gold_words():
     assert (scores["acc"], scores["authors_acc"], scores["recall"]) == (0, 0, 1)
 
 
-def test_missing_gold_has_no_score_nor_has_an_empty_answer():
+def test_missing_gold_has_no_score_and_an_empty_answer_scores_0():
     """An answer of which normalisation leaves nothing is still one."""
 
     assert set(score(Question("1", "?", ("Oslo",), dataset="musique"), result())) == ANSWERS | CERTAIN
