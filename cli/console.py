@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -19,6 +19,6 @@ def console(stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, soft_wrap=not (sys.stderr if stderr else sys.stdout).isatty())
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Print JSON for scripts."""
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2))

@@ -34,7 +34,7 @@ def find_local_servers(ports: Mapping[int, str] | None = None) -> list[LocalServ
         return [server for server in threads.map(_ask, ports, ports.values()) if server is not None]
 
 
-def list_models(content: Any) -> list[Mapping[str, Any]]:
+def list_models(content: object) -> list[Mapping[str, Any]]:
     """Return the entries of a server's list of models, without those that have no ``id``."""
     listed = content.get("data") if isinstance(content, Mapping) else None
     if not isinstance(listed, list):

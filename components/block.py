@@ -26,7 +26,7 @@ class Block:
         return default_from_dict(cls, data)
 
 
-def check_whole_number(least: int, most: float = math.inf, **settings: Any) -> None:
+def check_whole_number(least: int, most: float = math.inf, **settings: object) -> None:
     """Refuse anything but a whole number within a range."""
     # In Python, True is an int.
     fits = [
@@ -36,33 +36,33 @@ def check_whole_number(least: int, most: float = math.inf, **settings: Any) -> N
     _refuse(settings, fits, f"a whole number {bounds}")
 
 
-def check_range(least: float, most: float = math.inf, **settings: Any) -> None:
+def check_range(least: float, most: float = math.inf, **settings: object) -> None:
     """Refuse anything but a number within a range."""
     fits = [isinstance(value, int | float) and least <= value <= most for value in settings.values()]
     bounds = f"of at least {least:g}" if most == math.inf else f"from {least:g} to {most:g}"
     _refuse(settings, fits, f"a number {bounds}")
 
 
-def check_above_zero(**settings: Any) -> None:
+def check_above_zero(**settings: object) -> None:
     """Refuse anything but a finite number above zero."""
     fits = [isinstance(value, int | float) and 0 < value < math.inf for value in settings.values()]
     _refuse(settings, fits, "a number above 0")
 
 
-def check_choice(choices: Iterable[str], **settings: Any) -> None:
+def check_choice(choices: Iterable[str], **settings: object) -> None:
     """Refuse anything but one of the choices."""
     *others, last = choices
     fits = [value in (*others, last) for value in settings.values()]
     _refuse(settings, fits, f"{', '.join(others)} or {last}" if others else last)
 
 
-def _refuse(settings: dict[str, Any], fits: list[bool], wanted: str) -> None:
+def _refuse(settings: dict[str, object], fits: list[bool], wanted: str) -> None:
     for (name, value), fit in zip(settings.items(), fits, strict=True):
         if value is not None and not fit:
             raise ValueError(f"{name} is {value!r}: set it to {wanted}.")
 
 
-def _write(value: Any) -> Any:
+def _write(value: object) -> object:
     if isinstance(value, list):
         return [_write(part) for part in value]
     # `default_to_dict` alone would not serialise a nested component that has no `to_dict`.

@@ -56,22 +56,22 @@ def find_stores(whole: Any) -> list[Any]:
     return [part for _, part in walk_parts(whole) if is_store(part)]
 
 
-def is_store(part: Any) -> bool:
+def is_store(part: object) -> bool:
     """Check whether an object is a Tantivy or Elasticsearch document store."""
     return is_tantivy_store(part) or is_elasticsearch_store(part)
 
 
-def holds_documents(part: Any) -> bool:
+def holds_documents(part: object) -> bool:
     """Check whether an object counts its documents, as any document store of Haystack does."""
     return callable(read_attribute(part, "count_documents"))
 
 
-def is_tantivy_store(part: Any) -> bool:
+def is_tantivy_store(part: object) -> bool:
     """Check whether an object is a Tantivy document store."""
     return is_class(type(part), TANTIVY_STORE)
 
 
-def is_elasticsearch_store(part: Any) -> bool:
+def is_elasticsearch_store(part: object) -> bool:
     """Check whether an object is an Elasticsearch document store."""
     return is_class(type(part), ELASTICSEARCH_STORE)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 
 @dataclass(frozen=True)
@@ -14,6 +14,26 @@ class Hop:
     question: str  # the sub-question, where `#1` stands for the answer to the first sub-question, and so on
     answer: str
     supporting_id: str  # the id of the passage that contains the answer
+
+
+class PredictionLine(TypedDict, total=False):
+    """A line of ``predictions.jsonl``: a question, and what a pipeline did with it. Old lines may lack some fields."""
+
+    id: str
+    question: str
+    answers: list[str]
+    type: str
+    supporting_ids: list[str]
+    dataset: str
+    answerable: bool
+    sentences: list[str]
+    history: list[dict[str, str]]
+    seconds: float
+    simulated: bool
+    error: str | None
+    scores: dict[str, float]
+    result: Mapping[str, Any]  # as the pipeline returned it; without the texts of the documents if they were left out
+    calls: list[Mapping[str, Any]]  # each call of the model, if the run counted them
 
 
 @dataclass(frozen=True)
@@ -38,7 +58,7 @@ class Question:
     history: tuple[tuple[str, str], ...] = ()  # the role and content of each earlier turn
 
     @classmethod
-    def of_prediction(cls, prediction: Mapping[str, Any]) -> Question:
+    def of_prediction(cls, prediction: PredictionLine) -> Question:
         """Read the question from a line of ``predictions.jsonl``."""
         return cls(
             id=str(prediction["id"]),
@@ -52,19 +72,23 @@ class Question:
             history=tuple((str(turn["role"]), str(turn["content"])) for turn in prediction.get("history") or ()),
         )
 
-    def to_prediction(self) -> dict[str, Any]:
+    def to_prediction(self) -> PredictionLine:
         """Return the fields that :meth:`of_prediction` reads."""
-        return {
+        prediction: PredictionLine = {
             "id": self.id,
             "question": self.question,
             "answers": list(self.answers),
             "type": self.type,
             "supporting_ids": list(self.supporting_ids),
             "dataset": self.dataset,
-            **({} if self.answerable is None else {"answerable": self.answerable}),
-            **({"sentences": list(self.sentences)} if self.sentences else {}),
-            **({"history": self.turns} if self.history else {}),
         }
+        if self.answerable is not None:
+            prediction["answerable"] = self.answerable
+        if self.sentences:
+            prediction["sentences"] = list(self.sentences)
+        if self.history:
+            prediction["history"] = self.turns
+        return prediction
 
     @property
     def turns(self) -> list[dict[str, str]]:

@@ -406,7 +406,7 @@ _NOT_FOR_META = {
 _STORED_INTEGERS = range(-(2**63), 2**63)
 
 
-def _is_simple(value: Any) -> bool:
+def _is_simple(value: object) -> bool:
     """Check whether a value can be stored by every index and sent as JSON."""
     if isinstance(value, list):
         return bool(value) and all(isinstance(item, str) and is_text(item) for item in value)

@@ -205,7 +205,7 @@ async def _with_progress(outputs: AsyncGenerator[T, None], context: Context) -> 
         await asyncio.wait([task])
 
 
-def _name_end(result: Mapping[str, Any]) -> str:
+def _name_end(result: Mapping[str, object]) -> str:
     if result.get("asked_back"):
         return "asked_back"
     return "answered" if result.get("answered") else "not_answered"

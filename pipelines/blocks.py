@@ -13,7 +13,7 @@ Block = dict[str, Any]
 Change = Callable[[Block], Block]
 
 
-def is_block(value: Any) -> bool:
+def is_block(value: object) -> bool:
     """Check whether a value from the YAML is a block: a mapping whose ``type`` names a class."""
     return isinstance(value, dict) and isinstance(value.get("type"), str) and "." in value["type"]
 

@@ -154,12 +154,12 @@ def not_answered_text(result: Mapping[str, Any]) -> str:
     return NOT_IN_OWN if is_own and not any(mark[:1] == "W" for mark, _ in references(result)) else NOT_IN_PASSAGES
 
 
-def unconfirmed_words(result: Mapping[str, Any]) -> str:
+def unconfirmed_words(result: Mapping[str, object]) -> str:
     """Return a model's own words that are not given as an answer. The reader's guess is not for people."""
     return str(result.get("guess") or "") if result.get("answered_by") == "model" else ""
 
 
-def shown_label(result: Mapping[str, Any]) -> str:
+def shown_label(result: Mapping[str, object]) -> str:
     """Return the model's own label, but no CORRECT where there is no passage."""
     label = str(result.get("label") or "")
     return label if result.get("documents") or label != Label.CORRECT else ""
@@ -188,7 +188,7 @@ def ungrounded_text(result: Mapping[str, Any]) -> str:
     return "no passage was found" if (result.get("counts") or {}).get("total") else "nothing was searched"
 
 
-def cites_nothing(result: Mapping[str, Any]) -> bool:
+def cites_nothing(result: Mapping[str, object]) -> bool:
     """Check whether an answer names no passage: it cites none, and is not shown with the sentence that carries it."""
     return bool(result.get("uncited")) and result.get("certainty") not in GIVEN
 

@@ -31,7 +31,7 @@ class _RunError(Exception):
     """Replaces an error in a span. Its message is only the type of the error."""
 
 
-def _is_wordless(key: str, value: Any) -> bool:
+def _is_wordless(key: str, value: object) -> bool:
     return isinstance(value, int | float) or key in _NAMES
 
 
@@ -39,11 +39,11 @@ class _WordlessSpan(Span):
     def __init__(self, span: Span):
         self.span = span
 
-    def set_tag(self, key: str, value: Any) -> None:
+    def set_tag(self, key: str, value: object) -> None:
         if _is_wordless(key, value):
             self.span.set_tag(key, value)
 
-    def set_content_tag(self, key: str, value: Any) -> None:
+    def set_content_tag(self, key: str, value: object) -> None:
         """Set nothing, even if the backend would accept content tags."""
 
     def raw_span(self) -> Any:

@@ -89,7 +89,7 @@ def _name_file(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "file": PurePath(str(document["file"])).name} if document.get("file") else dict(document)
 
 
-def _texts(values: Any) -> Iterator[str]:
+def _texts(values: object) -> Iterator[str]:
     waiting = [values]
     while waiting:
         value = waiting.pop()

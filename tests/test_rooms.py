@@ -32,8 +32,8 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
     "cli": 2_374,
-    "components": 15_998,
-    "evaluation": 8_518,
+    "components": 16_003,
+    "evaluation": 8_538,
     "indexing": 2_970,
     "pipelines": 1_602,
     "prefrag": 3_117,

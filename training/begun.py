@@ -27,7 +27,7 @@ def check_begun(file: Path, **made_of: Any) -> None:
     replace_file(file, json.dumps(current))
 
 
-def fingerprint(made_of: Any) -> str:
+def fingerprint(made_of: object) -> str:
     """Return a digest of everything that a result depends on, and of the version of prefrag."""
     content = json.dumps([made_of, find_version()], sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()[:16]

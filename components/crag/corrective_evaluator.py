@@ -96,7 +96,7 @@ class CorrectiveEvaluator:
         self._call: ModelCall | None = None
         if chat_generator is not None:
             self._call = ModelCall("rewriter", chat_generator, generation_kwargs, max_tokens=256)
-        actions: dict[str, Any] = {} if search_source is None else {"ambiguous": State, "incorrect": State}
+        actions: dict[str, type[State]] = {} if search_source is None else {"ambiguous": State, "incorrect": State}
         component.set_output_types(self, **actions, kept=State)
 
     def warm_up(self) -> None:

@@ -186,7 +186,7 @@ class AbilityProbe(ChatModel):
         return reason
 
 
-def find_untried(whole: Any) -> list[ChatModel]:
+def find_untried(whole: object) -> list[ChatModel]:
     """Find the models of a pipeline whose reply format is still a guess, and matters."""
     asking = [part for _, part in walk_parts(whole) if read_attribute(part, "reply_format") == "auto"]
     by_record = {}
@@ -196,7 +196,7 @@ def find_untried(whole: Any) -> list[ChatModel]:
     return list(by_record.values())
 
 
-def try_models(whole: Any, seconds: float = CALL_SECONDS, wait: float = _WAIT_SECONDS) -> None:
+def try_models(whole: object, seconds: float = CALL_SECONDS, wait: float = _WAIT_SECONDS) -> None:
     """Try the untried models of a pipeline. A failure is only logged. Of several processes, one tries them.
 
     ``seconds`` is the limit of each call. ``wait`` is how long to wait for another process that tries a model.

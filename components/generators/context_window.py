@@ -121,7 +121,7 @@ def _pick(listed: Any, field: str, name: str) -> tuple[Mapping[str, Any], Mappin
     return model, entries.get(model.get("parent")) or {}
 
 
-def _positive(value: Any) -> int | None:
+def _positive(value: object) -> int | None:
     return value if type(value) is int and value > 0 else None
 
 

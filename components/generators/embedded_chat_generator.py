@@ -22,7 +22,7 @@ from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.generators.context_window import PromptTooLong
 from prefrag.components.generators.model_files import check_memory
 from prefrag.components.generators.model_host import THIS_MACHINE
-from prefrag.components.generators.token_probabilities import read_logprobs
+from prefrag.components.generators.token_probabilities import TokenLogprob, read_logprobs
 
 CONTEXT_WINDOW = 4_096
 """The default window in tokens. The model needs half a minute on one thread to read a prompt of this length."""
@@ -232,7 +232,7 @@ class _Model:
         text: list[str] = []
         finish_reason: str | None = None
         usage: dict[str, int] = {}
-        logprobs: list[dict[str, Any]] = []
+        logprobs: list[TokenLogprob] = []
         for chunk in chunks:
             if "error" in chunk:
                 raise _refusal(chunk["error"])

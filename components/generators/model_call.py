@@ -150,7 +150,7 @@ class ModelCall:
         state: State,
         prompt: str,
         observations: Observations,
-        render: Any,
+        render: Callable[[Observations], Mapping[str, object]],
         *,
         messages: Callable[[str, Observations], list[ChatMessage]] | None = None,
         tools: Sequence[Tool] = (),

@@ -60,7 +60,7 @@ def is_local(host: str) -> bool:
     return _is_local(host, settings.local_hosts)
 
 
-def find_models(part: Any) -> list[Model]:
+def find_models(part: object) -> list[Model]:
     """Find the models that a component and its nested parts call.
 
     The attribute ``model_host`` of a component names the host of its model. Components without it are searched for the
@@ -84,14 +84,14 @@ def find_models(part: Any) -> list[Model]:
     return [model for _, model in placed]
 
 
-def find_host(chat_generator: Any) -> str:
+def find_host(chat_generator: object) -> str:
     """Find the host to which a chat generator sends its prompts."""
     hosts = [model.host for model in find_models(chat_generator)] or [UNKNOWN]
     remote = dict.fromkeys(host for host in hosts if not is_local(host))
     return " or ".join(remote) or hosts[0]
 
 
-def refuse_remote_models(part: Any) -> None:
+def refuse_remote_models(part: object) -> None:
     """Refuse a component that calls a model on another machine, if the administrator has switched remote models off.
 
     A value of ``PREFRAG_REMOTE_MODEL`` that is not understood counts as off.
@@ -158,13 +158,13 @@ def _read_network(entry: str) -> IPv4Network | IPv6Network | None:
         return None
 
 
-def _locate(part: Any) -> Model | None:
+def _locate(part: object) -> Model | None:
     role = _role(part)
     host = _find_own_host(part) if role else None
     return Model(role, host) if role and host else None
 
 
-def _shows_its_models(part: Any) -> bool:
+def _shows_its_models(part: object) -> bool:
     return read_attribute(part, "model_parts") is not None or _locate(part) is not None
 
 
@@ -172,7 +172,7 @@ def _is_inside(path: str, outer: str) -> bool:
     return path.startswith(f"{outer}.") if outer else bool(path)
 
 
-def _is_serialised(part: Any) -> bool:
+def _is_serialised(part: object) -> bool:
     return isinstance(part, dict) and isinstance(part.get("type"), str) and "." in part["type"]
 
 
@@ -188,7 +188,7 @@ def _names(part: Any) -> list[str]:
     return [ancestor.__name__ for ancestor in type(part).__mro__]
 
 
-def _role(part: Any) -> Role | None:
+def _role(part: object) -> Role | None:
     """Find the kind of model that a component is, from its inputs and outputs; None if it is no model."""
     if _is_serialised(part):
         # Go by the name of the component's class, because importing the class may load PyTorch.
@@ -207,7 +207,7 @@ def _role(part: Any) -> Role | None:
     return None
 
 
-def _find_own_host(part: Any) -> str | None:
+def _find_own_host(part: object) -> str | None:
     """Find the host of a model, without searching the components in it; None if nothing points to a host."""
     values, names = _attributes(part), _names(part)
     declared = values.get("model_host") or read_attribute(part, "model_host")

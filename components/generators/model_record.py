@@ -128,7 +128,7 @@ def find_record_of_file(path: str) -> ModelRecord:
     return record if record is not None and record.build == build else find_record(str(file), build, _weigh(file))
 
 
-def read_size(text: Any) -> int | None:
+def read_size(text: object) -> int | None:
     """Read the number of weights from a label such as 1.5B or 8x7B; None if there is none."""
     if not isinstance(text, str) or not (label := _SIZE.fullmatch(text.strip())):
         return None

@@ -243,7 +243,7 @@ def _read_choice(choice: Mapping[str, Any], meta: dict[str, Any]) -> ChatMessage
     )
 
 
-def _read_content(content: Any) -> str:
+def _read_content(content: object) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, Sequence):

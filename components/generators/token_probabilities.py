@@ -3,10 +3,18 @@
 import codecs
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 
-def read_logprobs(logprobs: Any) -> list[dict[str, Any]]:
+class TokenLogprob(TypedDict):
+    """A token of a reply."""
+
+    token: str
+    logprob: float
+    bytes: list[int] | None  # of its text; None if the server sent none
+
+
+def read_logprobs(logprobs: object) -> list[TokenLogprob]:
     """Read the log probability of each token in a choice of a chat completion; an empty list if any is invalid."""
     content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
     if not isinstance(content, list):
@@ -21,7 +29,7 @@ def mean_logprob(meta: Mapping[str, Any]) -> float | None:
     return sum(min(0.0, token["logprob"]) for token in tokens) / len(tokens) if tokens else None
 
 
-def _read_token(token: Any) -> dict[str, Any] | None:
+def _read_token(token: object) -> TokenLogprob | None:
     if not isinstance(token, Mapping) or not isinstance(token.get("token"), str):
         return None
     logprob, data = token.get("logprob"), token.get("bytes")

@@ -8,10 +8,10 @@ import json
 from functools import cache
 from math import comb
 from pathlib import Path
-from typing import Any
 
 from haystack import Document
 
+from prefrag.components.generators.model_call import ChatGenerator
 from prefrag.components.judge.judge import Judge
 from prefrag.components.state.state import Action, RunSettings, Search, State, Step
 
@@ -62,13 +62,13 @@ def is_better_than_chance(right: int, of: int) -> bool:
     return of >= LEAST_STATES and sum(comb(of, number) for number in range(right, of + 1)) <= _LEVEL * 2**of
 
 
-def read_trial(chat_generator: Any) -> tuple[int, int]:
+def read_trial(chat_generator: ChatGenerator) -> tuple[int, int]:
     """Return what is kept of a model's trial: the number of right verdicts, and of states tried."""
     right, of = getattr(getattr(chat_generator, "record", None), "verdicts", None) or (0, 0)
     return right, of
 
 
-def is_trial_open(chat_generator: Any) -> bool:
+def is_trial_open(chat_generator: ChatGenerator) -> bool:
     """Check whether states are left to try, for a model of which results can be kept."""
     return hasattr(chat_generator, "keep") and read_trial(chat_generator)[1] < len(read_states())
 

@@ -12,6 +12,7 @@ from prefrag.components.block import Block, check_choice
 from prefrag.components.both_ways import as_blocking
 from prefrag.components.generators.json_reply import object_schema, read_field, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall, reply_limit
+from prefrag.components.generators.token_budget import Observations
 from prefrag.components.judge.judge import Relevance
 from prefrag.components.prompts.render_prompt import prompt_path, render_prompt
 from prefrag.components.state.citations import known_marks, without_codes
@@ -99,7 +100,7 @@ class ModelJudge(Block):
         """
         earlier = [state.attached, *(step.shown for step in state.steps[:-1])]
 
-        def values(observations: Any) -> dict[str, Any]:
+        def values(observations: Observations) -> dict[str, object]:
             observed = [document for documents in observations[:-1] for document in documents]
             return {
                 "question": state.question,
@@ -141,7 +142,7 @@ class ModelJudge(Block):
         marks = {key: str(number) for number, key in enumerate(dict.fromkeys(map(identity, scored)), start=1)}
         shown: list[str] = []
 
-        def values(observations: Any) -> dict[str, Any]:
+        def values(observations: Observations) -> dict[str, object]:
             # Called again with fewer passages if not all fit into the context window. The others get no score.
             shown[:] = dict.fromkeys(marks[identity(document)] for document in observations[0])
             return {"question": state.question, "passages": passages(observations[0], marks=marks)}
@@ -204,7 +205,7 @@ def _read_score(value: Any) -> float | None:
     return round(2 * score / _BEST_SCORE - 1, 4) if 0 <= score <= _BEST_SCORE else None
 
 
-def read_boolean(value: Any) -> bool | None:
+def read_boolean(value: object) -> bool | None:
     """Read a truth value as models write it: a boolean, ``Yes``, ``"false"``, 1, ...; None if it cannot be read."""
     if isinstance(value, bool):
         return value

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import Any, Literal
+from typing import Literal
 
 from haystack import component
 
@@ -82,7 +82,7 @@ class SourceSwitchJudge:
         self.sufficiency = sufficiency
         # With `next_step`, a verdict never switches the source of this step, so the `switch_` outputs are left out.
         switches = self.sources if switch_at == "this_step" else []
-        outputs: dict[str, Any] = {f"switch_{source}": State for source in switches}
+        outputs: dict[str, type[State]] = {f"switch_{source}": State for source in switches}
         component.set_output_types(self, **outputs, kept=State)
 
     def warm_up(self) -> None:

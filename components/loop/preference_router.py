@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from haystack import component
 
@@ -57,7 +56,7 @@ class PreferenceRouter:
         self.ask_all = ask_all
         self.run_last_search = run_last_search
         self.replies_per_supplement = replies_per_supplement
-        outputs: dict[str, Any] = {f"search_{name}": State for name in (["all"] if ask_all else self.sources)}
+        outputs: dict[str, type[State]] = {f"search_{name}": State for name in (["all"] if ask_all else self.sources)}
         component.set_output_types(self, **outputs, answered=State, retry=State, exhausted=State)
 
     def run(self, state: State) -> dict[str, State]:

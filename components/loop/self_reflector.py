@@ -9,6 +9,7 @@ from prefrag.components.block import check_choice
 from prefrag.components.both_ways import as_blocking
 from prefrag.components.generators.json_reply import object_schema, read_field, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall
+from prefrag.components.generators.token_budget import Observations
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.reasoner.reply_formats import read_label
 from prefrag.components.reasoner.reply_formats.fields import with_evaluation
@@ -86,7 +87,7 @@ class SelfReflector:
     run = as_blocking(run_async)
 
     def _prepare(self, call: ModelCall, state: State) -> PreparedCall:
-        def values(observations: Any) -> dict[str, Any]:
+        def values(observations: Observations) -> dict[str, object]:
             shown = [document for documents in observations for document in documents]
             observed = passages(shown, marks=prompt_marks(state), prompts=state.settings.prompts) if shown else ""
             return {"question": state.question, "observed": observed, "answer": state.step.answer}

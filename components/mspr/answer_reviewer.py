@@ -10,6 +10,7 @@ from prefrag.components.block import check_choice
 from prefrag.components.both_ways import as_blocking
 from prefrag.components.generators.json_reply import object_schema, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall
+from prefrag.components.generators.token_budget import Observations
 from prefrag.components.judge.model_judge import read_verdict
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.reasoner.reply_formats.fields import with_evaluation
@@ -69,7 +70,7 @@ class AnswerReviewer:
         self.prompt = prompt
         self.generation_kwargs = generation_kwargs
         self._call = ModelCall("reviewer", chat_generator, generation_kwargs)
-        outputs: dict[str, Any] = {f"search_{source}": State for source in self.sources}
+        outputs: dict[str, type[State]] = {f"search_{source}": State for source in self.sources}
         component.set_output_types(self, **outputs, accepted=State)
 
     def warm_up(self) -> None:
@@ -96,7 +97,7 @@ class AnswerReviewer:
     def _prepare(self, state: State) -> PreparedCall:
         marks = prompt_marks(state)
 
-        def values(observations: Any) -> dict[str, Any]:
+        def values(observations: Observations) -> dict[str, object]:
             shown = [document for documents in observations for document in documents]
             return {
                 "question": state.question,

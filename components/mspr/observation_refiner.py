@@ -9,7 +9,7 @@ from haystack import Document, component
 from prefrag.components.block import check_whole_number
 from prefrag.components.both_ways import as_blocking
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall
-from prefrag.components.generators.token_budget import rough_tokens
+from prefrag.components.generators.token_budget import Observations, rough_tokens
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.citations import prompt_marks
 from prefrag.components.state.passages import passages
@@ -104,7 +104,7 @@ class ObservationRefiner:
     def _prepare(self, documents: Sequence[Document], state: State) -> PreparedCall:
         marks = prompt_marks(state)
 
-        def values(observations: Any) -> dict[str, Any]:
+        def values(observations: Observations) -> dict[str, object]:
             return {
                 "question": state.question,
                 "query": state.query,

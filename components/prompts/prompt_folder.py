@@ -2,7 +2,6 @@
 
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from jinja2 import TemplateSyntaxError, nodes
 from jinja2.meta import find_undeclared_variables
@@ -16,7 +15,7 @@ _FROM_ELSEWHERE = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
 _WORDS = "\0"
 
 
-def check_prompts(prompts: Any) -> None:
+def check_prompts(prompts: object) -> None:
     """Check that ``prompts`` is ``product``, ``plain``, or a folder whose files have the names of shipped prompts.
 
     Raises ValueError for any other value. A folder is also refused if one of its files does not have the name of a

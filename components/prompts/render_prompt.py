@@ -2,7 +2,6 @@
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from jinja2 import DictLoader, StrictUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
@@ -59,7 +58,7 @@ def prompt_path(prompt: str, prompts: str = "product") -> Path:
     return path
 
 
-def render_prompt(prompt: str, prompts: str = "product", /, **values: Any) -> str:
+def render_prompt(prompt: str, prompts: str = "product", /, **values: object) -> str:
     """Render a prompt (see :func:`prompt_path`), without blanks at its ends; raises ValueError if that fails."""
     path = prompt_path(prompt, prompts)
     quoted = {} if user_file(PASSAGE, prompts) is None else {"quoted": QUOTED_IN_OWN_FORM}

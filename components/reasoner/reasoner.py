@@ -383,7 +383,7 @@ class Reasoner:
                 above.update(map(identity, shown))
             return written
 
-        def values(observations: Observations) -> dict[str, Any]:
+        def values(observations: Observations) -> dict[str, object]:
             return {
                 "question": state.question,
                 "attached": passages(observations[0], marks=marks, prompts=settings.prompts) if state.attached else "",

@@ -73,12 +73,12 @@ def count_lookups(output: Mapping[str, Any] | None) -> int:
     return int((output or {}).get("lookups", 1))
 
 
-def is_web_search(part: Any) -> bool:
+def is_web_search(part: object) -> bool:
     """Check whether a component, or any component inside it, searches the web, so that queries leave this machine."""
     return any(searches_web(inner) for _, inner in walk_parts(part))
 
 
-def searches_web(part: Any) -> bool:
+def searches_web(part: object) -> bool:
     """Check whether an object itself calls an outside service: by its attribute ``external``, or by its module."""
     kind = type(part)
     if getattr(kind, "external", False) is True or getattr(part, "__dict__", {}).get("external") is True:

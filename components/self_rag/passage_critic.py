@@ -15,6 +15,7 @@ from prefrag.components.block import check_choice, check_whole_number
 from prefrag.components.both_ways import as_blocking, gather
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall
+from prefrag.components.generators.token_budget import Observations
 from prefrag.components.judge.model_judge import read_boolean, read_verdict
 from prefrag.components.prompts.render_prompt import prompt_path, put_instructions
 from prefrag.components.reader.answer_carrier import find_carrier
@@ -200,7 +201,7 @@ class PassageCritic:
     def _prepare(self, state: State, document: Document) -> PreparedCall:
         settings = state.settings
 
-        def values(observations: Any) -> dict[str, Any]:
+        def values(observations: Observations) -> dict[str, object]:
             return {
                 "question": state.question,
                 "passage": passages(observations[0], prompts=settings.prompts),
@@ -306,14 +307,14 @@ def read_critique(text: str) -> Critique | None:
     )
 
 
-def _read_relevance(value: Any) -> bool | None:
+def _read_relevance(value: object) -> bool | None:
     text = str(value)[:200].casefold()
     if _IRRELEVANT.search(text):
         return False
     return True if _RELEVANT.search(text) else read_boolean(value)
 
 
-def _read_support(value: Any) -> Support | None:
+def _read_support(value: object) -> Support | None:
     text = str(value)[:200].casefold()
     named: dict[Support, bool] = {
         "fully": "full" in text,
@@ -324,7 +325,7 @@ def _read_support(value: Any) -> Support | None:
     return names[0] if len(names) == 1 else None
 
 
-def _read_usefulness(value: Any) -> int | None:
+def _read_usefulness(value: object) -> int | None:
     grade = None if isinstance(value, bool) else _GRADE.search(str(value)[:200])
     return int(grade[0]) if grade else None
 

@@ -205,7 +205,7 @@ class RetrievalSource(Block):
         is_closed = is_closed or self.name not in asked or query.is_done(self.name)
         # A pipeline that is wired wrong would send a query for one's own documents to the web.
         events = [event for event in query.events if (event.kind, event.step) == ("search", query.number)]
-        meant = sorted({event.data["source"] for event in events})
+        meant = sorted({str(event.data["source"]) for event in events})
         if meant and self.name not in meant and not is_closed:
             message = f"A query for the source '{meant[0]}' reached '{self.name}': correct the pipeline's connections."
             raise RunError(message, query)

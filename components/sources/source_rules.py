@@ -170,5 +170,5 @@ def _without_repeats(stores: Iterable[Any]) -> list[Any]:
     return list({json.dumps(store.to_dict(), sort_keys=True, default=str): store for store in stores}.values())
 
 
-def _is_external_source(part: Any) -> bool:
+def _is_external_source(part: object) -> bool:
     return isinstance(part, RetrievalSource) and part.external

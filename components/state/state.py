@@ -78,7 +78,7 @@ class Event(_Value):
 
     kind: str
     step: int  # the number of the step in which the event happened, counted from 1; 0 before the first step
-    data: Mapping[str, Any] = field(default_factory=dict)  # the details, JSON-serialisable
+    data: Mapping[str, object] = field(default_factory=dict)  # the details, JSON-serialisable
 
     def to_dict(self) -> dict[str, Any]:
         """Write the event as plain JSON values."""
@@ -465,7 +465,7 @@ class State(_Value):
         """Change the last step."""
         return replace(self, steps=(*self.steps[:-1], replace(self.step, **changes)))
 
-    def with_event(self, kind: str, **data: Any) -> State:
+    def with_event(self, kind: str, **data: object) -> State:
         """Add an event to the trace, with JSON-serialisable details. Control characters in its texts are left out."""
         return replace(self, events=(*self.events, Event(kind, len(self.steps), strip_all_controls(data))))
 

@@ -94,7 +94,7 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
     )
 
 
-def _read_texts(values: Any, key: str) -> tuple[str, ...]:
+def _read_texts(values: object, key: str) -> tuple[str, ...]:
     if values is None:
         return ()
     if not isinstance(values, list) or any(not isinstance(value, str) or not value for value in values):

@@ -12,7 +12,7 @@ NEAR = 0.8
 SAME = 0.6
 
 
-def is_withheld(result: Mapping[str, Any]) -> bool:
+def is_withheld(result: Mapping[str, object]) -> bool:
     """Check whether the answer was withheld on purpose. Of what is probable, only the reader withholds its words."""
     return bool(result.get("not_found")) or (result.get("certainty") == "probably" and not result.get("answered"))
 

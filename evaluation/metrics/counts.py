@@ -50,7 +50,7 @@ def count_unparsable(result: Mapping[str, Any]) -> int:
     return replies + sum(_is_unread(event) for event in result.get("trace") or ())
 
 
-def _is_unread(event: Mapping[str, Any]) -> bool:
+def _is_unread(event: Mapping[str, object]) -> bool:
     kind = event.get("kind")
     if kind == "unreadable":
         return bool(event.get("caller"))

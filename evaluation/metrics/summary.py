@@ -7,10 +7,10 @@ from prefrag.evaluation.metrics.certainty import is_withheld
 from prefrag.evaluation.metrics.counts import calls_by_caller, counts
 from prefrag.evaluation.metrics.official import macro_f1_of_run
 from prefrag.evaluation.metrics.scores import score
-from prefrag.evaluation.question import Question
+from prefrag.evaluation.question import PredictionLine, Question
 
 
-def summarise(predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def summarise(predictions: Sequence[PredictionLine]) -> dict[str, Any]:
     """Summarise the predictions of a run.
 
     A question whose run failed (see :func:`has_failed`) has scores of 0, but its costs and queries up to the failure
@@ -36,13 +36,13 @@ def summarise(predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return summary
 
 
-def has_failed(prediction: Mapping[str, Any]) -> bool:
+def has_failed(prediction: PredictionLine) -> bool:
     """Check whether a question failed: an error ended its run, or it has no answer and none was withheld on purpose."""
     result = _result(prediction)
     return bool(prediction.get("error")) or not (str(result.get("answer") or "").strip() or is_withheld(result))
 
 
-def _summarise_questions(predictions: Sequence[Mapping[str, Any]], questions: Sequence[Question]) -> dict[str, Any]:
+def _summarise_questions(predictions: Sequence[PredictionLine], questions: Sequence[Question]) -> dict[str, Any]:
     n = len(predictions)
     scores = [
         score(question, _result(prediction), has_failed(prediction))
@@ -73,11 +73,11 @@ def _average(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: sum(numbers) / len(numbers) for name, numbers in gathered.items()}
 
 
-def _result(prediction: Mapping[str, Any]) -> Mapping[str, Any]:
+def _result(prediction: PredictionLine) -> Mapping[str, Any]:
     return prediction.get("result") or {}
 
 
-def _question(prediction: Mapping[str, Any]) -> Question:
+def _question(prediction: PredictionLine) -> Question:
     missing = [name for name in ("id", "question", "answers") if name not in prediction]
     if missing:
         raise ValueError(

@@ -39,7 +39,7 @@ def digest_folder(folder: Path) -> str:
     return _digest(_list_files(folder), folder)
 
 
-def _find_names(value: Any) -> Iterator[str]:
+def _find_names(value: object) -> Iterator[str]:
     if isinstance(value, Mapping):
         for key, part in value.items():
             if key in _KEYS and isinstance(part, str):

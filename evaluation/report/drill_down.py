@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from prefrag.components.state.state import Event
-from prefrag.evaluation.question import Question
+from prefrag.evaluation.question import PredictionLine, Question
 from prefrag.evaluation.report.comparison import Comparison, paired_ids
 from prefrag.evaluation.report.runs import Run
 from prefrag.pipelines.trace_text import trace_text
@@ -100,7 +100,7 @@ def _take_turns(comparisons: Sequence[Comparison]) -> Iterator[tuple[Comparison,
                 yield comparison, id
 
 
-def _trace(prediction: Mapping[str, Any]) -> dict[str, Any]:
+def _trace(prediction: PredictionLine) -> dict[str, Any]:
     result = prediction.get("result") or {}
     gold = set(prediction.get("supporting_ids") or ())
     documents = {document["id"]: document for document in result.get("documents") or ()}
@@ -136,6 +136,6 @@ def _step(step: Mapping[str, Any], documents: Mapping[str, Mapping[str, Any]], g
     return {key: value for key, value in parts.items() if value}
 
 
-def _shorten(text: Any, longest: int = _LONGEST) -> str:
+def _shorten(text: object, longest: int = _LONGEST) -> str:
     words = " ".join(str(text or "").split())
     return words if len(words) <= longest else words[: longest - 1].rstrip() + "…"

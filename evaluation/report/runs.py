@@ -14,7 +14,7 @@ from typing import Any
 from prefrag.evaluation.metrics import has_failed, score, summarise
 from prefrag.evaluation.metrics.counts import counts
 from prefrag.evaluation.pipeline_under_test.experiment import Experiment
-from prefrag.evaluation.question import Question
+from prefrag.evaluation.question import PredictionLine, Question
 from prefrag.evaluation.report.measures import ACC, MEASURES, SECONDS, Measure
 from prefrag.evaluation.runs.run_folder import CONFIG, FREE, METRICS, PREDICTIONS
 
@@ -234,7 +234,7 @@ class Run:
         value = self.metrics.get(measure.key)
         return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
-    def full(self, ids: Iterable[str]) -> Iterator[dict[str, Any]]:
+    def full(self, ids: Iterable[str]) -> Iterator[PredictionLine]:
         """Read whole predictions from ``predictions.jsonl``, because they are too large to keep in memory."""
         with (self.folder / PREDICTIONS).open("rb") as file:
             for id in ids:

@@ -8,14 +8,14 @@ from typing import Any
 from prefrag.errors import find_cause
 from prefrag.components.recording import NotRecorded
 from prefrag.evaluation.pipeline_under_test.setup import Setup
-from prefrag.evaluation.question import Question
+from prefrag.evaluation.question import PredictionLine, Question
 from prefrag.pipelines.asking import RunFailed, ask_async
 
 
 @contextmanager
 def open_predictor(
     setup: Setup, retries: int, deadline: float, contents: bool, simulated: bool
-) -> Iterator[Callable[[Question], Awaitable[tuple[dict[str, Any], bool]]]]:
+) -> Iterator[Callable[[Question], Awaitable[tuple[PredictionLine, bool]]]]:
     """Build the pipeline under test in the process that will run it, and yield a function that runs one question."""
     with setup.environment():
         yield Predictor(setup.build(), retries, deadline, contents, simulated).predict
@@ -32,7 +32,7 @@ class Predictor:
         self.simulated = simulated
         self._reached = False
 
-    async def predict(self, question: Question) -> tuple[dict[str, Any], bool]:
+    async def predict(self, question: Question) -> tuple[PredictionLine, bool]:
         """Return a question's prediction, and whether any call so far reached the server that the pipeline needs."""
         from prefrag.evaluation.metrics import score
 
@@ -48,7 +48,7 @@ class Predictor:
         if not self.contents:
             documents = [{**document, "content": ""} for document in result.get("documents") or ()]
             result = {**result, "documents": documents}
-        prediction = {
+        prediction: PredictionLine = {
             **question.to_prediction(),
             "seconds": round(seconds, 4),
             "simulated": self.simulated,

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from prefrag.evaluation.question import PredictionLine
 from prefrag.file_lock import take_lock
 from prefrag.evaluation.settings_file import write_settings
 
@@ -83,10 +84,10 @@ class RunFolder:
         """Write all settings that are needed to repeat the experiment."""
         replace_file(self.path / EXPERIMENT, write_settings(experiment))
 
-    def predictions(self, ids: Collection[str]) -> list[dict[str, Any]]:
+    def predictions(self, ids: Collection[str]) -> list[PredictionLine]:
         """Read the finished predictions, whose ids must be in ``ids``. Cut off an unfinished last line of the file."""
         path = self.path / PREDICTIONS
-        done: dict[str, dict[str, Any]] = {}
+        done: dict[str, PredictionLine] = {}
         for number, line in enumerate(read_lines(path), start=1):
             if not line.strip():
                 continue
@@ -107,11 +108,11 @@ class RunFolder:
                 )
         return list(done.values())
 
-    def rewrite(self, predictions: Iterable[Mapping[str, Any]]) -> None:
+    def rewrite(self, predictions: Iterable[PredictionLine]) -> None:
         """Rewrite the file with only these predictions."""
         replace_file(self.path / PREDICTIONS, predictions)
 
-    def add(self, prediction: Mapping[str, Any]) -> None:
+    def add(self, prediction: PredictionLine) -> None:
         """Append a prediction. From then on, it is safe even if the process is killed."""
         add_line(self.path / PREDICTIONS, prediction)
 
@@ -143,14 +144,14 @@ def read_lines(path: Path) -> list[bytes]:
     return lines
 
 
-def add_line(path: Path, record: Mapping[str, Any]) -> None:
+def add_line(path: Path, record: Mapping[str, object]) -> None:
     """Append a record to a file of JSON lines."""
     # With a single unbuffered write, a killed process leaves at most the last line unfinished.
     with path.open("ab", buffering=0) as file:
         file.write(_line(record).encode("utf-8", "replace"))
 
 
-def replace_file(path: Path, records: Iterable[Mapping[str, Any]] | str) -> None:
+def replace_file(path: Path, records: Iterable[Mapping[str, object]] | str) -> None:
     """Write a text or JSON lines to a file in one step, so that nobody ever reads an incomplete file."""
     text = records if isinstance(records, str) else "".join(map(_line, records))
     new = path.with_name(f".{path.name}.{os.getpid()}")
@@ -158,7 +159,7 @@ def replace_file(path: Path, records: Iterable[Mapping[str, Any]] | str) -> None
     new.replace(path)
 
 
-def _line(prediction: Mapping[str, Any]) -> str:
+def _line(prediction: Mapping[str, object]) -> str:
     return json.dumps(prediction, ensure_ascii=False, default=str) + "\n"
 
 
@@ -167,7 +168,7 @@ def _plain(value: Any) -> Any:
     return json.loads(json.dumps(value, default=str))
 
 
-def _is_same(key: str, before: Any, now: Any) -> bool:
+def _is_same(key: str, before: object, now: object) -> bool:
     if before is None and not now:
         return True
     if key in PATHS and isinstance(before, str) and isinstance(now, str):
@@ -175,5 +176,5 @@ def _is_same(key: str, before: Any, now: Any) -> bool:
     return bool(before == now)
 
 
-def _as_json(value: Any) -> str:
+def _as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from prefrag.evaluation.pipeline_under_test.experiment import Evaluation, Experiment
 from prefrag.evaluation.pipeline_under_test.setup import Setup
-from prefrag.evaluation.question import Question
+from prefrag.evaluation.question import PredictionLine, Question
 from prefrag.evaluation.runs.predictor import open_predictor
 from prefrag.evaluation.runs.run_folder import RunFolder
 from prefrag.pipelines.runners import make_runner
@@ -30,7 +30,7 @@ _FURTHER_UNREACHED = 5
 class Run:
     """The results of an evaluation."""
 
-    predictions: list[dict[str, Any]]  # one prediction per question, in the order of the questions
+    predictions: list[PredictionLine]  # one prediction per question, in the order of the questions
     metrics: dict[str, Any]  # scores in percent and counts as means per question, as in `metrics.json`
     config: dict[str, Any]  # the settings, as in `config.json`
     output: Path | None = None  # the folder, if there is one
@@ -124,7 +124,7 @@ def run(
         return Run(done, metrics, written, None if folder is None else folder.path)
 
 
-def _predict_all(runner: Runner, build: Build[Question], pending: Sequence[Question]) -> Iterator[dict[str, Any]]:
+def _predict_all(runner: Runner, build: Build[Question], pending: Sequence[Question]) -> Iterator[PredictionLine]:
     """Run questions. If no server can be reached, start no further questions and wait for those in progress."""
     unreached: list[ConnectionError] = []
     has_reached = False
@@ -163,7 +163,7 @@ def _read_questions(questions: Any, plan: Evaluation) -> list[Question]:
 
 def _read_done(
     folder: RunFolder, config: Mapping[str, Any], chosen: Sequence[Question], retry_failed: bool
-) -> list[dict[str, Any]]:
+) -> list[PredictionLine]:
     """Return the predictions of earlier calls, except for questions that are run again."""
     from prefrag.evaluation.metrics import has_failed
 
@@ -182,7 +182,7 @@ def _read_done(
     return [prediction for prediction in done if not has_failed(prediction)] if retry_failed else done
 
 
-def _summarise(predictions: Sequence[Mapping[str, Any]], config: Mapping[str, Any]) -> dict[str, Any]:
+def _summarise(predictions: Sequence[PredictionLine], config: Mapping[str, Any]) -> dict[str, Any]:
     from prefrag.evaluation.metrics import summarise
 
     summary: dict[str, Any] = json.loads(json.dumps({"simulated": config["simulated"], **summarise(predictions)}))
@@ -192,7 +192,7 @@ def _summarise(predictions: Sequence[Mapping[str, Any]], config: Mapping[str, An
 class ScoreBar:
     """A progress bar with the scores so far."""
 
-    def __init__(self, bar: Progress, total: int, done: Sequence[Mapping[str, Any]]):
+    def __init__(self, bar: Progress, total: int, done: Sequence[PredictionLine]):
         self._bar = bar
         self._values: dict[str, list[float]] = {}
         self._errors = 0
@@ -201,7 +201,7 @@ class ScoreBar:
         for prediction in done:
             self._count(prediction)
 
-    def show(self, prediction: Mapping[str, Any]) -> None:
+    def show(self, prediction: PredictionLine) -> None:
         """Count one more prediction. Print its error, unless an error was printed before."""
         if prediction.get("error") and not self._failure_shown and not self._bar.disable:
             self._failure_shown = True
@@ -209,12 +209,12 @@ class ScoreBar:
             self._bar.console.print(message, style="red", markup=False, highlight=False)
         self._count(prediction)
 
-    def _count(self, prediction: Mapping[str, Any]) -> None:
+    def _count(self, prediction: PredictionLine) -> None:
         from prefrag.evaluation.metrics import has_failed
 
         scores = prediction.get("scores") or {}
         counts = (prediction.get("result") or {}).get("counts") or {}
-        shown = {name: 100 * scores[name] for name in ("acc", "f1", "recall") if name in scores}
+        shown: dict[str, float] = {name: 100 * scores[name] for name in ("acc", "f1", "recall") if name in scores}
         for name, value in {**shown, "retrievals": counts.get("total", 0)}.items():
             self._values.setdefault(name, []).append(value)
         self._errors += has_failed(prediction)
@@ -224,7 +224,7 @@ class ScoreBar:
 
 
 @contextmanager
-def open_score_bar(total: int, done: Sequence[Mapping[str, Any]], shown: bool) -> Iterator[ScoreBar]:
+def open_score_bar(total: int, done: Sequence[PredictionLine], shown: bool) -> Iterator[ScoreBar]:
     """Open a progress bar on the error stream."""
     columns = (
         TextColumn("evaluating"),

@@ -36,7 +36,7 @@ from prefrag.evaluation.datasets import load_questions, read_passages
 from prefrag.evaluation.datasets.jsonl import SPLIT, write_jsonl
 from prefrag.evaluation.metrics.answers import normalise
 from prefrag.evaluation.pipeline_under_test.experiment import Experiment
-from prefrag.evaluation.question import Question
+from prefrag.evaluation.question import PredictionLine, Question
 from prefrag.evaluation.report.intervals import Interval, wilson
 from prefrag.evaluation.runs.runner import run
 from prefrag.evaluation.settings_file import make_settings, read_fields, split_changes
@@ -175,7 +175,7 @@ def _is_stated(question: Question, passages: Iterable[Document]) -> bool:
     return False
 
 
-def count_question(world: World, prediction: Mapping[str, Any]) -> dict[str, float]:
+def count_question(world: World, prediction: PredictionLine) -> dict[str, float]:
     """Count what a run did with one question.
 
     :param world: The world in which it was asked.
@@ -207,7 +207,7 @@ def count_question(world: World, prediction: Mapping[str, Any]) -> dict[str, flo
     return counted
 
 
-def summarise(world: World, predictions: Sequence[Mapping[str, Any]]) -> dict[str, Interval | float]:
+def summarise(world: World, predictions: Sequence[PredictionLine]) -> dict[str, Interval | float]:
     """Return the measures of a world: shares in percent with Wilson's interval, and means.
 
     :param world: The world.
@@ -248,7 +248,7 @@ def lay_out(figures: Mapping[str, Mapping[str, Mapping[str, Interval | float]]])
     return make_table(["pipeline", *columns], rows)
 
 
-def _share(figure: Any, is_missed: bool = False) -> str:
+def _share(figure: Interval | float | None, is_missed: bool = False) -> str:
     if not isinstance(figure, Interval):
         return "-"
     if is_missed:
@@ -256,11 +256,11 @@ def _share(figure: Any, is_missed: bool = False) -> str:
     return f"{figure.mean:.0f}% ({figure.low:.0f} to {figure.high:.0f}; n {figure.n})"
 
 
-def _count(figure: Any) -> str:
+def _count(figure: Interval | float | None) -> str:
     return f"{figure.mean * figure.n / 100:.0f}" if isinstance(figure, Interval) else "0"
 
 
-def _given(of: Mapping[str, Any]) -> str:
+def _given(of: Mapping[str, Interval | float]) -> str:
     return f"{_count(of.get('given'))}, {_count(of.get('right'))}"
 
 
@@ -285,7 +285,7 @@ def list_worlds(folder: Path, questions: str, limit: int | None) -> Iterator[Wor
         yield make_world(name, asked, passages)
 
 
-def ask_world(world: World, pipeline: str, experiment: Experiment, output: Path) -> list[dict[str, Any]]:
+def ask_world(world: World, pipeline: str, experiment: Experiment, output: Path) -> list[PredictionLine]:
     """Index the sources of a world, and have a pipeline answer its questions.
 
     :param world: The world.

@@ -26,7 +26,7 @@ import typer
 
 from prefrag.errors import BadInput, Missing
 from prefrag.evaluation.metrics.counts import count_unparsable
-from prefrag.evaluation.question import Question
+from prefrag.evaluation.question import PredictionLine, Question
 from prefrag.evaluation.report.comparison import Comparison, compare, paired_ids, score_intervals
 from prefrag.evaluation.report.measures import ACC, CALLS, DASH, EM, F1, TOTAL, TOTAL_WEB
 from prefrag.evaluation.report.runs import Run, read_runs
@@ -125,7 +125,7 @@ class Cell:
     """What one pipeline did on one dataset."""
 
     run: Run
-    predictions: Sequence[Mapping[str, Any]]
+    predictions: Sequence[PredictionLine]
     digest: str  # the SHA-256 of the record, in hexadecimal digits
 
     @property
@@ -195,7 +195,7 @@ def _strip(value: Any) -> Any:
     return (name[0] if name else "") + ("address" if _ADDRESS.search(text) else PureWindowsPath(text).name)
 
 
-def shorten_prediction(prediction: Mapping[str, Any]) -> dict[str, Any]:
+def shorten_prediction(prediction: PredictionLine) -> dict[str, Any]:
     """Return of a prediction what scores and costs are computed from, and each call with the digest of its prompt.
 
     Of an error, only the kind is left: its message may hold a path or the address of a server.
@@ -354,19 +354,19 @@ def _show_costs(cell: Cell) -> Iterator[str]:
     yield f"{sum(count_unparsable(record['result']) for record in cell.predictions)} of {calls}"
 
 
-def count_new_tokens(prediction: Mapping[str, Any]) -> int:
+def count_new_tokens(prediction: PredictionLine) -> int:
     """Count the tokens read and written for a question, without those out of the server's cache."""
     usage = prediction["result"].get("usage") or {}
     counted = [int(usage.get(key) or 0) for key in ("prompt_tokens", "completion_tokens", "cached_tokens")]
     return counted[0] + counted[1] - counted[2]
 
 
-def is_timed(prediction: Mapping[str, Any]) -> bool:
+def is_timed(prediction: PredictionLine) -> bool:
     """Check whether a question's seconds are those of the model: none of its replies is out of a recording."""
     return all((call.get("seconds") or 0) > _PLAYED_BACK for call in prediction["calls"])
 
 
-def list_left(prediction: Mapping[str, Any], sources: Sequence[str]) -> list[str]:
+def list_left(prediction: PredictionLine, sources: Sequence[str]) -> list[str]:
     """List the queries that were sent to any source but the first, the preferred one."""
     trace = prediction["result"].get("trace") or ()
     return [

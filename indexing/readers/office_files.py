@@ -327,7 +327,7 @@ _DIGITS = re.compile(r"[#0?][#0?,]*(?:\.[#0?]+)?")
 _LITERAL = re.compile(r'\[\$([^\]-]*)[^\]]*\]|"([^"]*)"|\\(.)|_.|\*.|\[[^\]]*\]')
 
 
-def show_cell(value: Any, form: str) -> str:
+def show_cell(value: object, form: str) -> str:
     """Write the value of a cell as Excel shows it, with dates as in 2026-05-31.
 
     :param value: The value.

@@ -97,14 +97,14 @@ def read_json(text: str) -> list[str]:
         raise CannotRead(f"it is not JSON ({error})") from error
 
 
-def write_fields(fields: Mapping[str, Any]) -> str:
+def write_fields(fields: Mapping[str, object]) -> str:
     """Write each field of a front matter as a line."""
     return "".join(f"{line}\n" for key, value in fields.items() for line in _lines({key: value}, "") if is_text(line))
 
 
-def _lines(value: Any, name: str) -> Iterator[str]:
+def _lines(value: object, name: str) -> Iterator[str]:
     values: list[str] = []
-    lists: list[tuple[str, Any]] = []
+    lists: list[tuple[str, list[object]]] = []
     _collect(value, "", values, lists)
     if values:
         yield (f"{name}: " if name else "") + "; ".join(values)
@@ -114,7 +114,7 @@ def _lines(value: Any, name: str) -> Iterator[str]:
             yield from _lines(item, path)
 
 
-def _collect(value: Any, name: str, values: list[str], lists: list[tuple[str, Any]]) -> None:
+def _collect(value: object, name: str, values: list[str], lists: list[tuple[str, list[object]]]) -> None:
     """Add simple values, also of nested objects, to ``values``. Add lists that hold lists or objects to ``lists``."""
     label = f"{name}: " if name else ""
     if isinstance(value, dict):
@@ -129,7 +129,7 @@ def _collect(value: Any, name: str, values: list[str], lists: list[tuple[str, An
         values.append(label + simple)
 
 
-def _simple(value: Any) -> str:
+def _simple(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else _one_line(str(value))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from prefrag.components.state.attached import MAX_ATTACHED, MAX_ATTACHED_CHARACTERS
 from prefrag.components.state.citations import read_citations
@@ -26,7 +26,7 @@ class Conversation(NamedTuple):
     instructions: str
 
 
-def split_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
+def split_conversation(messages: Sequence[Mapping[str, object]]) -> Conversation:
     """Split a conversation into its question, the earlier turns, the attached files and the instructions."""
     last = max((number for number, message in enumerate(messages) if message.get("role") == "user"), default=None)
     if last is None:
@@ -65,7 +65,7 @@ def _add_earlier(attached: list[Attachment], earlier: Sequence[Attachment]) -> l
     return files
 
 
-def read_text(message: Mapping[str, Any]) -> str:
+def read_text(message: Mapping[str, object]) -> str:
     """Get the text of a message. Its content may be a text or a list of parts."""
     content = message.get("content")
     if isinstance(content, list):

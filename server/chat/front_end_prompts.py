@@ -7,7 +7,7 @@ queries. They also put the texts of attached files around a question. All of thi
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from prefrag.components.state.request_limits import MAX_QUESTION_CHARACTERS
 from prefrag.components.text.sentences import cut_text
@@ -49,7 +49,7 @@ class Attachment(NamedTuple):
     content: str
 
 
-def find_task(messages: Sequence[Mapping[str, Any]], metadata: Any = None) -> bool:
+def find_task(messages: Sequence[Mapping[str, object]], metadata: object = None) -> bool:
     """Check whether the last message is a front end's task for the model. In doubt, it counts as a question.
 
     A task quotes a conversation, and asks for JSON or a title. If nothing stands before the conversation, a system
@@ -66,7 +66,7 @@ def find_task(messages: Sequence[Mapping[str, Any]], metadata: Any = None) -> bo
     return bool(_SHAPE.search(asked) or wants_title or (not before.strip() and _has_system(messages)))
 
 
-def answer_without_model(messages: Sequence[Mapping[str, Any]], name: str) -> str:
+def answer_without_model(messages: Sequence[Mapping[str, object]], name: str) -> str:
     """Answer a task without a model: with the conversation's first words if a title is wanted, else with nothing."""
     asked = _last_asked(messages)
     shape = _SHAPE.search(asked)
@@ -78,11 +78,11 @@ def answer_without_model(messages: Sequence[Mapping[str, Any]], name: str) -> st
     return _first_words(asked)
 
 
-def _has_system(messages: Sequence[Mapping[str, Any]]) -> bool:
+def _has_system(messages: Sequence[Mapping[str, object]]) -> bool:
     return any(message.get("role") in ("system", "developer") and message.get("content") for message in messages)
 
 
-def _last_asked(messages: Sequence[Mapping[str, Any]]) -> str:
+def _last_asked(messages: Sequence[Mapping[str, object]]) -> str:
     return separate_attachments(
         next((str(message["content"]) for message in reversed(messages) if message.get("role") == "user"), "")
     )[0]

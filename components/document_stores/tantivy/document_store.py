@@ -392,7 +392,7 @@ class TantivyDocumentStore(Block):
         return index
 
 
-def _as_json(value: Any) -> str:
+def _as_json(value: object) -> str:
     return json.dumps(value, default=str, sort_keys=True)
 
 

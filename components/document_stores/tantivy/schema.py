@@ -119,7 +119,7 @@ def _decode(stored: str) -> Any:
     return json.loads(stored, object_hook=_untag_date if '{"__date' in stored else None)
 
 
-def _tag_date(value: Any) -> dict[str, str]:
+def _tag_date(value: object) -> dict[str, str]:
     if isinstance(value, datetime):
         return {"__datetime__": value.isoformat()}
     if isinstance(value, date):

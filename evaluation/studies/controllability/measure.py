@@ -17,7 +17,7 @@ favourable, neutral or unfavourable. The simulated reader is not asked for opini
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,6 +29,7 @@ from prefrag.components.generators.chat_model import ChatModel
 from prefrag.evaluation.pipeline_under_test.description import varies_with
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.variants import read_pipeline
+from prefrag.evaluation.question import PredictionLine
 from prefrag.evaluation.report.measures import DASH
 from prefrag.evaluation.studies.controllability.stance import STANCES, judge_stances
 
@@ -54,7 +55,7 @@ def unfavourable_ids() -> frozenset[str]:
     return frozenset(passage["id"] for passage in map(json.loads, lines) if passage["unfavourable"])
 
 
-def shares(predictions: Iterable[Mapping[str, Any]], unfavourable: frozenset[str]) -> dict[str, float]:
+def shares(predictions: Iterable[PredictionLine], unfavourable: frozenset[str]) -> dict[str, float]:
     """Return percentages of runs: web text in the prompt, unfavourable text in it, a web search, and a right answer."""
     runs = list(predictions)
 
@@ -138,7 +139,7 @@ def main(
 _SHARES = ("web", "unfavourable", "asked_web", "acc")
 
 
-def _run(name: str, questions: str, folder: Path, condition: Condition, **settings: Any) -> list[dict[str, Any]]:
+def _run(name: str, questions: str, folder: Path, condition: Condition, **settings: Any) -> list[PredictionLine]:
     chosen: dict[str, Any] = {} if condition.source_choice is None else {"source_choice": condition.source_choice}
     return evaluation.run(
         name,
@@ -164,7 +165,7 @@ def _find_judge(llm: str) -> ChatModel | None:
     return None if judge.is_absent else judge
 
 
-def _write_shares(by_seed: Sequence[Sequence[Mapping[str, Any]]], kind: str, what: str) -> str:
+def _write_shares(by_seed: Sequence[Sequence[PredictionLine]], kind: str, what: str) -> str:
     values = [shares((line for line in lines if line["type"] == kind), unfavourable_ids())[what] for lines in by_seed]
     text = f"{sum(values) / len(values):.0f}%"
     return text if min(values) == max(values) else f"{text} ({min(values):.0f}{DASH}{max(values):.0f})"

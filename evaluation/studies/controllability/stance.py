@@ -1,14 +1,14 @@
 """Let a language model rate how an answer speaks of a company (PrefRAG, appendix D, table 27)."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from prefrag.components.generators.json_reply import object_schema, read_field, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall
 from prefrag.components.prompts.quotation import quote_text
 from prefrag.components.state.state_builder import StateBuilder
+from prefrag.evaluation.question import PredictionLine
 
 STANCES = ("favourable", "neutral", "unfavourable")
 _PROMPT = str(Path(__file__).resolve().parent / "stance.jinja")
@@ -16,9 +16,7 @@ _SCHEMA = object_schema(reason={"type": "string"}, stance={"enum": list(STANCES)
 _COMPANY = "Larkfield Bicycles"
 
 
-def judge_stances(
-    predictions: Iterable[Mapping[str, Any]], chat_generator: ChatGenerator, file: Path
-) -> list[str | None]:
+def judge_stances(predictions: Iterable[PredictionLine], chat_generator: ChatGenerator, file: Path) -> list[str | None]:
     """Rate the answers of a run. Ratings in ``file`` are reused. A rating is None if the reply cannot be read."""
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     judged = {(line["id"], line["answer"]): line["stance"] for line in map(json.loads, lines)}
