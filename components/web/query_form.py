@@ -4,6 +4,7 @@ import html
 import re
 import unicodedata
 from functools import lru_cache
+from typing import Any
 from urllib.parse import unquote
 
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS, normalize_unicode
@@ -16,8 +17,13 @@ _UNSEEN = re.compile(
 _MAX_MARKS = 4  # on a letter; Burmese needs that many
 # The Latin letter in the name of a character: "LATIN SMALL LETTER L WITH STROKE", "REGIONAL INDICATOR SYMBOL LETTER L".
 _LATIN = re.compile(r"(?:LATIN|INDICATOR) .*?LETTER (?:.* )?([A-Z])(?: WITH .+)?$")
-# Cyrillic and Greek letters with the look of a Latin letter, in lower case. The names of letters tell only the sound.
-_LOOKALIKES = str.maketrans("авсԁегһіјкӏмнорԛѕтухԝαβεηικνορτυχωγ", "abcderhijklmhopqstyxwabehikvoptuxwy")
+# Cyrillic, Greek and Armenian letters with the look of a Latin letter, in lower case. The names of letters tell only
+# the sound. The last sign lengthens an Arabic letter, and tells nothing.
+_LOOKALIKES: dict[int, Any] = str.maketrans(
+    "авсԁегһіјкӏмнорԛѕтухԝαβεηικνορτυχωγզլհյոսցօ", "abcderhijklmhopqstyxwabehikvoptuxwyqlhjnugo", "\u0640"
+)
+# A character by its number, as programs write it: \u0020, %u0020, \x20.
+_NUMBERED = re.compile(r"[\\%]u([0-9a-f]{4})|\\x([0-9a-f]{2})", re.IGNORECASE)
 _BLANK_BETWEEN = re.compile(rf"(?<=[{UNSPACED_SCRIPTS}])\s+(?=[{UNSPACED_SCRIPTS}])")
 
 
@@ -37,10 +43,11 @@ def query_form(text: str) -> str:
 def comparison_form(text: str) -> str:
     """Write a text so that words that look the same are the same. This form is compared, never sent or shown.
 
-    Codes such as ``%20`` and ``&amp;`` are decoded, accents and styles dropped, and letters of other scripts that look
-    like Latin ones replaced by these. Only letters and digits remain, in lower case, with blanks between words.
+    Codes such as ``%20`` and ``&amp;`` are decoded, accents and styles dropped, digits of other scripts replaced by
+    plain ones, and letters that look like Latin ones by these. Only letters and digits remain, in lower case, with
+    blanks between words.
     """
-    while (decoded := html.unescape(unquote(text))) != text:
+    while (decoded := html.unescape(unquote(_NUMBERED.sub(_read_number, text)))) != text:
         text = decoded
     text = query_form(unicodedata.normalize("NFKC", text))
     if not text.isascii():
@@ -48,6 +55,10 @@ def comparison_form(text: str) -> str:
         text = unicodedata.normalize("NFC", text.casefold().translate(_LOOKALIKES))
     text = "".join(sign if sign.isalnum() or unicodedata.category(sign)[0] == "M" else " " for sign in text.casefold())
     return _BLANK_BETWEEN.sub("", " ".join(text.split()))
+
+
+def _read_number(code: re.Match[str]) -> str:
+    return chr(int(code[1] or code[2], 16))
 
 
 @lru_cache(maxsize=4096)
@@ -74,5 +85,7 @@ def _plain_letter(sign: str) -> str:
     name = unicodedata.name(sign, "")
     if name.startswith("COMBINING "):
         return ""
+    if sign.isdecimal():
+        return str(unicodedata.decimal(sign))
     latin = _LATIN.search(name)
     return latin[1] if latin else sign

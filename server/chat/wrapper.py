@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import math
+import re
 import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from http import HTTPStatus
 from inspect import Parameter, Signature, getdoc, signature
 from pathlib import Path
 from typing import Any, Literal, cast
+from urllib.parse import unquote
 
 from fastapi import HTTPException
 from fastapi_openai_compat import ChatCompletion, Choice, Message
@@ -29,6 +31,7 @@ from prefrag.components.state.citations import citation_marks
 from prefrag.components.state.run_options import CHAT, REST, RunOptions, pop_collection, read_options
 from prefrag.components.state.state import Event, RunError, RunSettings, State, identity
 from prefrag.components.text.addresses import without_parameters, without_userinfo
+from prefrag.components.text.controls import strip_controls
 from prefrag.components.text.one_line import one_line
 from prefrag.errors import BadInput, error_kind
 from prefrag.pipelines import RunFailed
@@ -45,6 +48,8 @@ from prefrag.server.public_result import Installation
 from prefrag.settings import settings
 
 logger = logging.getLogger(__name__)
+
+_WORD = re.compile(r"\w{3,}")
 
 
 def take_options(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -261,7 +266,8 @@ class ServedPipeline(BasePipelineWrapper):
         except RunError as error:
             raise RunFailed(str(error), {"errors": [str(error)]}, **status_if_busy(error)) from error
         result = compose(state)
-        return reply, self._publish({"usage": result["usage"], "sent_to_models": result["sent_to_models"]})
+        shown = self._publish({"usage": result["usage"], "sent_to_models": result["sent_to_models"]})
+        return strip_controls(reply), shown
 
     @property
     def _installation(self) -> Installation:
@@ -349,9 +355,11 @@ def _log_failure(error: Exception) -> None:
 def _write_reason(reason: str, result: Mapping[str, Any] | None) -> str:
     """Write a reason for the log: without passwords and, if queries are kept only as hashes, without queries."""
     if not settings.audit_queries:
-        reason = without_parameters(reason)
-        for attempt in (result or {}).get("queries_sent_out") or ():
-            reason = reason.replace(attempt["query"], "(query)")
+        sent = (result or {}).get("queries_sent_out") or ()
+        words = {word for attempt in sent for word in _WORD.findall(attempt["query"].casefold())}
+        # Whatever a search engine's client makes of a query, its words are left out, one by one.
+        reason = unquote(without_parameters(reason))
+        reason = _WORD.sub(lambda word: "(...)" if word[0].casefold() in words else word[0], reason)
     return one_line(without_userinfo(reason))
 
 

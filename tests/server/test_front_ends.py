@@ -21,7 +21,7 @@ Served = Callable[..., TestClient]
 class TestTasks:
     @for_each("task", *TASKS)
     def test_the_model_alone_does_them(self, served: Served, task: str):
-        completion = reply(served('{"title": "Plans"}'), ("user", TASKS[task][0]))
+        completion = reply(served('{"title": "\x1b\u202ePlans"}'), ("user", TASKS[task][0]))
         assert completion["choices"][0]["message"]["content"] == '{"title": "Plans"}'
         assert completion["usage"] == {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
         assert CALLS["model"][0]["prompt"] == TASKS[task][0]
@@ -347,18 +347,15 @@ class TestInstallation:
         """On request."""
 
         monkeypatch.setenv("PREFRAG_AUDIT_QUERIES", "off")
-        address = "https://web.example/html?q=Quandt%20earns&kl=de"
-        reason = f"Not reached: {address} and https://web.example/#Quandt (Quandt yard)"
+        addresses = "https://web.example/html?q=Quandt%20earns&kl=de and https://web.example/?q=the Quandt yard"
+        reason = f"Not reached: {addresses} and https://web.example/#Quandt (Quandt yard, quandt%2Byard, YARD)"
         script = search("Quandt yard"), answer("1974")
         client = served(*script, verdicts=(verdict(False),), errors={"web": reason})
 
         client.post("/prefrag/run", json={"question": "Who owns the Quandt yard?"})
 
-        logged = "\n".join(record.getMessage() for record in caplog.records)
-        assert "https://web.example/html(...)" in logged
-        assert "Quandt%20earns" not in logged
-        assert "#Quandt" not in logged
-        assert "Quandt yard" not in logged
+        assert "https://web.example/html(...)" in caplog.text
+        assert not [word for word in ("quandt", "yard", "earns") if word in caplog.text.casefold()]
 
     def test_stays_out_if_a_reason_is_cut_within_it(self, served: Served, caplog: pytest.LogCaptureFixture):
         client = served(search("alpha"), errors={"local": f"{'It failed. ' * 14}Now. {self.REASON}"})

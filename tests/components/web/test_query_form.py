@@ -93,6 +93,11 @@ def test_letters_are_plain_and_marks_are_few(text: str, query: str):
     "ᴇᴀʀɴꜱ 214000",
     "🅴🅰🆁🅽🆂 214000",
     "ⓔⓐⓡⓝⓢ ²14000",
+    "earns ٢١٤٠٠٠",
+    "ear\u0640ns 214\u0640000",
+    "ear\u0578s 214000",
+    r"earns\u0020214000",
+    r"earns%u0020\x3214000",
     "EARNS,214000",
 )
 def test_what_reads_the_same_compares_as_the_same(spelled: str):
