@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from hayhooks.server.logger import log
 from watchfiles import Change, watch
+from watchfiles.main import FileChange
 
 from prefrag.collections.changes.following import Drives, find_drives, is_mounted
 from prefrag.collections.local_collection import LocalCollection
@@ -30,6 +32,7 @@ _LOOK_MS = 1_000
 _AWAY_SECONDS = 2.0  # between two checks whether a missing folder is back
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0  # before a failed indexing is retried: doubled each time
 _POLL_MS = 5_000  # between two scans of a folder that cannot be watched
+_SCAN_SECONDS = 30.0  # between two scans if the watcher cannot even poll
 # If more files than this change at once, the system may have failed to report some, so the whole folder is scanned.
 _MOST_CHANGES = 2_000
 _MOST_NAMED = 5  # how many lines about skipped files are logged
@@ -44,6 +47,7 @@ class FollowedFolder:
         self._indexing = indexing
         self._stopped = threading.Event()
         self._polls = False
+        self._scans = False
         self._left_out: list[str] = []
         self._state: dict[str, Any] = {"state": "reading", "bytes_done": 0, "bytes_total": 0}
 
@@ -79,8 +83,9 @@ class FollowedFolder:
                     self._polls = True
                     self._fail(f"The folder cannot be watched ({error}), so it is scanned regularly instead.")
             except Exception as error:
-                # For example, the watcher fails if the name of a file is not UTF-8.
-                self._fail(f"Watching the folder failed. It will be started again. {error}")
+                # For example, the watcher fails at a folder whose name is not UTF-8, which would keep out all others.
+                self._scans = True
+                self._fail(f"The folder cannot be watched ({error}), so it is scanned regularly instead.")
             if not self._is_there():
                 if self._state["state"] != "away":
                     log.warning("{} is not there, or cannot be read. Nothing is deleted from the index.", self._folder)
@@ -102,19 +107,7 @@ class FollowedFolder:
     def _follow(self, drives: Drives) -> None:
         """Index the whole folder, then its changes, until the folder is gone or the server stops."""
         waiting, pause, next_try = {str(self._folder)}, _FIRST_PAUSE, 0.0
-        for changes in watch(
-            self._folder,
-            watch_filter=self._concerns,
-            debounce=_MOST_MS,
-            step=_QUIET_MS,
-            stop_event=self._stopped,
-            rust_timeout=_LOOK_MS,
-            yield_on_timeout=True,
-            raise_interrupt=False,
-            force_polling=self._polls or None,
-            poll_delay_ms=_POLL_MS,
-            ignore_permission_denied=True,
-        ):
+        for changes in self._scan() if self._scans else self._watch():
             if not is_mounted(str(self._folder), drives):
                 return
             waiting.update(path for _, path in changes)
@@ -131,6 +124,27 @@ class FollowedFolder:
                 # The changes stay in `waiting`, so that they are tried again after the pause.
                 self._fail(problem)
                 next_try, pause = time.monotonic() + pause, min(2 * pause, _LONGEST_PAUSE)
+
+    def _watch(self) -> Iterator[set[FileChange]]:
+        return watch(
+            self._folder,
+            watch_filter=self._concerns,
+            debounce=_MOST_MS,
+            step=_QUIET_MS,
+            stop_event=self._stopped,
+            rust_timeout=_LOOK_MS,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            force_polling=self._polls or None,
+            poll_delay_ms=_POLL_MS,
+            ignore_permission_denied=True,
+        )
+
+    def _scan(self) -> Iterator[set[FileChange]]:
+        """Report at intervals that anything in the folder may have changed."""
+        while not self._stopped.is_set():
+            yield {(Change.modified, str(self._folder))}
+            self._stopped.wait(_SCAN_SECONDS)
 
     def _index(self, changed: set[str], drives: Drives) -> str | None:
         """Let the indexing process index the changed paths. Return what went wrong, or None."""

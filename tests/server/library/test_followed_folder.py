@@ -79,15 +79,21 @@ def test_what_failed_is_done_with_what_comes_next_after_a_pause(orders: Script, 
     assert orders.followed.describe() == {"state": "failed"}  # type: ignore[attr-defined]
 
 
-def test_watching_that_ended_begins_anew_with_the_whole_folder(orders: Script):
-    problems = [RuntimeError("Unable to decode path")]
+def test_a_name_that_ends_the_watching_keeps_no_other_file_out(orders: Script):
+    waits: list[float] = []
 
     def stumble() -> None:
-        if problems:
-            raise problems.pop()
+        raise RuntimeError("Unable to decode path")
 
-    with mock.patch.object(followed_folder.threading.Event, "wait"):
-        assert orders([], stumble, ["a.txt"]) == [["."], ["."], ["a.txt"]]
+    def wait(_: Any, seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            orders.followed.stop()  # type: ignore[attr-defined]
+
+    with mock.patch.object(followed_folder.threading.Event, "wait", wait):
+        assert orders(stumble) == [["."], ["."]]
+    assert waits == [2.0, 30.0, 30.0, 2.0]
+    assert orders.followed.describe() == {"state": "following"}  # type: ignore[attr-defined]
 
 
 def test_without_its_folder_it_orders_nothing(orders: Script, tmp_path: Path):
