@@ -376,8 +376,8 @@ def _read(path: Path) -> tuple[Key, ...]:
         # Do not repeat the text of a validation error, because it quotes values from the file.
         reason = error.strerror if isinstance(error, OSError) else "it is damaged"
         raise BadInput(
-            f"The key file {path} cannot be read ({reason}): restore it, or delete it and make new keys with "
-            "`prefrag keys add`."
+            f"The key file {path} cannot be read ({reason}): restore it, or move it away and make new keys "
+            "with `prefrag keys add`."
         ) from error
 
 

@@ -19,7 +19,7 @@ _ADVICE = {
     "no_index": "Elasticsearch has no such index: make it with prefrag index YOUR_FILES --store elasticsearch.",
     "refused": "Elasticsearch refuses the search: check PREFRAG_ELASTICSEARCH_API_KEY.",
     "missing": "An index does not exist (the server's log says which): make it with prefrag index YOUR_FILES.",
-    "damaged": "The index cannot be searched: delete it and index the documents again.",
+    "damaged": "The index cannot be searched: restore it, or move its folder away and index the documents again.",
     "no_model": "The model server does not answer: start it, or set {prefix}BASE_URL to where it runs.",
     "no_key": "The model server refuses the key: check {prefix}API_KEY.",
 }

@@ -31,7 +31,7 @@ def explain_failure(path: Path, error: BaseException) -> str:
         reason = os.strerror(number)
         return f"The index {path} cannot be read ({reason}): make its disk and its files readable. Its files can stay."
     reason = cut_text(one_line(str(error)), _MOST_CHARACTERS, "...")
-    advice = "restore its files, or delete the folder and index the documents again."
+    advice = "restore its files, or move the folder away and index the documents again."
     return f"The index {path} is damaged ({reason}): {advice}"
 
 

@@ -69,7 +69,7 @@ class Index:
         if written != _FORMAT:
             raise DocumentStoreError(
                 f"The index {path} has format {written}, but this version reads only format {_FORMAT}. "
-                "Delete the folder and index the documents again."
+                "Move the folder away and index the documents again."
             )
         # To read a commit, tantivy locks a file in its folder. A folder that cannot be written is read through links.
         self._links: Path | None = None
@@ -289,7 +289,7 @@ class Index:
             if actual_size < size:
                 raise DocumentStoreError(
                     f"The index {self.path} is damaged ({os.path.basename(path)} has become shorter): restore its "
-                    "files, or delete the folder and index the documents again."
+                    "files, or move the folder away and index the documents again."
                 )
 
     def _has_no_deleted(self, searcher: tantivy.Searcher, version: _Version | None) -> bool:

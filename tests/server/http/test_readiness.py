@@ -234,7 +234,7 @@ class TestIndex:
     async def test_that_is_damaged_is_reported(self, index: Path, file: str):
         damage(index, file)
         found = await find_outages({"mine": loaded("prefrag")})
-        assert "delete it and index the documents again" in found["mine"].advice
+        assert "move its folder away and index the documents again" in found["mine"].advice
         assert str(index) not in found["mine"].advice
         assert str(index) in found["mine"].details
 

@@ -278,11 +278,11 @@ class TestOpening:
     @pytest.mark.parametrize(
         ("file", "content", "advice"),
         [
-            ("prefrag-index.json", "", "[Dd]elete the folder"),
-            ("prefrag-index.json", "{}", "[Dd]elete the folder"),
-            ("prefrag-index.json", '{"format": 99, "language": "english"}', "[Dd]elete the folder"),
-            ("prefrag-index.json", "[]", "[Dd]elete the folder"),
-            ("meta.json", '{"segments": [\n{"a"' * 100, r"is damaged \([^\n]{1,150}\): .*delete the folder"),
+            ("prefrag-index.json", "", "[Mm]ove the folder away"),
+            ("prefrag-index.json", "{}", "[Mm]ove the folder away"),
+            ("prefrag-index.json", '{"format": 99, "language": "english"}', "[Mm]ove the folder away"),
+            ("prefrag-index.json", "[]", "[Mm]ove the folder away"),
+            ("meta.json", '{"segments": [\n{"a"' * 100, r"is damaged \([^\n]{1,150}\): .*move the folder away"),
         ],
     )
     def test_a_damaged_or_foreign_index_is_refused_with_advice(self, towns, file, content, advice):
