@@ -1,6 +1,8 @@
 """The gate before every search that leaves this machine, on the shipped YAML."""
 
+import json
 import threading
+from pathlib import Path
 from typing import Any
 
 import haystack
@@ -215,6 +217,32 @@ class TestAskingBeforeEachQuery:
         assert asked == [("web", "delta"), ("web", QUESTION)]
         assert sent(result) == ["delta"]
         assert result["queries_held_back"] == [{"source": "web", "query": QUESTION, "reason": "you did not allow it"}]
+
+    @pytest.mark.parametrize(
+        ("written", "query"),
+        [
+            ("del\u200bta" + "".join(chr(0xE0100 + byte) for byte in b"Quill earns 41"), "delta"),
+            ("\uff44elta\u202e \U0001d7d0\u2028b\u00adeta\x07", "delta 2 beta"),
+            (
+                "d\u0435lta%20b\u0301\u0301\u0301\u0301\u0301\u0301eta 10\u00b2",
+                "d\u0435lta%20b\u0301\u0301\u0301\u0301eta 10\u00b2",
+            ),
+        ],
+    )
+    async def test_what_is_asked_sent_logged_and_told_is_the_same(
+        self, written: str, query: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("PREFRAG_AUDIT_LOG", str(tmp_path / "log"))
+        asked: list[str] = []
+        token = ask_person.set(lambda source, shown: asked.append(shown) or True)  # type: ignore[func-returns-value]
+        try:
+            result = await run(scripted(search(written), answer()))
+        finally:
+            ask_person.reset(token)
+
+        logged = [json.loads(line)["query"] for line in (tmp_path / "log").read_text().splitlines()]
+        searched = [event["query"] for event in events(result, "found") if event["source"] == "web"]
+        assert [query] == asked == [call["query"] for call in CALLS["web"]] == sent(result) == logged == searched
 
 
 async def test_a_query_not_allowed_at_the_end_was_not_sent(monkeypatch: pytest.MonkeyPatch):

@@ -299,6 +299,17 @@ class TestFailure:
             call(connection(server, timeout=0.1, max_retries=retries), how)
         assert len(server.requests) <= 1
 
+    @both_ways
+    @pytest.mark.parametrize("status", [301, 302, 307, 308])
+    def test_a_redirect_is_not_followed(self, server: FakeModelServer, how: str, status: int):
+        server.answers = [(status, {}), (200, completion("Elsewhere"))]
+        server.headers = {"location": f"{server.url}/chat/completions"}
+
+        with pytest.raises(ModelServerError, match="sent a redirect, which is not followed"):
+            call(connection(server), how)
+
+        assert (len(server.requests), server.looked_up) == (1, [])
+
     def test_secrets_in_the_address_stay_out_of_the_message(self, server: FakeModelServer):
         server.answers = [(500, {"error": "no route /v1/chat/completions?key=long-secret"})]
         with pytest.raises(ModelServerError) as caught:

@@ -1,6 +1,7 @@
 """The keys of the service are kept as hashes and read again if their file changes; a lost file opens nothing."""
 
 import errno
+import hashlib
 import hmac
 import json
 import logging
@@ -51,6 +52,7 @@ class TestAKey:
         assert first not in kept
         assert first.removeprefix("prefrag_") not in kept
         assert f'"ending": "{first[-4:]}"' in kept
+        assert read_keys()[0].hash == hashlib.sha256(first.encode()).hexdigest()
         assert Keyring().find(read_keys()[0].hash) is None
 
     def test_lies_in_a_private_file_where_the_administrator_says(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

@@ -2,14 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from prefrag.server.http.head_limit import HeadLimit
+from prefrag.server.http.head_limit import HEAD_SECONDS, HeadLimit
 
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n"
 
@@ -45,7 +45,11 @@ async def test_half_heads_and_connections_that_say_nothing_are_closed(connect: C
     opened = [await connect(text) for text in (HEAD[:-2], HEAD[:7], b"") for _ in range(50)]
 
     async with asyncio.timeout(20):
-        assert [await reader.read() for reader, _ in opened] == [b""] * 150
+        for reader, _ in opened:
+            # A connection that is closed before all that was sent has been read is reset.
+            with suppress(ConnectionResetError):
+                assert await reader.read() == b""
+    assert HEAD_SECONDS == 30
 
 
 async def test_body_and_pause_between_requests_have_times_of_their_own(connect: Callable):
