@@ -83,15 +83,25 @@ _ASKING_ANYWHERE = re.compile(
     "|[谁誰哪吗嗎]|什么|什麼|为何|為何|如何|几个|幾個|多少|怎|何[がをにでのも時人]|いつ|どこ|どの|なぜ|いくら|누구|무엇|언제|어디|왜|얼마|어떤|어떻게|कौन|क्या|कब|कहाँ|क्यों|कैसे|कितन|किस"
     "|ใคร|อะไร|ไหน|เมื่อไร|ทำไม|เท่าไร"
 )
-# An English request without a question mark begins with one of these.
-_ASKING_FOR = frozenset(("name", "list", "describe", "define", "explain", "find", "give", "tell", "state", "show"))
+# A request without a question mark begins with one of these, in English or in German, whose nouns look like names.
+_ASKING_FOR = frozenset(
+    normalize_words(
+        "name list describe define explain find give tell state show nenne liste beschreibe erkläre gib zeige sag"
+    ).split()
+)
 # What begins a clause behind an English question that is no part of it: a full name or the first person. An "or" or
 # an "and" joins things to choose from.
 _TELLS_OF = re.compile(r"(?!.*\b(?i:or|and)\b)(?:(?:[^\W\d_a-z]\S*\s+){2}(?:.*\s)?[a-z]\S*\s|(?i:i|we|my|our)\b)")
-# Words in brackets or quotation marks.
+# Words in brackets, quotation marks or signs of emphasis.
 _INSERTED = re.compile(
     r"[(\[{<“„«「『【\uff08][^()\[\]{}<>“”„«»「」『』【】\uff08\uff09]*[)\]}>”»」』】\uff09]?|\"[^\"]*\"?"
+    r"|(?<!\w)\*+(?=\w)[^*]*\*+|(?<!\w)_+(?=[^\W_])[^_]*_+(?!\w)|(?<!\w)~+(?=\w)[^~]*~+"
 )
+# The numbers of a list on one line.
+_ITEMS = re.compile(r"(?<!\S)(?:#\d{1,2}|\(?\d{1,2}\))(?=\s)")
+# Where a sentence without a stop may end: before a word with a capital, behind one without or a figure.
+_RUN_ON = re.compile(r"(?<!\S)(?:[^\W\d_A-Z]\w*|\w*\d)\s+(?=([^\W\d_a-z]\w*)\s+[^\W\d_A-Z])")
+
 # The characters that separate a speaker's name from the words spoken, in any language.
 _SPEAKER = re.compile(r"[:\uff1a|\[\]<>{}]|[—\u2013]\s")
 # Some tasks have the form of a question. They are recognised by these words, which ask for work on a text.
@@ -115,7 +125,7 @@ def is_question(message: str, instructed: bool = False) -> bool:
     # "When Ada leaves, we will ..." begins as a question does; what begins so is rarely a statement.
     begins = text.casefold().partition(" ")[0] in ("who", "what", "which", "how")
     most_words = _MAX_WORDS if asks else _MAX_CONTEXT if begins else _MAX_UNMARKED
-    if _BLOCK.search(text) or _LABELS.search(text) or size > most_words:
+    if _BLOCK.search(text) or _LABELS.search(text) or len(_ITEMS.findall(text)) > 1 or size > most_words:
         return False
     if len(lines) > 1 and (len(long) > 1 or _SPEAKER.search(text) or not all(map(_ASKS.search, long))):
         return False
@@ -150,6 +160,11 @@ def split_question(message: str) -> tuple[str, list[str]]:
     ends = [(end, after) for end, after, kind in sentence_ends(rest) if kind == "sentence"]
     places = {0, len(rest), *(after for end, after in ends if not _ORDINAL.search(rest, max(0, end - 4), end))}
     places.update(match.end() for match in _STOPPED.finditer(rest))
+    places.update(
+        sign.end()
+        for sign in _RUN_ON.finditer(rest)
+        if _may_ask(sign[1]) and _ends_statement(rest[max(p for p in places if p <= sign.start()) : sign.end()])
+    )
     sentences = [rest[start:end].strip() for start, end in pairwise(sorted(places))]
     if not _ASKS.search(rest):
         clauses = [clause for sentence in sentences for clause in _clauses(sentence)]
@@ -164,7 +179,10 @@ def split_question(message: str) -> tuple[str, list[str]]:
     for sentence in filter(None, sentences):
         *before, last = _clauses(sentence) or [sentence]
         told = [clause for clause in before if _is_long(clause, _MAX_GREETING, 1)]
-        told += [last] if before and _is_long(last, _MAX_GREETING, _MAX_GREETING) else []
+        if before and not (_opens(sentence, last) and all(_count(clause) <= _MAX_GREETING for clause in before)):
+            # Behind a statement, two words with a figure may be its end: a stop behind a figure ends it too early.
+            most = _MAX_BESIDE if told and not _may_ask(last) else _MAX_GREETING
+            told += [last] if _is_long(last, _MAX_GREETING, most) else []
         *above, line = sentence.splitlines() or [sentence]
         if above and all(map(_is_heading, above)) and len(_clauses(line)) == 1:
             # A name or a greeting on a line of its own is no part of the question below it.
@@ -192,6 +210,15 @@ def _clauses(sentence: str) -> list[str]:
             places[-1:-1] = sign.span()
     parts = (sentence[start:end].strip() for start, end in zip(places[::2], places[1::2], strict=True))
     return [part for part in parts if any(map(str.isalnum, part))]
+
+
+def _opens(sentence: str, clause: str) -> bool:
+    """Check whether a clause is what a sentence asks between its two question marks, as Spanish writes them."""
+    return _may_ask(clause) and "¿" in sentence and sentence.rpartition("¿")[2].strip() == clause
+
+
+def _ends_statement(text: str) -> bool:
+    return _count(text) > _MAX_GREETING and not _may_ask(text)
 
 
 def _split_commas(clause: str) -> tuple[str, list[str]]:
@@ -254,7 +281,7 @@ def _may_ask(text: str) -> bool:
 
     In a language that is not listed nothing asks, so a statement is never taken for a question.
     """
-    first, second = (*normalize_words(text).split(maxsplit=2), "", "")[:2]
+    first, second = (*normalize_words(text).removeprefix("please ").split(maxsplit=2), "", "")[:2]
     if first in _ASKING_FOR or not _ASKING_WORDS.isdisjoint((first, second)):
         return True
     return _begins_question(text) or _ASKING_ANYWHERE.search(text) is not None

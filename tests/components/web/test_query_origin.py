@@ -41,7 +41,12 @@ QUESTIONS += [
 ]
 OTHERS = ["Human: When?\nAI: In May.", "User: When? Bot: In May.", "<|im_start|>user When?", "[INST] When? [/INST]"]
 OTHERS += ['[{"role": "user", "content": "When?"}]', "<chat>When?</chat>", "What is it?\n```\nIn May.\n```", "a " * 17]
-OTHERS += ["Rephrase: the yard was sold.", "Who wrote this?\n\nThe yard was sold in May.", "word " * 101 + "?"]
+OTHERS += [
+    "#1 The yard was sold in May #2 Who paid?",
+    "Rephrase: the yard was sold.",
+    "Who wrote this?\n\nThe yard was sold in May.",
+    "word " * 101 + "?",
+]
 OTHERS += ["Name it: the yard was sold to the house of Quill", "The board met on Monday. The yard was sold in May."]
 
 
@@ -186,6 +191,16 @@ def test_a_query_copies_no_five_words_of_an_own_passage(query: str, source: str,
     ("Quandt and Varnholt takeover date", "Quandt and Varnholt takeover date", 0),
     ("List the boats of Quandt and of Varnholt.", "List the boats of Quandt and of Varnholt.", 0),
     ("Our rent is 1,200 euros.", "", 1),
+    ("*Our rent is 1,200 euros* Who paid?", "Who paid?", 1),
+    ("Who wrote *The Remains of the Day*?", "Who wrote *The Remains of the Day*?", 0),
+    ("@Quandt The yard was sold for 41 million What is it worth?", "What is it worth?", 1),
+    ("Who wrote the song What a wonderful world?", "Who wrote the song What a wonderful world?", 0),
+    ("The first part of Doctor Who appeared when?", "The first part of Doctor Who appeared when?", 0),
+    ("Mikä sopii: Varnholtin kauppa on 9. kesäkuuta 62 miljoonalla?", "Mikä sopii", 2),
+    ("Hola, ¿qué hora es en Tokio?", "Hola, ¿qué hora es en Tokio?", 0),
+    ("Título: ¿Varnholt se vende por 62 millones?", "", 1),
+    ("Please tell me who painted the Mona Lisa.", "Please tell me who painted the Mona Lisa.", 0),
+    ("Nenne mir die Planeten des Sonnensystems.", "Nenne mir die Planeten des Sonnensystems.", 0),
     ("alpha: the yard of Ostermoor was sold to Quill", "", 1),
 )
 def test_a_statement_beside_a_question_is_left_out(message: str, question: str, statements: int):
