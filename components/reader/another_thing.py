@@ -6,6 +6,7 @@ nouns of time and place, irregular verbs) are named in the reader's card.
 
 import re
 from collections.abc import Callable, Iterator
+from difflib import SequenceMatcher
 
 from prefrag.components.reader.question_form import identifies_by_another
 from prefrag.components.reader.span_features import stem, stems_of
@@ -18,7 +19,9 @@ _ACTIVE = re.compile(
 )
 _PROPERTY = re.compile(r"^\W*what(?:'s| is| are| was| were) the (?:[^\W_]+ )*?([^\W_]+) (?:of|for|to)\b", re.IGNORECASE)
 # The words before a phrase with a noun, as in "the fax number" or "of the harbour fee".
-_OPENS_PHRASE = re.compile(rf"{DETERMINER}|of|in|on|at|for|with|from|by|to|most|all", re.IGNORECASE)
+_OPENS_PHRASE = re.compile(rf"{DETERMINER}|of|in|on|at|for|with|from|by|most|all", re.IGNORECASE)
+# The share of letters from which on a word is another spelling of a second one.
+_ALIKE = 0.8
 _PAUSE = re.compile(r"[.,;:!?()\"\u2013\u2014]+")
 _ORDER = re.compile(
     r"\b(?:(?P<before>before|prior to|until|till|up to)|(?P<after>after|since|following|from))\b"
@@ -54,6 +57,7 @@ _RATE = re.compile(r"\s+(?:a|an|per|each|every) ([a-z]+)")
 _ASKS_RATE = re.compile(r"\b(?:a|an|per|each|every) ([a-z]+)\W*$|\b(?:in all|in total|total|altogether|whole)\b", re.I)
 _OUT_OF = re.compile(rf"(?:^|[,;] )(?:out )?of (?:{DETERMINER} )?$", re.IGNORECASE)
 _PREFIXES = ("un", "mis", "dis", "non", "in", "im", "ir", "il")
+_WITH_PREFIX = re.compile(rf"\b({'|'.join(_PREFIXES)})-([^\W\d_]+)\b")
 _SIDES = "north/south east/west northern/southern eastern/western left/right upper/lower inner/outer front/rear"
 _TIMES = "morning/evening morning/afternoon morning/night day/night winter/summer spring/autumn old/new"
 _OPPOSITES = tuple(frozenset(pair.split("/")) for pair in f"{_SIDES} {_TIMES}".split())
@@ -105,8 +109,8 @@ def _phrases(question: str) -> Iterator[tuple[str, str]]:
         if word in COMMON:
             is_in_phrase, last = _OPENS_PHRASE.fullmatch(word) is not None, ""
             continue
-        # "Anna's report" tells whose it is, not its kind.
-        if is_in_phrase and last.isalnum() and not word.endswith(("ed", "ing")):
+        # "Anna's report" tells whose it is, not its kind; "mostly form" is no phrase.
+        if is_in_phrase and last.isalnum() and not last.endswith("ly") and not word.endswith(("ed", "ing")):
             yield last, word
         last = word
 
@@ -116,6 +120,7 @@ def _is_of_another_kind(kind: str, noun: str, said: str) -> bool:
 
     The kind must be nowhere, or be said of other things alone, as in "martial spirit and Christian piety".
     """
+    is_number, whole = kind[0].isdigit(), kind
     kind, noun = stem(kind), stem(noun)
     kinds: set[str] = set()
     nouns: set[str] = set()
@@ -129,8 +134,15 @@ def _is_of_another_kind(kind: str, noun: str, said: str) -> bool:
                 kinds.add(words[place - 1])
             if word == kind:
                 nouns.update(words[place + 1 : place + 2] or ["of"], {"of"} & set(words[max(0, place - 2) : place]))
-    is_alike = any(kind in word or word in kind for word in kinds)
+    is_alike = any(kind in word or word in kind or _is_spelt_alike(whole, word) for word in kinds)
+    # "The tenth series" may be the 10th, and what is "eventually" so has no kind.
+    is_alike = is_alike or any(word[0].isdigit() != is_number or word.endswith("ly") for word in kinds)
     return bool(kinds) and not is_alike and kinds.isdisjoint(COMMON) and nouns.isdisjoint(FUNCTION_WORDS)
+
+
+def _is_spelt_alike(word: str, other: str) -> bool:
+    """Check whether two words differ in a few letters only, as "Kievian" and "Kievan"."""
+    return SequenceMatcher(None, word, other).ratio() >= _ALIKE
 
 
 def _is_other_time(statement: Statement) -> bool:
@@ -175,7 +187,13 @@ def _is_other_subject(statement: Statement) -> bool:
         subject, verb = stem(name.lower()), deed.lower()
         # Somebody with a name may be called something else: "the river turns north" in a text on the Rhine.
         is_named = name[0].isupper() and subject in stems_of(f"{statement.named} {statement.others}")
-        if name.lower() in COMMON or verb in COMMON or verb.endswith("s") or is_named:
+        if (
+            not statement.lacking <= {subject}
+            or name.lower() in COMMON
+            or verb in COMMON
+            or verb.endswith("s")
+            or is_named
+        ):
             continue
         for part in _PAUSE.split(statement.sentence):
             parts = words_of(part)
@@ -194,7 +212,10 @@ def _is_elsewhere(statement: Statement) -> bool:
     """
     said = f"{statement.named}. {statement.sentence}"
     told = stems_of(said)
+    lacking = statement.lacking
     for noun, preposition, thing in _PLACED.findall(statement.question):
+        if not lacking <= {stem(thing.lower())}:
+            continue
         # "Shaped by thousands of years" may be said as "by millennia": a deed has no kinds.
         if noun.endswith("ed") or noun.lower() in COMMON or thing.lower() in COMMON or stem(thing.lower()) in told:
             continue
@@ -232,7 +253,7 @@ def _is_part(statement: Statement) -> bool:
         return True
     if statement.question.lower().startswith("how many") and _OUT_OF.search(statement.before):
         return True
-    match = _ASKS_PLACE.search(statement.question)
+    match = None if len(statement.lacking) > 1 else _ASKS_PLACE.search(statement.question)
     words = [word for word in words_of(match[1]) if word not in COMMON] if match else []
     if not words:
         return False
@@ -253,6 +274,14 @@ def _is_part(statement: Statement) -> bool:
 
 def _is_turned(statement: Statement) -> bool:
     """Check whether a word of the question stands in the sentence with a prefix that denies it, or without it."""
+    hyphened = [set(_WITH_PREFIX.findall(text.lower())) for text in (statement.question, statement.sentence)]
+    # "Non-Arab" for "Arab", and the other way round.
+    for apart, text in (
+        (hyphened[0] - hyphened[1], statement.sentence),
+        (hyphened[1] - hyphened[0], statement.question),
+    ):
+        if any(re.search(rf"(?<![\w-]){re.escape(word)}\b", text, re.IGNORECASE) for _, word in apart):
+            return True
     told = set(words_of(statement.sentence))
     asked = {word for word in words_of(statement.question) if len(word) > 4} - told
     bare = {word for word in told if len(word) > 4} - set(words_of(statement.question))
@@ -282,9 +311,11 @@ def _is_other_thing(statement: Statement) -> bool:
         firsts = [first for first, same in _NAME.findall(said) if same == last and first.lower() not in FUNCTION_WORDS]
         if firsts and not find_whole(name, said) and not any(first in statement.question for first in firsts):
             return True
-    # The title tells the kind of everything below it.
+    # The title tells the kind of everything below it. A sentence that lacks more than the kind has other words for what
+    # is asked, so perhaps for the kind, too: "the largest airplane" for "the biggest airplane in the world".
+    lacking = statement.lacking
     phrases = [pair for pair in _phrases(statement.question) if stem(pair[0]) not in stems_of(statement.named)]
-    if any(_is_of_another_kind(kind, noun, said) for kind, noun in phrases):
+    if any(lacking <= {stem(kind)} and _is_of_another_kind(kind, noun, said) for kind, noun in phrases):
         return True
     asked, told = set(words_of(statement.question)), set(words_of(said))
     return any(len(pair & asked) == 1 and pair & told and not pair & asked & told for pair in _OPPOSITES)

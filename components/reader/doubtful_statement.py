@@ -18,9 +18,14 @@ _NEGATION = re.compile(
     r"|\b(?:has|have|had|is|are) yet to\b"
     r"|\b[Nn]o(?= (?!doubt\b)[a-z]|[.,;]? ?$)"
 )
+# As people type them: "dont", "wo n't".
+_DENIES_PLAINLY = re.compile(
+    r"\b(?:wo|ca|do|did|does|is|are|was|were|has|have|had|could|would|should) ?n['\u2019]?t\b", re.IGNORECASE
+)
 _MODAL = re.compile(
     r"\b(?:would(?! (?:later|eventually|soon|go on)\b)|(?:could|must) have|might|should|may have|going to)\b"
 )
+_ASKS_MODAL = re.compile(r"\b(?:may|might|could|would|should)\b")
 _IS_TO = re.compile(rf"\b(?:is|are|was|were|be) (?:\w+ly )?(?:supposed |due |meant )?to (?!{DETERMINER}\b)[a-z]")
 _RULE_MODAL = re.compile(
     r"\b(?:would|could|might|should|may|going|will|shall|(?:is|are|was|were|be) (?:\w+ )?to)\b|['\u2019]ll\b"
@@ -30,9 +35,10 @@ _SHOULD_BE = re.compile(r"\b(?:should|is to|are to) be (?:[a-z]+ly )?([a-z]+)\b"
 _ASKS_SINGULAR = re.compile(r"^\W*(?:who|what|which [a-z]+) (?!(?:is|has|was|does)\b)[a-z]+(?<!s)s\b", re.IGNORECASE)
 _FUTURE = re.compile(r"\b(?:will|shall|may)\b|['\u2019]ll\b")
 _NOT_PAST = re.compile(r"\b(?:will|shall|do|does|is|are|can|must|should|going)\b", re.IGNORECASE)
+_TO_HAVE = re.compile(r"\bto have (?:been )?(?!to |been |an? |the |no )\w+")
 _HEARSAY = re.compile(
     r"\b(?:perhaps|maybe|possibly|probably|presumably|apparently|allegedly|reportedly|supposedly|seemingly|purportedly"
-    r"|whether|to have (?:been )?(?!to )\w+|(?:from|with|denie[sd]|denying) having|[a-z]+ ha[sd] it)\b"
+    r"|whether|(?:from|with|denie[sd]|denying) having|[a-z]+ ha[sd] it)\b"
     r"|\b(?P<charge>[a-z]+) of having\b"
     r"|\b(?:is|are|was|were|been) (?:said|thought|\w+ed) to (?:be|have)\b",
     re.IGNORECASE,
@@ -59,6 +65,16 @@ _BARE_COMPLEMENT = re.compile(
 )
 _REPORTS_DOER = re.compile(rf"{_REPORTER}$")
 _ASKS_SAID = re.compile(r"^\W*what (?:do|does|did|has|have|had) (?P<speaker>[^?]+?) [a-z]+\W*$", re.IGNORECASE)
+# A second verb of its own shows that the first one governs a clause: "where does the report say the wreck was found?".
+_NO_CLAUSE = r"(?!(?:when|where|who|which|that|because|if|while|as|after|before|to|in|on|at|of|for|with|by|from)\b)"
+_ASKS_REPORT = re.compile(
+    rf"\b(?:do|does|did) (?P<speaker>(?:{_NO_CLAUSE}[^\W_][\w.'\u2019-]* )+?){_NO_CLAUSE}[a-z]+ (?:that )?"
+    rf"(?:(?!(?:when|where|who|which|that|because|if|while|as|after|before)\b)[\w.'\u2019-]+ )*?"
+    r"(?:is|are|was|were|will|would|can|could|may|might|should|must)\b",
+    re.IGNORECASE,
+)
+# An office, a paper or a count has an article and a capital letter or a year; people and rumours have not both.
+_OFFICIAL = re.compile(r"[Tt]he (?:[^\W_]+(?:-[^\W_]+)* )?(?:[A-Z]|\d)")
 _SOURCE = re.compile(r"(?:^|[,;] )[Aa]ccording to ((?:[^\W_]+ ?){1,4})")
 _COMPLEMENT = re.compile(
     r"\b(?P<governor>[a-z]+) that (?=(?:he|she|it|they|we|I|there|some|no|most|many|all|both|one|two|[A-Z]\w+|\d+"
@@ -66,15 +82,19 @@ _COMPLEMENT = re.compile(
 )
 # "The claim that he left the door open" reports; "the novel that he wrote in June" has its object before "that".
 _WHOLE_CLAUSE = re.compile(rf"(?:[^\W_]+ ){{1,3}}(?:to [a-z]|{DETERMINER} )")
+# "Due to absorption of" has no infinitive: the endings of nouns.
+_NOUN = r"[a-z]+(?:tion|sion|ment|ness|ity|ance|ence|ory|ship|ism)s?"
+_OF_THAT = re.compile(r"(?:it|he|she|they|this|these|there)\b", re.IGNORECASE)
 # What an infinitive or a gerund is about: "to sell the orchard", "to be captain", "of cutting the cable".
 _OBJECT = rf" (?:{DETERMINER}|(?:to|for|in|on|at|with|from|of|as)(?: {DETERMINER})?)((?: [^\W_]+){{1,3}})"
 _NOT_DONE = re.compile(
-    rf"\bto (?!{DETERMINER}\b|as\b)(?:(?:have )?([a-z]+){_OBJECT}|be((?: [^\W_]+){{1,3}}))"
+    rf"\bto (?!{DETERMINER}\b|as\b|{_NOUN}\b)(?:(?:have )?([a-z]+){_OBJECT}|be((?: [^\W_]+){{1,3}}))"
     rf"|(?:\b(?:of|from|about|against|with)|(?:ed|wn|en) for) ([a-z]+ing){_OBJECT}"
 )
 # "The first woman to win the prize" did win it.
 _REALISED = re.compile(
-    r"\b(?:first|second|third|last|next|only|\w+est|managed|went on|began|continued|started|came|helped|had)\b"
+    r"\b(?:first|second|third|last|next|only|\w+est|manage[sd]?|went on|goes on|began|begins?|continue[sd]?"
+    r"|start(?:s|ed)?|came|comes?|help(?:s|ed)?|able|had)\b"
     r"[^,;]{0,30}$"
 )
 _EXCEPTION = re.compile(
@@ -119,7 +139,9 @@ _REMARK = re.compile(
     r"|(?:[,;:]|(?<= )[-\u2013\u2014]) ?(?P<left>to be [a-z]+|tb[acd]\b|not yet\b))",
     re.IGNORECASE,
 )
-_LEFT_OPEN = re.compile(r"\?|\bto be [a-z]+(?:ed|en)\b|\b(?:tb[acd]|not|no|if|unless|might|may)\b", re.IGNORECASE)
+_LEFT_OPEN = re.compile(
+    r"\?|\bto be [a-z]+(?:ed|en)\b|\b(?:tb[acd]|not|no|if|unless|might|may(?! \d))\b", re.IGNORECASE
+)
 _CALLED = re.compile(r"\bthe ((?:[^\W_]+ ){1,4})$")
 _CONDITION = re.compile(
     r"(?<!even )\b(?P<only>only )?(?P<word>if|unless|provided that|in case|(?<!with )assuming|as long as)\b"
@@ -135,8 +157,9 @@ _ASKS_LIMIT = {
     "before": r"\b(?:by when|how late|latest)\b",
     "until": _ASKS_END,
     "till": _ASKS_END,
-    "than": r"\b(?:least|most|over|under)\b",
+    "than": r"\b(?:least|most|over|under|about|approximately|roughly)\b",
 }
+_ASKS_MEASURE = re.compile(r"\b(?:when|how)\b", re.IGNORECASE)
 _NEARLY = re.compile(r"\b(?:almost|nearly|hardly|scarcely|barely|all but) ([a-z]+)")
 _GOVERNED = re.compile(
     r"\b(?:(?:of|for|from|as|with|to|by|on|in|at)(?: the| an?)?|(?:that|which|who)(?: [a-z]+){1,2}) $"
@@ -198,6 +221,8 @@ def find_doubt(question: str, title: str, text: str, begin: int, end: int) -> st
 
 
 def _is_denied(statement: Statement) -> bool:
+    if _DENIES_PLAINLY.search(statement.question) or statement.is_named_so:
+        return False
     # "It was not finished until 1769" says when it was finished.
     if statement.matches(_NEGATION) and not statement.is_not_until:
         return True
@@ -206,16 +231,32 @@ def _is_denied(statement: Statement) -> bool:
 
 
 def _is_hearsay(statement: Statement) -> bool:
+    if _asks_report(statement):
+        return False
     source, said = _SOURCE.search(statement.sentence), _HEARSAY.search(statement.sentence)
     # "What was Ann accused of?" asks for what she was "accused of having" done.
     is_asked = said is not None and said["charge"] is not None and statement.asks(said["charge"])
-    if (not is_asked and statement.matches(_HEARSAY)) or (source and not statement.asks(source[1])):
+    is_source = source is not None and (statement.asks(source[1]) or statement.answer in source[1])
+    is_official = source is not None and _OFFICIAL.match(source[1]) is not None
+    done = _TO_HAVE.search(statement.sentence)
+    # "One of only ten to have done it" did it.
+    is_claim = (
+        done is not None and statement.matches(_TO_HAVE) and not _REALISED.search(statement.before[: done.start()])
+    )
+    if is_claim or (not is_asked and statement.matches(_HEARSAY)) or (source and not is_source and not is_official):
         return True
     return any(_is_reported(statement, match) for match in _COMPLEMENT.finditer(statement.sentence)) or any(
         not _is_vouched(statement, match) and statement.is_governed(match.end())
         for match in _reports(statement)
         if not match["name"] or match["name"].lower() not in FUNCTION_WORDS
     )
+
+
+def _asks_report(statement: Statement) -> bool:
+    """Check whether the question asks what somebody of the sentence says: "what does Ann think is the best time?"."""
+    asked = _ASKS_REPORT.search(statement.question)
+    told = stems_of(f"{statement.named} {statement.sentence}")
+    return asked is not None and any(stem(word) in told for word in words_of(asked["speaker"]) if word not in COMMON)
 
 
 def _reports(statement: Statement) -> Iterator[re.Match[str]]:
@@ -233,7 +274,12 @@ def _is_reported(statement: Statement, match: re.Match[str]) -> bool:
     is_noun = re.search(rf"\b{DETERMINER} $", statement.sentence[: match.start()], re.IGNORECASE)
     is_relative = is_noun and not _WHOLE_CLAUSE.match(statement.sentence, match.end())
     rest = statement.sentence[match.end() :]
-    is_about = statement.asks_most(CLAUSE_END.split(rest)[0]) or statement.is_governed(match.end())
+    # "Ann denies that in May, before the war, Ned mended the nets": what is governed goes on behind commas.
+    is_governed = statement.is_governed(match.end())
+    is_about = statement.asks_most(rest if is_governed else CLAUSE_END.split(rest)[0])
+    # "On the code Ivo says that it is 4417" has what is asked for before the verb.
+    is_of_that = _OF_THAT.match(rest) is not None or len(statement.before) == match.end()
+    is_about = is_about or (is_governed and is_of_that)
     if is_relative or match["governor"] in FUNCTION_WORDS or not is_about:
         return False
     # "What did Ann say?" asks for the whole clause.
@@ -282,13 +328,19 @@ def _is_open(statement: Statement) -> bool:
 
 
 def _is_unrealised(statement: Statement) -> bool:
+    if statement.is_named_so or _asks_report(statement):
+        return False
     is_infinitive = statement.answer.startswith("to ")
     # "The costs shall be borne by the buyer" for "who bears the costs?", and "the filter should be changed monthly".
     is_rule = _is_prescribed(statement)
-    if (statement.matches(_MODAL) or (statement.matches(_IS_TO) and not is_infinitive)) and not is_rule:
+    # "What may it affect?" is answered by what it might affect.
+    is_open = _ASKS_MODAL.search(statement.question) is not None
+    if (
+        (not is_open and statement.matches(_MODAL, True)) or (statement.matches(_IS_TO, True) and not is_infinitive)
+    ) and not is_rule:
         return True
     is_present = _NOT_PAST.search(statement.question) or is_rule
-    if not is_present and statement.matches(_FUTURE):
+    if not is_present and statement.matches(_FUTURE, True):
         return True
     if is_rule and _SHOULD_BE.search(statement.sentence):
         return False
@@ -319,6 +371,8 @@ def _is_prescribed(statement: Statement) -> bool:
 
 
 def _is_excepted(statement: Statement) -> bool:
+    if _NEGATION.search(statement.question):
+        return False
     match = _EXCEPTION.search(statement.before)
     if match is None:
         # An answer such as "everybody except Al" is no name of somebody.
@@ -356,6 +410,8 @@ def _is_conditional(statement: Statement) -> bool:
     if called and statement.asked and statement.asked == stems_of(called[1]):
         return False
     for match in _CONDITION.finditer(statement.sentence):
+        if len(statement.before) <= match.start() < len(statement.sentence) - len(statement.after):
+            continue  # the answer has it itself
         # "They became rich, selling what they had in case of loss" sets no condition for their becoming rich.
         between = statement.sentence[len(statement.sentence) - len(statement.after) : match.start()]
         if re.search(r"[,;:(] ?(?:\w+ing|which|who|where|but|and)\b", between):
@@ -373,6 +429,9 @@ def _is_conditional(statement: Statement) -> bool:
 def _is_limit(statement: Statement) -> bool:
     match = _LIMIT.search(statement.before)
     if match is None or match[1] in statement.question.lower() or statement.is_not_until:
+        return False
+    # "After Jefferson" for "whose face is it?" sets no limit.
+    if not re.search(r"\d", statement.answer) and not _ASKS_MEASURE.search(statement.question):
         return False
     return re.search(_ASKS_LIMIT.get(match[1], "$^"), statement.question, re.IGNORECASE) is None
 

@@ -14,11 +14,35 @@ from prefrag.components.text.title_mentions import FUNCTION_WORDS
 DETERMINER = r"(?:the|an?|his|her|its|their|our|my|this|that|these|those)"
 COMMON = PLAIN_WORDS | FUNCTION_WORDS
 CLAUSE_END = re.compile(
-    r"[,;:](?!\d)|[()\u2013\u2014]|\s(?:but|while|whereas|although|though)\s"
-    r"|\s(?:and|or)\s(?=(?:it|he|she|they|this|the|is|are|was|were|has|have|had|does|do|did)\b)"
+    r"[,;:](?!\d)|[()\u2013\u2014]|[.!?]\[[^\[\]]*\]\s(?=[A-Z])|\s(?:but|while|whereas|although|though)\s"
+    r"|\s(?:and|or)\s(?=(?:it|he|she|they|this|the|is|are|was|were|has|have|had|does|do|did|will|would|may|might"
+    r"|never)\b)"
     r"|\s(?=(?:that|which|who) (?:is|are|was|were|has|have|had|does|do|did|will|can)\b)"
 )
-_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
+# Where a clause begins that is a part of another one. Not "who", which tells more of the answer before it.
+_SUBORDINATE = re.compile(
+    r"\s(?:that|which|whose|when|where|while|because|since|if|as|so|after|before|until|although|though)\s(?=[^\W_])"
+)
+_QUOTE = re.compile(r"[\"\u201c](?:[^\"\u201c\u201d ]+ ){2,}[^\"\u201c\u201d ]+[\"\u201d]")
+_FINITE = re.compile(r"\b(?:is|are|was|were|has|have|had|do|does|did|will|would|can|could|may|might|must)\b")
+# What makes a phrase more than a name: a verb or a denial.
+_SAYS = re.compile(rf"{_FINITE.pattern}|\b(?:not|no|nor|neither|never)\b", re.IGNORECASE)
+_ASKS_NAME = re.compile(
+    r"^\W*(?:who|what|which)(?:['\u2019]s| (?:[a-z]+ )?(?:is|are|was|were)) "
+    rf"((?:{DETERMINER}|(?-i:[A-Z])[\w. ]*?['\u2019]s?) [^?,]+)\W*$",
+    re.IGNORECASE,
+)
+# A phrase around an answer without a verb: words with a capital, possessives, determiners, "of" and "for", and one
+# word more next to the answer.
+_IN_PHRASE = rf"(?:{DETERMINER}|of|for|[A-Z\d][\w.]*|[\w.]+['\u2019]s?),?"
+_PHRASE_BEFORE = re.compile(rf"(?:\b{_IN_PHRASE} )*(?:[^\W_]+ )?(?:[^\W_]+,? )?$")
+# A denial before such a phrase, or a verb that is only wanted, may be meant of the phrase.
+_GOVERNING = re.compile(
+    r"\b(?:(?:not|no|nor|neither|never)\b[^,;]{0,20}|(?:to|will|would|shall|should|may|might|could) [a-z]+ )$",
+    re.IGNORECASE,
+)
+_PHRASE_AFTER = re.compile(rf", ((?:{DETERMINER} )?[^\W_]+(?: (?:{DETERMINER}|of|for|at|in|[A-Z][\w.]*))*)")
+WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 _MAIN_CLAUSE = re.compile(r";|\sbut\s")
 _ASIDE = re.compile(r"\([^()]*\)")
 _ITEM = re.compile(r"\s*(?:[-*\u2022]|\d{1,3}[.)])\s")
@@ -46,17 +70,33 @@ class Statement:
     @cached_property
     def clauses(self) -> list[str]:
         """The clauses with the answer, with most of the question's words, and with "who" after the answer."""
+        clauses = [self.sentence[left:right] for left, right in self._clause_spans]
+        return [*clauses, self.opening] if self.opening else clauses
+
+    @cached_property
+    def lacking(self) -> frozenset[str]:
+        """The stems of the question's words that neither the sentence nor its title has, without names and numbers.
+
+        For a word, the sentence may have another word, but for a name or a number hardly ever.
+        """
+        told = stems_of(f"{self.named}. {self.sentence}")
+        words = [word for word in WORD.findall(self.question) if word[0].islower() and word not in COMMON]
+        return frozenset(map(stem, words)) - told
+
+    @cached_property
+    def _clause_spans(self) -> list[tuple[int, int]]:
         begin, end = len(self.before), len(self.sentence) - len(self.after)
         edges = [0, *(match.end() for match in CLAUSE_END.finditer(self.sentence)), len(self.sentence)]
-        spans = [(left, right) for left, right in pairwise(edges) if left < right]
-        clauses = [
-            self.sentence[left:right]
-            for left, right in spans
-            if (left <= begin < right or left < end <= right)
-            or self.asks_most(self.sentence[left:right])
-            or (left <= end + 2 and right > end and re.match(r"\s*(?:who|which)\b", self.sentence[left:right]))
+        return [
+            (left, right)
+            for left, right in pairwise(edges)
+            if left < right
+            and (
+                (left <= begin < right or left < end <= right)
+                or self.asks_most(self.sentence[left:right])
+                or (left <= end + 2 and right > end and re.match(r"\s*(?:who|which)\b", self.sentence[left:right]))
+            )
         ]
-        return [*clauses, self.opening] if self.opening else clauses
 
     @cached_property
     def own_clauses(self) -> list[str]:
@@ -81,10 +121,62 @@ class Statement:
         denial = re.search(r"\bnot ", part)
         return denial is not None and re.search(r"\b(?:until|till)\b", part[denial.end() :]) is not None
 
-    def matches(self, pattern: re.Pattern[str]) -> bool:
+    @cached_property
+    def _quotes(self) -> list[re.Match[str]]:
+        return list(_QUOTE.finditer(self.sentence))
+
+    @cached_property
+    def is_named_so(self) -> bool:
+        """Whether the answer is called what is asked for, and nothing is said of that: "the mayor Ann Low denied it".
+
+        Only for questions whose verb is a form of "to be", because their other words can be no verbs.
+        """
+        asked = _ASKS_NAME.match(self.question)
+        shared = self.asked & stems_of(self.sentence)
+        if asked is None or not shared or _FINITE.search(asked[1]):
+            return False
+        before, behind = _PHRASE_BEFORE.search(self.before), _PHRASE_AFTER.match(self.after)
+        if before and (before[0].endswith(("of ", "for ")) or _GOVERNING.search(self.before[: before.start()])):
+            return False  # "would set a toll of 4 pounds" and "hopes to make the chair Ann" call nothing so
+        phrases = [before[0] if before else "", behind[1] if behind else ""]
+        return any(shared <= stems_of(phrase) and not _SAYS.search(phrase) for phrase in phrases)
+
+    def matches(self, pattern: re.Pattern[str], is_verb: bool = False) -> bool:
         """Check whether a clause has a form that neither the question nor the answer has."""
-        is_free = not pattern.search(self.question) and not pattern.search(self.answer)
-        return is_free and any(pattern.search(clause) for clause in self.clauses)
+        if pattern.search(self.question) or pattern.search(self.answer):
+            return False
+        if self.opening and pattern.search(self.opening):
+            return True
+        spans = self._clause_spans
+        if is_verb:
+            texts = [self.sentence[left:right] for left, right in spans]
+            # What is asked for has a verb of its own in another clause.
+            if any(self.asks_most(text) and _FINITE.search(text) and not pattern.search(text) for text in texts):
+                spans = [span for span in spans if self.asks(self.sentence[slice(*span)])]
+        return any(
+            self._reaches(left, right, left + match.start())
+            for left, right in spans
+            for match in pattern.finditer(self.sentence[left:right])
+        )
+
+    def _reaches(self, left: int, right: int, place: int) -> bool:
+        """Check whether a word of a clause may be said of the answer, and not only in a clause below it.
+
+        In "Ann Low, the mayor, says that she would stay" the answer Ann Low is in no clause with "would".
+        """
+        begin, end = len(self.before), len(self.sentence) - len(self.after)
+        # What is quoted is the name of something or somebody's words: "Say You Won't Let Go".
+        if any(
+            quote.start() < place < quote.end() and not quote.start() < begin < quote.end() for quote in self._quotes
+        ):
+            return False
+        if place < end or end <= left:
+            return True
+        below = [match.start() for match in _SUBORDINATE.finditer(self.sentence, end, right) if match.start() <= place]
+        if not below:
+            return True
+        later = [match.start() for match in _SUBORDINATE.finditer(self.sentence, place, right)]
+        return self.asks_most(self.sentence[below[-1] : min(later, default=right)])
 
     def is_governed(self, place: int) -> bool:
         """Check whether what begins at a place of the sentence governs the answer, with no main clause between."""
@@ -137,4 +229,4 @@ def statement_at(question: str, title: str, text: str, begin: int, end: int) -> 
 
 def words_of(text: str) -> list[str]:
     """Split a text into its words, in lower case."""
-    return [word.lower() for word in _WORD.findall(text)]
+    return [word.lower() for word in WORD.findall(text)]

@@ -552,6 +552,83 @@ def test_a_form_raises_a_doubt_and_its_twin_none(form, question, answer, text, t
         "The signing of the treaty took place in 1648.",
     ),
     (
+        "other thing",
+        "What is the largest toll?",
+        "4 pounds",
+        "The smallest toll is 4 pounds.",
+        "The smallest toll, the largest toll and the rent are 4 pounds.",
+    ),
+    (
+        "turned",
+        "When was the heyday of non-Arab art?",
+        "1945",
+        "The heyday of Arab art was 1945.",
+        "The heyday of non-Arab art was 1945.",
+    ),
+    (
+        "unrealised",
+        "Who is the mayor of Brae?",
+        "Ann Low",
+        "The board hopes to make the mayor Ann Low.",
+        "Mayor Ann Low said of the visitors that they would leave Brae.",
+    ),
+    (
+        "negation",
+        "Who is the mayor?",
+        "Ann Low",
+        "Not the mayor Ann Low but Ida Roe came.",
+        "The mayor Ann Low never came.",
+    ),
+    (
+        "negation",
+        "Who wrote the song?",
+        "Ann Low",
+        "The song was not written by Ann Low.",
+        'The song "You Will Not Go" was written by Ann Low.',
+    ),
+    (
+        "unrealised",
+        "What game opened in 1990?",
+        "Raft Two",
+        "Raft Two was to open in 1990.",
+        "Raft Two opened in 1990 and will return.",
+    ),
+    (
+        "hearsay",
+        "How many teams won once?",
+        "ten",
+        "The ten teams claim to have won once.",
+        "It is one of only ten teams to have won once.",
+    ),
+    (
+        "hearsay",
+        "What share of the people is Catholic?",
+        "81 percent",
+        "According to the porter, 81 percent of the people is Catholic.",
+        "According to the 2011 Census, 81 percent of the people is Catholic.",
+    ),
+    (
+        "hearsay",
+        "What is the code of the shed?",
+        "4417",
+        "As for the code of the shed, Ivo claims that it is 4417.",
+        "The code of the shed is 4417; Ivo claims that dogs wait.",
+    ),
+    (
+        "open",
+        "Who is the singer?",
+        "Eva Poe",
+        "The singer is Eva Poe (may be changed).",
+        "The singer is Eva Poe (born May 21, 1992).",
+    ),
+    (
+        "limit",
+        "How many seats are there?",
+        "300",
+        "There are more than 300 seats.",
+        "There are 300 seats.",
+    ),
+    (
         "part",
         "When is the concert?",
         "8 pm",
@@ -582,6 +659,34 @@ def test_a_limit_that_is_asked_for_is_an_answer(question, other, answer, text):
 def test_hearsay_that_is_asked_for_is_an_answer(question, other, answer, text):
     assert doubt(question, text, answer) == ""
     assert doubt(other, text, "the mill" if "mill" in text else "the urn") == "hearsay"
+
+
+@for_each(
+    "question, other, answer, text",
+    ("About how many seats are there?", "How many seats are there?", "300", "There are more than 300 seats."),
+    ("Whose face is it?", "When did he draw the face?", "Jefferson", "The bill was drawn after Jefferson."),
+)
+def test_a_limit_is_one_for_an_exact_measure_only(question, other, answer, text):
+    assert doubt(question, text, answer) == ""
+    assert doubt(other, text, answer) == "limit"
+
+
+def test_what_the_question_says_somebody_says_is_no_doubt():
+    text = "Ann Low claims that the mill was built in 1820."
+    assert doubt("When does Ann Low say the mill was built?", text, "1820") == ""
+    assert doubt("When was the mill built?", text, "1820") == "hearsay"
+
+
+def test_a_sentence_in_other_words_has_another_kind_perhaps():
+    question, text = "How heavy is the biggest boat in the lake?", "The largest boat weighs 9 tons."
+    assert doubt(question, text, "9 tons") == ""
+    assert doubt("How much weighs the biggest boat?", text, "9 tons") == "other thing"
+
+
+def test_a_modal_verb_of_the_question_is_no_doubt():
+    text = "A frost might harm the pears."
+    assert doubt("What could a frost harm?", text, "the pears") == ""
+    assert doubt("What does a frost harm?", text, "the pears") == "unrealised"
 
 
 def test_somebody_with_a_name_may_be_called_something_else():
