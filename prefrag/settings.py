@@ -219,7 +219,9 @@ class _Web(BaseSettings):
     web_queries: WebQueries = _setting(
         "question",
         "what is sent to a web search outside this machine if no language model writes the query. `question` sends "
-        "what you typed, and also the previous question if yours is a follow-up. `names` adds names from the passages",
+        "what you typed, and also the previous question if yours is a follow-up. `names` sends the question first (a "
+        "follow-up as it was rewritten), then queries with names from the passages, also where the question was held "
+        "back or refused",
         wrong="question",
     )
     web_hold_names: Switch = _setting(

@@ -280,7 +280,9 @@ def _search(question: str, stores: dict[str, TantivyDocumentStore]) -> Iterator[
             newest = {identity(passage): passage for documents in reversed(searched) for passage in documents}
             if newest:
                 yield list(newest.values())[:MOST_COMPARED]
-            shown = sources[WEB].run(query=query)["documents"] or local
+            # Code asks another source the question first.
+            at_web = question if len(searched) == 2 else query
+            shown = sources[WEB].run(query=at_web)["documents"] or local
         searches = (Search(LOCAL, query, tuple(local)),)
         step = Step(Action.SEARCH, query=query, by_code=True, searches=searches, documents=tuple(shown), observed=True)
         state = state.with_step(step)

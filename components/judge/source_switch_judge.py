@@ -33,7 +33,8 @@ class SourceSwitchJudge:
     :class:`PreferenceSelector` searches next. MSPR calls this verdict the retrieval adjustment label (section III.C).
 
     With ``sufficiency`` and ``prompts: product``, a False of code (the trees, the words of the question, nothing new)
-    does not switch if what the preferred source has found in this run suffices. This is not in the papers.
+    does not switch if what the preferred source has found in this run suffices, and a True of the words of the question
+    switches if it does not. This is not in the papers.
 
     With ``patience=1``, the first False verdict does not switch. The model sees the passages and can search the
     preferred source again with a different query. A second False verdict in a row switches. This is not in the papers.
@@ -86,7 +87,7 @@ class SourceSwitchJudge:
         component.set_output_types(self, **outputs, kept=State)
 
     def warm_up(self) -> None:
-        """Prepare the judge; raises TreesMissing if the judge needs trees and their file is missing."""
+        """Prepare the judge; raises Missing if a file of trees or of the reader is missing."""
         if self.enabled:
             self.judge.warm_up()
             if self.sufficiency is not None:
@@ -154,18 +155,16 @@ class SourceSwitchJudge:
         if sufficiency is None or not is_open or settings.prompts != "product" or self.switch_at == "next_step":
             return verdict
         # The newest first, because only so many are compared.
-        passages = {
-            identity(document): document
-            for made in reversed(state.searches)
-            if made.source == settings.preferred
-            for document in made.documents[:_OF_A_SEARCH]
-        }
+        searched = [
+            made.documents[:_OF_A_SEARCH] for made in reversed(state.searches) if made.source == settings.preferred
+        ]
+        passages = {identity(document): document for documents in (state.attached, *searched) for document in documents}
         question = state.question
         score = await call_matching(sufficiency.estimate, sufficiency.estimate_async, question, list(passages.values()))
         analysis = f"What was found here so far suffices with a probability of {score:.0%}"
         if score >= sufficiency.threshold:
             return Verdict(True, "sufficient", f"{analysis}, so it stays here.", score=round(score, 4))
-        if verdict.status:
+        if verdict.judged_by == "words":
             return Verdict(False, "insufficient", f"{analysis}.", score=round(score, 4))
         return verdict
 

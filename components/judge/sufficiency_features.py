@@ -18,8 +18,10 @@ from prefrag.components.text.term_statistics import (
     sum_of_weights,
     term_weights,
 )
+from prefrag.components.text.term_statistics import words as content_words
 
 _WORD = re.compile(r"\w{3,}")
+_NUMBER = re.compile(r"\w*\d\w*")
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class SufficiencyFeatures:
     :param all_cover: The share that all passages hold.
     :param absent_names: The share of the question's names (capitalised words) that no passage holds.
     :param absent_in_pair: The share of the names that the best pair does not hold.
-    :param words: The number of different words of the question, without stop words.
+    :param words: The number of different words of the question of four letters and more, without question words, and
+        of its numbers.
     :param answer: The probability of the answer that a reader finds in the passages; not a number if there is no
         reader, or if it finds none, as for a question in another language than its own or for yes or no.
     """
@@ -73,7 +76,9 @@ def sufficiency_features(
     best = pairs[scores.index(best_score)] if pairs else (passages[0],)
     three = (*best, *_find_third(best, pairs, scores))
 
-    asked, *in_passages = map(set, analyze_texts([question, *map(passage_text, passages)], statistics))
+    # The words that a question asks with, such as "when", stand in no passage and would count as rare.
+    content = " ".join(dict.fromkeys([*content_words(question), *_NUMBER.findall(question)]))
+    asked, *in_passages = map(set, analyze_texts([content, *map(passage_text, passages)], statistics))
     weights = term_weights(asked, statistics)
     whole = sum(weights.values()) or 1.0
     terms = dict(zip(map(identity, passages), in_passages, strict=True))

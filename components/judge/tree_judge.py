@@ -118,6 +118,9 @@ class TreeJudge(Block):
         whole, *parts = (sum(weights[term] for term in sorted(wanted & terms)) for terms in (wanted, *passage_terms))
         share = round(max(parts, default=0.0) / whole, 4) if whole else 1.0
         least = _WORD_SHARE_FACTOR * least_probability(self.cost_of_leaving)
+        if not least:
+            # No estimate of what suffices overrules this.
+            return Verdict(True, "classifier", "Kept, because cost_of_leaving is infinite.")
         analysis = f"One passage holds {share:.0%} of the question's words, by weight (kept at {least:.0%} or more)."
         return Verdict(share >= least, "words", analysis)
 

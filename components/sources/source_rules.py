@@ -52,8 +52,13 @@ class SourceRules(Block):
     ```
     """
 
-    def __init__(self) -> None:
-        """Set up rules that know no pipeline yet, so that every external source is closed."""
+    def __init__(self, outside: Sequence[str] = ()) -> None:
+        """Set up rules that know no pipeline yet, so that every external source is closed.
+
+        :param outside: External sources that count as leaving this machine although an index stands in for them, so
+            that they get what a web outside would get: without a query of a model, the question once.
+        """
+        self.outside = list(outside)
         self._known = _Known()
 
     @property
@@ -114,7 +119,7 @@ class SourceRules(Block):
         :returns: Their names.
         """
         staying = {source.name for source in self._known.sources if not source.leaves_machine}
-        return set(external) - staying - self._known.local
+        return set(external) - (staying - set(self.outside)) - self._known.local
 
     def find_stated_from(self) -> dict[str, float]:
         """Find the least probability of a stated answer that `prefrag prove` has chosen for the own collections."""

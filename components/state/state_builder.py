@@ -79,7 +79,6 @@ class StateBuilder:
         answer_type: AnswerType = "short",
         first_query: Literal["question", "model"] = "question",
         rules: Rules | None = None,
-        typed_only: Sequence[str] = (),
     ):
         """Set up the component.
 
@@ -98,8 +97,6 @@ class StateBuilder:
             it. With other prompts than ``product``, the model always does.
         :param rules: What the sources and indexes of the pipeline allow. By default nothing: an external source is
             closed unless ``PREFRAG_WEB`` opens it, and a run cannot be narrowed to some files.
-        :param typed_only: Sources that get only the question as it was typed unless a model writes the query, once, as
-            a web outside this machine does (unless ``PREFRAG_WEB_QUERIES`` is ``names``).
         :raises ValueError: When the settings contradict each other, or a number is over 50.
         """
         if (not sources and preferred is not None) or len(set(sources)) < len(sources):
@@ -111,9 +108,6 @@ class StateBuilder:
         unknown = set(external_sources) - set(sources)
         if unknown:
             raise ValueError(f"external_sources names {sorted(unknown)}, but the sources are {list(sources)}.")
-        unknown = set(typed_only) - set(sources)
-        if unknown:
-            raise ValueError(f"typed_only names {sorted(unknown)}, but the sources are {list(sources)}.")
         check_whole_number(1, _MOST, top_k=top_k, max_top_k=max_top_k)
         check_whole_number(0, _MOST, max_steps=max_steps, max_supplements=max_supplements)
         check_prompts(prompts)
@@ -122,7 +116,6 @@ class StateBuilder:
         self.sources = list(sources)
         self.preferred = preferred
         self.external_sources = list(external_sources)
-        self.typed_only = list(typed_only)
         self.top_k = top_k
         self.max_steps = max_steps
         self.max_supplements = max_supplements
@@ -241,7 +234,7 @@ class StateBuilder:
         if not 0 <= max_steps <= self.max_steps:
             raise ValueError(f"max_steps is {max_steps}: ask for 0 to {self.max_steps} steps.")
         leaving = self.rules.find_leaving(self.external_sources) if self.rules else set(self.external_sources)
-        as_typed = {*self.typed_only, *(leaving if of_environment.web_queries == "question" else ())}
+        as_typed = leaving if of_environment.web_queries == "question" else set()
         return RunSettings(
             sources=allowed,
             preferred=first,
@@ -250,7 +243,7 @@ class StateBuilder:
             max_supplements=self.max_supplements,
             filters=wanted.get("filters"),
             external=tuple(self.external_sources),
-            typed_only=tuple(name for name in self.sources if name in as_typed),
+            typed_only=tuple(name for name in self.external_sources if name in as_typed),
             prompts=self.prompts,
             answer_type=wanted.get("answer_type", self.answer_type),
             first_query=self.first_query,

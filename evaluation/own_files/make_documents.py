@@ -103,6 +103,7 @@ def make_documents(
     debs = packages or folder.with_name(f"{folder.name}-packages")
     debs.mkdir(parents=True, exist_ok=True)
     pins = "packages_train.json" if train else "languages.json" if languages else "packages.json"
+    lacking: list[str] = []
     try:
         if train and languages:
             raise BadInput("--train and --languages make different documents: choose one.")
@@ -118,6 +119,7 @@ def make_documents(
                 # A mirror drops old versions. The other documents are made all the same; the check below lists the
                 # questions that lack theirs.
                 print(error)
+                lacking.append(package["package"])
                 continue
             written = write_package(package, deb, folder / place)
             print(f"{package['package']} {package['version']}, {place}: {written} files")
@@ -128,7 +130,7 @@ def make_documents(
     sets = ("train",) if train else ("languages",) if languages else ("dev", "test")
     faults = find_faults([question for name in sets for question in read_questions(name)], folder)
     print(*faults, f"{len(faults)} faults in the questions", sep="\n")
-    raise typer.Exit(bool(faults))
+    raise typer.Exit(bool(faults or lacking))
 
 
 if __name__ == "__main__":

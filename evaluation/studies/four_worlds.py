@@ -12,7 +12,7 @@ in where the gold passages of the questions are. All other passages stay in thei
 - `nowhere`: in neither source, so that every answer counts as wrong. Another passage may still state the answer; such
   questions are left out and counted.
 
-The web is asked as one outside is (`start.typed_only`): without a model's query it gets the question, once.
+The web is asked as one outside is (`start.rules.outside`): without a model's query it gets the question, once.
 
 Code scores what a run did: whether it searched at home first, how often it asked the web although home has the answer
 (needless) or did not ask it although only the web has it (missed), what was sent, what it answered, and which source
@@ -304,7 +304,7 @@ def ask_world(world: World, pipeline: str, experiment: Experiment, output: Path)
         return []
     asked = read_block(find(pipeline))["components"]["start"]["init_parameters"].get("sources") or ()
     # Changes of the caller come later, so they override this one.
-    as_outside = (f"start.typed_only=[{WEB}]",) if WEB in asked else ()
+    as_outside = (f"start.rules.outside=[{WEB}]",) if WEB in asked else ()
     settings = replace(
         experiment, corpus=corpora[LOCAL], web_corpus=corpora[WEB], changes=(*as_outside, *experiment.changes)
     )

@@ -291,7 +291,6 @@ def test_every_component_is_tried():
     (StateBuilder, {"preferred": "moon"}, "preferred source 'moon' is not among"),
     (StateBuilder, {"preferred": None}, "`preferred` is not set"),
     (StateBuilder, {"external_sources": ["moon"]}, r"external_sources names \['moon'\]"),
-    (StateBuilder, {"typed_only": ["moon"]}, r"typed_only names \['moon'\]"),
     (StateBuilder, {"top_k": 0}, "top_k is 0: set it to a whole number from 1 to 50"),
     (StateBuilder, {"top_k": 99}, "top_k is 99: set it to a whole number from 1 to 50"),
     (StateBuilder, {"max_top_k": 10_000}, "max_top_k is 10000: set it to a whole number from 1 to 50"),

@@ -192,7 +192,7 @@ def _load(way: str, mode: str) -> Any:
     judge = {"type": MODEL_JUDGE, "init_parameters": {"chat_generator": reader["judge"]}}
     replace |= {"web.retriever": delivery["web"], "judge.judge": judge}
     if name == "prefrag":
-        # Whether passages suffice depends on their words, whoever wrote them; it keeps a run at home and sends nothing.
+        # Whether passages suffice depends on their words, whoever wrote them. Here the judge alone decides.
         replace["judge.sufficiency"] = None
     if name == "mspr":
         replace |= {"reviewer.chat_generator": reader["reviewer"], "refiner.enabled": False}

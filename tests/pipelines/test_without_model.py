@@ -14,6 +14,7 @@ from prefrag.components.reasoner.reasoner import SOURCE_NOT_CHOSEN
 from prefrag.components.self_rag.passage_critic import NOT_CRITICISED
 from prefrag.components.state.answer_composer import ASK_A_QUESTION
 from prefrag.components.state.state import RunSettings, State
+from prefrag.pipelines.loading import find, read_block
 from tests.fakes import CALLS
 from tests.indexes import index_of
 from tests.pipelines.scripted import TREE_JUDGE, events, retriever, scripted, sent
@@ -111,6 +112,25 @@ class TestALoop:
         assert sent(result) in ([QUESTION], [])
         assert len(CALLS.get("web", ())) == len(sent(result))
         assert result["queries_held_back"] == []
+
+    @pytest.mark.parametrize(
+        ("threshold", "judged_by", "asked"), [(0.0, "sufficient", []), (1.0, "insufficient", [QUESTION])]
+    )
+    @pytest.mark.parametrize("text", ["Delta did receive the prize.", "A town."])
+    async def test_what_suffices_decides_in_place_of_the_words(
+        self, text: str, threshold: float, judged_by: str, asked: list[str]
+    ):
+        shipped = read_block(find("prefrag"))["components"]["judge"]["init_parameters"]["sufficiency"]
+        parameters = {**shipped["init_parameters"], "threshold": threshold, "term_statistics": None}
+        scorer = {**parameters["pair_scorer"], "init_parameters": {"label": "pair"}}
+        estimate = {**shipped, "init_parameters": {**parameters, "pair_scorer": scorer}}
+        parts = {"judge.judge": {"type": TREE_JUDGE}, "judge.sufficiency": estimate}
+
+        result = await run([UNSURE], documents={"local": {"alpha": text}}, replace=parts)
+
+        assert sent(result) == asked
+        assert [event["judged_by"] for event in events(result, "verdict")][1:2] == [judged_by]
+        assert [event["query"] for event in events(result, "search") if event["source"] == "web"] == asked
 
     @pytest.mark.parametrize(("text", "asked"), [("Delta did receive the prize.", []), ("A town.", [QUESTION])])
     async def test_what_is_found_at_home_is_not_asked_outside(self, text: str, asked: list[str]):

@@ -135,6 +135,14 @@ class TestSufficiency:
             "kept"
         ]
 
+    def test_attached_documents_count_first(self):
+        sufficiency = suffices(1.0)
+        attached = replace(self.AGAIN, attached=(document("mine"),))
+
+        judged(attached, True, sufficiency=sufficiency)
+
+        assert sufficiency.titles == ["mine", "alpha", "beta"]
+
     def test_a_preferred_source_that_is_external_is_not_home(self):
         away = replace(self.AGAIN, settings=replace(self.AGAIN.settings, external=("local",)))
 

@@ -60,7 +60,6 @@ class TestVerdict:
         (2, "The yard that built it won a prize.", 75, True),
         (2, "The yard won a prize.", 50, False),
         (1, "The yard that built it won a prize.", 75, False),
-        (math.inf, "A town.", 0, True),
     )
     def test_a_verdict_by_words_needs_most_of_them_in_a_passage(self, cost: float, text: str, share: int, status: bool):
         found_last = search_step("Gamma", found(document("x", text)), reply="")
@@ -71,6 +70,15 @@ class TestVerdict:
         assert (verdict.status, verdict.judged_by, verdict.score) == (status, "words", None)
         assert f"holds {share}% of the question's words" in verdict.analysis
         assert FixedTrees(0.5).judge(reached.with_call("reasoner", {}))[0].judged_by == "classifier"
+
+    def test_a_verdict_without_end_to_the_cost_is_no_estimate(self):
+        """A verdict by words can be overruled by an estimate of what suffices."""
+        found_last = search_step("Gamma", found(document("x", "A town.")), reply="")
+        reached = state(observed_step(OTHER), found_last, typed_only=("web",))
+
+        verdict, _ = FixedTrees(0.5, cost_of_leaving=math.inf).judge(reached)
+
+        assert (verdict.status, verdict.judged_by) == (True, "classifier")
 
     def test_a_verdict_by_words_counts_earlier_searches(self):
         shown = state(observed_step(SHOWN), search_step("Gamma", found(OTHER)), typed_only=("web",))

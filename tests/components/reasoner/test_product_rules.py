@@ -52,7 +52,7 @@ def test_source_of_typed_questions_gets_no_query_of_code():
     # The papers' prompts, under which measurements run.
     ("plain", True, "names from the passages"),
 )
-def test_the_first_query_of_code_to_another_source_is_the_question(prompts: str, is_by_code: bool, query: str):
+def test_code_first_asks_another_source_the_question(prompts: str, is_by_code: bool, query: str):
     before = state(observed_step(document("Aurora"), source="local", query=QUESTION), prompts=prompts)
 
     switched = before.with_step(replace(search_step("names from the passages"), by_code=is_by_code))

@@ -119,9 +119,3 @@ class TestWithoutASource:
         assert (settings.sources, settings.preferred, settings.top_k) == ((), "", 2)
         with pytest.raises(ValueError, match="this pipeline retrieves nothing"):
             StateBuilder([], None).run("Who?", **option)
-
-
-def test_a_source_that_takes_only_the_typed_question_can_be_named():
-    builder = StateBuilder(["local", "archive"], "local", typed_only=["archive"])
-
-    assert builder.run(question="Who designed the Aurora log?")["state"].settings.typed_only == ("archive",)
