@@ -127,7 +127,7 @@ class TestDemo:
         # Shift+Tab goes back from the field over the thumbs, the list of passages and the source to the chip.
         for _ in range(12):
             page.keyboard.press("Shift+Tab")
-            if focused(page).startswith("Passage W2 from the web: Museum of the Sea"):
+            if focused(page).startswith("Passage W1 from the web: Museum of the Sea"):
                 break
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
@@ -137,7 +137,7 @@ class TestDemo:
         page.keyboard.press("Escape")
 
         assert not page.locator("#passage").is_visible()
-        assert focused(page).startswith("Passage W2 from the web: Museum of the Sea")
+        assert focused(page).startswith("Passage W1 from the web: Museum of the Sea")
 
     def test_a_reload_keeps_the_conversation_and_clearing_forgets_it(self, open_page: Open):
         page = open_page()
