@@ -39,7 +39,7 @@ BUDGET = {
     "prefrag": 3_119,
     "server": 4_286,
     "training": 4_601,
-    "tests": 48_692,
+    "tests": 48_697,
 }
 
 
