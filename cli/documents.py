@@ -96,7 +96,7 @@ def index_documents(
         if web is None:
             raise BadInput("Give the files or folders to index.")
         collection.keep_consent(web)
-        typer.echo(f"Index {collection.name}: questions about it {'may' if web else 'may not'} go to the web.")
+        typer.echo(f"Collection {collection.name}: questions about it {'may' if web else 'may not'} go to the web.")
         return
     answer = ask_web_consent(web, collection)
     if rebuild and (store != "elasticsearch" or split_sources):
@@ -120,7 +120,7 @@ def index_documents(
                 runner=runner,
             )
         if answer is not None:
-            # If every file was skipped, there is no index in which the choice about the web could be stored.
+            # If every file was skipped, there is no collection in which the choice about the web could be stored.
             with suppress(FileNotFoundError):
                 filled.keep_consent(answer)
         _print_report(report, collection.name)

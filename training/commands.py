@@ -79,8 +79,8 @@ def pairs(
     dataset: Annotated[
         list[str],
         typer.Option(
-            metavar="QUESTIONS.jsonl:CORPUS.jsonl|INDEX",
-            help="Questions with gold passages, and their corpus or the name of its index (repeatable).",
+            metavar="QUESTIONS.jsonl:CORPUS.jsonl|COLLECTION",
+            help="Questions with gold passages, and their corpus or the name of its collection (repeatable).",
         ),
     ],
     output: Annotated[

@@ -30,12 +30,12 @@ class Dataset:
 
     @classmethod
     def parse(cls, text: str) -> Dataset:
-        """Parse the argument ``QUESTIONS:CORPUS`` or ``QUESTIONS:INDEX``."""
+        """Parse the argument ``QUESTIONS:CORPUS`` or ``QUESTIONS:COLLECTION``."""
         # Paths may contain colons. Try each, until a file is to its left, and a file or a collection to its right.
         places = [place for place, sign in enumerate(text) if sign == ":" and 0 < place < len(text) - 1]
         if not places:
             raise ValueError(
-                f"'{text}' does not name two files: give QUESTIONS.jsonl:CORPUS.jsonl, or QUESTIONS.jsonl:INDEX."
+                f"'{text}' does not name two files: give QUESTIONS.jsonl:CORPUS.jsonl, or QUESTIONS.jsonl:COLLECTION."
             )
         halves = [(Path(text[:place]).expanduser(), Path(text[place + 1 :]).expanduser()) for place in places]
         for questions, corpus in halves:
@@ -45,8 +45,8 @@ class Dataset:
                 return cls(questions, None, str(corpus))
         absent = next(path for path in halves[0] if not path.exists())
         raise FileNotFoundError(
-            f"There is no file and no index {absent}: '{text}' must be QUESTIONS.jsonl:CORPUS.jsonl, or "
-            "QUESTIONS.jsonl:INDEX."
+            f"There is no file and no collection {absent}: '{text}' must be QUESTIONS.jsonl:CORPUS.jsonl, or "
+            "QUESTIONS.jsonl:COLLECTION."
         )
 
     @property
