@@ -149,9 +149,9 @@ class SourceSwitchJudge:
         """Overrule a verdict of code by whether what the preferred source has found in this run suffices."""
         settings, search, sufficiency = state.settings, state.step.searches[-1], self.sufficiency
         is_at_home = search.source == settings.preferred and search.source not in settings.external
-        # A True of the trees says that this search was worth it, one of the words that home has enough.
-        is_of_home = not verdict.status or verdict.judged_by == "words"
-        is_open = verdict.judged_by in _OVERRULED and is_of_home and is_at_home
+        # A True of the trees says that this search was worth it, not that home has enough. One of the words says that.
+        is_kept = verdict.status and verdict.judged_by != "words"
+        is_open = verdict.judged_by in _OVERRULED and not is_kept and is_at_home
         if sufficiency is None or not is_open or settings.prompts != "product" or self.switch_at == "next_step":
             return verdict
         # The newest first, because only so many are compared.

@@ -14,14 +14,13 @@ from prefrag.components.state.state import identity
 from prefrag.components.text.term_statistics import (
     TermStatistics,
     analyze_texts,
+    content_words,
     passage_text,
     sum_of_weights,
     term_weights,
 )
-from prefrag.components.text.term_statistics import words as content_words
 
 _WORD = re.compile(r"\w{3,}")
-_NUMBER = re.compile(r"\w*\d\w*")
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def sufficiency_features(
     three = (*best, *_find_third(best, pairs, scores))
 
     # The words that a question asks with, such as "when", stand in no passage and would count as rare.
-    content = " ".join(dict.fromkeys([*content_words(question), *_NUMBER.findall(question)]))
+    content = " ".join(content_words(question))
     asked, *in_passages = map(set, analyze_texts([content, *map(passage_text, passages)], statistics))
     weights = term_weights(asked, statistics)
     whole = sum(weights.values()) or 1.0

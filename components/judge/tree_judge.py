@@ -1,7 +1,6 @@
 """The judge that needs no language model: it uses boosted decision trees, which are small and fast."""
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,14 +11,19 @@ from prefrag.components.both_ways import in_thread_async
 from prefrag.components.judge.judge import Relevance
 from prefrag.components.judge.switch_features import FEATURES, as_row, switch_features
 from prefrag.components.state.state import Action, State, Verdict
-from prefrag.components.text.term_statistics import TermStatistics, analyze_texts, passage_text, term_weights, words
+from prefrag.components.text.term_statistics import (
+    TermStatistics,
+    analyze_texts,
+    content_words,
+    passage_text,
+    term_weights,
+)
 from prefrag.components.trees import BoostedTrees, load_trees
 
 COST_OF_LEAVING = 2.0  # how much worse a needless switch is than keeping useless passages
 _ROUNDING = 1e-6
 # Divided by 1 + cost, this is the share of the question's words a passage must contain: with cost 2, 1.65 / 3 = 55%.
 _WORD_SHARE_FACTOR = 1.65
-_NUMBER = re.compile(r"\w*\d\w*")
 SHIPPED_TREES = Path(__file__).parent / "switch_trees.json"
 
 
@@ -94,6 +98,9 @@ class TreeJudge(Block):
 
     def judge(self, state: State) -> tuple[Verdict, State]:
         """Judge the passages of the last search."""
+        if math.isinf(self.cost_of_leaving):
+            # Not by words: an estimate of what suffices can overrule these.
+            return Verdict(True, "classifier", "Kept, because cost_of_leaving is infinite."), state
         if any(map(state.takes_question, state.settings.sources)):
             return self._judge_by_words(state), state
         probability, unknown = self.estimate(state)
@@ -110,17 +117,13 @@ class TreeJudge(Block):
     def _judge_by_words(self, state: State) -> Verdict:
         """Keep the passages if one passage of the run contains enough of the question's words."""
         passages = (*state.observed, *state.step.searches[-1].documents)
-        asked = {*words(state.question), *_NUMBER.findall(state.question)}
-        texts = [" ".join(sorted(asked)), *map(passage_text, passages)]
+        texts = [" ".join(content_words(state.question)), *map(passage_text, passages)]
         wanted, *passage_terms = map(set, analyze_texts(texts, self.term_statistics))
         weights = term_weights(wanted, self.term_statistics)
         # Sorted, because a sum of floats depends on the order in which they are added.
         whole, *parts = (sum(weights[term] for term in sorted(wanted & terms)) for terms in (wanted, *passage_terms))
         share = round(max(parts, default=0.0) / whole, 4) if whole else 1.0
         least = _WORD_SHARE_FACTOR * least_probability(self.cost_of_leaving)
-        if not least:
-            # No estimate of what suffices overrules this.
-            return Verdict(True, "classifier", "Kept, because cost_of_leaving is infinite.")
         analysis = f"One passage holds {share:.0%} of the question's words, by weight (kept at {least:.0%} or more)."
         return Verdict(share >= least, "words", analysis)
 

@@ -24,9 +24,9 @@ _SUBORDINATE = re.compile(
     r"\s(?:that|which|whose|when|where|while|because|since|if|as|so|after|before|until|although|though)\s(?=[^\W_])"
 )
 _QUOTE = re.compile(r"[\"\u201c](?:[^\"\u201c\u201d ]+ ){2,}[^\"\u201c\u201d ]+[\"\u201d]")
-_FINITE = re.compile(r"\b(?:is|are|was|were|has|have|had|do|does|did|will|would|can|could|may|might|must)\b")
+_PREDICATE = re.compile(r"\b(?:is|are|was|were|has|have|had|do|does|did|will|would|can|could|may|might|must)\b")
 # What makes a phrase more than a name: a verb or a denial.
-_SAYS = re.compile(rf"{_FINITE.pattern}|\b(?:not|no|nor|neither|never)\b", re.IGNORECASE)
+_SAYS = re.compile(rf"{_PREDICATE.pattern}|\b(?:not|no|nor|neither|never)\b", re.IGNORECASE)
 _ASKS_NAME = re.compile(
     r"^\W*(?:who|what|which)(?:['\u2019]s| (?:[a-z]+ )?(?:is|are|was|were)) "
     rf"((?:{DETERMINER}|(?-i:[A-Z])[\w. ]*?['\u2019]s?) [^?,]+)\W*$",
@@ -133,7 +133,7 @@ class Statement:
         """
         asked = _ASKS_NAME.match(self.question)
         shared = self.asked & stems_of(self.sentence)
-        if asked is None or not shared or _FINITE.search(asked[1]):
+        if asked is None or not shared or _PREDICATE.search(asked[1]):
             return False
         before, behind = _PHRASE_BEFORE.search(self.before), _PHRASE_AFTER.match(self.after)
         if before and (before[0].endswith(("of ", "for ")) or _GOVERNING.search(self.before[: before.start()])):
@@ -151,7 +151,7 @@ class Statement:
         if is_verb:
             texts = [self.sentence[left:right] for left, right in spans]
             # What is asked for has a verb of its own in another clause.
-            if any(self.asks_most(text) and _FINITE.search(text) and not pattern.search(text) for text in texts):
+            if any(self.asks_most(text) and _PREDICATE.search(text) and not pattern.search(text) for text in texts):
                 spans = [span for span in spans if self.asks(self.sentence[slice(*span)])]
         return any(
             self._reaches(left, right, left + match.start())

@@ -404,8 +404,13 @@ class State(_Value):
 
     def takes_question(self, source: str) -> bool:
         """Check whether a ``typed_only`` source gets the question as typed, because no model wrote the query."""
-        is_made = bool(self.steps) and self.step.action is Action.SEARCH and self.step.by_code
-        return source in self.settings.typed_only and (is_made or self.usage.llm_calls.keys() <= {"judge"})
+        return source in self.settings.typed_only and (
+            self._query_is_by_code or self.usage.llm_calls.keys() <= {"judge"}
+        )
+
+    @property
+    def _query_is_by_code(self) -> bool:
+        return bool(self.steps) and self.step.action is Action.SEARCH and self.step.by_code
 
     def is_done(self, source: str) -> bool:
         """Check whether a source that gets only the question as typed has been searched: it needs no second search."""
@@ -427,10 +432,9 @@ class State(_Value):
         Such a query has names from passages of another source, so it looks for more of what is there. The source that
         is asked for the first time has the passages of the question itself, too.
         """
-        is_made = bool(self.steps) and self.step.action is Action.SEARCH and self.step.by_code
         searched = {search.source for search in self.searches}
         is_new = bool(searched) and source not in searched
-        return is_made and is_new and self.settings.prompts == "product"
+        return self._query_is_by_code and is_new and self.settings.prompts == "product"
 
     @property
     def replies(self) -> int:

@@ -53,6 +53,15 @@ def words(text: str) -> list[str]:
     return [word for word in re.findall(r"\w{4,}", text.lower()) if word not in QUESTION_WORDS]
 
 
+def content_words(text: str) -> list[str]:
+    """List the words of a question that its passages should hold, so that none is one that it only asks with.
+
+    :param text: The question.
+    :returns: The words that :func:`words` keeps, and those with a digit, of any length; each once, in lower case.
+    """
+    return list(dict.fromkeys([*words(text), *re.findall(r"\w*\d\w*", text.lower())]))
+
+
 def analyze_texts(texts: Iterable[str], statistics: TermStatistics | None) -> list[list[str]]:
     """Split texts into terms, all in one call if ``statistics`` has `analyze_many`, so that a server gets few requests.
 

@@ -302,9 +302,9 @@ def ask_world(world: World, pipeline: str, experiment: Experiment, output: Path)
         corpora[source] = file
     if not world.questions:
         return []
-    asked = read_block(find(pipeline))["components"]["start"]["init_parameters"].get("sources") or ()
+    start = read_block(find(pipeline))["components"].get("start", {}).get("init_parameters", {})
     # Changes of the caller come later, so they override this one.
-    as_outside = (f"start.rules.outside=[{WEB}]",) if WEB in asked else ()
+    as_outside = (f"start.rules.outside=[{WEB}]",) if WEB in start.get("external_sources", ()) else ()
     settings = replace(
         experiment, corpus=corpora[LOCAL], web_corpus=corpora[WEB], changes=(*as_outside, *experiment.changes)
     )

@@ -261,6 +261,13 @@ async def test_no_source_that_could_be_searched_is_no_answer():
 
 
 class TestTheShippedReader:
+    @pytest.mark.parametrize("pipeline", ["prefrag", "prefrag_patient", "prefrag_linked", "prefrag_three_sources"])
+    def test_is_also_asked_whether_home_suffices(self, pipeline: str):
+        parts = read_block(find(pipeline))["components"]
+        reader = parts["reasoner"]["init_parameters"]["reader"]
+
+        assert parts["judge"]["init_parameters"]["sufficiency"]["init_parameters"]["reader"] == reader
+
     LOCAL = {
         "Calibration Hall": "Sensors are compared with a reference here. The hall opened in 1966 next to the harbour.",
         "Ostermoor Shipyard": "Gustav Ostermoor opened his yard in Saltreach with borrowed tools.",

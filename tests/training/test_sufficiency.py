@@ -3,6 +3,7 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -51,6 +52,19 @@ def test_searches_of_one_kind_are_refused(tmp_path: Path, monkeypatch: pytest.Mo
 
     with pytest.raises(ValueError, match="or in none, so there is nothing to learn"):
         train_sufficiency([write_divided_rivers(tmp_path / "rivers")], tmp_path / "trees.json", 0.4)
+
+
+def test_trees_judge_also_without_the_readers_answer():
+    states = [
+        FoundSoFar("rivers", "home", f"question {place}", (0.5,) * 5 + (0.0, 0.0, 3.0, answer), answer > 0.5)
+        for place in range(80)
+        for answer in (0.1, 0.9)
+    ]
+    rows = np.array([(0.5,) * 5 + (0.0, 0.0, 3.0, answer) for answer in (0.1, math.nan, 0.9)], np.float32)
+
+    unsure, without, sure = fit(states, seed=7).inplace_predict(rows)
+
+    assert unsure < without < sure
 
 
 class TestMeasure:

@@ -35,8 +35,9 @@ class FixedTrees(TreeJudge):
 class FixedJudge:
     """Gives every search the same verdict, and records its calls."""
 
-    def __init__(self, status: bool):
+    def __init__(self, status: bool, judged_by: str = "model"):
         self.status = status
+        self.judged_by = judged_by
 
     def to_dict(self) -> dict[str, Any]:
         raise NotImplementedError
@@ -46,7 +47,7 @@ class FixedJudge:
 
     def judge(self, state: State) -> tuple[Verdict, State]:
         CALLS.setdefault("judge", []).append(state)
-        return Verdict(self.status, "model", "Compared."), state.with_call("judge", {})
+        return Verdict(self.status, self.judged_by, "Compared."), state.with_call("judge", {})
 
     judge_async = as_async(judge)
 

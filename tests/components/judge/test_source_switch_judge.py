@@ -96,44 +96,31 @@ class TestSufficiency:
     def test_no_other_verdict_is_overruled(self, reached: State):
         assert judged(reached, False, sufficiency=suffices(1.0))[0] == "switch_web"
 
-    @for_each("judged_by", "classifier", "words")
-    def test_a_false_of_code_is_overruled(self, judged_by: str):
-        class Code(FixedJudge):
-            def judge(self, state: State) -> tuple[Verdict, State]:
-                return Verdict(False, judged_by), state
+    @for_each(
+        "judged_by, status, probability, output",
+        ("classifier", False, 1.0, "kept"),
+        ("classifier", False, 0.0, "switch_web"),
+        ("words", False, 1.0, "kept"),
+        ("words", False, 0.0, "switch_web"),
+        ("words", True, 1.0, "kept"),
+        # The words say that home has enough, the trees only that a search was worth it.
+        ("words", True, 0.0, "switch_web"),
+        ("classifier", True, 0.0, "kept"),
+    )
+    def test_a_verdict_of_code_is_overruled(self, judged_by: str, status: bool, probability: float, output: str):
+        judge = FixedJudge(status, judged_by)
 
-            judge_async = as_async(judge)
-
-        asked = SourceSwitchJudge(["local", "web"], Code(False), sufficiency=suffices(1.0))
-
-        assert list(asked.run(self.NEW)) == ["kept"]
-        assert list(SourceSwitchJudge(["local", "web"], Code(False), sufficiency=suffices(0.0)).run(self.NEW)) == [
-            "switch_web"
+        assert list(SourceSwitchJudge(["local", "web"], judge, sufficiency=suffices(probability)).run(self.NEW)) == [
+            output
         ]
 
-    def test_a_true_of_the_words_is_overruled_too(self):
-        class Words(FixedJudge):
-            def judge(self, state: State) -> tuple[Verdict, State]:
-                return Verdict(True, "words"), state
+    @for_each("status", True, False)
+    def test_a_verdict_of_the_words_is_shown_as_the_estimate(self, status: bool):
+        asked = SourceSwitchJudge(["local", "web"], FixedJudge(status, "words"), sufficiency=suffices(0.3))
 
-            judge_async = as_async(judge)
+        [after] = asked.run(self.NEW).values()
 
-        asked = SourceSwitchJudge(["local", "web"], Words(True), sufficiency=suffices(0.3))
-
-        [(output, after)] = asked.run(self.NEW).items()
-
-        assert (output, after.step.verdict.judged_by, after.step.verdict.score) == ("switch_web", "insufficient", 0.3)
-
-    def test_a_true_of_the_trees_stands(self):
-        class Trees(FixedJudge):
-            def judge(self, state: State) -> tuple[Verdict, State]:
-                return Verdict(True, "classifier"), state
-
-            judge_async = as_async(judge)
-
-        assert list(SourceSwitchJudge(["local", "web"], Trees(True), sufficiency=suffices(0.0)).run(self.NEW)) == [
-            "kept"
-        ]
+        assert (after.step.verdict.judged_by, after.step.verdict.score) == ("insufficient", 0.3)
 
     def test_attached_documents_count_first(self):
         sufficiency = suffices(1.0)

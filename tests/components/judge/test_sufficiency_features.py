@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
 from haystack import Document
@@ -11,6 +12,7 @@ from prefrag.components.judge.sufficiency_features import FEATURES, as_row, suff
 from prefrag.components.reader.reader import Candidate
 from tests.fakes import ScriptedReader
 from tests.for_each import for_each
+from tests.indexes import index_of
 
 Kind = Literal["span", "yes", "no", "steps"]
 QUESTION = "Which medal did the founder of the Tarn Mill win?"
@@ -95,6 +97,15 @@ def test_the_reader_says_how_sure_it_is(kind: Kind, measured: float | None):
 def test_without_a_reader_or_its_answer_a_value_is_missing():
     assert math.isnan(sufficiency_features(QUESTION, [MILL], SCORER).answer)
     assert math.isnan(sufficiency_features(QUESTION, [MILL], SCORER, reader=ScriptedReader([[]])).answer)
+
+
+def test_words_that_a_question_asks_with_do_not_count(tmp_path: Path):
+    store = index_of([MILL, ROKE], tmp_path / "index")
+
+    features = sufficiency_features("When did the founder of the Tarn Mill come?", [MILL], SCORER, store)
+    same = sufficiency_features("founder Tarn Mill come", [MILL], SCORER, store)
+
+    assert (features.words, features.one_covers) == (same.words, same.one_covers)
 
 
 def test_a_row_has_the_values_in_the_order_of_the_names():

@@ -645,6 +645,9 @@ def test_a_doubt_has_a_twin_that_differs_in_its_form(form, question, answer, tex
     "question, other, answer, text",
     ("By when must I pay?", "When did I pay?", "30 June", "Payment must be made before 30 June."),
     ("How late can I call?", "When can I call?", "22:00", "You can call until 22:00."),
+    # Only an exact measure has a limit.
+    ("About how many seats are there?", "How many seats are there?", "300", "There are more than 300 seats."),
+    ("Whose face is it?", "When did he draw the face?", "Jefferson", "The bill was drawn after Jefferson."),
 )
 def test_a_limit_that_is_asked_for_is_an_answer(question, other, answer, text):
     assert doubt(question, text, answer) == ""
@@ -659,16 +662,6 @@ def test_a_limit_that_is_asked_for_is_an_answer(question, other, answer, text):
 def test_hearsay_that_is_asked_for_is_an_answer(question, other, answer, text):
     assert doubt(question, text, answer) == ""
     assert doubt(other, text, "the mill" if "mill" in text else "the urn") == "hearsay"
-
-
-@for_each(
-    "question, other, answer, text",
-    ("About how many seats are there?", "How many seats are there?", "300", "There are more than 300 seats."),
-    ("Whose face is it?", "When did he draw the face?", "Jefferson", "The bill was drawn after Jefferson."),
-)
-def test_a_limit_is_one_for_an_exact_measure_only(question, other, answer, text):
-    assert doubt(question, text, answer) == ""
-    assert doubt(other, text, answer) == "limit"
 
 
 def test_what_the_question_says_somebody_says_is_no_doubt():

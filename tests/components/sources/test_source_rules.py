@@ -144,6 +144,18 @@ def test_a_local_source_that_is_named_as_external_stays_open(store: TantivyDocum
     assert start.rules.find_leaving(["local0", "web", "nowhere"]) == {"web", "nowhere"}
 
 
+@pytest.mark.parametrize(("outside", "leaving"), [([], set()), (["web"], {"web"})])
+def test_a_stand_in_can_count_as_outside(store: TantivyDocumentStore, outside: list[str], leaving: set[str]):
+    store.keep_web_consent(True)
+    pipeline = made(store, rules=SourceRules(outside))
+    pipeline.get_component("web").retriever.stays_local = True
+
+    settings = pipeline.get_component("start").run(QUESTION)["state"].settings
+
+    assert pipeline.get_component("start").rules.find_leaving(["web"]) == leaving
+    assert set(settings.typed_only) == leaving
+
+
 class TestDescription:
     def test_names_kinds_folders_and_dates(self, tmp_path: Path):
         files = {"letters/a.txt": "2019-03-01", "letters/b.txt": "2024-05", "bills/2023/c.xlsx": "2023", "d.pdf": None}

@@ -106,15 +106,24 @@ def test_an_answer_where_there_is_none_is_not_right():
     ("vanilla_local", set()),
 )
 def test_the_web_gets_the_question_alone(tmp_path: Path, pipeline: str, queries: set[str]):
-    write_jsonl(PASSAGES, tmp_path / "corpus.jsonl")
+    texts = {
+        "Roke Family": "The Roke family of Anna Thorne lives at Marsh Lane. Ben Ollard is captain.",
+        "Anna Thorne": "Anna Thorne wrote of Ben Ollard and of Cyril Madde.",
+        "Ben Ollard": "Ben Ollard sails with Cyril Madde.",
+    }
+    # Their names make a second query.
+    lead_on = [Document(content=text, meta={"title": title, SPLIT: "local"}) for title, text in texts.items()]
+    write_jsonl([*PASSAGES, *lead_on], tmp_path / "corpus.jsonl")
     write_jsonl(QUESTIONS[1:], tmp_path / "dev.jsonl")
     [_, web, *_] = list_worlds(tmp_path, "dev", None)
     experiment = make_settings(Experiment, {"prompts": "product", "llm": "reader"})
 
     [prediction] = ask_world(web, pipeline, experiment, tmp_path / "runs")
 
-    searches = [event for event in prediction["result"]["trace"] if event["kind"] == "found"]
-    assert {event["query"] for event in searches if event["source"] == "web"} == queries
+    trace = prediction["result"]["trace"]
+    assert {event["query"] for event in trace if event["kind"] == "found" and event["source"] == "web"} == queries
+    # The trees of the judge decide only where a source gets other queries, too.
+    assert "classifier" not in {event["judged_by"] for event in trace if event["kind"] == "verdict"}
 
 
 def test_a_dataset_is_asked_in_all_worlds(tmp_path: Path):
