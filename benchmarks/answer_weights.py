@@ -22,7 +22,8 @@ from haystack import Document
 
 from benchmarks.small_model import is_right, read_cells
 from prefrag.components.reader.answer_carrier import is_verdict
-from prefrag.components.reader.extractive_reader import ExtractiveReader, choose_documents
+from prefrag.components.reader.document_choice import choose_documents
+from prefrag.components.reader.extractive_reader import ExtractiveReader
 from prefrag.components.reader.reader import Reader
 from prefrag.components.reasoner.answer_check import WEIGHTS_FILE, AnswerSigns, list_signs
 from prefrag.components.reasoner.product_rules import says_not_found

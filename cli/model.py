@@ -29,8 +29,9 @@ from prefrag.errors import BadInput, Missing
 
 # Heavy modules are imported where they are used, so that --help is instant.
 if TYPE_CHECKING:
-    from prefrag.components.generators.model_download import Source, Stated
+    from prefrag.components.generators.model_download import Stated
     from prefrag.components.generators.model_files import ModelFile
+    from prefrag.components.generators.model_source import Source
 
 _IS_WINDOWS = sys.platform == "win32"
 # By how much a file may be larger than the list of offered models says, before the user is asked again.
@@ -71,8 +72,7 @@ def get(
     What has arrived is compared with the hash that the hub states. A download that breaks off goes on with the same
     command. HF_ENDPOINT, HF_TOKEN and HTTPS_PROXY are obeyed.
     """
-    from prefrag.components.generators import model_files
-    from prefrag.components.generators.model_download import ask_source, read_source
+    from prefrag.components.generators import model_download, model_files, model_source
 
     if what is None:
         what = _choose_offer()
@@ -85,7 +85,7 @@ def get(
         typer.echo(f"{model.name} stays where it is: {model.path}.")
         _use_first(model)
         return
-    source = read_source(what)
+    source = model_source.read_source(what)
     there = model_files.find_model_file(source.name)
     if there is not None and there.source == str(source):
         typer.echo(f"{source.name} is there already.")
@@ -96,7 +96,7 @@ def get(
     licence = f", licence {source.licence}" if source.licence else ""
     if not _agrees(f"Download {source}{size}{licence} from {source.host}", yes):
         return
-    stated = ask_source(source)
+    stated = model_download.ask_source(source)
     if _is_news(source, stated):
         typer.echo(f"{source.name} has {_describe(stated)}.")
         if not _agrees("Download it", yes):

@@ -10,84 +10,46 @@ import os
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, cast
 
-from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from prefrag.errors import BadInput
+from prefrag.setting_types import (
+    SECRETS,
+    Address,
+    Count,
+    CountFromZero,
+    Keys,
+    LimitedSeconds,
+    LogForm,
+    Names,
+    Percent,
+    Place,
+    Ready,
+    ReplyFormat,
+    Seconds,
+    Secret,
+    State,
+    Structured,
+    Switch,
+    Text,
+    Thinking,
+    Tokens,
+    WebQueries,
+    WebSetting,
+)
 
-_SPELLINGS = dict.fromkeys(("true", "yes", "1"), "on") | dict.fromkeys(("false", "no", "0"), "off")
 # Secrets that were copied from files into the environment, where Haystack reads them by itself.
 _shared: dict[str, str] = {}
-
-
-def _spell(text: Any) -> Any:
-    return _SPELLINGS.get(text.lower(), text.lower()) if isinstance(text, str) else text
-
-
-def _split(text: Any) -> Any:
-    return tuple(filter(None, map(str.strip, text.split(",")))) if isinstance(text, str) else text
-
-
-def _split_address(text: Any) -> Any:
-    host, _, port = str(text).rpartition(":")
-    return host.strip("[]") or "127.0.0.1", port
-
-
-def _check_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
-    if not keys or any(not key.isascii() or not key.isprintable() for key in keys):
-        raise ValueError
-    return keys
 
 
 def _setting(default: Any, sentence: str, shown: str = "", wrong: Any = None, alias: str | None = None) -> Any:
     """Describe a setting. The docs show ``shown`` as its default. ``wrong`` is used if the user's value is invalid."""
     extra = {"shown": shown, "wrong": wrong}
     return Field(default, description=sentence, validation_alias=alias, json_schema_extra=extra)
-
-
-# The last string in each type says which values are allowed.
-Text = Annotated[str, "a text"]
-Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), "names, separated by commas"]
-Place = Annotated[Path | None, AfterValidator(lambda path: path and path.expanduser()), "a path"]
-Switch = Annotated[bool, "on or off"]
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), "a number above zero"]
-LimitedSeconds = Annotated[float | None, Field(gt=0, allow_inf_nan=False), "a number above zero"]
-Count = Annotated[int, Field(ge=1), "a whole number of at least 1"]
-CountFromZero = Annotated[int, Field(ge=0), "a whole number of at least 0"]
-Percent = Annotated[int, Field(ge=1, le=100), "a whole number from 1 to 100"]
-Tokens = Annotated[int | None, Field(ge=1), "a whole number of at least 1"]
-Thinking = Annotated[bool | None, "on or off"]
-WebSetting = Annotated[Literal["on", "off", "ask"] | None, BeforeValidator(_spell), "on, off or ask"]
-StructuredOutput = Literal["json_schema", "json_object", "off"]
-ReplyFormat = Annotated[
-    Literal["text", "steps", "json", "tools"] | None,
-    BeforeValidator(_spell),
-    "text, steps, json or tools",
-]
-Address = Annotated[
-    tuple[str, Annotated[int, Field(ge=1, le=65535)]] | None,
-    NoDecode,
-    BeforeValidator(_split_address),
-    "a port, or HOST:PORT",
-]
-WebQueries = Annotated[Literal["question", "names"], BeforeValidator(_spell), "question or names"]
-Ready = Annotated[Literal["all", "index"], BeforeValidator(_spell), "all or index"]
-State = Annotated[Literal["files", "elasticsearch"], BeforeValidator(_spell), "files or elasticsearch"]
-LogForm = Annotated[Literal["text", "json"], BeforeValidator(_spell), "text or json"]
-Structured = Annotated[StructuredOutput, BeforeValidator(_spell), "json_schema, json_object or off"]
-# A secret may be in a file: then the variable with _FILE added to its name holds the path. No message shows a secret.
-Secret = Annotated[str, "a secret"]
-Keys = Annotated[
-    tuple[str, ...],
-    NoDecode,
-    BeforeValidator(_split),
-    AfterValidator(_check_keys),
-    "keys of printable ASCII characters, separated by commas",
-]
-_SECRETS = (Secret.__metadata__[-1], Keys.__metadata__[-1])  # type: ignore[attr-defined]
 
 
 class ModelSettings(BaseSettings):
@@ -406,7 +368,7 @@ def _allowed(field: FieldInfo) -> str:
 
 def _read(table: type[BaseSettings], name: str) -> Any:
     field, variable = table.model_fields[name], _variable_of(table, name)
-    is_secret = _allowed(field) in _SECRETS
+    is_secret = _allowed(field) in SECRETS
     text = _read_text(variable, is_secret)
     if text is None:
         return field.default
@@ -428,7 +390,7 @@ def check_settings(own: Collection[str] = ()) -> list[str]:
         for name, field in table.model_fields.items():
             _read(table, name)
             variables.append(_variable_of(table, name))
-            if _allowed(field) in _SECRETS:
+            if _allowed(field) in SECRETS:
                 variables.append(f"{variables[-1]}_FILE")
     environment = sorted(name for name in os.environ if name.upper().startswith("PREFRAG_"))
     unknown = [name for name in environment if name not in {*variables, *own} and not name.startswith("PREFRAG_TEST_")]
@@ -444,7 +406,7 @@ def read_secrets() -> list[str]:
     """List all secrets, so that callers can keep them out of what clients see."""
     secrets: list[str] = []
     for table in _TABLES:
-        for name in (name for name, field in table.model_fields.items() if _allowed(field) in _SECRETS):
+        for name in (name for name, field in table.model_fields.items() if _allowed(field) in SECRETS):
             secret = _read(table, name)
             secrets += [secret] if isinstance(secret, str) else secret
     return list(filter(None, secrets))

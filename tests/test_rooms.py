@@ -17,7 +17,7 @@ from tests.rooms import PACKAGES, ROOMS
 CHECKOUT = Path(__file__).parent.parent
 
 # The modules in `prefrag/` itself, on which all packages stand.
-GROUND = ("worker_options", "tracing", "audit_log", "private_file", "file_lock", "settings", "errors")
+GROUND = ("worker_options", "tracing", "audit_log", "private_file", "file_lock", "settings", "setting_types", "errors")
 SERVER_ROOMS = ("app", "judge_trials", "chat", "library", "page", "public_result", "access", "http")
 # `collections/` at the top of a checkout would hide the module of Python that has this name.
 PLACES = {"collections": "prefrag/collections"}

@@ -22,7 +22,8 @@ from prefrag.components.generators.model_record import SMALL, ModelRecord, find_
 from prefrag.components.generators.model_server import ModelServer, ModelServerError
 from prefrag.components.generators.refused_parameters import advise, find_refused, leave_out
 from prefrag.errors import Missing
-from prefrag.settings import ModelSettings, StructuredOutput, models
+from prefrag.setting_types import StructuredOutput
+from prefrag.settings import ModelSettings, models
 
 logger = logging.getLogger(__name__)
 

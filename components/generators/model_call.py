@@ -23,7 +23,8 @@ from prefrag.components.generators.reasoning_blocks import FILED_AS_REASONING, h
 from prefrag.components.generators.token_budget import OVERHEAD_TOKENS, Observations, estimate_tokens, fit_to_window
 from prefrag.components.prompts.render_prompt import render_prompt
 from prefrag.components.recording import NotRecorded
-from prefrag.components.state.state import ModelTraffic, RunError, State
+from prefrag.components.state.state import RunError, State
+from prefrag.components.state.usage import ModelTraffic
 from prefrag.errors import BadInput, find_cause
 from prefrag.tracing import measure
 

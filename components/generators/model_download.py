@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import shutil
 import time
@@ -12,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import urlsplit
 
 from prefrag.components.generators.model_files import (
     ModelFile,
@@ -20,14 +19,12 @@ from prefrag.components.generators.model_files import (
     keep_model_file,
     make_model_folder,
     name_of_file,
-    read_offers,
     refuse_taken_name,
     show_bytes,
 )
-from prefrag.components.generators.model_host import is_local
-from prefrag.components.text.addresses import without_parameters, without_userinfo
+from prefrag.components.generators.model_source import OR_OWN, Source, hub_address, is_safe
 from prefrag.components.text.one_line import one_line
-from prefrag.errors import NO_ROOM, BadInput, Missing, PrefragError
+from prefrag.errors import NO_ROOM, Missing, PrefragError
 from prefrag.file_lock import hold_lock
 
 if TYPE_CHECKING:
@@ -36,9 +33,6 @@ if TYPE_CHECKING:
 # Called with the bytes that have arrived, and those of the whole file; None if the server does not state them.
 OnProgress = Callable[[int, int | None], None]
 
-_HUB = "https://huggingface.co"
-_MAIN = "main"
-_HUB_HOSTS = ("huggingface.co", "hf.co")
 # The limit of one wait for a server, not of a download.
 _SECONDS = 20.0
 # The seconds before each attempt to fetch a file. A server that asks for more time is left to the user.
@@ -48,43 +42,11 @@ _LOCK_SECONDS = 1.0
 # Room that stays free on the disk, for the rest of the system.
 _SPARE_BYTES = 500_000_000
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_PART_OF_NAME = r"\w[\w.-]*"
-_REPOSITORY = re.compile(rf"{_PART_OF_NAME}/{_PART_OF_NAME}", re.ASCII)
-_PATH = re.compile(rf"{_PART_OF_NAME}(?:/{_PART_OF_NAME})*", re.ASCII)
-# In both, a revision is one part: "/" in it is written as %2F.
-_FILE_OF_HUB = re.compile(r"hf:([^/]+/[^/@]+)(?:@([^/]+))?/(.+\.gguf)")
-_PAGE_OF_FILE = re.compile(r"/([^/]+/[^/]+)/(?:resolve|blob)/([^/]+)/(.+\.gguf)")
-_SHARD = re.compile(r"-\d{5}-of-\d{5}\.gguf")
 _LISTED = 12
-_OR_OWN = ", or name the host in PREFRAG_LOCAL_HOSTS if it is yours"
 
 
 class DownloadFailed(PrefragError):
     """The error when a model could not be fetched. The message says why, and what to do."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where a model is fetched from: a file in a repository of the hub, or an address."""
-
-    name: str  # of the model
-    repository: str = ""
-    file: str = ""
-    revision: str = _MAIN
-    url: str = ""
-    expected_bytes: int | None = None  # about, as the list of offered models states it
-    licence: str = ""  # as the list of offered models states it
-
-    def __str__(self) -> str:
-        if self.repository:
-            revision = "" if self.revision == _MAIN else f"@{quote(self.revision, safe='')}"
-            return f"hf:{self.repository}{revision}/{self.file}"
-        return without_parameters(without_userinfo(self.url))
-
-    @property
-    def host(self) -> str:
-        """The host that is asked."""
-        return urlsplit(self.url or hub_address()).hostname or ""
 
 
 @dataclass(frozen=True)
@@ -102,43 +64,6 @@ class Stated:
     def version(self) -> str:
         """What tells this version of the file from others; empty if nothing is stated."""
         return self.sha256 or self.commit or self.etag
-
-
-def hub_address() -> str:
-    """Return the address of the hub: ``HF_ENDPOINT``, else that of Hugging Face."""
-    return (os.environ.get("HF_ENDPOINT", "").strip() or _HUB).rstrip("/")
-
-
-def read_source(text: str) -> Source:
-    """Read what the user wants to fetch: the name of an offered model, ``hf:REPOSITORY/FILE`` or an address.
-
-    ``hf:REPOSITORY@REVISION/FILE`` is a file of another revision than the newest.
-
-    :param text: What the user typed.
-    :returns: The source.
-    :raises BadInput: When the text is none of these, or is an address that is not encrypted.
-    """
-    offer = next((offer for offer in read_offers() if offer.name == text), None)
-    if offer:
-        return Source(offer.name, offer.repository, offer.file, expected_bytes=offer.bytes, licence=offer.licence)
-    source = _read_file_of_hub(_FILE_OF_HUB.fullmatch(text))
-    if source:
-        return source
-    parts = urlsplit(text)
-    if parts.scheme in ("http", "https") and parts.hostname:
-        is_hub = parts.hostname in (*_HUB_HOSTS, urlsplit(hub_address()).hostname)
-        if is_hub and (source := _read_file_of_hub(_PAGE_OF_FILE.fullmatch(parts.path))):
-            return source
-        if not _is_safe(text):
-            raise BadInput(f"Over http, anybody on the way can change the file: give an https address{_OR_OWN}.")
-        if not parts.path.endswith(".gguf"):
-            raise BadInput(f"{without_userinfo(text)} does not end in .gguf: give the address of a GGUF file.")
-        return _whole(Source(name_of_file(unquote(parts.path)), url=text))
-    offered = ", ".join(offer.name for offer in read_offers())
-    raise BadInput(
-        f"'{one_line(text)}' is no model that can be fetched: give one of {offered}, or hf:REPOSITORY/FILE.gguf, the "
-        "address of a GGUF file, or the path of one."
-    )
 
 
 def ask_source(source: Source) -> Stated:
@@ -237,9 +162,9 @@ def _client() -> httpx.Client:
     from huggingface_hub import constants
 
     def refuse_unsafe(request: httpx.Request) -> None:
-        if not _is_safe(str(request.url)):
+        if not is_safe(str(request.url)):
             raise DownloadFailed(
-                f"{request.url.host} is not asked over https, so nothing is fetched: use https{_OR_OWN}."
+                f"{request.url.host} is not asked over https, so nothing is fetched: use https{OR_OWN}."
             )
 
     if constants.HF_HUB_OFFLINE:
@@ -253,7 +178,7 @@ def _headers(source: Source) -> dict[str, str]:
     """Return what the hub is sent: the user's token, which httpx takes away when another host is asked."""
     from huggingface_hub.utils import build_hf_headers
 
-    return build_hf_headers() if source.repository and _is_safe(hub_address()) else {}
+    return build_hf_headers() if source.repository and is_safe(hub_address()) else {}
 
 
 def _ask_head(source: Source, url: str) -> tuple[httpx.Response, str]:
@@ -379,28 +304,6 @@ def _hash(path: Path) -> str:
 def _read_licence(info: Any) -> str:
     named = [tag.removeprefix("license:") for tag in info.tags or () if tag.startswith("license:")]
     return one_line(", ".join(named))[:100]
-
-
-def _read_file_of_hub(match: re.Match[str] | None) -> Source | None:
-    """Read repository, revision and file; None where one of them cannot be the hub's."""
-    if match is None:
-        return None
-    repository, revision, file = (unquote(part or _MAIN) for part in match.groups())
-    if not _REPOSITORY.fullmatch(repository) or not _PATH.fullmatch(revision) or not _PATH.fullmatch(file):
-        return None
-    return _whole(Source(name_of_file(file), repository, file, revision=revision))
-
-
-def _whole(source: Source) -> Source:
-    if _SHARD.search(source.file or source.url):
-        raise BadInput("This is one part of a model that is split into several files: give a model that is one file.")
-    return source
-
-
-def _is_safe(url: str) -> bool:
-    """Return whether nobody on the way can change what an address sends: it is encrypted, or on a host of one's own."""
-    parts = urlsplit(url)
-    return parts.scheme == "https" or is_local(parts.hostname or "")
 
 
 def _explain(source: Source, error: Exception, part: Path | None = None, goes_on: bool = False) -> PrefragError:

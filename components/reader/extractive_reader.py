@@ -2,97 +2,57 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from haystack import Document, default_to_dict
 
 from prefrag.components.block import Block, check_range
 from prefrag.components.both_ways import in_thread_async
-from prefrag.components.pair_classifier.pair_classifier import all_pairs, by_best_pair
-from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.reader import choice_features, question_form, span_features, sure_features, yes_no_features
 from prefrag.components.reader.another_question import is_of_another_name, is_of_another_time
 from prefrag.components.reader.answer_carrier import Carrier, find_carrier, measure_chain
 from prefrag.components.reader.choice_features import answer_shares, rank_answers
 from prefrag.components.reader.dated_choice import choose_by_date, find_alternatives
-from prefrag.components.reader.doubtful_statement import find_doubt
-from prefrag.components.reader.encoder_scores import EncoderScores, Scored
+from prefrag.components.reader.document_choice import choose_documents
+from prefrag.components.reader.doubts.doubtful_statement import find_doubt
+from prefrag.components.reader.encoder_scores import EncoderScores
 from prefrag.components.reader.newer_answer import find_newer_answer, has_rival
-from prefrag.components.reader.reader import Candidate, Judgement, ReaderMissing
-from prefrag.components.reader.reader_input import encode, load_tokenizer, passage_text
-from prefrag.components.reader.row_answer import answer_from_rows, row_limits
+from prefrag.components.reader.reader import Candidate, Judgement
+from prefrag.components.reader.reader_files import (
+    CHOICE_TREES,
+    SHIPPED_READER,
+    SPAN_TREES,
+    SURE_TREES,
+    YES_NO_TREES,
+    Passage,
+    ReaderParts,
+    load_parts,
+)
+from prefrag.components.reader.reader_input import passage_text
 from prefrag.components.reader.second_look import SecondLook
-from prefrag.components.reader.span_features import WordWeight, question_weights, stems_of, word_weights
+from prefrag.components.reader.span_features import WordWeight, question_weights, stems_of
+from prefrag.components.reader.tables.row_answer import answer_from_rows, row_limits
 from prefrag.components.state.evidence import find_whole, is_heading
 from prefrag.components.state.places import standing_of
 from prefrag.components.text.sentences import sentence_at, shown_sentences, with_list
 from prefrag.components.text.term_statistics import sum_of_weights
 from prefrag.components.trees import load_trees
 
-SHIPPED_READER = Path(__file__).parent / "shipped"
-ENCODER, TOKENIZER, CARD = "encoder.onnx", "tokenizer.json", "card.json"
-SPAN_TREES, CHOICE_TREES, YES_NO_TREES, SURE_TREES = (
-    f"{name}_trees.json" for name in ("span", "choice", "yes_no", "sure")
-)
 _PASSAGES_TOGETHER = 5
 # The probability of an answer from the rows of a table, which a rule finds. Of 39 such answers to the questions in
-# tests/components/reader/table_questions.jsonl 39 are right; Wilson's interval (95%) begins at 0.91.
+# tests/components/reader/tables/table_questions.jsonl 39 are right; Wilson's interval (95%) begins at 0.91.
 ROW_RIGHT = 0.9
 # The maximum number of documents to read, the same as in training. `choose_documents` chooses them if there are more.
 _MOST_DOCUMENTS = 5
 _MOST_CANDIDATES = 5
-# The maximum number of encoder runs at the same time. Each needs 35 MB, which the process does not give back. More runs
-# gain little: the rest of the work on a question takes a third as long as a run, and only one thread at a time does it.
-_MOST_AT_ONCE = 4
-# The maximum number of cached encoder outputs (some 20 kB each), and of cached lists of answers.
-_CACHED_OUTPUTS, _CACHED_ANSWERS = 256, 64
-
-Passage = tuple[str, str]
-
-
-@dataclass(frozen=True)
-class ReaderCard:
-    """The thresholds of a reader, and the shares of right answers in the test at the end of its training."""
-
-    # A reader in training has no card yet and gets these defaults. They do not matter: only its encoder is used.
-    threshold: float = 1.0  # the minimum probability of an answer that is given to the user
-    probable: float = 0.5  # the minimum probability of an answer of which only the sentence is given to the user
-    dated_choice: float = 1.0  # the share for "which is older, A or B?", used as the probability of these answers
-    other_choice: float = 1.0  # the share for other "A or B?" questions, used as the maximum of their probability
-    comparison: float = 1.0  # the share for yes-or-no comparisons except of countries, used as the maximum for them
-    other_time: float = 1.0  # the share for answers in sentences on another time or thing, used as the maximum for them
-
-
-class _Parts:
-    """The loaded files of a reader."""
-
-    def __init__(self, tokenizer: Any, session: Any, card: ReaderCard):
-        self.weight = word_weights(tokenizer)
-        self.card = card
-        self._tokenizer, self._session = tokenizer, session
-        self._free = threading.Semaphore(min(_MOST_AT_ONCE, os.cpu_count() or 1))
-        # Cached, because the next step of a run often reads the same passages again, together or alone.
-        self.score = lru_cache(maxsize=_CACHED_OUTPUTS)(self._score)
-
-    def _score(self, question: str, passages: tuple[Passage, ...]) -> Scored:
-        encoded = encode(self._tokenizer, question, passages)
-        inputs = {
-            "input_ids": np.array([encoded.ids], np.int64),
-            "attention_mask": np.ones((1, len(encoded.ids)), np.int64),
-            "token_type_ids": np.array([encoded.types], np.int64),
-        }
-        with self._free:
-            start, end, kind = self._session.run(["start", "end", "kind"], inputs)
-        return Scored(encoded, start[0], end[0], kind[0])
+# The maximum number of cached lists of answers.
+_CACHED_ANSWERS = 64
 
 
 @dataclass
@@ -358,10 +318,8 @@ class ExtractiveReader(Block):
     def _folder(self) -> Path:
         return Path(self.model).expanduser() if self.model else SHIPPED_READER
 
-    def _loaded(self) -> _Parts:
-        with _loading:
-            # A forked process does not have its parent's threads, so it loads another encoder.
-            return _load(self._folder, os.getpid())
+    def _loaded(self) -> ReaderParts:
+        return load_parts(self._folder)
 
 
 # Cached, because a run's last step reads the same documents again, and added documents rarely change the chosen ones.
@@ -427,60 +385,8 @@ def _same_answers(place: int, spans: span_features.Spans) -> list[int]:
     return [other for other, key in enumerate(spans.keys) if key == spans.keys[place]]
 
 
-_loading = threading.Lock()
-
-
-@lru_cache(maxsize=8)
-def _load(folder: Path, process: int) -> _Parts:
-    for file in (ENCODER, TOKENIZER):
-        if not (folder / file).is_file():
-            raise ReaderMissing(f"{folder} holds no reader ({file} is missing): train one with `prefrag train reader`.")
-    try:
-        import onnxruntime
-
-        tokenizer = load_tokenizer(folder / TOKENIZER)
-    except ImportError as error:
-        raise ReaderMissing(f"The reader needs the package '{error.name}': pip install {error.name}.") from error
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = 1, 1
-    # Threads that wait must sleep: by default they spin, which uses the processor.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    session = onnxruntime.InferenceSession(str(folder / ENCODER), options, providers=["CPUExecutionProvider"])
-    return _Parts(tokenizer, session, read_card(folder / CARD))
-
-
-def read_card(file: Path) -> ReaderCard:
-    """Read the card of a reader. Without a file, return the defaults, because a reader in training has no card yet.
-
-    :raises ReaderMissing: When the file exists but is not a valid card.
-    """
-    if not file.is_file():
-        return ReaderCard()
-    try:
-        defaults = {"probable": ReaderCard.probable, "other_time": ReaderCard.other_time}
-        card = {**defaults, **json.loads(file.read_text(encoding="utf-8"))}
-        return ReaderCard(**{one.name: float(card[one.name]) for one in fields(ReaderCard)})
-    except (ValueError, KeyError, TypeError) as error:
-        raise ReaderMissing(f"{file} is not a valid card: train a reader with `prefrag train reader`.") from error
-
-
 def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeight) -> tuple[int, str]:
     """Return the index of the passage with the sentence that covers most of the question, and this sentence."""
     sentences = [(place, one) for place, (_, text) in enumerate(passages) for one in shown_sentences(text)]
     asked = question_weights(question, weight)
     return max(sentences, key=lambda one: sum_of_weights(asked, stems_of(one[1])))
-
-
-# The maximum number of documents among which `choose_documents` chooses. Scoring all their pairs takes milliseconds.
-_MOST_COMPARED = 20
-# The weight of the documents' original order: so small that it decides only if the scores of their pairs are close.
-_RANK_WEIGHT = 0.05
-
-
-def choose_documents(question: str, documents: Sequence[Document], number: int) -> list[Document]:
-    """Choose documents: first the pair that is most likely to be needed for the question, then the next pairs."""
-    if len(documents) <= number:
-        return list(documents)
-    compared = documents[: max(_MOST_COMPARED, number)]
-    pairs = all_pairs(compared, [()] * len(compared))
-    return by_best_pair(compared, pairs, TreePairScorer().score(question, pairs), _RANK_WEIGHT)[:number]

@@ -14,7 +14,7 @@ from prefrag.components.generators.token_probabilities import mean_logprob
 from prefrag.components.prompts.quotation import defuse_tokens
 from prefrag.components.prompts.render_prompt import own_text, prompt_path, put_instructions
 from prefrag.components.reader.answer_carrier import is_refusal, is_verdict
-from prefrag.components.reader.extractive_reader import choose_documents
+from prefrag.components.reader.document_choice import choose_documents
 from prefrag.components.reader.reader import Candidate, Reader
 from prefrag.components.reasoner.answer_check import ACCEPTED, AnswerCheck, AnswerSigns, check_answer, is_worth_asking
 from prefrag.components.reasoner.answer_format import ANSWER_FORMATS, CITED, OR_NOT_FOUND, AnswerFormat

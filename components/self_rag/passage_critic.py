@@ -31,11 +31,9 @@ from prefrag.components.state.state import (
     RunError,
     State,
     Step,
-    Usage,
-    add_known,
     identity,
-    sum_traffic,
 )
+from prefrag.components.state.usage import Usage, add_known, sum_traffic
 
 Retrieval = Literal["always", "adaptive"]
 Support = Literal["fully", "partially", "none"]

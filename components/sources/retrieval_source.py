@@ -32,8 +32,10 @@ from prefrag.components.retrievers.provider import (
 from prefrag.components.sources.newest_first import newest_first
 from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
 from prefrag.components.sources.search_request import SearchRequest
+from prefrag.components.state.attempt import Attempt
 from prefrag.components.state.places import name_documents, standing_of
-from prefrag.components.state.state import RESERVED_META, Attempt, ModelTraffic, RunError, Search, State, identity
+from prefrag.components.state.state import RESERVED_META, RunError, Search, State, identity
+from prefrag.components.state.usage import ModelTraffic
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.unicode_form import normalize_unicode

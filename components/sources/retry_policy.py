@@ -16,7 +16,7 @@ from prefrag.audit_log import AuditLogFailed
 from prefrag.components.block import Block, check_above_zero, check_range, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_component, call_in_thread, call_matching
 from prefrag.components.retrievers.provider import Ranker, Retriever, describe_failure
-from prefrag.components.state.state import Attempt
+from prefrag.components.state.attempt import Attempt
 
 # What to do about the two failures of a web search that people meet most.
 _ADVICE = {

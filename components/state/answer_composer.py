@@ -13,7 +13,8 @@ from prefrag.components.both_ways import as_async
 from prefrag.components.state.citations import citation_marks, cite_plainly, known_marks, read_citations, without_codes
 from prefrag.components.state.evidence import find_evidence, find_sentence, find_whole
 from prefrag.components.state.places import PAGES, heading_of, place_of, position_of, standing_of
-from prefrag.components.state.state import Action, Evidence, Identity, Label, Search, State, Step, identity, sum_traffic
+from prefrag.components.state.state import Action, Evidence, Identity, Label, Search, State, Step, identity
+from prefrag.components.state.usage import sum_traffic
 from prefrag.components.text.addresses import safe_url
 from prefrag.components.text.controls import strip_all_controls
 from prefrag.components.text.question_topic import fits_nothing

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Protocol
 
 from haystack import Document
 
+from prefrag.components.state.attempt import Attempt
 from prefrag.components.state.run_options import AnswerType
+from prefrag.components.state.usage import ModelTraffic, Usage, add_known, sum_traffic
+from prefrag.components.state.value import Value
 from prefrag.components.text.controls import strip_all_controls
 from prefrag.errors import PrefragError
 
@@ -58,22 +61,8 @@ class Action(StrEnum):
     """The model wants no further search but gave no answer: a separate call generates the answer (MSPR, III.B)."""
 
 
-class _Value:
-    """An immutable value, whose copies are the value itself.
-
-    Haystack deep-copies every input of every component, which would be some thirty copies of the growing state per run.
-    The copies are not needed, because no component changes the state that it receives.
-    """
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self
-
-
 @dataclass(frozen=True)
-class Event(_Value):
+class Event(Value):
     """An entry of the trace, which records what happens in a run."""
 
     kind: str
@@ -86,7 +75,7 @@ class Event(_Value):
 
 
 @dataclass(frozen=True)
-class Verdict(_Value):
+class Verdict(Value):
     """The verdict of the judge on the documents of the preferred source (equation 3 of PrefRAG).
 
     :param status: True keeps the documents, False switches to another source.
@@ -108,62 +97,7 @@ class Verdict(_Value):
 
 
 @dataclass(frozen=True)
-class ModelTraffic(_Value):
-    """The calls to the models on one host, and their tokens."""
-
-    host: str  # the host, without user, port and path
-    remote: bool  # whether the host is neither this machine nor listed as local by the administrator
-    role: str  # ``llm``, ``judge``, ``embedder`` or ``ranker``
-    calls: int = 1  # the number of calls, including failed calls
-    prompt_tokens: int = 0  # tokens read, as the server counted them
-    completion_tokens: int = 0  # tokens written, as the server counted them
-
-
-def sum_traffic(traffic: Iterable[ModelTraffic]) -> tuple[ModelTraffic, ...]:
-    """Add up the calls and tokens of each host and role."""
-    sums: dict[tuple[str, bool, str], ModelTraffic] = {}
-    for host_traffic in traffic:
-        key = (host_traffic.host, host_traffic.remote, host_traffic.role)
-        before = sums.get(key, ModelTraffic(*key, calls=0))
-        sums[key] = ModelTraffic(
-            *key,
-            before.calls + host_traffic.calls,
-            before.prompt_tokens + host_traffic.prompt_tokens,
-            before.completion_tokens + host_traffic.completion_tokens,
-        )
-    return tuple(sums.values())
-
-
-@dataclass
-class Attempt(_Value):
-    """A call to a provider or a ranker during a search. Its last three fields are set when it ends.
-
-    :param source: The source that is searched.
-    :param query: The query.
-    :param provider: The name of what is called.
-    :param sent_out: Whether the query is sent to a service outside this machine.
-    :param models: The models that the call calls: embedders get the query, and rankers also the documents.
-    :param lookups: The number of queries that are sent to an index or the web.
-    :param error: Why the attempt failed; None if it did not fail.
-    :param seconds: How long it took.
-    """
-
-    source: str
-    query: str
-    provider: str
-    sent_out: bool = False
-    models: tuple[ModelTraffic, ...] = ()
-    lookups: int = 1
-    error: str | None = "the run ended before a reply came"
-    seconds: float = 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Write what a user needs to know of it as plain JSON values."""
-        return {name: getattr(self, name) for name in ("source", "query", "provider", "error", "seconds")}
-
-
-@dataclass(frozen=True)
-class Search(_Value):
+class Search(Value):
     """A retrieval from one source, such as an index of the user's files or a web search.
 
     :param source: The source that was searched.
@@ -194,7 +128,7 @@ class Search(_Value):
 
 
 @dataclass(frozen=True)
-class Evidence(_Value):
+class Evidence(Value):
     """A sentence that may help to answer the question."""
 
     document: Document
@@ -204,7 +138,7 @@ class Evidence(_Value):
 
 
 @dataclass(frozen=True)
-class Step(_Value):
+class Step(Value):
     """One step of a run: a reply of the model (or of the extractive reader), and the searches that it led to.
 
     :param action: What the reply asks the program to do.
@@ -279,7 +213,7 @@ class Step(_Value):
 
 
 @dataclass(frozen=True)
-class RunSettings(_Value):
+class RunSettings(Value):
     """The settings of one run: those of the pipeline, except where the request sets an option.
 
     :param sources: The sources that may be searched, in the order in which they are tried.
@@ -316,24 +250,6 @@ class RunSettings(_Value):
     first_query: Literal["question", "model"] = "model"
 
 
-@dataclass(frozen=True)
-class Usage(_Value):
-    """The model calls and tokens of a run so far.
-
-    :param llm_calls: The number of calls to a model, for each caller (``reasoner``, ``judge``, ...).
-    :param prompt_tokens: Tokens read, as the server counted them.
-    :param completion_tokens: Tokens written, as the server counted them.
-    :param cached_tokens: How many of the tokens read came from a server's cache; None if no server reports this.
-    :param models: The calls and tokens by host and role.
-    """
-
-    llm_calls: Mapping[str, int] = field(default_factory=dict)
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int | None = None
-    models: tuple[ModelTraffic, ...] = ()
-
-
 class Conversation(Protocol):
     """The conversation with the model that takes the steps. Other components can add questions to the conversation."""
 
@@ -344,7 +260,7 @@ class Conversation(Protocol):
 
 
 @dataclass(frozen=True)
-class State(_Value):
+class State(Value):
     """The state of a run: a question and everything that was done to answer it.
 
     :param question: The question that the components work on.
@@ -496,12 +412,6 @@ class State(_Value):
         searches = mine + tuple(search for search in theirs if search not in mine)
         events = self.events + tuple(event for event in other.events if event not in self.events)
         return replace(self.with_last(searches=searches), events=events)
-
-
-def add_known(*counts: int | None) -> int | None:
-    """Add up the known counts; None if no count is known."""
-    stated = [count for count in counts if count is not None]
-    return sum(stated) if stated else None
 
 
 def _once(documents: Iterable[Document]) -> tuple[Document, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from prefrag.components.document_stores.tantivy.index_location import INDEX_VARIABLE
-from prefrag.components.reader.extractive_reader import CARD, SHIPPED_READER, read_card
+from prefrag.components.reader.reader_files import CARD, SHIPPED_READER, read_card
 from prefrag.components.state.web_switch import WEB_SWITCH
 from prefrag.evaluation.pipeline_under_test.experiment import EMBEDDED, READER, SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.part_files import digest_folder

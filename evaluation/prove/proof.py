@@ -15,7 +15,7 @@ from prefrag.components.document_stores.tantivy.index_location import resolve_in
 from prefrag.components.generators.ability_probe import try_models
 from prefrag.components.generators.chat_model import ChatModel
 from prefrag.components.parts import walk_parts
-from prefrag.components.reader.extractive_reader import CARD, SHIPPED_READER
+from prefrag.components.reader.reader_files import CARD, SHIPPED_READER
 from prefrag.errors import BadInput
 from prefrag.evaluation.pipeline_under_test.part_files import part_files
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import STORE, digest

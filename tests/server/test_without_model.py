@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from prefrag import pipelines
 from prefrag.components.loop.follow_up_rewriter import ASKS_BACK
-from prefrag.components.reader import extractive_reader
+from prefrag.components.reader import reader_files
 from prefrag.components.state.state_builder import ASK_ABOUT_DOCUMENTS
 from prefrag.components.text.sentences import shown_sentences
 from prefrag.pipelines.loading import find
@@ -160,8 +160,8 @@ class TestServing:
 
     def test_loads_the_reader_before_the_first_question(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_INDEX", "demo")
-        extractive_reader._load.cache_clear()
+        reader_files._load.cache_clear()
 
         prepare_pipeline("prefrag", find("prefrag"))
 
-        assert extractive_reader._load.cache_info().currsize == 1
+        assert reader_files._load.cache_info().currsize == 1

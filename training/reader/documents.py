@@ -9,7 +9,7 @@ from typing import Any
 
 from haystack import Document
 
-from prefrag.components.reader.extractive_reader import choose_documents
+from prefrag.components.reader.document_choice import choose_documents
 from prefrag.components.reader.question_form import asks_yes_no
 from prefrag.components.reader.reader_input import passage_text
 from prefrag.components.reader.second_look import SecondLook

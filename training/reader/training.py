@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from prefrag.components.reader import sure_features
-from prefrag.components.reader.extractive_reader import (
+from prefrag.components.reader.extractive_reader import ExtractiveReader
+from prefrag.components.reader.question_form import asks_yes_no
+from prefrag.components.reader.reader_files import (
     CHOICE_TREES,
     ENCODER,
     SPAN_TREES,
     SURE_TREES,
     TOKENIZER,
     YES_NO_TREES,
-    ExtractiveReader,
 )
-from prefrag.components.reader.question_form import asks_yes_no
 from prefrag.components.reader.reader_input import load_tokenizer
 from prefrag.components.reader.span_features import WordWeight, word_weights
 from prefrag.components.trees import load_trees

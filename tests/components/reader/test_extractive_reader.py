@@ -1,19 +1,13 @@
 """The shipped reader, on passages about a made-up place."""
 
-import os
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
-import numpy as np
 import pytest
 from haystack import Document
 
 from prefrag.components.reader import extractive_reader
-from prefrag.components.reader.extractive_reader import ROW_RIGHT, ExtractiveReader, choose_documents, read_card
-from prefrag.components.reader.reader import ReaderMissing
-from prefrag.components.reader.reader_input import load_tokenizer
+from prefrag.components.reader.extractive_reader import ROW_RIGHT, ExtractiveReader
+from prefrag.components.reader.reader_files import SHIPPED_READER
 from prefrag.components.text.table_rows import Row, Table, write_tables
 from tests.components.serialisation import rebuilt
 from tests.for_each import for_each
@@ -144,7 +138,7 @@ def test_documents_are_read_once_by_readers_of_the_same_settings(reader, monkeyp
     assert reads == [question]
     # The cache must notice other text, whether in another object or in the same one.
     assert reader.read(question, [YARD, replace(hall, content="The hall opened in 1971.")])[0].text == "1971"
-    assert ExtractiveReader(str(extractive_reader.SHIPPED_READER)).read(question, [YARD, hall]) == first_again
+    assert ExtractiveReader(str(SHIPPED_READER)).read(question, [YARD, hall]) == first_again
     hall.meta["date"] = "2024-05-14"
     assert reader.read(question, [YARD, hall])[0].text == "1966"
     assert len(reads) == 4
@@ -248,62 +242,6 @@ def test_answer_of_another_time_or_name_counts_as_outdated(reader, question, ans
     )
 
     assert reader.judge(question, [passage], answer).is_outdated is is_of_another
-
-
-@for_each("card", "", "[]", '{"threshold": 0.5}', '{"threshold": "high"}')
-def test_absent_reader_or_invalid_card_says_what_to_do(tmp_path: Path, card: str):
-    with pytest.raises(ReaderMissing, match="prefrag train reader"):
-        ExtractiveReader(str(tmp_path)).warm_up()
-    (tmp_path / "card.json").write_text(card, encoding="utf-8")
-    with pytest.raises(ReaderMissing, match=r"prefrag train reader"):
-        read_card(tmp_path / "card.json")
-
-
-QUESTION = "Where was the designer of the Petrel lamp born?"
-LAMP = Document(content="The Petrel lamp was designed by Mona Reeve.", meta={"title": "Petrel lamp"})
-DESIGNER = Document(content="Mona Reeve was born in Pellhaven.", meta={"title": "Mona Reeve"})
-OTHERS = [Document(content=f"Bread costs {n} crowns.", meta={"title": f"Price list {n}"}) for n in range(8)]
-
-
-@for_each("number", 2, 3)
-def test_needed_passages_are_chosen_together_without_omission(number: int):
-    """None is moved where there are no more."""
-
-    chosen = choose_documents(QUESTION, [*OTHERS, LAMP, DESIGNER], 2)
-
-    assert {one.id for one in chosen} == {LAMP.id, DESIGNER.id}
-    assert choose_documents(QUESTION, [DESIGNER, LAMP], number) == [DESIGNER, LAMP]
-
-
-def test_of_very_many_only_the_first_are_compared():
-    many = [Document(content=f"A note of day {n}.") for n in range(500)]
-
-    chosen = choose_documents(QUESTION, [LAMP, *many, DESIGNER], 5)
-
-    assert (len(chosen), chosen[0].id) == (5, LAMP.id)
-    assert DESIGNER.id not in {one.id for one in chosen}
-
-
-def test_questions_encoded_at_once_are_limited_to_spare_memory():
-    most = min(4, os.cpu_count() or 1)
-    running, seen, together = 0, [], threading.Barrier(most)
-
-    class Encoder:
-        def run(self, _, inputs):
-            nonlocal running
-            running += 1
-            seen.append(running)
-            together.wait(60)
-            running -= 1
-            scores = np.zeros_like(inputs["input_ids"], np.float32)
-            return scores, scores, np.zeros((1, 4), np.float32)
-
-    tokenizer = load_tokenizer(extractive_reader.SHIPPED_READER / extractive_reader.TOKENIZER)
-    parts = extractive_reader._Parts(tokenizer, Encoder(), extractive_reader.ReaderCard())
-    with ThreadPoolExecutor(3 * most) as pool:
-        list(pool.map(lambda number: parts.score(f"Question {number}?", (("", "Text."),)), range(3 * most)))
-
-    assert max(seen) == most
 
 
 RATES = Table(1, "", ("Work", "Rate"), [Row("", ("Joinery in the workshop", "54")), Row("", ("Fitting on site", "61"))])

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from prefrag.components.reasoner.product_rules import add_search, replace_repeated, says_not_found
 from prefrag.components.reasoner.reply_formats import FORMATS, Tool
-from prefrag.components.state.state import Action, Label, Usage
+from prefrag.components.state.state import Action, Label
+from prefrag.components.state.usage import Usage
 from tests.components.samples import QUESTION, answer_step, document, observed_step, search_step, state
 from tests.for_each import for_each
 

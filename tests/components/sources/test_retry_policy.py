@@ -22,7 +22,7 @@ from haystack.document_stores.errors import DocumentStoreError
 from haystack.errors import FilterError
 
 from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy, may_pass
-from prefrag.components.state.state import Attempt
+from prefrag.components.state.attempt import Attempt
 from tests.components.samples import document
 from tests.fakes import Giving
 from tests.for_each import for_each

@@ -11,8 +11,9 @@ import pytest
 from haystack import Document
 
 from prefrag.components.state.answer_composer import AnswerComposer, _evidence, compose
+from prefrag.components.state.attempt import Attempt
 from prefrag.components.state.citations import prompt_marks
-from prefrag.components.state.state import Action, Attempt, Evidence, Label, Search, State, Step, Verdict, identity
+from prefrag.components.state.state import Action, Evidence, Label, Search, State, Step, Verdict, identity
 from tests.components.samples import answer_step, document, found, observed_step, search_step, settings, state
 from tests.for_each import for_each
 from tests.marks import put_codes

@@ -14,7 +14,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefrag.components.state.state import Usage
+from prefrag.components.state.usage import Usage
 from prefrag.components.web.query_form import query_form
 from prefrag.components.web.query_origin import (
     allowed_query,

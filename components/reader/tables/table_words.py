@@ -63,6 +63,8 @@ _WORD = re.compile(r"[^\W_]+(?:[-.,:/@'\u2019_][^\W_]+)*")
 _MEASURE = re.compile(r"(\d+(?:[.,]\d+)*)([^\W\d_]+)")
 _SHORT = re.compile(r"([^\W\d_]+)\.(?!\w)")
 _LEAST_COMPOUND, _LEAST_SHORT = 5, 3
+# How many, and of what.
+HOW_MANY = re.compile(r"\W*how many\s+(\w+)", re.IGNORECASE)
 _JOINTS = re.compile(r"[-.,:/@'\u2019_]")
 
 
@@ -159,6 +161,11 @@ def question_words(question: str) -> list[Word]:
 def split_dates(words: Sequence[Word]) -> list[Word]:
     """Return the words with each date as the words that it is written with, for tables that divide their dates."""
     return [part for word in words for part in (_parts(word) if word.days else (word,))]
+
+
+def all_stems(words: Sequence[Word]) -> set[str]:
+    """Return the stems of the words, and of the words that their dates are written with."""
+    return {word.stem for word in [*words, *split_dates(words)]}
 
 
 def _parts(word: Word) -> Iterator[Word]:

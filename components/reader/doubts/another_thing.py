@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
 
+from prefrag.components.reader.doubts.statement import CLAUSE_END, COMMON, DETERMINER, Statement, words_of
 from prefrag.components.reader.question_form import identifies_by_another
 from prefrag.components.reader.span_features import stem, stems_of
-from prefrag.components.reader.statement import CLAUSE_END, COMMON, DETERMINER, Statement, words_of
 from prefrag.components.state.evidence import find_whole
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 

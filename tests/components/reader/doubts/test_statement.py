@@ -2,7 +2,7 @@
 
 import time
 
-from prefrag.components.reader.statement import Statement, statement_at
+from prefrag.components.reader.doubts.statement import Statement, statement_at
 
 
 def statement(text: str, answer: str) -> Statement:

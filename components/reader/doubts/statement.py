@@ -45,6 +45,13 @@ _PHRASE_AFTER = re.compile(rf", ((?:{DETERMINER} )?[^\W_]+(?: (?:{DETERMINER}|of
 WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 _MAIN_CLAUSE = re.compile(r";|\sbut\s")
 _ASIDE = re.compile(r"\([^()]*\)")
+# "The first woman to win the prize" did win it.
+REALISED = re.compile(
+    r"\b(?:first|second|third|last|next|only|\w+est|manage[sd]?|went on|goes on|began|begins?|continue[sd]?"
+    r"|start(?:s|ed)?|came|comes?|help(?:s|ed)?|able|had)\b"
+    r"[^,;]{0,30}$"
+)
+ASKS_PERSON = re.compile(r"^\W*(?:and )?who(?:m|se)?\b", re.IGNORECASE)
 _ITEM = re.compile(r"\s*(?:[-*\u2022]|\d{1,3}[.)])\s")
 
 

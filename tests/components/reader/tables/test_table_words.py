@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from prefrag.components.reader.table_words import question_words, split_dates, stem_of, words_of
+from prefrag.components.reader.tables.table_words import question_words, split_dates, stem_of, words_of
 from tests.for_each import for_each
 
 

@@ -1,0 +1,110 @@
+"""What the end of a sentence, or a sentence behind it, takes back."""
+
+from tests.components.reader.doubts.doubt import doubt
+from tests.for_each import for_each
+
+
+@for_each(
+    "form, question, answer, text, twin",
+    (
+        "taken back",
+        "What is the new toll?",
+        "4 pounds",
+        "The board set a new toll of 4 pounds. It was struck down.",
+        "The board set a new toll of 4 pounds. It is paid at the gate.",
+    ),
+    (
+        "taken back",
+        "Who is the new porter?",
+        "Al Reed",
+        "The choice of Al Reed as new porter was withdrawn.",
+        "Al Reed is the new porter.",
+    ),
+    (
+        "taken back",
+        "How many litres does the tank hold?",
+        "90",
+        "The tank holds 90 litres. This is an error in the manual.",
+        "The tank holds 90 litres. This is written in the manual.",
+    ),
+    (
+        "taken back",
+        "What is the toll?",
+        "4 pounds",
+        "The toll is 4 pounds.\n\nThe bridge is open. Dogs wait.\n\nThis turned out to be wrong.",
+        "The toll is 4 pounds.\n\nThe bridge is open. It was closed.\n\nThis way to the mill.",
+    ),
+    (
+        "taken back",
+        "What is the toll?",
+        "4 pounds",
+        "The toll is 4 pounds. None of this is right.",
+        "The toll is 4 pounds. Some of this is for the mill.",
+    ),
+    (
+        "taken back",
+        "When was the law passed?",
+        "1995",
+        "The law was on the list of 1995. It was withdrawn.",
+        "The law was passed in 1995. It was amended.",
+    ),
+    (
+        "taken back",
+        "Who designed the mill?",
+        "Ann Low",
+        "The mill was designed by Ann Low. It was not true.",
+        "The mill was designed by Ann Low. It was renovated.",
+    ),
+    (
+        "taken back",
+        "When did the ship sail?",
+        "5 May",
+        "The ship sailed on 5 May. This was denied.",
+        "The ship sailed on 5 May. It was never seen again.",
+    ),
+    (
+        "taken back",
+        "When was the bill paid?",
+        "5 May",
+        "The bill was paid on 5 May. This is disputed.",
+        "The bill was paid on 5 May. This is confirmed.",
+    ),
+    (
+        "taken back",
+        "When is the talk?",
+        "5 May",
+        "The talk is on 5 May. This is wrong.",
+        "The talk is on 5 May. This is right.",
+    ),
+    (
+        "taken back",
+        "When is the talk?",
+        "5 May",
+        "The talk is on 5 May. That is no longer true.",
+        "The talk is on 5 May. It is no longer.",
+    ),
+    (
+        "taken back",
+        "When is the talk?",
+        "5 May",
+        "The talk is on 5 May. Wrong!",
+        "The talk is on 5 May. Welcome!",
+    ),
+    (
+        "taken back",
+        "When is the talk?",
+        "5 May",
+        "The talk is on 5 May. Correction: it is on 6 May.",
+        "The talk is on 5 May. Reminder: it is in the hall.",
+    ),
+    (
+        "taken back",
+        "Who designed the mill?",
+        "Ann Low",
+        "The mill was designed by Ann Low. She did not!",
+        "The mill was designed by Ann Low. She did.",
+    ),
+)
+def test_what_is_taken_back_is_doubtful_and_its_twin_not(form, question, answer, text, twin):
+    assert doubt(question, text, answer) == form
+    assert doubt(question, twin, answer) == ""

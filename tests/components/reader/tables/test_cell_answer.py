@@ -1,0 +1,129 @@
+"""The cell of a table that a question asks for."""
+
+from haystack import Document
+
+from prefrag.components.reader.tables.row_answer import answer_from_rows
+from tests.components.reader.tables.table_passages import INVOICES, STAFF, passage, text_of
+from tests.for_each import for_each
+
+
+@for_each(
+    "question, text",
+    ("total of invoice 14", "95.50"),
+    # The number of items is no number of an invoice.
+    ("total of invoice 17", None),
+    ("status of 17", None),
+    ("Is invoice 14 open?", None),
+    ("status of invoice 14 in May", None),
+    ("customer or status of invoice 14", None),
+    ("When was invoice 14?", None),
+    ("items of Mill Cafe", "3"),
+)
+def test_a_cell_is_given_if_its_row_holds_every_word(question: str, text: str | None) -> None:
+    assert text_of(question, passage(INVOICES)) == text
+
+
+@for_each(
+    "question, text",
+    ("phone number of Bob Bell", "12"),
+    ("phone of Bell", None),
+    ("phone of Ada Bell", None),
+    ("phone of the office", "11"),
+    ("name in the yard", None),
+)
+def test_two_rows_that_fit_and_half_a_name_are_no_answer(question: str, text: str | None) -> None:
+    assert text_of(question, passage(STAFF, title="Staff of Bell Ltd")) == text
+
+
+def test_of_a_large_table_only_a_whole_first_cell_tells_the_row() -> None:
+    large = passage(STAFF, missing=200)
+
+    assert text_of("phone of Bob Bell", large) == "12"
+    assert text_of("phone of Ada", large) is None
+    assert text_of("phone of the office", large) is None
+    assert text_of("How many names are in the yard?", large) is None
+
+
+def test_tables_with_other_values_give_no_answer_unless_outdated() -> None:
+    old, new = (passage(f"Item | Price\nOak | {price}", file_path=f"/{price}") for price in (48, 61))
+
+    assert text_of("price of oak", old, new) is None
+    assert text_of("price of oak", old, old) == "48"
+    old.meta["standing"] = "superseded"
+    assert text_of("price of oak", old, new) == "61"
+
+
+@for_each(
+    "path, date, columns, text",
+    ("/fares 2026.csv", "2026", "Item | Price", "61"),
+    ("/fares 2026.csv", None, "Item | Price", None),
+    # A list with another name, or with other columns, may be about other prices.
+    ("/wholesale 2026.csv", "2026", "Item | Price", None),
+    ("/fares 2026.csv", "2026", "Item | Price | Unit", None),
+)
+def test_a_newer_edition_of_a_table_replaces_an_older_one(path: str, date: str | None, columns: str, text: str) -> None:
+    old = passage("Item | Price\nOak | 48", file_path="/fares 2025.csv", date="2025")
+    new = passage(f"{columns}\nOak | 61", file_path=path, date=date)
+
+    assert text_of("price of oak", old, new) == text
+
+
+@for_each(
+    "column, question, text",
+    ("Telephone", "phone number of Ada Stone", "17"),
+    ("Tel.", "telephone number of Ada Stone", "17"),
+    ("Rechnungsbetrag", "Betrag Ada Stone", "17"),
+    ("Tel", "telephone of Ada Stone", None),
+    ("Telephone; Microphone", "phone of Ada Stone", None),
+    ("Telephone; Phone", "phone of Ada Stone", "18"),
+    ("Mileage", "age of Ada Stone", None),
+)
+def test_a_longer_word_or_a_short_form_names_the_only_column(column: str, question: str, text: str | None) -> None:
+    columns = column.split("; ")
+    table = f"Name | {' | '.join(columns)}\nAda Stone | {' | '.join(('17', '18')[: len(columns)])}"
+
+    assert text_of(question, passage(table)) == text
+
+
+def test_an_older_edition_answers_for_its_own_year() -> None:
+    fares = [
+        passage(f"Item | Price\nOak | {price}", title=f"Fares {year}", file_path=f"/fares {year}.csv", date=str(year))
+        for year, price in ((2025, 48), (2026, 61))
+    ]
+
+    assert text_of("price of oak in 2025", *fares) == "48"
+    assert text_of("price of oak", *fares) == "61"
+
+
+def test_the_narrower_column_is_asked_for() -> None:
+    table = passage("Item | Price | Price of 2023\nOak | 61 | 48")
+
+    assert text_of("price of oak", table) == "61"
+    assert text_of("price of oak in 2023", table) == "48"
+
+
+def test_a_key_that_unknown_rows_may_repeat_is_not_sure() -> None:
+    large, small = (answer_from_rows("phone of Bob Bell", [passage(STAFF, missing=rows)]) for rows in (200, 0))
+
+    assert large is not None
+    assert not large.is_sure
+    assert small is not None
+    assert small.is_sure
+
+
+@for_each(
+    "standing, date, newer, is_sure",
+    (None, "2026-01-01", "2025-01-01", True),
+    ("draft", "", "", False),
+    (None, "2024-01-01", "2025-01-01", False),
+)
+def test_a_row_of_an_older_document_is_not_sure(standing: str | None, date: str, newer: str, is_sure: bool) -> None:
+    table = passage(STAFF, standing=standing, date=date, source="local")
+    text = "The names: Bob Bell, Ada Stone and Cleo Bell. Bob Bell has a new phone."
+    note = Document(content=text, meta={"date": newer, "source": "local"})
+
+    found = answer_from_rows("phone of Bob Bell", [table, note])
+
+    assert found is not None
+    assert found.is_sure == is_sure
+    assert (text_of("How many names are there?", table, note) is not None) == is_sure

@@ -1,0 +1,54 @@
+"""Counts, lists and sums of the rows of a table."""
+
+from tests.components.reader.tables.table_passages import INVOICES, passage, text_of
+from tests.for_each import for_each
+
+
+def test_a_longer_word_is_not_counted_or_added() -> None:
+    table = passage("Warehouse | Workmonth\nNorth | 3\nSouth | 4", title="Stores")
+
+    assert text_of("How many houses are there?", table) is None
+    assert text_of("sum of the months", table) is None
+
+
+@for_each(
+    "question, text",
+    ("How many invoices are open?", "2, counted in 2 rows"),
+    ("How many invoices are there?", "3, counted in 3 rows"),
+    ("which customers are open", "Mill Cafe, Reed School"),
+    ("total of the open invoices", "505.50, the sum of 2 rows"),
+    ("sum of the items", "25, the sum of 3 rows"),
+    ("How many invoices are unpaid?", None),
+    ("How many invoices are paid or open?", None),
+    ("How many invoices are older?", None),
+    ("total number of items of the open invoices", "8, the sum of 2 rows"),
+    ("total of the customers", None),
+    ("total number of customers", None),
+    ("total number of invoices", None),
+    ("What is the total?", None),
+    ("list the customers of " + "invoices and " * 31 + "customers", None),
+    # The numbers of a column "Items" are no rows to count.
+    ("How many items are there?", None),
+)
+def test_rows_are_counted_listed_and_added_by_code(question: str, text: str | None) -> None:
+    assert text_of(question, passage(INVOICES)) == text
+
+
+def test_two_tables_that_could_be_counted_are_beyond_it() -> None:
+    first, second = passage(INVOICES, file_path="/a"), passage(INVOICES.replace("open", "paid"), file_path="/b")
+
+    assert text_of("How many invoices are paid?", first, second) is None
+
+
+@for_each(
+    "cells, text",
+    (("Red", "red", "Blue"), "2, counted in 3 rows"),
+    (("Red, Blue", "Red", "Green"), None),
+    (("Red and Blue", "blue", "Green"), None),
+    (("Red; Blue", "Blue; Green", "White"), None),
+    (("Bell, Stone & Co", "Bell, Stone & Co", "Reed"), "2, counted in 3 rows"),
+)
+def test_a_cell_of_several_values_is_not_counted(cells: tuple[str, ...], text: str | None) -> None:
+    table = passage("Bolt | Colour\n" + "\n".join(f"bolt {number} | {cell}" for number, cell in enumerate(cells)))
+
+    assert text_of("How many colours are there?", table) == text
