@@ -1,10 +1,12 @@
 """The tree of commands and its help, and `prefrag pipelines`."""
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 
+from prefrag.cli.main import main
 from prefrag.version import find_version
 from tests.cli.running import prefrag
 from tests.for_each import for_each
@@ -45,6 +47,7 @@ STEPS = (
 )
 
 
+@pytest.mark.slow
 def test_no_package_is_imported_before_it_is_used():
     shown = [f"{code}\nprint('imported', *{set(unused.split())} & sys.modules.keys())" for unused, code in STEPS]
 
@@ -75,12 +78,18 @@ def test_a_pipeline_that_is_absent_or_unusable_ends_with_3(tmp_path: Path, text:
 
 
 @pytest.mark.skipif("os.name != 'posix'")
-def test_what_a_command_writes_only_its_user_can_read(tmp_path: Path):
+def test_what_a_command_writes_only_its_user_can_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "a.txt").write_text("A heron stands.")
-    code = "import os, sys; os.umask(0); from prefrag.cli.main import main; main()"
     data = tmp_path / "data"
+    monkeypatch.setenv("PREFRAG_DATA_DIR", str(data))
+    monkeypatch.setattr("sys.argv", ["prefrag", "index", str(tmp_path / "a.txt"), "--no-web"])
+    before = os.umask(0)
 
-    result = run_python(code, "index", tmp_path / "a.txt", "--no-web", PREFRAG_DATA_DIR=str(data))
+    try:
+        with pytest.raises(SystemExit, match="^0$"):
+            main()
+    finally:
+        os.umask(before)
 
-    assert result.returncode == 0, result.stderr
+    assert data.is_dir()
     assert [path.name for path in [data, *data.rglob("*")] if path.stat().st_mode & 0o077] == []

@@ -15,6 +15,7 @@ from haystack.components.agents import Agent
 
 from prefrag import pipelines
 from prefrag.components.judge.judge import Judge
+from tests.cli.running import prefrag
 from tests.docs.markdown import CHECKOUT, GUIDES, fenced, spans
 from tests.for_each import for_each
 from tests.rooms import PACKAGES, ROOMS
@@ -108,6 +109,7 @@ def test_the_examples_of_load_run(monkeypatch: pytest.MonkeyPatch):
     assert settings.get_component("judge").judge.tree_judge.cost_of_leaving == 5
 
 
+@pytest.mark.slow
 def test_the_example_in_plain_haystack_runs(tmp_path: Path):
     _, code = fenced(PIPELINES.read_text(encoding="utf-8"), "python")
     listed = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
@@ -119,45 +121,42 @@ def test_the_example_in_plain_haystack_runs(tmp_path: Path):
     assert done.stdout.startswith("Tobias Greaves [1"), done.stderr
 
 
-def test_the_example_of_an_own_third_source_runs(tmp_path: Path):
+def test_the_example_of_an_own_third_source_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     text = PIPELINES.read_text(encoding="utf-8")
     (module,) = (code for code in fenced(text, "") if code.startswith("# my_notes.py"))
     (yaml,) = fenced(text, "yaml")
     (tmp_path / "my_notes.py").write_text(module, encoding="utf-8")
     (tmp_path / "notes_too.yaml").write_text(yaml, encoding="utf-8")
     (tmp_path / "notes.txt").write_text("The kite Ottoline was built by Edda Thorne.\nBuy bread.\n", encoding="utf-8")
-    own = {"PREFRAG_DATA_DIR": tmp_path / "data", "PREFRAG_PIPELINES_DIR": tmp_path, "PREFRAG_INDEX": "demo"}
-    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT), "PREFRAG_WEB": "off"}
-    environment |= {name: str(value) for name, value in own.items()}
-    ask = [sys.executable, "-m", "prefrag.cli.main", "ask", "Who built the kite Ottoline?", "--json"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(tmp_path))
+    monkeypatch.setenv("PREFRAG_INDEX", "demo")
+    monkeypatch.setenv("PREFRAG_WEB", "off")
 
-    done = subprocess.run(
-        [*ask, "--pipeline", "notes_too"], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120
-    )
+    done = prefrag("ask", "Who built the kite Ottoline?", "--json", "--pipeline", "notes_too")
 
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     result = json.loads(done.stdout)
     assert "Edda Thorne" in (result["answer"] or result["guess"])
     assert {"local", "notes"} <= {document["source"] for document in result["documents"]}
     assert result["queries_sent_out"] == []
 
 
-def test_the_examples_of_parts_and_agents_run(tmp_path: Path):
+def test_the_examples_of_parts_and_agents_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     parts, concat, tool, source, agent = fenced((CHECKOUT / "docs" / "agents.md").read_text(encoding="utf-8"), "python")
     has_hooks = "hooks" in inspect.signature(Agent.__init__).parameters
     code = "\n".join([parts, concat, tool, source, agent if has_hooks else ""])
-    environment = os.environ | {
-        "PREFRAG_DATA_DIR": str(tmp_path),
-        "PYTHONPATH": str(CHECKOUT),
-        "OPENAI_API_KEY": "none",
-    }
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
 
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120
-    )
+    exec(compile(code, "docs/agents.md", "exec"), {"__name__": "__main__"})
 
-    identifier, query, pairs, answer, searched = done.stdout.splitlines() or [done.stderr] * 5
-    assert identifier == "meter-0001", done.stderr
+    identifier, query, pairs, answer, searched = capsys.readouterr().out.splitlines()
+    assert identifier == "meter-0001"
     assert query.startswith("Who designed the Shearwater Current Meter?")
     assert int(pairs) >= 1
     assert answer == "Tobias Greaves [1]"

@@ -24,6 +24,7 @@ def write_divided_rivers(folder: Path):
     return write_rivers(folder, [("local", "web") if place % 2 else ("local", "local") for place in range(30)])
 
 
+@pytest.mark.slow
 def test_trees_tell_both_passages_from_one(tmp_path: Path):
     trained = train_sufficiency([write_divided_rivers(tmp_path / "rivers")], tmp_path / "trees.json", 0.4)
 
@@ -38,6 +39,7 @@ def test_trees_tell_both_passages_from_one(tmp_path: Path):
     assert "needless" in trained.output.with_suffix(".card.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_same_questions_and_seed_give_the_same_trees(tmp_path: Path):
     rivers = write_divided_rivers(tmp_path / "rivers")
 
@@ -96,6 +98,7 @@ class TestMeasure:
         assert area_under_curve(labels, scores) == area
 
 
+@pytest.mark.slow
 def test_command_says_where_to_name_the_trees(tmp_path: Path):
     rivers = write_divided_rivers(tmp_path)
     output = tmp_path / "trees.json"

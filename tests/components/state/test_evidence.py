@@ -175,7 +175,6 @@ for one in questions[10:40]:
 """
 
 
-@pytest.mark.slow
 @for_each(
     "answer, text, is_found",
     ("Ida", "It was IDA.", True),
@@ -194,6 +193,7 @@ def test_an_answer_is_found_as_whole_words(answer: str, text: str, is_found: boo
     assert bool(find_whole(answer, text)) is is_found
 
 
+@pytest.mark.slow
 def test_sentences_are_ranked_alike_in_every_process():
     first, *others = (run_python(RANK, PYTHONHASHSEED=seed) for seed in "012")
 
